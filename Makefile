@@ -1,0 +1,41 @@
+# Everything a checkout needs: make demo, make test. Packages that are missing are installed first (see .ci/setup).
+BIN := .venv/bin
+export PYTHON
+
+.PHONY: help demo test lint clean
+
+help:
+	@echo "make demo    a first run on this machine: the screens in a terminal, a summary without one"
+	@echo "make test    ruff, mypy, lint-imports and all tests"
+	@echo "make lint    the checkers alone"
+	@echo "make clean   remove .venv and everything else that make left here"
+
+demo:
+	@.ci/setup demo
+	@if [ -t 0 ] && [ -t 1 ]; then \
+	    exec $(BIN)/benchtui --hosts local --profile demo/quick --review; \
+	else \
+	    exec $(BIN)/benchtui run demo/quick --hosts local; \
+	fi
+
+# the tests run even when a checker complains, and pytest has the last word
+test:
+	@.ci/setup test
+	@lint=0; $(MAKE) --no-print-directory check || lint=$$?; \
+	$(BIN)/python -m pytest && if [ $$lint -ne 0 ]; then echo "make test: a checker failed, see above"; exit 1; fi
+
+lint:
+	@.ci/setup test
+	@$(MAKE) --no-print-directory check
+
+.PHONY: check
+check:
+	@status=0; \
+	$(BIN)/ruff check --quiet . || status=1; \
+	$(BIN)/mypy --no-error-summary || status=1; \
+	$(BIN)/lint-imports --no-cache --no-logo >/dev/null || { status=1; $(BIN)/lint-imports --no-cache --no-logo; }; \
+	exit $$status
+
+clean:
+	@rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache snapshot_report.html
+	@find tui tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,227 @@
+"""Runs on disk for tests of the screens: journals of several hosts, made from what a real fio printed."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from tui.engine.launch import PLAN_FILE
+from tui.model.event import (
+    AnyEvent,
+    FileCreated,
+    HostFacts,
+    HostProblem,
+    HostResult,
+    HostState,
+    Message,
+    PhaseEnded,
+    PhaseName,
+    PhaseStarted,
+    RunEnded,
+    RunStarted,
+    RunStateName,
+    Sample,
+    TaskEnded,
+    TaskStarted,
+    encode,
+)
+from tui.model.plan import FileSpec, Headline, HostAddress, HostTask, Plan, ProfileRef, Step
+from tui.workloads.fio.framing import Framer
+from tui.workloads.fio.meter import Meter
+from tui.workloads.fio.results import host_result
+from tui.workloads.fio.snapshot import Snapshot, decode
+
+DATA = Path(__file__).parent.parent / "data" / "app"
+UTC = "2026-11-20T10:15:30.000000Z"
+RUN_ID = "20261120T101530Z-weka-read-iops-7f3a"
+
+
+@lru_cache
+def snapshots(stream: Path) -> tuple[Snapshot, ...]:
+    """Return the objects of a fio status stream."""
+    framer = Framer()
+    pieces = [*framer.feed(stream.read_bytes()), *framer.close()]
+    return tuple(decode(piece) for piece in pieces if isinstance(piece, bytes))
+
+
+@lru_cache
+def real_samples(stream: Path, phase: PhaseName = "measure") -> tuple[Sample, ...]:
+    """Return the samples of a fio status stream."""
+    meter = Meter("host", 0, phase)
+    found = [meter.feed(each) for each in snapshots(stream)]
+    return tuple(sample for sample in [*found, meter.flush()] if sample is not None)
+
+
+def plan_of(hosts: Sequence[str], directions: Sequence[str], runtime_s: float, tag: str = "weka/read-iops") -> Plan:
+    """Return the plan that such a run would have had."""
+    tasks = [
+        HostTask(
+            host=name,
+            randseed=index + 1,
+            job_file=f"[global]\ndirectory=/mnt/weka/fio\n[read_iops]\nrw=randread\n# {name}\n",
+            argv=["fio", "--output-format=json+", "job.fio"],
+            files=[FileSpec(f"/mnt/weka/fio/read_iops.{name}.0", 4 << 30)],
+        )
+        for index, name in enumerate(hosts)
+    ]
+    step = Step(
+        index=0,
+        name="read_iops",
+        tool="fio",
+        params={"runtime": runtime_s, "size": 4 << 30},
+        tasks=tasks,
+        runtime_s=runtime_s,
+        directions=list(directions),
+        in_flight=192 * len(hosts),
+    )
+    profile = ProfileRef(
+        tag=tag,
+        version=1,
+        title="WEKA read IOPS",
+        text=f"profile: {tag}\n",
+        sha256="0" * 64,
+        changed={"runtime": f"{runtime_s:g}s"},
+    )
+    direction = "read" if "read" in directions else "write"
+    return Plan(
+        profile=profile,
+        params={"runtime": runtime_s, "size": 4 << 30, "directory": "/mnt/weka/fio"},
+        hosts=[HostAddress(name) for name in hosts],
+        steps=[step],
+        headline=Headline("iops", direction),  # type: ignore[arg-type]
+        target="/mnt/weka/fio",
+    )
+
+
+@dataclass
+class RunMaker:
+    """Writes the journal of one run, event by event, as the engine would."""
+
+    run_dir: Path
+    hosts: Sequence[str]
+    stream: Path = DATA / "mix-3.33.stdout"
+    runtime_s: float = 60.0
+    tag: str = "weka/read-iops"
+    utc: str = UTC
+    t: float = 0.0
+    lines: list[bytes] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.run_dir.mkdir(parents=True, exist_ok=True)
+        plan = plan_of(self.hosts, list(real_samples(self.stream)[-1].dirs), self.runtime_s, self.tag)
+        (self.run_dir / PLAN_FILE).write_bytes(msgspec.json.encode(plan))
+        self.journal = self.run_dir / "journal.jsonl"
+        self.journal.touch()
+
+    @property
+    def now(self) -> float:
+        """The wall clock at the last event."""
+        return self.epoch + self.t
+
+    @property
+    def epoch(self) -> float:
+        """When the run began, seconds since 1970."""
+        return datetime.datetime.fromisoformat(self.utc).timestamp()
+
+    def add(self, *events: AnyEvent) -> RunMaker:
+        """Append events at their own times."""
+        with self.journal.open("ab") as file:
+            file.write(b"".join(map(encode, events)))
+        self.t = max(self.t, *(event.t for event in events))
+        return self
+
+    def begin(self) -> RunMaker:
+        """Connect and check all hosts."""
+        start = RunStarted(
+            t=0.0, run_id=self.run_dir.name, utc=self.utc, benchtui_version="0.1.0", profile=self.tag, hosts=list(self.hosts)
+        )
+        self.add(start, PhaseStarted(t=0.01, phase="connect"))
+        for index, host in enumerate(self.hosts):
+            self.add(HostState(t=0.02, host=host, state="connecting"))
+            self.add(HostState(t=0.3 + index / 100, host=host, state="connected"))
+        self.add(PhaseEnded(t=1.0, phase="connect"), PhaseStarted(t=1.0, phase="preflight"))
+        for host in self.hosts:
+            facts = {"kernel": "Linux 6.1.0-23-amd64", "cpus": 64, "fio_version": "fio-3.33", "free_bytes": 3 << 40}
+            self.add(HostFacts(t=1.2, host=host, facts=dict(facts)), HostState(t=1.4, host=host, state="ready"))
+        return self.add(PhaseEnded(t=1.5, phase="preflight"))
+
+    def layout(self, seconds: int = 4, of_seconds: int = 8) -> RunMaker:
+        """Write test files for some seconds of the time it takes."""
+        rate = 200 << 20
+        total = rate * of_seconds * len(self.hosts)
+        self.add(PhaseStarted(t=self.t, phase="layout", step=0, total_bytes=total))
+        for host in self.hosts:
+            created = FileCreated(t=self.t, host=host, paths=[f"/mnt/weka/fio/read_iops.{host}.0"], bytes=4 << 30)
+            self.add(created, HostState(t=self.t, host=host, state="layout"))
+        writes = next(sample.dirs["write"] for sample in real_samples(DATA / "mix-3.33.stdout") if "write" in sample.dirs)
+        start = self.t
+        for second in range(1, seconds + 1):
+            for host in self.hosts:
+                part = msgspec.structs.replace(writes, ios=200, bytes=rate)
+                self.add(self._sample(host, start + second, "layout", {"write": part}))
+        if seconds >= of_seconds:
+            self.add(PhaseEnded(t=self.t, phase="layout", step=0))
+        return self
+
+    def go(self) -> RunMaker:
+        """Pass the barrier and begin to measure."""
+        self.add(PhaseStarted(t=self.t, phase="barrier", step=0))
+        for host in self.hosts:
+            argv = ["fio", "--output-format=json+", "job.fio"]
+            job = TaskStarted(t=self.t, host=host, step=0, phase="measure", argv=argv, job_file="job.fio", remote_dir="/tmp")
+            self.add(job, HostState(t=self.t, host=host, state="armed"))
+        self.add(PhaseEnded(t=self.t + 0.5, phase="barrier", step=0))
+        self.add(PhaseStarted(t=self.t, phase="measure", step=0, expected_s=self.runtime_s))
+        return self.add(*(HostState(t=self.t, host=host, state="running") for host in self.hosts))
+
+    def measure(self, seconds: int, silent: Sequence[str] = ()) -> RunMaker:
+        """Have every host but the silent ones report once a second; each begins elsewhere in the real stream."""
+        real = real_samples(self.stream)
+        start = self.t
+        for second in range(seconds):
+            for index, host in enumerate(self.hosts):
+                if host not in silent:
+                    source = real[(second + index) % len(real)]
+                    self.add(self._sample(host, start + second + 1, "measure", source.dirs))
+        return self
+
+    def _sample(self, host: str, t: float, phase: PhaseName, dirs: dict) -> Sample:  # type: ignore[type-arg]
+        millis = round((self.epoch + t) * 1000)
+        return Sample(t=t, host=host, step=0, phase=phase, host_time_ms=millis, interval_s=1.0, dirs=dirs)
+
+    def fail(self, host: str, code: str, message: str) -> RunMaker:
+        """One host breaks."""
+        problem = HostProblem(t=self.t, host=host, phase="measure", code=code, message=message)
+        return self.add(problem, HostState(t=self.t, host=host, state="failed", detail=message))
+
+    def say(self, text: str, severity: str = "info", host: str | None = None) -> RunMaker:
+        """One message."""
+        return self.add(Message(t=self.t, severity=severity, text=text, host=host))  # type: ignore[arg-type]
+
+    def result(self, host: str, *, final: bool = True) -> HostResult:
+        """Return the result of the real stream as this host's."""
+        return msgspec.structs.replace(host_result(snapshots(self.stream)[-1], host, 0, final=final), t=self.t)
+
+    def finish(self, state: RunStateName = "complete", reason: str = "", broken: Sequence[str] = ()) -> RunMaker:
+        """Collect the results and close the journal."""
+        self.add(PhaseEnded(t=self.t + 0.2, phase="measure", step=0), PhaseStarted(t=self.t, phase="collect", step=0))
+        for host in self.hosts:
+            if host in broken:
+                continue
+            end = TaskEnded(
+                t=self.t, host=host, step=0, phase="measure", exit_code=0, reason="exit", stdout_bytes=1, stderr_bytes=0
+            )
+            self.add(end, self.result(host), HostState(t=self.t, host=host, state="done"))
+        self.add(PhaseEnded(t=self.t + 0.3, phase="collect", step=0))
+        exit_code = 0 if state == "complete" else 4
+        return self.add(RunEnded(t=self.t, state=state, exit_code=exit_code, reason=reason))
+
+
+def host_names(count: int) -> list[str]:
+    """Return weka-01, weka-02, ..."""
+    return [f"weka-{number:02}" for number in range(1, count + 1)]

@@ -1,0 +1,41 @@
+"""What a crash leaves: a traceback in a private file, and no values of variables anywhere."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from tui.app.crash import crash_text, write_crash_log
+
+SECRET = "hunter2-very-secret"
+
+
+def failure() -> Exception:
+    password = SECRET
+    try:
+        raise RuntimeError("the reason") if password else AssertionError
+    except RuntimeError as error:
+        return error
+
+
+def test_the_text_has_the_place_and_the_reason_but_no_values() -> None:
+    text = crash_text(failure())
+    assert "RuntimeError: the reason" in text
+    assert "test_crash.py" in text
+    assert SECRET not in text
+
+
+def test_only_the_user_can_read_the_file(tmp_path: Path) -> None:
+    path = write_crash_log(tmp_path / "data", failure())
+    assert path is not None
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert SECRET not in path.read_text()
+
+
+def test_two_crashes_leave_two_files(tmp_path: Path) -> None:
+    assert write_crash_log(tmp_path, failure()) != write_crash_log(tmp_path, failure())
+
+
+def test_a_folder_that_cannot_be_made_is_no_second_crash(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert write_crash_log(tmp_path / "file" / "data", failure()) is None

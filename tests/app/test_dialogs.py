@@ -1,0 +1,119 @@
+"""Questions, forms and the list of keys, each in a bare app."""
+
+from __future__ import annotations
+
+from textual.app import App
+from textual.screen import Screen
+
+from tui.app.confirm import Answer, Confirm
+from tui.app.help import HelpScreen, help_rows
+from tui.app.screens.host_forms import AddHost, NewHost
+from tui.app.theme import SYMBOLS, THEMES
+from tui.app.widgets.picklist import PickList
+
+
+class DialogApp(App[None]):
+    CSS_PATH = "../../tui/app/app.tcss"
+
+    def __init__(self, dialog: Screen[object]) -> None:
+        super().__init__()
+        for theme in THEMES.values():
+            self.register_theme(theme)
+        self.theme = "benchtui-dark"
+        self.symbols = SYMBOLS["braille"]
+        self.dialog = dialog
+        self.answers: list[object] = []
+
+    def on_mount(self) -> None:
+        self.push_screen(self.dialog, self.answers.append)
+
+
+def stop_question() -> Screen[object]:
+    return Confirm("Stop the run?", "What was measured is kept.")  # type: ignore[return-value]
+
+
+async def test_a_question_has_its_focus_on_no() -> None:
+    app = DialogApp(stop_question())
+    async with app.run_test() as pilot:
+        await pilot.press("enter")
+        assert app.answers == ["no"]
+
+
+async def test_y_means_yes_and_escape_means_nothing() -> None:
+    for key, answer in (("y", "yes"), ("n", "no"), ("escape", None)):
+        app = DialogApp(stop_question())
+        async with app.run_test() as pilot:
+            await pilot.press(key)
+            assert app.answers == [answer]
+
+
+async def test_arrows_and_vim_keys_reach_the_other_answer() -> None:
+    for key in ("right", "l", "tab"):
+        app = DialogApp(stop_question())
+        async with app.run_test() as pilot:
+            await pilot.press(key, "enter")
+            assert app.answers == ["yes"]
+
+
+async def test_the_first_answer_is_the_default() -> None:
+    answers = (Answer("detach", "d", "Detach"), Answer("stop", "s", "Stop", harmful=True))
+    app = DialogApp(Confirm("Run goes on", "", answers))  # type: ignore[arg-type]
+    async with app.run_test() as pilot:
+        await pilot.press("enter")
+        assert app.answers == ["detach"]
+
+
+def test_help_shows_the_keys_of_this_screen_first() -> None:
+    assert [row.cells[1][0] for row in help_rows("review", "") if row.heading][:3] == ["Review", "Lists", "Everywhere"]
+
+
+def test_help_finds_actions_by_any_word() -> None:
+    assert [row.key for row in help_rows("hosts", "fingerprint")] == ["#hosts", "hosts.trust"]
+    assert help_rows("hosts", "no such word") == []
+
+
+async def test_typing_narrows_the_help_and_escape_clears_then_closes() -> None:
+    app = DialogApp(HelpScreen("hosts"))  # type: ignore[arg-type]
+    async with app.run_test() as pilot:
+        everything = len(app.screen.query_one(PickList).rows)
+        await pilot.press(*"trust")
+        await pilot.pause()
+        assert len(app.screen.query_one(PickList).rows) < everything
+        await pilot.press("escape")
+        await pilot.pause()
+        assert len(app.screen.query_one(PickList).rows) == everything
+        await pilot.press("escape")
+        assert app.answers == [None]
+
+
+def add_host() -> Screen[object]:
+    return AddHost(frozenset({"weka-01"}))  # type: ignore[return-value]
+
+
+async def test_a_host_is_typed_in_field_by_field() -> None:
+    app = DialogApp(add_host())
+    async with app.run_test() as pilot:
+        await pilot.press(*"weka-09", "tab", *"10.0.0.9", "tab", *"bench", "tab", *"2222", "tab", *"weka, ssd", "enter")
+        await pilot.pause()
+        assert app.answers == [NewHost("weka-09", "10.0.0.9", "bench", 2222, ("weka", "ssd"))]
+
+
+async def test_a_taken_name_or_a_wrong_port_is_told_while_typing_and_keeps_the_form_open() -> None:
+    app = DialogApp(add_host())
+    async with app.run_test() as pilot:
+        form = app.screen.query_one("Form")
+        await pilot.press(*"weka-01", "enter")
+        await pilot.pause()
+        assert form.errors == {"name": "there is a host of that name"}  # type: ignore[attr-defined]
+        await pilot.press("1", "tab", "tab", "tab", *"99999")
+        await pilot.pause()
+        assert form.errors == {"port": "a port from 1 to 65535"}  # type: ignore[attr-defined]
+        await pilot.press("enter")
+        assert app.answers == []
+
+
+async def test_a_host_without_a_name_is_not_added() -> None:
+    app = DialogApp(add_host())
+    async with app.run_test() as pilot:
+        await pilot.press("enter")
+        assert app.answers == []

@@ -1,0 +1,105 @@
+"""The plan as Review shows it."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from tui.app.screens import plan_text
+from tui.model.plan import FileSpec, Headline, HostAddress, HostTask, Plan, ProfileRef, Step
+
+GIB = 2**30
+
+
+def task(host: str, *, size: int = 4 * GIB, layout: bool = True, writes: int | None = 0) -> HostTask:
+    files = [FileSpec("/mnt/t/f.0", size), FileSpec("/mnt/t/f.1", size)]
+    return HostTask(host, 1, "[global]\nrw=read\n", ["fio", "job.fio"], files=files, layout=layout, writes_bytes=writes)
+
+
+def plan(*, hosts: int = 2, steps: int = 1, size: int = 4 * GIB, directions: tuple[str, ...] = ("read",)) -> Plan:
+    names = [f"h{n}" for n in range(1, hosts + 1)]
+    made = [
+        Step(index, f"s{index}", "fio", {}, [task(name, size=size, writes=size) for name in names], 300.0, ramp_s=20.0)
+        for index in range(steps)
+    ]
+    for step in made:
+        step.directions = list(directions)
+    return Plan(
+        profile=ProfileRef("weka/read", 1, "WEKA read", "", "0"),
+        params={},
+        hosts=[HostAddress(name) for name in names],
+        steps=made,
+        headline=Headline("iops", "read"),
+        target="/mnt/t",
+    )
+
+
+def shown(what: Plan, width: int = 80) -> str:
+    return plan_text.plan_content(what, width).plain
+
+
+def test_time_is_minutes_and_seconds_of_all_steps() -> None:
+    assert plan_text.time_text(plan(steps=2).expected_s) == "10:40"
+    assert plan_text.time_text(3720) == "1:02:00"
+    assert plan_text.time_text(None) == "as long as it takes"
+
+
+def test_files_that_several_steps_share_are_laid_out_once() -> None:
+    assert plan_text.layout_bytes(plan(steps=3)) == {"h1": 8 * GIB, "h2": 8 * GIB}
+
+
+def test_layout_is_told_a_host_and_in_all() -> None:
+    assert "8 GiB a host, 16 GiB in all" in shown(plan())
+
+
+def test_reading_writes_nothing() -> None:
+    assert "reads only" in shown(plan())
+    assert "writes" in shown(plan(directions=("read", "write")))
+    assert "reads only" not in shown(plan(directions=("read", "write")))
+
+
+def test_a_run_that_only_reads_small_files_needs_no_warning() -> None:
+    assert plan_text.warnings(plan()) == []
+
+
+def test_more_than_100_gib_of_layout_in_all_is_warned_of() -> None:
+    assert plan_text.warnings(plan(size=25 * GIB)) == []
+    assert "100 GiB" not in plan_text.warnings(plan(size=26 * GIB))[0]
+    assert "lays out 104 GiB" in plan_text.warnings(plan(size=26 * GIB))[0]
+
+
+def test_overwriting_files_is_warned_of_with_the_target() -> None:
+    assert plan_text.warnings(plan(directions=("write",))) == ["overwrites its test files in /mnt/t"]
+
+
+def test_a_device_is_warned_of_by_name() -> None:
+    device = replace(plan(directions=("write",)), allow_device=True, target="/dev/nvme0n1")
+    assert plan_text.warnings(device) == ["writes to the device /dev/nvme0n1 itself: what is on it is lost"]
+
+
+def test_many_hosts_are_counted_not_listed() -> None:
+    text = shown(plan(hosts=40))
+    assert "and 34 more" in text
+    assert "40 in all" in text
+
+
+def test_no_line_is_wider_than_the_pane() -> None:
+    for width in (30, 44, 80):
+        assert max(map(len, shown(plan(hosts=9, steps=3), width).splitlines())) <= width
+
+
+def test_wrapped_values_stay_under_their_values() -> None:
+    lines = shown(plan(hosts=9), 40).splitlines()
+    index = next(number for number, line in enumerate(lines) if line.startswith("hosts"))
+    assert lines[index + 1].startswith(" " * plan_text.LABEL)
+
+
+def test_what_happens_to_the_files_is_said() -> None:
+    assert "test files stay" in shown(plan())
+    assert "test files are removed" in shown(replace(plan(), cleanup=True))
+
+
+def test_the_job_file_is_shown_whole_for_every_step() -> None:
+    text = plan_text.job_files(plan(steps=2)).plain
+    assert text.count("[global]") == 2
+    assert "rw=read" in text
+    assert "step 2: s1 on h1, 1 more with other seeds" in text

@@ -1,0 +1,76 @@
+"""Colours and symbols for every kind of terminal."""
+
+from __future__ import annotations
+
+import pytest
+from rich.cells import cell_len
+
+from tui.app.theme import SYMBOLS, THEMES, Symbols, pick_symbols, pick_theme
+
+
+@pytest.mark.parametrize(
+    ("environ", "encoding", "name"),
+    [
+        ({"TERM": "xterm-256color"}, "utf-8", "braille"),
+        ({"TERM": "tmux-256color"}, "UTF8", "braille"),
+        ({"TERM": "linux"}, "utf-8", "block"),
+        ({"TERM": "xterm"}, "ascii", "ascii"),
+        ({"TERM": "linux"}, "latin-1", "ascii"),
+        ({"TERM": "xterm"}, None, "ascii"),
+    ],
+)
+def test_the_richest_symbols_that_the_terminal_can_show(environ: dict[str, str], encoding: str, name: str) -> None:
+    assert pick_symbols(None, environ, encoding).name == name
+
+
+def test_symbols_asked_for_win() -> None:
+    assert pick_symbols("ascii", {"TERM": "xterm-256color"}, "utf-8").name == "ascii"
+
+
+@pytest.mark.parametrize(
+    ("environ", "theme"),
+    [
+        ({"TERM": "xterm-256color"}, "benchtui-dark"),
+        ({"TERM": "xterm", "COLORTERM": "truecolor"}, "benchtui-dark"),
+        ({"TERM": "linux"}, "benchtui-ansi"),
+        ({"TERM": "vt100"}, "benchtui-ansi"),
+        ({"TERM": "vt100", "NO_COLOR": "1"}, "benchtui-dark"),
+    ],
+)
+def test_the_ansi_theme_where_there_are_16_colours_only(environ: dict[str, str], theme: str) -> None:
+    assert pick_theme(None, environ) == theme
+
+
+def test_every_theme_defines_the_same_variables() -> None:
+    own = {name for theme in (THEMES["dark"], THEMES["light"]) for name in theme.variables}
+    assert set(THEMES["dark"].variables) == set(THEMES["light"].variables) == own
+    assert own <= set(THEMES["ansi"].variables)
+
+
+def texts(symbols: Symbols) -> list[str]:
+    return [
+        symbols.ok,
+        symbols.bad,
+        symbols.warn,
+        symbols.wait,
+        symbols.arrow,
+        symbols.dot,
+        symbols.open,
+        symbols.cursor,
+        symbols.ellipsis,
+        symbols.unknown,
+    ]
+
+
+@pytest.mark.parametrize("symbols", SYMBOLS.values(), ids=SYMBOLS)
+def test_symbols_have_fixed_widths_so_that_columns_stay_aligned(symbols: Symbols) -> None:
+    assert [cell_len(text) for text in texts(symbols)] == [1] * len(texts(symbols))
+    assert cell_len(symbols.ticked) == cell_len(symbols.unticked) == 3
+
+
+def test_ascii_symbols_are_ascii() -> None:
+    assert all(text.isascii() for text in (*texts(SYMBOLS["ascii"]), SYMBOLS["ascii"].ticked))
+
+
+def test_ok_and_bad_differ_without_colour() -> None:
+    assert all(len({symbols.ok, symbols.bad, symbols.warn, symbols.wait}) == 4 for symbols in SYMBOLS.values())

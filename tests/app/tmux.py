@@ -1,0 +1,92 @@
+"""A real terminal for tests: one tmux server a test, on a socket of its own, ended with the test."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+
+DEADLINE_S = 30.0
+CONF = """
+set -g default-terminal "tmux-256color"
+set -g escape-time 0
+set -g status off
+set -g remain-on-exit on
+"""
+
+
+class Terminal:
+    """`python -m tui` in a tmux window. Use as a context manager; `wait_for` waits for text, never for time."""
+
+    def __init__(
+        self, folder: Path, *arguments: str, size: str = "80x24", environ: Mapping[str, str] | None = None
+    ) -> None:
+        self.socket = folder / "tmux.sock"
+        self.conf = folder / "tmux.conf"
+        self.conf.write_text(CONF)
+        self.size = size
+        self.code_file = folder / "code"
+        self.environ = {"BENCHTUI_HOME": str(folder / "home"), "HOME": str(folder), **(environ or {})}
+        program = shlex.join([sys.executable, "-m", "tui", *arguments])
+        settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in self.environ.items())
+        # the shell outlives the program, to tell its exit code and to keep what it printed after the screens
+        self.command = f"env {settings} {program}; echo $? > {shlex.quote(str(self.code_file))}; sleep 60"
+
+    def tmux(self, *arguments: str) -> str:
+        """Run one tmux command and return what it prints."""
+        command = ["tmux", "-S", str(self.socket), "-f", str(self.conf), *arguments]
+        environ = {**os.environ, "LC_ALL": "C.UTF-8", "PYTHONPATH": str(Path(__file__).parents[2])}
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=environ).stdout
+
+    def __enter__(self) -> Terminal:
+        columns, rows = self.size.split("x")
+        self.tmux("new-session", "-d", "-s", "t", "-x", columns, "-y", rows, self.command)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.tmux("kill-server")
+
+    def screen(self) -> str:
+        """What is on the screen."""
+        return self.tmux("capture-pane", "-p", "-t", "t")
+
+    def flag(self, name: str) -> str:
+        """A flag of the terminal, such as alternate_on."""
+        return self.tmux("display-message", "-p", "-t", "t", f"#{{{name}}}").strip()
+
+    def keys(self, *keys: str) -> None:
+        """Press keys by their tmux names."""
+        self.tmux("send-keys", "-t", "t", *keys)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Change the size of the terminal."""
+        self.tmux("resize-window", "-t", "t", "-x", str(columns), "-y", str(rows))
+
+    def wait_until(self, true: Callable[[], bool], what: str) -> None:
+        """Wait for a condition."""
+        end = time.monotonic() + DEADLINE_S
+        while not true():
+            assert time.monotonic() < end, f"not seen: {what}\n{self.screen()}"
+            time.sleep(0.05)
+
+    def wait_for(self, text: str) -> None:
+        """Wait for text on the screen."""
+        self.wait_until(lambda: text in self.screen(), text)
+
+    def pid(self) -> int:
+        """Process id of the program."""
+        shell = self.flag("pane_pid")
+        children = Path(f"/proc/{shell}/task/{shell}/children")
+        return int(children.read_text().split()[0])
+
+    def exit_code(self) -> int:
+        """Wait for the end of the program and return its exit code."""
+        self.wait_until(lambda: self.code_file.exists() and bool(self.code_file.read_text().strip()), "the end")
+        return int(self.code_file.read_text())

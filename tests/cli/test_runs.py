@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import json
+import os
+import pty
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+
+from tests.results.samples import DATA
+from tui.cli.main import main
+from tui.engine.control import ControlServer, Request
+from tui.model.record import run_json_schema
+from tui.results.record import write_record
+from tui.results.store import process_identity
+
+OLD, NEW = "20261119T080000Z-test-mix-0001", "20261120T080000Z-test-lost-0002"
+
+
+@pytest.fixture
+def runs(home: Path) -> Path:
+    """A store with two finished runs."""
+    for run_id, case in ((OLD, "mix"), (NEW, "lost")):
+        shutil.copytree(DATA / case, home / "runs" / run_id)
+        write_record(home / "runs" / run_id)
+    return home / "runs"
+
+
+@pytest.fixture
+def engine(runs: Path) -> Iterator[Path]:
+    """The newer run, with this very process as its engine."""
+    identity = process_identity(str(os.getpid()))
+    assert identity is not None
+    (runs / NEW / "engine.pid").write_text(f"{os.getpid()} {identity[0]} {identity[1]}\n")
+    yield runs / NEW
+    (runs / NEW / "engine.pid").unlink(missing_ok=True)
+
+
+def test_list_is_a_table_newest_first(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "list"]) == 0
+    header, newest, oldest = capsys.readouterr().out.splitlines()
+    assert header.split() == ["run", "state", "hosts", "time", "headline"]
+    assert newest.split()[:4] == [NEW, "partial", "2", "0:07"]
+    assert oldest.split()[:2] == [OLD, "complete"]
+    assert "mixed 16.0k IOPS  (a recorded run)" in oldest
+
+
+def test_list_as_json_is_one_document(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "list", "--json", "--limit", "1"]) == 0
+    (only,) = json.loads(capsys.readouterr().out)
+    assert (only["run_id"], only["state"], only["hosts"]) == (NEW, "partial", ["h1", "h2"])
+
+
+def test_a_list_of_nothing_says_so_on_stderr_and_is_valid_json(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "list"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == f"no runs in {home / 'runs'}\n"
+    assert main(["runs", "list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
+@pytest.mark.parametrize("limit", ["0", "-3", "many"])
+def test_a_limit_must_be_a_number_from_1(runs: Path, limit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["runs", "list", f"--limit={limit}"])
+    assert ended.value.code == 2
+    assert f"must be a number from 1, got '{limit}'" in capsys.readouterr().err
+
+
+def test_listing_loads_no_heavy_library(runs: Path) -> None:
+    code = (
+        "import sys; from tui.cli.main import main; main(['runs', 'list'])\n"
+        "heavy = {'pydantic', 'textual', 'rich', 'asyncssh', 'plotext', 'ruamel'}\n"
+        "print(*heavy & {name.split('.')[0] for name in sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == ""
+
+
+def test_show_prints_the_summary(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "show", "last"]) == 0
+    out = capsys.readouterr().out
+    assert "state: partial: h2 was lost" in out
+    assert out.endswith(f"record: {runs / NEW / 'run.json'}\n")
+
+
+def test_show_as_json_is_the_record_as_it_is_on_disk(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "show", OLD[:10], "--json"]) == 0
+    assert capsys.readouterr().out == (runs / OLD / "run.json").read_text()
+
+
+def test_show_can_plot_without_colour_into_a_pipe(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "show", OLD, "--plot", "--metric", "latency"]) == 0
+    out = capsys.readouterr().out
+    assert "mean latency: read (line), write (dots)" in out
+    assert "\x1b" not in out
+
+
+def test_show_of_an_interrupted_run_shows_what_the_journal_holds(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = runs / NEW / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-40])
+    (runs / NEW / "run.json").unlink()
+    assert main(["runs", "show", NEW]) == 0
+    assert "state: partial: the journal was not closed" in capsys.readouterr().out
+    assert main(["runs", "show", NEW, "--json"]) == 0
+    jsonschema.validate(json.loads(capsys.readouterr().out), run_json_schema())
+
+
+def test_show_of_a_live_run_shows_figures_so_far(engine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "show", NEW]) == 0
+    out = capsys.readouterr().out
+    assert "state: running; figures so far" in out
+    assert "all 2 hosts" in out
+
+
+@pytest.mark.parametrize("verb", [["show", "nope"], ["note", "nope", "text"], ["rm", "nope", "--yes"]])
+def test_an_unknown_run_is_a_usage_error(runs: Path, verb: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", *verb]) == 2
+    assert capsys.readouterr().err == "benchtui: no run 'nope'; see benchtui runs list\n"
+
+
+def test_a_damaged_record_is_one_line_with_its_place(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (runs / OLD / "run.json").write_text("[1]")
+    assert main(["runs", "show", OLD]) == 1
+    assert capsys.readouterr().err.startswith(f"benchtui: {runs / OLD / 'run.json'}: is no run record: ")
+
+
+def test_a_note_goes_into_journal_record_and_list(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (runs / OLD / "journal.jsonl").read_bytes()
+    assert main(["runs", "note", OLD, "cache was cold"]) == 0
+    after = (runs / OLD / "journal.jsonl").read_bytes()
+    assert after.startswith(before)
+    assert json.loads(after[len(before) :])["text"] == "cache was cold"
+    notes = json.loads((runs / OLD / "run.json").read_text())["notes"]
+    assert [note["text"] for note in notes] == ["a recorded run", "cache was cold"]
+    main(["runs", "list"])
+    assert "(cache was cold)" in capsys.readouterr().out
+
+
+def test_a_note_leaves_figures_and_duration_as_they_were(runs: Path) -> None:
+    before = json.loads((runs / OLD / "run.json").read_text())
+    main(["runs", "note", OLD, "cache was cold"])
+    after = json.loads((runs / OLD / "run.json").read_text())
+    for document in (before, after):
+        document.pop("notes")
+        document["provenance"].pop("journal")
+    assert after == before
+
+
+def test_a_note_to_an_interrupted_run_survives_its_unfinished_line(runs: Path) -> None:
+    journal = runs / NEW / "journal.jsonl"
+    cut = journal.read_bytes()[:-40]
+    journal.write_bytes(cut)
+    assert main(["runs", "note", NEW, "power failed"]) == 0
+    lines = journal.read_bytes().splitlines()
+    assert lines[:-1] == cut.splitlines()[:-1]
+    assert json.loads(lines[-1])["text"] == "power failed"
+
+
+def test_a_note_to_a_damaged_journal_is_refused_and_changes_nothing(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = runs / OLD / "journal.jsonl"
+    journal.write_bytes(b"garbage\n" + journal.read_bytes())
+    before = journal.read_bytes()
+    assert main(["runs", "note", OLD, "text"]) == 1
+    assert "is damaged after 0 bytes" in capsys.readouterr().err
+    assert journal.read_bytes() == before
+
+
+def test_an_empty_note_is_refused(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "note", OLD, "  "]) == 2
+    assert capsys.readouterr().err == "benchtui: the note is empty\n"
+
+
+async def test_a_note_to_a_live_run_goes_to_its_engine(engine: Path) -> None:
+    import asyncio
+
+    taken: list[Request] = []
+
+    def answer(request: Request) -> Request:
+        taken.append(request)
+        return {"ok": True}
+
+    before = (engine / "journal.jsonl").read_bytes()
+    async with ControlServer(engine, answer):
+        assert await asyncio.to_thread(main, ["runs", "note", NEW, "going well"]) == 0
+    assert taken == [{"verb": "note", "text": "going well"}]
+    assert (engine / "journal.jsonl").read_bytes() == before
+
+
+def test_removing_needs_a_word_when_nobody_can_be_asked(
+    runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Path(os.devnull).open() as nobody:
+        monkeypatch.setattr(sys, "stdin", nobody)
+        assert main(["runs", "rm", OLD]) == 2
+    assert capsys.readouterr().err == f"benchtui: this removes {OLD}; confirm with --yes\n"
+    assert (runs / OLD).exists()
+
+
+def test_removing_with_yes_removes_just_these(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "rm", OLD, OLD[:12], "--yes"]) == 0
+    assert [path.name for path in runs.iterdir()] == [NEW]
+    assert capsys.readouterr().err == f"removed {OLD}\n"
+
+
+@pytest.mark.parametrize(("answer", "left"), [("y\n", 1), ("n\n", 2), ("\n", 2)])
+def test_removing_asks_on_a_terminal(
+    runs: Path, answer: str, left: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "r") as terminal:
+        monkeypatch.setattr(sys, "stdin", terminal)
+        os.write(ours, answer.encode())
+        assert main(["runs", "rm", OLD]) == (0 if left == 1 else 1)
+    os.close(ours)
+    assert len(list(runs.iterdir())) == left
+    assert capsys.readouterr().err.startswith(f"remove {OLD}? [y/N] ")
+
+
+def test_a_live_run_is_not_removed(engine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "rm", OLD, NEW, "--yes"]) == 2
+    assert f"{NEW} is running; end it first: benchtui stop {NEW}" in capsys.readouterr().err
+    assert len(list(engine.parent.iterdir())) == 2

@@ -1,0 +1,28 @@
+"""Fixtures that several test folders share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.lab.sshd import SSHD, SshdLab
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshdLab]:
+    """Four real sshd instances, h1..h4, with known keys in `lab.ssh_config`."""
+    if not Path(SSHD).exists():
+        pytest.skip("no sshd on this machine")
+    with SshdLab(tmp_path_factory.mktemp("lab")) as started:
+        yield started
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A BENCHTUI_HOME of this test alone, empty."""
+    path = tmp_path / "home"
+    path.mkdir()
+    monkeypatch.setenv("BENCHTUI_HOME", str(path))
+    return path

@@ -1,0 +1,86 @@
+"""The benchtui command as a user types it, and what it leaves on hosts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+TIMEOUT_S = 110.0
+
+
+def environment(home: Path) -> dict[str, str]:
+    """An environment in which benchtui sees nothing of the user who runs the tests."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("SSH_AUTH_SOCK", "XDG_DATA_HOME")}
+    return {**kept, "BENCHTUI_HOME": str(home), "HOME": str(home)}
+
+
+def benchtui(home: Path, *args: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run `benchtui ARGS` to its end."""
+    return subprocess.run(
+        command(*args),
+        env=environment(home),
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+
+def start(home: Path, *args: str | Path) -> subprocess.Popen[str]:
+    """Start `benchtui ARGS` and return at once."""
+    return subprocess.Popen(
+        command(*args),
+        env=environment(home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def command(*args: str | Path) -> Sequence[str]:
+    return [sys.executable, "-m", "tui", *map(str, args)]
+
+
+def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = 60.0) -> None:
+    """Wait for a condition; fail by name when it does not come."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not seen in {timeout_s:g}s: {what}")
+        time.sleep(0.05)
+
+
+def marked_processes(run_id: str) -> list[int]:
+    """Pids of all processes that carry a run's mark, whoever is their parent."""
+    mark = f"BENCHTUI_RUN={run_id}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            environ = (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        if mark in environ.split(b"\0"):
+            found.append(int(entry.name))
+    return found
+
+
+def only_run(home: Path) -> Path:
+    """The directory of the one run under this home."""
+    (run_dir,) = (home / "runs").iterdir()
+    return run_dir
+
+
+def journal_has(run_dir: Path, text: str) -> bool:
+    """Whether a text stands in the journal of a run."""
+    path = run_dir / "journal.jsonl"
+    return path.exists() and text in path.read_text(encoding="utf-8")

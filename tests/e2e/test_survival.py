@@ -1,0 +1,79 @@
+"""Runs outlive their watchers; loads do not outlive their controllers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import benchtui, journal_has, marked_processes, only_run, start, wait_until
+from tests.lab.sshd import SshdLab
+
+pytestmark = pytest.mark.e2e
+
+
+def arguments(lab: SshdLab, target: Path, runtime: str, *more: str) -> list[str]:
+    settings = [f"directory={target}", "numjobs=2", "size=8m", f"runtime={runtime}"]
+    hosts = ["--hosts", "h[1-2]", "--ssh-config", str(lab.ssh_config)]
+    return ["run", "weka/read-iops", *hosts, *(part for s in settings for part in ("--set", s)), *more]
+
+
+def test_run_completes_when_its_watcher_is_killed(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+    watcher = start(home, *arguments(lab, tmp_path, "6s"))
+    wait_until(lambda: (home / "runs").exists() and any((home / "runs").iterdir()), "a run directory")
+    run_dir = only_run(home)
+    wait_until(lambda: journal_has(run_dir, '"phase":"measure"'), "the measurement")
+    os.kill(watcher.pid, signal.SIGKILL)
+    watcher.communicate()
+    attached = benchtui(home, "attach", "last", "--json")
+    record = json.loads(attached.stdout)
+    assert attached.returncode == 0, attached.stderr
+    assert record["state"] == "complete"
+    assert sorted(record["steps"][0]["results"]["per_host"]) == ["h1", "h2"]
+
+
+def test_no_load_outlives_a_killed_engine_by_more_than_the_lease(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+    started = benchtui(home, *arguments(lab, tmp_path, "90s", "--lease", "10s", "--detach"))
+    run_dir = home / "runs" / started.stdout.strip()
+    wait_until(lambda: journal_has(run_dir, '"type":"sample"') and journal_has(run_dir, '"running"'), "live samples")
+    wait_until(lambda: len(marked_processes(run_dir.name)) >= 2, "load on the hosts")
+    os.kill(int((run_dir / "engine.pid").read_text().split()[0]), signal.SIGKILL)
+    wait_until(lambda: not marked_processes(run_dir.name), "no process with the run's mark", timeout_s=20)
+    shown = benchtui(home, "runs", "show", run_dir.name, "--json")
+    assert json.loads(shown.stdout)["state"] == "partial"
+
+
+def test_stop_keeps_what_was_measured_and_leaves_no_process(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+    started = benchtui(home, *arguments(lab, tmp_path, "90s", "--detach"))
+    run_dir = home / "runs" / started.stdout.strip()
+    wait_until(lambda: journal_has(run_dir, '"type":"sample"') and journal_has(run_dir, '"running"'), "live samples")
+    stopped = benchtui(home, "stop", run_dir.name)
+    assert stopped.returncode == 0, stopped.stderr
+    record = json.loads((run_dir / "run.json").read_text())
+    assert record["state"] == "partial"
+    assert record["steps"][0]["results"]["aggregate"]["read"]["ios"] > 0
+    assert not marked_processes(run_dir.name)
+
+
+def test_abort_ends_at_once_and_leaves_no_process(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+    started = benchtui(home, *arguments(lab, tmp_path, "90s", "--detach"))
+    run_dir = home / "runs" / started.stdout.strip()
+    wait_until(lambda: journal_has(run_dir, '"running"'), "the load")
+    benchtui(home, "stop", run_dir.name, "--abort")
+    assert json.loads((run_dir / "run.json").read_text())["state"] == "aborted"
+    assert not marked_processes(run_dir.name)
+
+
+def test_ctrl_c_stops_the_run_and_saves_it(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+    watcher = start(home, *arguments(lab, tmp_path, "90s"))
+    wait_until(lambda: (home / "runs").exists() and any((home / "runs").iterdir()), "a run directory")
+    run_dir = only_run(home)
+    wait_until(lambda: journal_has(run_dir, '"running"'), "the load")
+    watcher.send_signal(signal.SIGINT)
+    out, err = watcher.communicate(timeout=60)
+    assert watcher.returncode == 130, err
+    assert run_dir.name in out
+    assert json.loads((run_dir / "run.json").read_text())["state"] == "partial"

@@ -1,0 +1,50 @@
+"""The control socket of a run."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tui.engine.control import SOCKET, ControlServer, NotRunning, Request, request
+
+
+async def test_request_reaches_the_engine_and_its_answer_comes_back(tmp_path: Path) -> None:
+    seen: list[Request] = []
+
+    def handler(message: Request) -> Request:
+        seen.append(message)
+        return {"ok": True}
+
+    async with ControlServer(tmp_path, handler):
+        answer = await asyncio.to_thread(request, tmp_path, {"verb": "stop"})
+    assert answer == {"ok": True}
+    assert seen == [{"verb": "stop"}]
+
+
+async def test_socket_works_below_a_path_longer_than_a_socket_address(tmp_path: Path) -> None:
+    deep = tmp_path / ("d" * 100) / ("e" * 100)
+    deep.mkdir(parents=True)
+    async with ControlServer(deep, lambda _: {"ok": True}):
+        assert await asyncio.to_thread(request, deep, {"verb": "ping"}) == {"ok": True}
+
+
+async def test_socket_is_private_and_goes_with_the_engine(tmp_path: Path) -> None:
+    async with ControlServer(tmp_path, lambda _: {"ok": True}):
+        assert (tmp_path / SOCKET).stat().st_mode & 0o777 == 0o600
+    assert not (tmp_path / SOCKET).exists()
+
+
+def test_run_that_is_over_says_so(tmp_path: Path) -> None:
+    with pytest.raises(NotRunning, match=r"run .* is not running"):
+        request(tmp_path, {"verb": "ping"})
+
+
+@pytest.mark.parametrize("line", [b"no json\n", b"[1]\n", b"\n"])
+async def test_nonsense_is_answered_not_obeyed(tmp_path: Path, line: bytes) -> None:
+    async with ControlServer(tmp_path, lambda _: {"ok": True}):
+        reader, writer = await asyncio.open_unix_connection(str(tmp_path / SOCKET))
+        writer.write(line)
+        assert b'"ok": false' in await reader.readline()
+        writer.close()

@@ -1,0 +1,51 @@
+"""Run ids, run directories, plans on disk."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from tui.engine.launch import create_run, load_plan, new_run_id
+from tui.model.plan import Headline, HostAddress, Plan, ProfileRef
+from tui.model.problem import BenchtuiError
+
+PLAN = Plan(
+    profile=ProfileRef(tag="weka/read-iops", version=1, title="t", text="y", sha256="0"),
+    params={"size": 4096},
+    hosts=[HostAddress(name="h1", groups=("clients",))],
+    steps=[],
+    headline=Headline(metric="iops", direction="read"),
+)
+
+
+def test_run_id_sorts_by_time_and_names_the_profile() -> None:
+    first = new_run_id("weka/read-iops", datetime.datetime(2026, 11, 20, 10, 15, 30, tzinfo=datetime.UTC))
+    later = new_run_id("aerodisk/x", datetime.datetime(2026, 11, 20, 10, 15, 31, tzinfo=datetime.UTC))
+    assert first.startswith("20261120T101530Z-weka-read-iops-")
+    assert first < later
+
+
+def test_run_ids_of_one_second_differ() -> None:
+    now = datetime.datetime(2026, 11, 20, tzinfo=datetime.UTC)
+    assert len({new_run_id("a/b", now) for _ in range(20)}) > 15
+
+
+def test_run_directory_is_private_and_holds_the_plan(tmp_path: Path) -> None:
+    run_dir = create_run(PLAN, tmp_path / "data" / "runs")
+    assert run_dir.stat().st_mode & 0o777 == 0o700
+    assert (run_dir / "plan.json").stat().st_mode & 0o777 == 0o600
+    assert load_plan(run_dir) == PLAN
+
+
+def test_place_where_no_run_can_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("in the way")
+    with pytest.raises(BenchtuiError, match=r"cannot create a run under .*runs"):
+        create_run(PLAN, tmp_path / "runs")
+
+
+def test_damaged_plan_is_named(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text('{"profile": ')
+    with pytest.raises(BenchtuiError, match=r"plan\.json: not a plan"):
+        load_plan(tmp_path)

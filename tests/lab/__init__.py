@@ -1,0 +1,1 @@
+"""Real sshd instances on loopback, for every test that needs hosts."""

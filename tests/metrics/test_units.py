@@ -1,0 +1,100 @@
+"""Figures as people read them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui.metrics import units
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (5, "5"),
+        (12.345, "12.3"),
+        (999.4, "999"),
+        (999.6, "1.00k"),
+        (4318, "4.32k"),
+        (390494, "390k"),
+        (999_500, "1.00M"),
+    ],
+)
+def test_iops(value: float, text: str) -> None:
+    assert units.iops(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0 B/s"),
+        (1023, "1023 B/s"),
+        (1024, "1.00 KiB/s"),
+        (9.17 * 2**30, "9.17 GiB/s"),
+        (1023.9 * 2**20, "1.00 GiB/s"),
+    ],
+)
+def test_bandwidth_is_in_binary_units(value: float, text: str) -> None:
+    assert units.bandwidth(value) == text
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (90, "90 ns"),
+        (1500, "1.50 µs"),
+        (229_000, "229 µs"),
+        (999_700, "1.00 ms"),
+        (17_354_000_000, "17.4 s"),
+        (250e9, "250 s"),
+    ],
+)
+def test_latency(ns: float, text: str) -> None:
+    assert units.latency(ns) == text
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 B"), (4096, "4 KiB"), (4 << 30, "4 GiB"), (3 << 29, "1.50 GiB"), (768 << 30, "768 GiB")]
+)
+def test_size_has_decimals_only_when_it_is_not_whole(size: int, text: str) -> None:
+    assert units.size(size) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0:00"), (45.9, "0:45"), (299, "4:59"), (3599, "59:59"), (3720, "1h 02m"), (183_600, "2d 03h"), (-5, "-0:05")],
+)
+def test_duration(seconds: float, text: str) -> None:
+    assert units.duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    "form",
+    [units.iops, units.bandwidth, units.latency, units.size, units.count, units.duration, units.percent, units.exact],
+)
+def test_unknown_is_a_dash(form: object) -> None:
+    assert callable(form)
+    assert form(None) == "–"
+
+
+def test_exact_counts_are_grouped() -> None:
+    assert units.exact(19_999_616) == "19,999,616"
+
+
+@given(st.floats(0, 1e17) | st.none())
+def test_table_forms_never_change_their_width(value: float | None) -> None:
+    widths = {units.iops_fixed: 5, units.bandwidth_fixed: 10, units.size_fixed: 8, units.count_fixed: 5}
+    assert {form: len(form(value)) for form in widths} == widths
+
+
+@given(st.floats(0, 9.9e12) | st.none())
+def test_latency_and_duration_keep_their_width_too(value: float | None) -> None:
+    assert len(units.latency_fixed(value)) == 7
+    assert len(units.duration_fixed(value and value / 1e9)) == 7
+
+
+def test_number_and_unit_come_apart_for_tables() -> None:
+    assert units.latency_parts(229_000) == ("229", "µs")
+    assert units.bandwidth_parts(None) == ("–", "")

@@ -1,0 +1,72 @@
+"""The questions of docs/run-record.md are asked of real records."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.results.samples import DATA
+from tui.metrics.buckets import index_to_value
+from tui.model.record import RunRecord
+from tui.results.record import write_record
+
+DOC = (Path(__file__).parents[2] / "docs" / "run-record.md").read_text(encoding="utf-8")
+QUESTIONS = re.findall(r"```sh\n(jq .*?)\n```", DOC, re.DOTALL)
+
+needs_jq = pytest.mark.skipif(shutil.which("jq") is None, reason="no jq on this machine")
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    for case in ("mix", "lost"):
+        shutil.copytree(DATA / case, tmp_path / case)
+        write_record(tmp_path / case)
+    return tmp_path
+
+
+def ask(command: str, directory: Path) -> str:
+    done = subprocess.run(["sh", "-c", command], cwd=directory, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@needs_jq
+@pytest.mark.parametrize("command", [question for question in QUESTIONS if "*/run.json" not in question])
+def test_every_question_has_an_answer(command: str, runs: Path) -> None:
+    for case in ("mix", "lost"):
+        assert ask(command, runs / case).strip()
+
+
+@needs_jq
+def test_answers_are_the_figures_of_the_record(runs: Path) -> None:
+    answers = "".join(ask(question, runs / "lost") for question in QUESTIONS if "*/run.json" not in question)
+    document = json.loads((runs / "lost" / "run.json").read_text())
+    for expected in ("read 318 MiB/s", "h2 16890.473", "partial h2 was lost", "h2: measure: no connection to the end"):
+        assert expected in answers
+    cluster = document["steps"][0]["series"]["columns"][0]
+    assert f'1,"read",{cluster["iops"][0]},' in answers
+
+
+@needs_jq
+def test_many_runs_make_one_table(runs: Path) -> None:
+    (command,) = (question for question in QUESTIONS if "*/run.json" in question)
+    assert [line.split("\t")[1:3] for line in ask(command, runs).splitlines()] == [
+        ["test/lost", "partial"],
+        ["test/mix", "complete"],
+    ]
+
+
+def test_every_field_of_the_record_is_named() -> None:
+    for name, field in RunRecord.model_fields.items():
+        assert f"`{field.alias or name}" in DOC, name
+
+
+def test_the_formula_of_the_buckets_is_the_one_in_use() -> None:
+    for index in range(128, 1856):
+        exponent = index // 64 - 1
+        assert int(2 ** (exponent + 6) + (index % 64 + 0.5) * 2**exponent) == index_to_value(index)

@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.results.samples import DATA
+from tui.model.problem import BenchtuiError, UsageError
+from tui.results.record import write_record
+from tui.results.store import RunStore, is_running, new_run_id, process_identity, summarize
+
+IDS = ("20261118T080000Z-weka-read-iops-0001", "20261119T080000Z-weka-read-iops-0002", "20261120T080000Z-ceph-mix-0003")
+
+
+def add_run(runs: Path, run_id: str, case: str = "mix") -> Path:
+    """Put a finished run with its record into a store."""
+    run_dir = runs / run_id
+    shutil.copytree(DATA / case, run_dir)
+    write_record(run_dir)
+    return run_dir
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RunStore:
+    runs = tmp_path / "runs"
+    for run_id in IDS:
+        add_run(runs, run_id)
+    return RunStore(runs)
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that lives until the test is over."""
+    child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+    yield child
+    child.communicate()
+
+
+def write_pid(run_dir: Path, pid: int, *, ticks: str | None = None, boot: str | None = None) -> None:
+    identity = process_identity(str(pid))
+    assert identity is not None
+    (run_dir / "engine.pid").write_text(f"{pid} {ticks or identity[0]} {boot or identity[1]}\n")
+
+
+def test_runs_are_listed_newest_first(store: RunStore) -> None:
+    assert [summary.run_id for summary in store.list()] == list(reversed(IDS))
+    assert [summary.run_id for summary in store.list(limit=1)] == [IDS[2]]
+
+
+def test_a_store_that_does_not_exist_is_empty(tmp_path: Path) -> None:
+    assert RunStore(tmp_path / "nowhere").list() == []
+
+
+def test_a_summary_holds_what_a_list_shows(store: RunStore) -> None:
+    summary = store.list()[0]
+    assert (summary.profile, summary.hosts, summary.state) == ("test/mix", ["h1", "h2"], "complete")
+    assert summary.headline == "mixed 16.0k IOPS"
+    assert summary.headline_value == pytest.approx(15995, abs=1)
+    assert (summary.headline_unit, summary.note, summary.tags) == ("iops", "a recorded run", {"lab": "a"})
+    assert summary.duration_s == pytest.approx(8.138)
+
+
+def test_a_summary_follows_a_record_that_another_program_changed(store: RunStore) -> None:
+    path = store.runs_dir / IDS[0] / "run.json"
+    document = json.loads(path.read_text())
+    document["headline"]["text"] = "changed"
+    path.write_text(json.dumps(document))
+    assert store.list()[-1].headline == "changed"
+
+
+def test_a_run_from_elsewhere_needs_its_record_alone(tmp_path: Path) -> None:
+    source = add_run(tmp_path / "other", IDS[0])
+    target = tmp_path / "runs" / IDS[0]
+    target.mkdir(parents=True)
+    shutil.copy(source / "run.json", target)
+    assert RunStore(tmp_path / "runs").list()[0].headline == "mixed 16.0k IOPS"
+    assert (target / "summary.json").exists()
+
+
+def test_a_record_that_cannot_be_read_is_listed_as_such(store: RunStore) -> None:
+    (store.runs_dir / IDS[2] / "run.json").write_text("{")
+    assert store.list()[0].state == "unreadable"
+
+
+def test_what_is_no_run_is_not_listed(store: RunStore) -> None:
+    (store.runs_dir / "20261121T080000Z-empty-0004").mkdir()
+    (store.runs_dir / "notes.txt").write_text("x")
+    assert len(store.list()) == 3
+
+
+def test_a_run_whose_engine_lives_is_running(store: RunStore, process: subprocess.Popen[bytes]) -> None:
+    run_dir = store.runs_dir / IDS[1]
+    write_pid(run_dir, process.pid)
+    assert is_running(run_dir)
+    assert store.list()[1].state == "running"
+    process.kill()
+    process.wait()
+    assert not is_running(run_dir)
+    assert store.list()[1].state == "complete"
+
+
+def test_another_process_with_the_same_number_is_not_the_engine(
+    store: RunStore, process: subprocess.Popen[bytes]
+) -> None:
+    run_dir = store.runs_dir / IDS[1]
+    write_pid(run_dir, process.pid, ticks="1")
+    assert not is_running(run_dir)
+    write_pid(run_dir, process.pid, boot="00000000-0000-0000-0000-000000000000")
+    assert not is_running(run_dir)
+
+
+def test_a_process_that_ended_but_was_not_waited_for_does_not_run(store: RunStore) -> None:
+    child = subprocess.Popen(["true"])
+    write_pid(store.runs_dir / IDS[0], child.pid)
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert not is_running(store.runs_dir / IDS[0])
+    child.wait()
+
+
+@pytest.mark.parametrize("text", ["", "x y z", "1", "-1 0 0", "../../etc 1 2"])
+def test_a_pid_file_with_anything_else_in_it_is_nobody(store: RunStore, text: str) -> None:
+    (store.runs_dir / IDS[0] / "engine.pid").write_text(text)
+    assert not is_running(store.runs_dir / IDS[0])
+
+
+def test_a_run_without_a_record_whose_engine_is_gone_was_interrupted(tmp_path: Path) -> None:
+    run_dir = tmp_path / IDS[0]
+    shutil.copytree(DATA / "mix", run_dir)
+    summary = summarize(run_dir)
+    assert summary is not None
+    assert (summary.state, summary.profile, summary.utc) == ("interrupted", "test/mix", "2026-11-18T08:00:00Z")
+
+
+def test_a_run_whose_engine_has_not_come_up_yet_is_running(tmp_path: Path) -> None:
+    run_dir = tmp_path / IDS[0]
+    run_dir.mkdir()
+    shutil.copy(DATA / "mix" / "plan.json", run_dir)
+    summary = summarize(run_dir)
+    assert summary is not None and summary.state == "running"
+    long_ago = time.time() - 120
+    os.utime(run_dir, (long_ago, long_ago))
+    summary = summarize(run_dir)
+    assert summary is not None and summary.state == "interrupted"
+
+
+def test_a_run_is_found_by_id_by_beginning_and_as_the_last(store: RunStore) -> None:
+    assert store.resolve(IDS[0]) == store.runs_dir / IDS[0]
+    assert store.resolve("20261119") == store.runs_dir / IDS[1]
+    assert store.resolve("last") == store.runs_dir / IDS[2]
+
+
+def test_a_run_is_found_by_path(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_dir = store.runs_dir / IDS[0]
+    assert store.resolve(str(run_dir)) == run_dir
+    assert store.resolve(f"{run_dir}/run.json") == run_dir
+    monkeypatch.chdir(run_dir)
+    assert store.resolve(".") == run_dir
+
+
+def test_a_beginning_of_several_runs_names_them(store: RunStore) -> None:
+    with pytest.raises(UsageError, match=f"'202611' is the beginning of 3 runs: {IDS[2]}, {IDS[1]}, {IDS[0]}"):
+        store.resolve("202611")
+
+
+def test_an_unknown_run_names_the_nearest(store: RunStore) -> None:
+    with pytest.raises(UsageError, match=f"no run '{IDS[0][:-1]}9' .did you mean '{IDS[0]}'"):
+        store.resolve(IDS[0][:-1] + "9")
+
+
+def test_an_empty_name_is_not_every_run(store: RunStore) -> None:
+    with pytest.raises(UsageError):
+        store.resolve("")
+
+
+def test_a_path_without_a_run_says_so(store: RunStore, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a run"):
+        store.resolve(f"{tmp_path}/")
+    with pytest.raises(UsageError, match="no such directory"):
+        store.resolve(f"{tmp_path}/nowhere")
+
+
+def test_the_last_of_no_runs_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no runs in"):
+        RunStore(tmp_path).resolve("last")
+
+
+def test_an_id_sorts_by_time_and_names_the_profile() -> None:
+    now = datetime(2026, 11, 20, 10, 15, 30, tzinfo=UTC)
+    assert re.fullmatch(r"20261120T101530Z-weka-read-iops-[0-9a-f]{4}", new_run_id("weka/read-iops", now))
+    assert re.fullmatch(r"20261120T101530Z-my-profile-2-[0-9a-f]{4}", new_run_id("My Profile: №2!", now))
+    assert re.fullmatch(r"20261120T101530Z-[0-9a-f]{4}", new_run_id("№", now))
+    assert len(new_run_id("x" * 500, now)) < 100
+
+
+def test_a_new_run_directory_is_for_the_user_alone(tmp_path: Path) -> None:
+    path = RunStore(tmp_path / "data" / "runs").create(IDS[0])
+    assert path.stat().st_mode & 0o777 == 0o700
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_directory_that_cannot_be_made_is_one_clear_line(store: RunStore) -> None:
+    with pytest.raises(BenchtuiError, match=f"cannot make .*{IDS[0]}: File exists"):
+        store.create(IDS[0])
+
+
+def test_a_thousand_runs_are_listed_without_reading_their_records(store: RunStore) -> None:
+    source = store.runs_dir / IDS[0]
+    for number in range(1000):
+        target = store.runs_dir / f"20250101T{number:06d}Z-bulk-0000"
+        target.mkdir()
+        os.link(source / "run.json", target / "run.json")
+        shutil.copy(source / "summary.json", target)
+    start = time.process_time()
+    assert len(store.list()) == 1003
+    assert time.process_time() - start < 1.0

@@ -1,0 +1,107 @@
+"""What fio's messages mean."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui.workloads.fio.messages import Explainer, errno_text
+
+
+def explain(line: str) -> tuple[str, str, dict[str, str]]:
+    explainer = Explainer()
+    told = explainer.explain(line)
+    assert told is not None
+    return (*told, explainer.codes)
+
+
+@pytest.mark.parametrize(
+    ("line", "severity", "words", "code"),
+    [
+        (
+            "fio: pid=11407, err=5/file:io_u.c:1876, func=io_u error, error=Input/output error",
+            "error",
+            "EIO (Input/output error)",
+            None,
+        ),
+        ("fio: pid=26012, err=35/", "warning", "status collector", "fio-status-collector"),
+        (
+            "fio seems to be stuck grabbing stat_sem, forcibly exiting",
+            "warning",
+            "not a storage error",
+            "fio-status-collector",
+        ),
+        (
+            "fio: pid=0, err=28/file:filesetup.c:240, func=write, error=No space left on device",
+            "error",
+            "while preparing its files: ENOSPC",
+            None,
+        ),
+        ("fio: ENOSPC on laying out file, stopping", "error", "no space left", "fio-no-space"),
+        (
+            "fio: io_u error on file /mnt/a:b: Input/output error: read offset=4096, buflen=8192",
+            "error",
+            "read of 8192 bytes at offset 4096 of /mnt/a:b failed: Input/output error",
+            None,
+        ),
+        ("fio: terminating on signal 2", "info", "signal 2", "fio-stopped-by-signal"),
+        ("fio: pid=9, got signal=9", "error", "killed by signal 9", "fio-worker-killed"),
+        ("fio: engine nosuch not loadable", "error", "no I/O engine nosuch", "fio-engine-missing"),
+        ("fio: /mnt/x is not a directory", "error", "/mnt/x does not exist", "fio-missing-directory"),
+        ("fio: failed parsing rw=reed", "error", "does not take rw=reed", "fio-bad-value"),
+        ("Bad option <foo=1>", "error", "does not know the option foo=1", "fio-bad-option"),
+        ("fio: file creation disallowed by allow_file_create=0", "error", "missing", "fio-file-missing"),
+        (
+            "fio: first direct IO errored. File system may not support direct IO, or iomem_align= is bad",
+            "error",
+            "does not take direct=1",
+            "fio-no-direct-io",
+        ),
+        ("fio: check /proc/sys/fs/aio-max-nr", "error", "raise fs.aio-max-nr", "fio-aio-limit"),
+        (
+            "verify: bad magic header 0, wanted acca at file /mnt/x offset 0, length 4096",
+            "error",
+            "verification failed",
+            "fio-verify-failed",
+        ),
+        ("fio: job 'a' hasn't exited in 300 seconds, it appears to be stuck", "error", "stuck", "fio-worker-stuck"),
+        ("fio: some new failure in a later version", "warning", "some new failure", None),
+        ("fio: file hash not empty on exit", "info", "file hash", None),
+        ("something else entirely", "info", "fio: something else entirely", None),
+    ],
+)
+def test_lines_are_explained(line: str, severity: str, words: str, code: str | None) -> None:
+    found, text, codes = explain(line)
+    assert found == severity
+    assert words in text
+    assert list(codes) == ([code] if code else [])
+
+
+def test_lines_that_differ_only_in_numbers_are_told_at_1_10_and_100() -> None:
+    explainer = Explainer()
+    told = [explainer.explain(f"fio: pid={pid}, got signal=9") for pid in range(250)]
+    assert [index + 1 for index, line in enumerate(told) if line] == [1, 10, 100]
+    assert str(told[9]).count("seen 10 times") == 1
+
+
+def test_different_troubles_are_told_each() -> None:
+    explainer = Explainer()
+    assert explainer.explain("Bad option <foo>")
+    assert explainer.explain("Bad option <bar>")
+
+
+@given(st.text())
+def test_any_text_is_explained_without_fail(line: str) -> None:
+    told = Explainer().explain(line)
+    assert told is not None
+    assert told[0] in ("info", "warning", "error")
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC, errno.EROFS, 9999])
+def test_error_numbers_have_names(number: int) -> None:
+    assert errno_text(number) == errno_text(number).strip()
+    assert "not the storage" not in errno_text(number)
+    assert "not the storage" in errno_text(35)

@@ -1,0 +1,118 @@
+"""From the last object to the result of one host."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.workloads.fio.fixtures import names, snapshots
+from tui.metrics.histogram import Histogram, label
+from tui.model.event import HostResult
+from tui.workloads.fio.results import host_result
+from tui.workloads.fio.snapshot import Direction, Job, Snapshot
+
+RESULTS = [name for name in names("stream", "stall", "size") if snapshots(name)]
+
+
+def result_of(name: str) -> HostResult:
+    return host_result(snapshots(name)[-1], "h1", 2, final=True)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_one_entry_is_reported_as_fio_prints_it(name: str) -> None:
+    snapshot = snapshots(name)[-1]
+    if len(snapshot.jobs) > 1:
+        return
+    for direction, part in snapshot.jobs[0].directions().items():
+        if not part.total_ios:
+            continue
+        mine = result_of(name).dirs[direction]
+        assert (mine.ios, mine.bytes, mine.iops) == (part.total_ios, part.io_bytes, part.iops)
+        assert mine.bw_bytes_per_s == part.bw_bytes
+        assert mine.runtime_s == part.runtime / 1000
+        assert part.clat is not None
+        assert mine.clat is not None
+        assert (mine.clat.n, mine.clat.max_ns, mine.clat.mean_ns, mine.clat.stddev_ns) == (
+            part.clat.n,
+            part.clat.max,
+            part.clat.mean,
+            part.clat.stddev,
+        )
+        printed = {label(float(key)): value for key, value in (part.clat.percentile or {}).items()}
+        assert printed
+        assert {key: value for key, value in mine.clat.percentiles_ns.items() if key in printed} == {
+            key: printed[key] for key in mine.clat.percentiles_ns if key in printed
+        }
+
+
+def test_entries_of_one_host_are_merged_by_direction() -> None:
+    jobs = snapshots("stream/mix-3.33")[-1].jobs
+    merged = result_of("stream/mix-3.33").dirs["read"]
+    reads = [job.read for job in jobs if job.read]
+    assert merged.ios == sum(part.total_ios for part in reads) == 12000
+    assert merged.iops == pytest.approx(sum(part.iops for part in reads))
+    expected = Histogram()
+    for part in reads:
+        expected.merge(Histogram.from_bins((part.clat.bins if part.clat else None) or {}))
+    assert merged.clat is not None
+    assert merged.clat.buckets == expected.buckets
+    assert merged.clat.percentiles_ns == expected.percentiles()
+
+
+def test_jobs_are_also_given_by_name_when_there_are_several() -> None:
+    result = result_of("stream/stone-3.33")
+    assert {name: list(dirs) for name, dirs in result.jobs.items()} == {"w": ["write"], "r": ["read"], "r2": ["read"]}
+    assert result.jobs["w"]["write"].ios == 8000
+
+
+def test_a_single_group_is_not_repeated_by_name() -> None:
+    assert result_of("stream/basic-randread-2jobs-3.33").jobs == {}
+
+
+def wave(name: str, waits: bool) -> Job:
+    part = Direction(total_ios=1000, io_bytes=4096_000, runtime=2000, iops=500.0, bw_bytes=2048_000)
+    return Job(jobname=name, options={"stonewall": "1"} if waits else {}, read=part)
+
+
+def test_rates_of_jobs_that_ran_one_after_another_are_not_added() -> None:
+    together = host_result(Snapshot(1, jobs=[wave("a", False), wave("b", False)]), "h", 0, final=True).dirs["read"]
+    in_turn = host_result(Snapshot(1, jobs=[wave("a", False), wave("b", True)]), "h", 0, final=True).dirs["read"]
+    assert (together.ios, together.iops, together.runtime_s) == (2000, 1000.0, 2.0)
+    assert (in_turn.ios, in_turn.iops, in_turn.runtime_s) == (2000, 500.0, 4.0)
+
+
+def test_only_kinds_that_fio_counted_are_there() -> None:
+    psync = result_of("stream/basic-randread-2jobs-3.33").dirs["read"]
+    libaio = result_of("stream/slat-3.33").dirs["read"]
+    assert psync.slat is None
+    assert psync.lat is not None
+    assert psync.lat.buckets is None
+    assert all(kind is not None and kind.buckets is not None for kind in (libaio.slat, libaio.clat, libaio.lat))
+
+
+def test_plain_json_keeps_the_percentiles_that_fio_printed() -> None:
+    clat = result_of("stream/stdin-3.33").dirs["read"].clat
+    assert clat is not None
+    assert clat.buckets is None
+    assert {"1", "50", "99", "99.5"} <= set(clat.percentiles_ns)
+
+
+def test_start_and_end_are_those_of_the_load_where_fio_tells_them() -> None:
+    new, old = result_of("stream/basic-randread-2jobs-master"), result_of("stream/basic-randread-2jobs-3.33")
+    assert new.start_ms is not None
+    assert new.end_ms == new.start_ms + 4001
+    assert old.start_ms is None
+    assert old.end_ms == snapshots("stream/basic-randread-2jobs-3.33")[-1].timestamp_ms
+
+
+def test_errors_and_version_are_kept() -> None:
+    result = result_of("errors/eio-3.33")
+    assert (result.errors, result.tool_version) == ([5], "fio-3.33")
+
+
+def test_cpu_is_averaged_over_jobs_by_their_time() -> None:
+    jobs = [Job(usr_cpu=10.0, job_runtime=3000), Job(usr_cpu=50.0, job_runtime=1000)]
+    assert host_result(Snapshot(1, jobs=jobs), "h", 0, final=True).usr_cpu == 20.0
+
+
+def test_a_host_without_io_has_no_directions() -> None:
+    assert result_of("errors/enoent-nocreate-3.33").dirs == {}

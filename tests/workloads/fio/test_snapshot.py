@@ -1,0 +1,58 @@
+"""Decoding of status objects."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.workloads.fio.fixtures import names, objects, recording, snapshots
+from tui.workloads.fio.snapshot import SnapshotError, decode
+
+
+@pytest.mark.parametrize("name", names("stream", "stall", "size"))
+def test_figures_are_those_in_the_json(name: str) -> None:
+    for text in objects(recording(name).stdout):
+        plain, snapshot = json.loads(text), decode(text)
+        assert snapshot.timestamp_ms == plain["timestamp_ms"]
+        for expected, job in zip(plain["jobs"], snapshot.jobs, strict=True):
+            for name_, part in job.directions().items():
+                assert (part.total_ios, part.io_bytes) == (expected[name_]["total_ios"], expected[name_]["io_bytes"])
+                clat = part.clat
+                assert clat is not None
+                assert (clat.n, clat.mean) == (expected[name_]["clat_ns"]["N"], expected[name_]["clat_ns"]["mean"])
+                assert len(clat.bins or {}) == len(expected[name_]["clat_ns"].get("bins", {}))
+
+
+def test_a_unified_job_has_one_mixed_direction() -> None:
+    split, mixed, both = snapshots("stream/uni-3.33")[-1].jobs
+    assert list(mixed.directions()) == ["mixed"]
+    assert set(split.directions()) == set(both.directions()) == {"read", "write", "trim"}
+
+
+def test_latencies_are_empty_before_the_first_io() -> None:
+    read = snapshots("stream/layout-3.33")[0].jobs[0].read
+    assert read is not None
+    assert read.clat is not None
+    assert (read.clat.n, read.clat.bins, read.clat.percentile) == (0, None, None)
+
+
+def test_not_a_number_is_read_as_zero() -> None:
+    text = b'{"timestamp_ms": 5, "jobs": [{"read": {"iops": -nan, "bw_bytes": inf, "total_ios": 3}}]}'
+    read = decode(text).jobs[0].read
+    assert read is not None
+    assert (read.iops, read.bw_bytes, read.total_ios) == (0.0, 0.0, 3)
+
+
+def test_figures_beyond_64_bits_are_read() -> None:
+    text = b'{"timestamp_ms": 5, "jobs": [{"read": {"clat_ns": {"min": 18446744073709551615, "max": 1e300, "N": 0}}}]}'
+    read = decode(text).jobs[0].read
+    assert read is not None
+    assert read.clat is not None
+    assert read.clat.max == 1e300
+
+
+@pytest.mark.parametrize("text", [b"{}", b'{\n  "jobs" : [ {"read": 5} ]\n}', b'{\n  "150fio: io_u error\n528" : 2\n}'])
+def test_what_is_no_status_object_is_refused(text: bytes) -> None:
+    with pytest.raises(SnapshotError):
+        decode(text)

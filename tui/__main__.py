@@ -1,0 +1,5 @@
+"""`python -m tui` is `benchtui`."""
+
+from tui.cli.main import entry
+
+entry()

@@ -1,0 +1,245 @@
+"""The one registry of what can be done: bindings, footer, help list, palette and docs/screens.md come from it.
+
+How to add an action
+--------------------
+1. Append an `Action` to the tuple of your screen below. `id` is ``<scope>.<name>``: the scope is where it works
+   ("app": everywhere; "list": every `PickList`; "form", "filter", or the name of one screen), the name is the
+   Textual action: ``live.zoom`` calls ``action_zoom`` of the screen. (``go('runs')`` style parameters: set `call`.)
+2. `keys` are Textual key names; the first one is shown. No keys: in the palette only.
+3. `help` is one line, a sentence without a full stop. `footer` > 0 puts it in the footer, small numbers first; a
+   screen has room for 7 of them at 80 columns, `?` and `q` (100, 101) included. A test counts the columns.
+4. A screen that derives from `tui.app.screens.base.StepScreen` and sets ``SCOPE = "live"`` gets the bindings, the
+   footer and the help by itself. A widget takes ``BINDINGS = bindings("list")``.
+5. `SCREENS` says which scopes are alive together on a screen: a key may have one meaning among them (tested).
+6. Run ``python -m tui.app.actions docs/screens.md``: it writes the tables of keys there (tested as well).
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from textual.binding import Binding, BindingType
+
+KEYS_BEGIN = "<!-- keys begin: python -m tui.app.actions docs/screens.md -->"
+KEYS_END = "<!-- keys end -->"
+KEY_NAMES = {
+    "question_mark": "?",
+    "slash": "/",
+    "space": "Space",
+    "enter": "Enter",
+    "escape": "Esc",
+    "tab": "Tab",
+    "shift+tab": "Shift+Tab",
+    "up": "Up",
+    "down": "Down",
+    "left": "Left",
+    "right": "Right",
+    "home": "Home",
+    "end": "End",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "plus": "+",
+    "minus": "-",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
+    "comma": ",",
+    "full_stop": ".",
+    "colon": ":",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing a user can do. `call` is the Textual action when it is not the id's last part."""
+
+    id: str
+    keys: tuple[str, ...]
+    label: str
+    help: str
+    footer: int = 0
+    call: str = ""
+    priority: bool = False  # works while a field has the focus and on top of dialogs
+
+    @property
+    def scope(self) -> str:
+        """Where it works: "app", "list", or a screen's name."""
+        return self.id.partition(".")[0]
+
+    @property
+    def action(self) -> str:
+        """The Textual action string."""
+        return self.call or self.id.partition(".")[2].replace("-", "_")
+
+    @property
+    def shown_keys(self) -> str:
+        """All its keys as people read them: ``j Down``."""
+        return " ".join(map(key_name, self.keys))
+
+
+def key_name(key: str) -> str:
+    """Return a Textual key name as people read it: ``ctrl+p`` is ``Ctrl+P``, ``g,g`` stays a letter."""
+    if key in KEY_NAMES:
+        return KEY_NAMES[key]
+    if "+" in key:
+        return "+".join(part.capitalize() for part in key.split("+"))
+    return key.upper() if key.startswith("f") and key[1:].isdigit() else key
+
+
+APP = (
+    Action("app.hosts", ("1",), "hosts", "Go to Hosts: choose where to run", call="go('hosts')"),
+    Action("app.profiles", ("2",), "profiles", "Go to Profiles: choose what to run", call="go('profiles')"),
+    Action("app.review", ("3",), "review", "Go to Review: see and change what will happen", call="go('review')"),
+    Action("app.live", ("4",), "live", "Go to Live: the run that is going on", call="go('live')"),
+    Action("app.result", ("5",), "result", "Go to Result: what the last run measured", call="go('result')"),
+    Action("app.runs", ("6",), "runs", "Go to Runs: every run that was kept", call="go('runs')"),
+    Action("app.back", ("escape",), "back", "Leave the field, clear the filter, or go one step back"),
+    Action("app.palette", ("ctrl+p",), "commands", "Find a command by its name", call="command_palette", priority=True),
+    Action("app.theme", ("f2",), "theme", "Change the colours: dark, light, the terminal's own", call="next_theme"),
+    Action("app.help", ("question_mark", "f1"), "help", "Show every key of this screen, with search", footer=100),
+    Action("app.quit", ("q",), "quit", "Leave; asks what to do with a run that is going on", footer=101),
+    Action("app.interrupt", ("ctrl+c",), "quit", "Leave from anywhere, even a field", call="quit", priority=True),
+)
+
+LIST = (
+    Action("list.down", ("j", "down"), "down", "Move or scroll down"),
+    Action("list.up", ("k", "up"), "up", "Move or scroll up"),
+    Action("list.top", ("g", "home"), "top", "Move to the first row, or to the top"),
+    Action("list.bottom", ("G", "end"), "bottom", "Move to the last row, or to the end"),
+    Action("list.page-down", ("ctrl+d", "pagedown"), "page down", "Move down by half a screen"),
+    Action("list.page-up", ("ctrl+u", "pageup"), "page up", "Move up by half a screen"),
+)
+
+HOSTS = (
+    Action("hosts.tick", ("space",), "tick", "Tick or untick the host, or the whole group on its heading", footer=2),
+    Action("hosts.all", ("a",), "all", "Tick every host that the filter shows, or untick them all", footer=3),
+    Action("hosts.group", ("u",), "group", "Tick or untick the group of the host under the cursor"),
+    Action("hosts.filter", ("slash",), "filter", "Show only hosts whose name, address or group holds a text", footer=4),
+    Action("hosts.check", ("c",), "check", "Reach the ticked hosts, or this one, and read what they are", footer=5),
+    Action("hosts.trust", ("t",), "trust", "Show the host's key fingerprint and pin it once you agree"),
+    Action("hosts.new", ("n",), "add host", "Add a host to your inventory", footer=6),
+    Action("hosts.next", ("enter",), "next", "Go on to Profiles", footer=1),
+)
+
+PROFILES = (
+    Action("profiles.next", ("enter",), "choose", "Choose this profile and go on to Review", footer=1),
+    Action("profiles.filter", ("slash",), "filter", "Show only profiles whose name or title holds a text", footer=2),
+    Action("profiles.edit", ("e",), "edit", "Edit in $EDITOR; a preset is copied to your own profiles first", footer=3),
+    Action("profiles.view", ("v",), "job file", "Switch between the description and the rendered job file", footer=4),
+    Action("profiles.pane", ("tab",), "pane", "Switch between list and text", footer=5, call="app.focus_next"),
+)
+
+REVIEW = (
+    Action("review.launch", ("r", "enter"), "run", "Start the run exactly as it is shown", footer=1),
+    Action("review.edit", ("e",), "change", "Change the first parameter; Tab goes to the next one", footer=2),
+    Action("review.view", ("v",), "job file", "Switch between the plan and the job file of each step", footer=3),
+    Action("review.defaults", ("d",), "defaults", "Put every parameter back to the profile's default", footer=4),
+)
+
+# --- live, result, runs: entries of those screens go here -----------------------------------------------------------
+LIVE = (
+    Action("live.stop", ("x",), "stop", "Stop the run now and keep what was measured", footer=1),
+    Action("live.abort", ("X",), "abort", "Abort the run at once"),
+    Action("live.open", ("enter",), "host", "Show one host in all panels; after the end, open the result", footer=2),
+    Action("live.sort", ("s",), "sort", "Sort the hosts by the next column", footer=3),
+    Action("live.reverse", ("S",), "reverse", "Turn the order of the hosts round"),
+    Action("live.log", ("L",), "log", "Show all messages, or the hosts again", footer=5),
+    Action("live.zoom", ("z",), "zoom", "Give the room of the three graphs to the next one of them"),
+    Action("live.pause", ("p",), "pause", "Hold the display; the run goes on", footer=4),
+    Action("live.faster", ("plus", "equals_sign"), "faster", "Refresh more often, up to 4 Hz; play a replay faster"),
+    Action("live.slower", ("minus",), "slower", "Refresh less often; play a replay slower"),
+    Action("live.note", ("n",), "note", "Add a remark to the run"),
+    Action("live.detach", ("d",), "detach", "Leave this screen; the run goes on without it"),
+    Action("live.play", ("space",), "play", "In a replay: play or hold"),
+    Action("live.seek-back", ("left",), "back 10 s", "In a replay: 10 s back"),
+    Action("live.seek-on", ("right",), "on 10 s", "In a replay: 10 s forward"),
+)
+
+RESULT = (
+    Action("result.iops", ("i",), "IOPS", "Draw IOPS over time", footer=1, call="chart('iops')"),
+    Action("result.bandwidth", ("b",), "bandwidth", "Draw bandwidth over time", footer=2, call="chart('bandwidth')"),
+    Action("result.latency", ("l",), "latency", "Draw latency over time", footer=3, call="chart('latency')"),
+    Action("result.copy", ("y",), "copy path", "Copy the path of run.json (OSC 52)", footer=4),
+    Action("result.replay", ("p",), "replay", "Play the run again on the Live screen", footer=5),
+    Action("result.note", ("n",), "note", "Add a remark to the run"),
+    Action("result.next-step", ("right_square_bracket",), "next step", "Show the next step of the run", call="step(1)"),
+    Action("result.last-step", ("left_square_bracket",), "last step", "Show the step before", call="step(-1)"),
+    Action("result.down", ("j", "down"), "down", "Scroll down"),
+    Action("result.up", ("k", "up"), "up", "Scroll up"),
+    Action("result.top", ("g", "home"), "top", "Scroll to the top"),
+    Action("result.bottom", ("G", "end"), "bottom", "Scroll to the end"),
+    Action("result.page-down", ("ctrl+d", "pagedown"), "page down", "Scroll down by half a screen"),
+    Action("result.page-up", ("ctrl+u", "pageup"), "page up", "Scroll up by half a screen"),
+)
+
+RUNS = (
+    Action("runs.open", ("enter",), "open", "Open the result; Live when the run is going on", footer=1),
+    Action("runs.filter", ("slash",), "filter", "Show only runs that hold a text (profile, host, note)", footer=2),
+    Action("runs.replay", ("p",), "replay", "Play the run again on the Live screen", footer=3),
+    Action("runs.note", ("n",), "note", "Add a remark to the run", footer=4),
+    Action("runs.delete", ("D",), "delete", "Delete the run for good, after a question", footer=5),
+)
+# ----------------------------------------------------------------------------------------------------------------------
+
+ACTIONS: tuple[Action, ...] = (*APP, *LIST, *HOSTS, *PROFILES, *REVIEW, *LIVE, *RESULT, *RUNS)
+
+SCREENS: dict[str, tuple[str, ...]] = {
+    "hosts": ("hosts", "list", "app"),
+    "profiles": ("profiles", "list", "app"),
+    "review": ("review", "list", "app"),
+    "live": ("live", "list", "app"),
+    "result": ("result", "app"),
+    "runs": ("runs", "list", "app"),
+}
+"""Screen name -> the scopes whose actions work there, nearest first."""
+
+
+def in_scope(scope: str) -> list[Action]:
+    """Return the actions of one scope, in registry order."""
+    return [action for action in ACTIONS if action.scope == scope]
+
+
+def of_screen(screen: str) -> list[Action]:
+    """Return every action that works on a screen, the screen's own first."""
+    return [action for scope in SCREENS.get(screen, ("app",)) for action in in_scope(scope)]
+
+
+def footer_of(screen: str) -> list[Action]:
+    """Return the actions in a screen's footer, most important first."""
+    return sorted((action for action in of_screen(screen) if action.footer), key=lambda action: action.footer)
+
+
+def bindings(scope: str) -> list[BindingType]:
+    """Return Textual bindings for the actions of one scope."""
+    return [
+        Binding(key, action.action, action.label, show=False, priority=action.priority, tooltip=action.help)
+        for action in in_scope(scope)
+        for key in action.keys
+    ]
+
+
+def key_table(scope: str) -> str:
+    """Return the Markdown table of one scope, as docs/screens.md has it."""
+    rows = [f"| {', '.join(map(key_name, a.keys))} | {a.label} | {a.help} |" for a in in_scope(scope)]
+    return "\n".join(["| key | name | what it does |", "|---|---|---|", *rows])
+
+
+def key_tables() -> str:
+    """Return the tables of all scopes, each after a comment that names it."""
+    return "\n\n".join(f"<!-- keys: {name} -->\n{key_table(name)}" for name in ("app", "list", *SCREENS))
+
+
+def write_tables(path: Path) -> None:
+    """Replace what stands between the two key marks of a Markdown file."""
+    before, begin, rest = path.read_text(encoding="utf-8").partition(KEYS_BEGIN)
+    _, end, after = rest.partition(KEYS_END)
+    if not (begin and end):
+        raise SystemExit(f"{path}: no marks {KEYS_BEGIN} and {KEYS_END}")
+    path.write_text(f"{before}{begin}\n\n{key_tables()}\n\n{end}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_tables(Path(sys.argv[1])) if len(sys.argv) > 1 else print(key_tables())

@@ -1,0 +1,38 @@
+"""Editing a file in the user's editor while the screens are out of the way."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+
+class EditorError(Exception):
+    """The editor could not be started, or said that it failed."""
+
+
+def editor_command(environ: Mapping[str, str]) -> list[str]:
+    """Return the command of $VISUAL, else $EDITOR, else vi. Raises EditorError."""
+    text = environ.get("VISUAL") or environ.get("EDITOR") or "vi"
+    try:
+        command = shlex.split(text)
+    except ValueError as error:
+        raise EditorError(f"EDITOR={text}: {error}") from error
+    if not command:
+        raise EditorError("EDITOR is blank: set it to a program, such as vi")
+    return command
+
+
+def edit_file(path: Path, environ: Mapping[str, str]) -> None:
+    """Run the editor on a file and wait for it. Raises EditorError when it is missing or fails."""
+    command = [*editor_command(environ), str(path)]
+    try:
+        # stderr is where the screens are drawn: the editor draws on the terminal itself
+        code = subprocess.run(command, check=False).returncode
+    except FileNotFoundError as error:
+        raise EditorError(f"no editor '{command[0]}' here: set EDITOR to one that is, such as vi or nano") from error
+    except OSError as error:
+        raise EditorError(f"cannot run '{command[0]}': {error.strerror}") from error
+    if code:
+        raise EditorError(f"'{command[0]}' ended with code {code}; {path} may be unchanged")

@@ -1,0 +1,96 @@
+"""The list of every key, with search; made from the registry."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from tui.app import actions
+from tui.app.widgets.field import TextInput
+from tui.app.widgets.picklist import Column, PickList, Row
+
+TITLES = {
+    "app": "Everywhere",
+    "list": "Lists",
+    "hosts": "Hosts",
+    "profiles": "Profiles",
+    "review": "Review",
+    "live": "Live",
+    "result": "Result",
+    "runs": "Runs",
+}
+
+
+def help_rows(screen: str, search: str) -> list[Row]:
+    """Return the actions that hold every word of `search`, this screen's first, under headings."""
+    here = actions.SCREENS.get(screen, ("app",))
+    scopes = [*here, *(scope for scope in TITLES if scope not in here)]
+    rows: list[Row] = []
+    for scope in scopes:
+        found = [action for action in actions.in_scope(scope) if matches(action, search)]
+        if found:
+            rows.append(Row(f"#{scope}", (("", ""), (TITLES.get(scope, scope), "")), heading=True))
+            rows += [Row(a.id, ((a.shown_keys, "accent"), (a.help, "")), heading=False) for a in found]
+    return rows
+
+
+def matches(action: actions.Action, search: str) -> bool:
+    """Return whether a word of an action's key, name or help begins with each word of the search."""
+    text = f"{action.shown_keys} {action.label} {action.help} {TITLES.get(action.scope, '')}".lower().split()
+    return all(any(word.startswith(part) for word in text) for part in search.lower().split())
+
+
+class HelpScreen(ModalScreen[None]):
+    """Every key of this screen, then those of the others. Typing narrows the list."""
+
+    CSS_PATH = "help.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "close", show=False),
+        Binding("f1,enter", "dismiss", "close", show=False),
+        *(
+            Binding(key, f"list('{name}')", show=False)
+            for key, name in (("down", "down"), ("up", "up"), ("pagedown", "page_down"), ("pageup", "page_up"))
+        ),
+    ]
+
+    def __init__(self, screen: str) -> None:
+        super().__init__()
+        self.about = screen
+
+    def compose(self) -> ComposeResult:
+        """A search field over the list."""
+        with Vertical(id="help") as pane:
+            pane.border_title = f"Keys on {TITLES.get(self.about, 'this screen')}"
+            pane.border_subtitle = "type to search, Esc closes"
+            yield TextInput(placeholder="search", id="help-search")
+            yield PickList([Column("key", 13), Column("what it does")], header=False, id="help-list")
+
+    def on_mount(self) -> None:
+        """Everything at first, ready to type."""
+        self.query_one(PickList).set_rows(help_rows(self.about, ""))
+        self.query_one(Input).focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Narrow the list."""
+        self.query_one(PickList).set_rows(help_rows(self.about, event.value))
+
+    def on_input_submitted(self) -> None:
+        """Enter closes."""
+        self.dismiss()
+
+    def action_leave(self) -> None:
+        """Clear the search first, then close."""
+        search = self.query_one(Input)
+        if search.value:
+            search.value = ""
+        else:
+            self.dismiss()
+
+    def action_list(self, name: str) -> None:
+        """Move in the list while the search field has the focus."""
+        getattr(self.query_one(PickList), f"action_{name}")()

@@ -1,0 +1,56 @@
+"""The command palette: every action of the registry that works here, by name, with its one line of help."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+from tui.app import actions
+from tui.app.widgets.chrome import action_target
+
+if TYPE_CHECKING:
+    from tui.app.app import BenchtuiApp
+
+HIDDEN = {"app.palette", "app.interrupt", "app.back"}
+
+
+def commands_of(screen: str) -> list[actions.Action]:
+    """Return what the palette offers on a screen: no cursor movement."""
+    return [a for a in actions.of_screen(screen) if a.scope != "list" and a.id not in HIDDEN]
+
+
+def title_of(action: actions.Action) -> str:
+    """Return ``Check  c``: label and key."""
+    keys = action.shown_keys
+    return f"{action.label.capitalize()}  {keys}" if keys else action.label.capitalize()
+
+
+class ActionCommands(Provider):
+    """Searches labels and help texts."""
+
+    @property
+    def found(self) -> list[actions.Action]:
+        """The actions of the screen the palette was opened on."""
+        return commands_of(getattr(self.screen, "SCOPE", "app"))
+
+    def runner(self, action: actions.Action) -> Callable[[], Awaitable[bool]]:
+        """Return what runs an action where the palette was opened."""
+        app = cast("BenchtuiApp", self.app)
+        return partial(app.run_action, action_target(action), default_namespace=self.screen)
+
+    async def discover(self) -> Hits:
+        """Everything, before anything is typed."""
+        for action in self.found:
+            yield DiscoveryHit(title_of(action), self.runner(action), action.label, action.help)
+
+    async def search(self, query: str) -> Hits:
+        """What matches, best first."""
+        matcher = self.matcher(query)
+        for action in self.found:
+            title = title_of(action)
+            score = max(matcher.match(title), matcher.match(action.help) * 0.9)
+            if score > 0:
+                yield Hit(score, matcher.highlight(title), self.runner(action), action.label, action.help)

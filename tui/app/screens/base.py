@@ -1,0 +1,63 @@
+"""What every step of the flow shares: the top bar, the body, the footer, the registry's bindings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import Screen
+
+from tui.app import actions
+from tui.app.widgets.chrome import KeyBar, TopBar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from textual.widget import Widget
+
+    from tui.app.app import BenchtuiApp
+
+
+class StepScreen(Screen[None]):
+    """A screen of the flow. Derive, set `SCOPE`, yield the body's widgets from `compose_body`.
+
+    Bindings, footer and help come from the registry by `SCOPE`. Override `action_back` to leave something of your
+    own first (a filter, a field); the default goes one step back.
+    """
+
+    SCOPE: ClassVar[str] = ""
+    AUTO_FOCUS = ""  # each screen says itself what has the focus, once its rows are there
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        own = actions.bindings(cls.SCOPE) if cls.SCOPE else []
+        cls.BINDINGS = [Binding("escape", "back", show=False), *own]
+        super().__init_subclass__(**options)
+
+    @property
+    def shell(self) -> BenchtuiApp:
+        """The app, with its own type."""
+        return cast("BenchtuiApp", self.app)
+
+    def compose(self) -> ComposeResult:
+        """Top bar, body, footer."""
+        yield TopBar(self.SCOPE)
+        yield from self.compose_body()
+        yield KeyBar(self.SCOPE)
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Yield the widgets between top bar and footer."""
+        return ()
+
+    def refresh_chrome(self) -> None:
+        """Show again what is chosen and which keys work."""
+        for bar in (*self.query(TopBar), *self.query(KeyBar)):
+            bar.refresh()
+
+    async def on_screen_resume(self) -> None:
+        """Choices may have changed on another screen."""
+        self.refresh_chrome()
+
+    def action_back(self) -> None:
+        """Go one step back."""
+        self.shell.go_back()

@@ -1,0 +1,39 @@
+"""Asking for a remark on a run."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from tui.app.widgets.field import TextInput
+
+
+class NoteDialog(ModalScreen[str | None]):
+    """One line of text. Returns it, or None after Escape or when it is empty."""
+
+    BINDINGS: ClassVar = [Binding("escape", "dismiss", "cancel", show=False)]
+    DEFAULT_CSS = "NoteDialog { align: center middle; background: $background 60%; & TextInput { margin-bottom: 1; } }"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__()
+        self.run_id = run_id
+
+    def compose(self) -> ComposeResult:
+        """A field in a dialog."""
+        with Vertical(classes="dialog") as dialog:
+            dialog.border_title = "Note"
+            dialog.border_subtitle = "Enter keep   Esc cancel"
+            yield TextInput(placeholder=f"a remark on {self.run_id}")
+
+    def on_mount(self) -> None:
+        """Type at once."""
+        self.query_one(TextInput).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take the text."""
+        self.dismiss(event.value.strip() or None)

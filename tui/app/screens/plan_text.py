@@ -1,0 +1,189 @@
+"""A plan as text with colours: what will happen, what it costs, what to be warned of. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+
+from textual.content import Content
+
+from tui.app.widgets.textpane import indented, labelled
+from tui.metrics import units
+from tui.model.plan import HostTask, Plan, Step
+
+BIG_LAYOUT_BYTES = 100 * 2**30
+LABEL = 10
+NAMES_SHOWN = 6
+FILES_SHOWN = 3
+STEPS_SHOWN = 12
+CACHES = {"no": "left as they are", "try": "dropped where that is allowed", "require": "dropped, or the run ends"}
+
+
+def layout_bytes(plan: Plan) -> dict[str, int]:
+    """Return by host how many bytes of test files must be there before the measurement."""
+    files: dict[tuple[str, str], int] = {}
+    for step in plan.steps:
+        for task in step.tasks:
+            for spec in task.files if task.layout else ():
+                key = (task.host, spec.path)
+                files[key] = max(files.get(key, 0), spec.size_bytes)
+    totals = {host.name: 0 for host in plan.hosts}
+    for (host, _), size in files.items():
+        totals[host] += size
+    return totals
+
+
+def written_bytes(plan: Plan) -> dict[str, int | None]:
+    """Return by host the most bytes that the measurement itself overwrites or creates; None is no bound."""
+    totals: dict[str, int | None] = {}
+    for step in plan.steps:
+        for task in step.tasks:
+            before = totals.setdefault(task.host, 0)
+            writes = 0 if not writes_at_all(step) else task.writes_bytes
+            totals[task.host] = None if before is None or writes is None else before + writes
+    return totals
+
+
+def writes_at_all(step: Step) -> bool:
+    """Return whether a step's load writes, trims or mixes."""
+    return any(direction != "read" for direction in step.directions)
+
+
+def launch_line(plan: Plan) -> str:
+    """Return the run in one line: hosts, time, steps."""
+    hosts = plan.hosts[0].name if len(plan.hosts) == 1 else f"{len(plan.hosts)} hosts"
+    steps = "" if len(plan.steps) == 1 else f", {len(plan.steps)} steps"
+    return f"runs on {hosts}, {time_text(plan.expected_s)}{steps}"
+
+
+def time_text(seconds: float | None) -> str:
+    """Return mm:ss, hours in front of it when there are any."""
+    if seconds is None:
+        return "as long as it takes"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes:02d}:{rest:02d}"
+
+
+def warnings(plan: Plan) -> list[str]:
+    """Return what somebody should have read before the run starts."""
+    found: list[str] = []
+    total = sum(layout_bytes(plan).values())
+    if plan.allow_device:
+        found.append(f"writes to the device {plan.target} itself: what is on it is lost")
+    if total > BIG_LAYOUT_BYTES:
+        found.append(f"lays out {units.size(total)} of test files in all before it measures")
+    if any(writes_at_all(step) for step in plan.steps) and not plan.allow_device:
+        found.append(f"overwrites its test files in {plan.target or 'the target directory'}")
+    return found
+
+
+def plan_content(plan: Plan, width: int) -> Content:
+    """Return the whole plan, most important first, for a pane of `width` columns."""
+    facts = [labelled(label, value, width, LABEL) for label, value in summary(plan)]
+    return Content("\n").join(
+        [*facts, Content(), *steps(plan, width), Content(), *commands(plan, width), Content(), *files(plan, width)]
+    )
+
+
+def summary(plan: Plan) -> Iterator[tuple[str, Content]]:
+    """Yield label and value of what answers what, where, how long, how much."""
+    yield pair("profile", plan.profile.title, f"  v{plan.profile.version}")
+    in_all = f"  {len(plan.hosts)} in all" if len(plan.hosts) > 1 else ""
+    yield pair("hosts", some(host.name for host in plan.hosts), in_all)
+    yield pair("target", plan.target or units.UNKNOWN)
+    yield pair("time", time_text(plan.expected_s), " of load, plus layout" if plan.expected_s else "")
+    yield pair("layout", *each_and_all(layout_bytes(plan), "nothing is laid out", "where missing"))
+    yield pair("writes", *each_and_all(written_bytes(plan), "reads only", "while it measures"))
+    yield pair("after", "test files are removed" if plan.cleanup else "test files stay")
+    yield pair("caches", CACHES[plan.drop_caches])
+
+
+def each_and_all(by_host: dict[str, int] | dict[str, int | None], none: str, when: str) -> tuple[str, str]:
+    """Return bytes a host and in all as (bright, dim) text."""
+    values = list(by_host.values())
+    if any(value is None for value in values):
+        return "without a bound", f" {when}"
+    known = [value or 0 for value in values]
+    if not any(known):
+        return none, ""
+    low, high = min(known), max(known)
+    each = units.size(high) if low == high else f"{units.size(low)} to {units.size(high)}"
+    return (each, f" {when}") if len(known) == 1 else (f"{each} a host", f", {units.size(sum(known))} in all, {when}")
+
+
+def steps(plan: Plan, width: int) -> Iterator[Content]:
+    """Yield one line a step: name, direction, in flight, time."""
+    yield heading(f"{len(plan.steps)} steps" if len(plan.steps) > 1 else "1 step")
+    repeated = any(step.repetition > 1 for step in plan.steps)
+    for step in plan.steps[:STEPS_SHOWN]:
+        again = f"repetition {step.repetition}" if repeated else ""
+        flight = f"{step.in_flight} in flight" if step.in_flight else ""
+        about = "  ".join(part for part in ("/".join(step.directions), flight, again) if part)
+        line = Content.assemble((step.name, "$bright"), (f"  {about}", "$dim"), f"  {time_text(step.expected_s)}")
+        yield labelled(f"{step.index + 1:>3}", line, width, 4)
+    if len(plan.steps) > STEPS_SHOWN:
+        yield Content.styled(f"    and {len(plan.steps) - STEPS_SHOWN} more", "$dim")
+
+
+def commands(plan: Plan, width: int) -> Iterator[Content]:
+    """Yield the command of each distinct step; hosts differ in their job file's seed only."""
+    yield heading("command on each host")
+    for argv in dict.fromkeys(tuple(task.argv) for step in plan.steps for task in step.tasks):
+        yield indented(Content(shlex.join(argv)), width)
+
+
+def files(plan: Plan, width: int) -> Iterator[Content]:
+    """Yield the test files of one host."""
+    task = next((task for step in plan.steps for task in step.tasks if task.files), None)
+    if task is None:
+        return
+    yield heading(f"test files on {task.host}")
+    for spec in task.files[:FILES_SHOWN]:
+        yield indented(Content.assemble(spec.path, (f"  {units.size(spec.size_bytes)}", "$dim")), width)
+    if len(task.files) > FILES_SHOWN:
+        yield Content.styled(f"  and {len(task.files) - FILES_SHOWN} more", "$dim")
+
+
+def job_files(plan: Plan) -> Content:
+    """Return the job file of each step as the first host gets it."""
+    lines: list[Content] = []
+    for step in plan.steps:
+        task = step.tasks[0]
+        others = f", {len(step.tasks) - 1} more with other seeds" if len(step.tasks) > 1 else ""
+        lines.append(heading(f"step {step.index + 1}: {step.name} on {task.host}{others}"))
+        lines += job_lines(task)
+        lines.append(Content())
+    return Content("\n").join(lines)
+
+
+def job_lines(task: HostTask) -> list[Content]:
+    """Return a job file with its section names bright and its option names dim."""
+    return [job_line(line) for line in task.job_file.rstrip().splitlines()]
+
+
+def job_line(line: str) -> Content:
+    """Colour one line of a job file."""
+    if line.startswith("["):
+        return Content.styled(line, "bold $accent")
+    if line.startswith((";", "#")):
+        return Content.styled(line, "$dim")
+    name, equals, value = line.partition("=")
+    return Content.assemble((name + equals, "$secondary"), (value, "$bright"))
+
+
+def heading(text: str) -> Content:
+    """Return a section's heading."""
+    return Content.styled(text, "bold $secondary")
+
+
+def pair(label: str, bright: str, dim: str = "") -> tuple[str, Content]:
+    """Return a label, and a value with what is less important about it."""
+    return label, Content.assemble((bright, "$bright"), (dim, "$dim"))
+
+
+def some(names: Iterable[str]) -> str:
+    """Return the first few names, and how many follow."""
+    listed = list(names)
+    more = f" and {len(listed) - NAMES_SHOWN} more" if len(listed) > NAMES_SHOWN else ""
+    return ", ".join(listed[:NAMES_SHOWN]) + more

@@ -1,0 +1,218 @@
+"""Step 2: choose what to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import on, work
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input
+
+from tui.app.editor import EditorError, edit_file
+from tui.app.screens import plan_text, profile_text
+from tui.app.screens.base import StepScreen
+from tui.app.widgets.field import TextInput
+from tui.app.widgets.picklist import Column, PickList
+from tui.app.widgets.textpane import Builder, TextPane
+from tui.model.problem import BenchtuiError
+
+if TYPE_CHECKING:
+    from tui.engine.catalogue import CatalogueEntry, LoadedProfile
+
+COLUMNS = (Column("", 1), Column("", least=23), Column("", 6, drop=1))
+
+
+class ProfilesScreen(StepScreen):
+    """Families of profiles at the left, what the one under the cursor does at the right."""
+
+    SCOPE = "profiles"
+    CSS_PATH = "profiles.tcss"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: list[CatalogueEntry] = []
+        self.shown: list[CatalogueEntry] = []
+        self.shows_job = False
+
+    def compose_body(self) -> Iterable[Widget]:
+        """List with its filter, details beside it."""
+        picklist = PickList(COLUMNS, header=False, id="profiles-list")
+        picklist.add_class("pane")
+        picklist.border_title = "Profiles"
+        filter_ = TextInput(placeholder="filter", id="profiles-filter", classes="filter")
+        detail = TextPane(id="profiles-detail")
+        yield Horizontal(Vertical(picklist, filter_, id="profiles-side"), detail, id="profiles-body")
+
+    @property
+    def picklist(self) -> PickList:
+        """The list of profiles."""
+        return self.query_one(PickList)
+
+    @property
+    def filter(self) -> TextInput:
+        """The filter field."""
+        return self.query_one("#profiles-filter", TextInput)
+
+    @property
+    def detail(self) -> TextPane:
+        """The pane at the right."""
+        return self.query_one(TextPane)
+
+    def on_mount(self) -> None:
+        """Show the list at once; the catalogue is read in a thread."""
+        self.picklist.focus()
+        self.load_profiles(self.shell.selection.profile)
+
+    # -- loading
+
+    @work(thread=True, group="load-profiles", exclusive=True)
+    def load_profiles(self, focus: str | None = None) -> None:
+        """Read every profile."""
+        entries = self.shell.catalogue.list()
+        self.app.call_from_thread(self.take_profiles, entries, focus)
+
+    def take_profiles(self, entries: list[CatalogueEntry], focus: str | None = None) -> None:
+        """Show what was read."""
+        self.entries = list(entries)
+        self.show_profiles()
+        if focus:
+            self.picklist.move_to(focus)
+        self.show_details()
+
+    # -- showing
+
+    def show_profiles(self) -> None:
+        """Bring the rows and the count up to date."""
+        search = self.filter.value
+        self.shown = [entry for entry in self.entries if profile_text.matches(entry, search)]
+        self.picklist.set_rows(profile_text.rows(self.shown, self.shell.selection.profile, self.shell.symbols))
+        found = f"{len(self.shown)} of " if search else ""
+        self.picklist.border_subtitle = f"{found}{len(self.entries)}"
+        self.show_details()
+
+    def show_details(self) -> None:
+        """Show the profile under the cursor."""
+        entry = self.current
+        self.detail.border_title = entry.tag if entry else ""
+        self.detail.border_subtitle = ("v description" if self.shows_job else "v job file") if entry else ""
+        if entry is None:
+            self.detail.show(lambda _: Content.styled(self.empty_text(), "$dim"))
+        else:
+            self.detail.show(self.profile_builder(entry))
+
+    def empty_text(self) -> str:
+        """Say what to do when no profile is under the cursor."""
+        if self.filter.value and not self.shown:
+            return "Nothing matches the filter: Esc clears it"
+        return "" if self.entries else "No profiles were found"
+
+    def profile_builder(self, entry: CatalogueEntry) -> Builder:
+        """Return what makes description or job file for a width."""
+        try:
+            loaded = self.shell.catalogue.load_file(entry.path, preset=entry.preset)
+            if not self.shows_job:
+                return partial(profile_text.description, loaded.profile, entry.headline)
+            content = self.job_content(loaded)
+        except BenchtuiError as error:
+            return partial(profile_text.broken, error.problems, self.shell.symbols)
+        return lambda _: content
+
+    def job_content(self, loaded: LoadedProfile) -> Content:
+        """Return the job files as the first chosen host, else this machine, would get them."""
+        from tui.engine.planning import Choices, build_plan
+
+        hosts = self.shell.fleet.resolve(self.shell.selection.ticked[:1] or ["local"])
+        return plan_text.job_files(build_plan(loaded, Choices(hosts=hosts)))
+
+    @property
+    def current(self) -> CatalogueEntry | None:
+        """The profile under the cursor."""
+        key = self.picklist.cursor_key
+        return next((entry for entry in self.shown if profile_text.key_of(entry) == key), None)
+
+    @on(PickList.Moved)
+    def cursor_moved(self) -> None:
+        """Details follow the cursor."""
+        self.show_details()
+        self.detail.scroll_home(animate=False)
+
+    @on(PickList.Clicked)
+    def row_clicked(self, event: PickList.Clicked) -> None:
+        """A double click chooses."""
+        if event.twice:
+            self.action_next()
+
+    # -- actions
+
+    def action_next(self) -> None:
+        """Choose and go on."""
+        entry = self.current
+        if entry is None:
+            return
+        if entry.error:
+            self.notify("this profile cannot be read: e edits it", severity="error")
+            return
+        self.shell.selection.choose_profile(entry.tag)
+        self.show_profiles()
+        self.shell.go("review")
+
+    def action_view(self) -> None:
+        """Switch between description and job file."""
+        self.shows_job = not self.shows_job
+        self.show_details()
+        self.detail.scroll_home(animate=False)
+
+    def action_filter(self) -> None:
+        """Open the filter."""
+        self.filter.add_class("-shown")
+        self.filter.focus()
+
+    @on(Input.Changed, "#profiles-filter")
+    def filter_changed(self) -> None:
+        """Narrow while typing."""
+        self.show_profiles()
+
+    @on(Input.Submitted, "#profiles-filter")
+    def filter_done(self) -> None:
+        """Keep the filter, go back to the list."""
+        self.picklist.focus()
+        self.filter.set_class(bool(self.filter.value), "-shown")
+
+    def action_back(self) -> None:
+        """Leave the filter first."""
+        if self.filter.has_class("-shown"):
+            self.filter.value = ""
+            self.filter.remove_class("-shown")
+            self.picklist.focus()
+        else:
+            super().action_back()
+
+    # -- editing
+
+    def action_edit(self) -> None:
+        """Edit the profile under the cursor; a preset as a copy of one's own."""
+        entry = self.current
+        if entry is None:
+            return
+        try:
+            path = self.own_file(entry)
+            with self.app.suspend():
+                edit_file(path, self.shell.options.environ)
+        except (BenchtuiError, EditorError) as error:
+            self.notify(str(error), severity="error")
+            return
+        self.shell.forget_catalogue()
+        self.load_profiles(profile_text.key_of(entry))
+
+    def own_file(self, entry: CatalogueEntry) -> Path:
+        """Return the user's file of a profile, made from the preset when there is none."""
+        if entry.preset:
+            path = self.shell.catalogue.copy_to_user(entry.tag)
+            self.notify(f"copied to {path}")
+            return path
+        return entry.path

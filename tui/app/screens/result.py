@@ -1,0 +1,211 @@
+"""Step 5: what a run measured, on one page to scroll through."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import work
+from textual.containers import VerticalScroll
+from textual.geometry import Size
+from textual.widget import Widget
+
+from tui.app.screens import result_text
+from tui.app.screens.base import StepScreen
+from tui.app.screens.live_text import keep_note
+from tui.app.screens.note import NoteDialog
+from tui.app.widgets.lines import LABEL, TEXT, Line, Lines
+from tui.model.problem import BenchtuiError
+
+if TYPE_CHECKING:
+    from tui.app.screens.result_text import Page
+    from tui.model.record import RunRecord
+    from tui.results.chart import ChartMetric
+
+CHART_SHARE = 0.42
+LEAST_CHART, MOST_CHART = 9, 18
+
+
+class ResultPage(Lines):
+    """The page, as high as its lines; the container around it scrolls."""
+
+    DEFAULT_CSS = "ResultPage { height: auto; padding: 0 1; }"
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.page: Page | None = None
+        self.said: tuple[Line, ...] = (Line.of(("reading the record", LABEL)),)
+        self._made: tuple[object, list[Line]] | None = None
+
+    def show(self, page: Page) -> None:
+        """Show a page."""
+        self.page = page
+        self.refresh(layout=True)
+        self.call_after_refresh(self.update_lines)
+
+    def say(self, text: str, key: str = TEXT) -> None:
+        """Show a sentence instead of a page."""
+        self.page, self.said = None, tuple(Line.of((line, key)) for line in text.split("\n"))
+        self.refresh(layout=True)
+        self.call_after_refresh(self.update_lines)
+
+    def lines_for(self, width: int) -> list[Line]:
+        """Return the lines at a width; made once for each page and width, the chart costs milliseconds."""
+        if self.page is None:
+            return list(self.said)
+        height = max(LEAST_CHART, min(MOST_CHART, round(self.screen.size.height * CHART_SHARE)))
+        wanted = (self.page, width, height)
+        if self._made is None or self._made[0] != wanted:
+            self._made = (wanted, result_text.page_lines(self.page, width, height))
+        return self._made[1]
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
+        """As high as the page."""
+        return len(self.lines_for(width))
+
+    def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
+        """All lines."""
+        return self.lines_for(width)
+
+
+class ResultScreen(StepScreen):
+    """The result of one run. A run without run.json gets one from its journal."""
+
+    SCOPE = "result"
+    CSS_PATH = "result.tcss"
+
+    def __init__(self, run_dir: Path) -> None:
+        super().__init__()
+        self.run_dir = run_dir
+        self.page: Page | None = None
+
+    def compose_body(self) -> Iterable[Widget]:
+        """One page."""
+        with VerticalScroll(id="result-scroll", can_focus=False):
+            yield ResultPage(id="result-page")
+
+    @property
+    def view(self) -> ResultPage:
+        """The page."""
+        return self.query_one("#result-page", ResultPage)
+
+    @property
+    def scroll(self) -> VerticalScroll:
+        """What scrolls the page."""
+        return self.query_one("#result-scroll", VerticalScroll)
+
+    def on_mount(self) -> None:
+        """Read the record without holding up the keys."""
+        self.load()
+
+    @work(exclusive=True, group="load", exit_on_error=False)
+    async def load(self) -> None:
+        """Read the record and show it."""
+        try:
+            record = await asyncio.to_thread(record_of, self.run_dir)
+            await asyncio.to_thread(importlib.import_module, "plotext")
+        except BenchtuiError as error:
+            self.view.say(f"no result to show\n{error}\n\np plays what the journal holds", "bad")
+            return
+        first = record.headline.step if record.headline and record.headline.step is not None else 0
+        metric: ChartMetric = record.headline.metric if record.headline else "iops"
+        big = self.shell.symbols.name != "ascii"
+        self.show(result_text.Page(record, self.run_dir / "run.json", first, metric, big))
+
+    def show(self, page: Page) -> None:
+        """Show a page."""
+        self.page = page
+        self.view.show(page)
+
+    # -- actions
+
+    def action_chart(self, metric: ChartMetric) -> None:
+        """Draw another metric."""
+        if self.page is not None:
+            self.show(replace(self.page, metric=metric))
+
+    def action_step(self, places: int) -> None:
+        """Show another step."""
+        if self.page is not None:
+            last = len(self.page.record.steps) - 1
+            self.show(replace(self.page, step=max(0, min(last, self.page.step + places))))
+
+    def action_copy(self) -> None:
+        """Copy the path of run.json through the terminal."""
+        path = str(self.run_dir / "run.json")
+        self.app.copy_to_clipboard(path)
+        self.notify(f"copied: {path}", markup=False)
+
+    def action_replay(self) -> None:
+        """Play the run again."""
+        self.shell.open_live(self.run_dir, 1.0)
+
+    def action_note(self) -> None:
+        """Ask for a remark."""
+        self.app.push_screen(NoteDialog(self.run_dir.name), self.note_written)
+
+    def note_written(self, text: str | None) -> None:
+        """Keep a remark and read the record again."""
+        if text:
+            self.keep(text)
+
+    @work(group="note", exit_on_error=False)
+    async def keep(self, text: str) -> None:
+        """Write a remark."""
+        try:
+            await asyncio.to_thread(keep_note, self.run_dir, text)
+        except BenchtuiError as error:
+            self.notify(str(error), severity="error", markup=False)
+            return
+        self.load()
+
+    def action_back(self) -> None:
+        """To the list of runs: that is where a result comes from."""
+        self.shell.go("runs")
+
+    def action_down(self) -> None:
+        """Scroll down."""
+        self.scroll.scroll_relative(y=1, animate=False)
+
+    def action_up(self) -> None:
+        """Scroll up."""
+        self.scroll.scroll_relative(y=-1, animate=False)
+
+    def action_top(self) -> None:
+        """Scroll to the top."""
+        self.scroll.scroll_home(animate=False)
+
+    def action_bottom(self) -> None:
+        """Scroll to the end."""
+        self.scroll.scroll_end(animate=False)
+
+    def action_page_down(self) -> None:
+        """Scroll down by half a screen."""
+        self.scroll.scroll_relative(y=max(1, self.scroll.size.height // 2), animate=False)
+
+    def action_page_up(self) -> None:
+        """Scroll up by half a screen."""
+        self.scroll.scroll_relative(y=-max(1, self.scroll.size.height // 2), animate=False)
+
+
+def record_of(run_dir: Path) -> RunRecord:
+    """Return the record of a run; one that was never written is made from the journal. Raises BenchtuiError."""
+    from pydantic import ValidationError
+
+    from tui.model.record import RunRecord
+    from tui.results.record import build_record, write_record
+    from tui.results.store import is_running
+
+    path = run_dir / "run.json"
+    try:
+        return RunRecord.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return build_record(run_dir) if is_running(run_dir) else write_record(run_dir)
+    except ValidationError as error:
+        raise BenchtuiError(f"{path}: not a run record: {error.errors()[0]['msg']}") from error
+    except OSError as error:
+        raise BenchtuiError(f"{path}: {error.strerror}") from error

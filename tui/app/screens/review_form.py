@@ -1,0 +1,70 @@
+"""Which fields the review form has, and what may stand in them. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.app.widgets.form import FieldSpec
+
+if TYPE_CHECKING:
+    from tui.app.choices import Selection
+    from tui.model.profile import Param, Profile
+
+REPEAT, NOTE, CLEANUP = "@repeat", "@note", "@cleanup"  # no parameter can be named so
+MAX_REPEAT = 100
+
+
+def field_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
+    """Return the profile's parameters, then what belongs to the run itself."""
+    specs = [
+        FieldSpec(name, selection.overrides.get(name, default_text(param)), default_text(param), hint(param))
+        for name, param in profile.params.items()
+    ]
+    keep = yes_no(profile.prepare.cleanup)
+    chosen = keep if selection.cleanup is None else yes_no(selection.cleanup)
+    return [
+        *specs,
+        FieldSpec(REPEAT, selection.repeat, "1", "how often the whole profile runs", "repeat"),
+        FieldSpec(CLEANUP, chosen, keep, "yes or no: remove the test files at the end", "remove files"),
+        FieldSpec(NOTE, selection.note, "", "kept in the record of the run", "note"),
+    ]
+
+
+def default_text(param: Param) -> str:
+    """Return a parameter's default as somebody would type it."""
+    if isinstance(param.default, bool):
+        return yes_no(param.default)
+    return str(param.default)
+
+
+def yes_no(value: bool) -> str:
+    """Return a truth value as a word."""
+    return "yes" if value else "no"
+
+
+def hint(param: Param) -> str:
+    """Return a parameter's help with what is allowed."""
+    allowed = ", ".join(str(choice) for choice in param.choices or ())
+    return "; ".join(part for part in (param.help or "", allowed and f"one of {allowed}", f"({param.kind})") if part)
+
+
+def check_field(profile: Profile, name: str, text: str) -> str | None:
+    """Return what is wrong with one field's text, None when it is right."""
+    if name == REPEAT:
+        return None if text.isdecimal() and 1 <= int(text) <= MAX_REPEAT else f"a whole number from 1 to {MAX_REPEAT}"
+    if name == CLEANUP:
+        return None if text in ("yes", "no") else "yes or no"
+    if name == NOTE:
+        return None
+    return check_param(profile, name, text)
+
+
+def check_param(profile: Profile, name: str, text: str) -> str | None:
+    """Return what is wrong with one parameter's text."""
+    from tui.model.profile import parse_param
+
+    try:
+        parse_param(name, profile.params[name], text)
+    except ValueError as error:
+        return str(error)
+    return None

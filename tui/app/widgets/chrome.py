@@ -1,0 +1,136 @@
+"""The two lines around every screen: the steps and what is chosen above, the keys below."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.content import Content
+from textual.scrollbar import ScrollBarRender
+from textual.style import Style
+from textual.widget import Widget
+
+from tui.app import actions
+
+if TYPE_CHECKING:
+    from tui.app.app import BenchtuiApp
+
+STEPS = (("hosts", "Hosts"), ("profiles", "Profiles"), ("review", "Review"), ("live", "Live"), ("result", "Result"))
+ASIDE = ("runs", "Runs")
+SUPERSCRIPTS = str.maketrans("123456", "¹²³⁴⁵⁶")
+ROOMY = 108  # columns from which the steps are spelled with arrows
+KEYS_AT_80 = 7
+
+
+def click(action: str) -> Style:
+    """Return the style that makes text run a Textual action when it is clicked."""
+    return Style.from_meta({"@click": action})
+
+
+class PlainScrollBar(ScrollBarRender):
+    """A scroll bar of whole cells: no glyphs that a font, or ASCII, may lack."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
+    HORIZONTAL_BARS: ClassVar[list[str]] = [" "] * 8
+
+
+class Bar(Widget):
+    """One line of the chrome."""
+
+    DEFAULT_CSS = "Bar { height: 1; width: 1fr; padding: 0 1; }"
+
+    def __init__(self, scope: str) -> None:
+        super().__init__()
+        self.scope = scope
+        self.auto_links = False  # clickable, without the look of a link
+
+    @property
+    def shell(self) -> BenchtuiApp:
+        """The app, with its own type."""
+        return cast("BenchtuiApp", self.app)
+
+
+class TopBar(Bar):
+    """Product name, the steps with the current one accented, and what is chosen at the right."""
+
+    DEFAULT_CSS = "TopBar { dock: top; background: $surface; color: $dim; }"
+
+    def render(self) -> Content:
+        """Fit the steps, then as much of the choice as there is room for."""
+        width = self.size.width
+        left = self.steps(width)
+        right = self.shell.choice_text(max(width - left.cell_length - 1, 0))
+        gap = max(width - left.cell_length - Content(right).cell_length, 1)
+        return Content.assemble(left, " " * gap, (right, "$foreground")).truncate(width, ellipsis=True)
+
+    def steps(self, width: int) -> Content:
+        """Return the product name and the numbered steps."""
+        roomy = width >= ROOMY
+        link = f" {self.shell.symbols.arrow} " if roomy else " "
+        flow = Content(link).join([self.step(name, title, roomy) for name, title in STEPS])
+        space = "   " if roomy else " "
+        return Content.assemble(("benchtui", "bold $bright"), space, flow, space, self.step(*ASIDE, roomy))
+
+    def step(self, name: str, title: str, roomy: bool) -> Content:
+        """Return one step: bright and accented when it is this one, faint when there is nothing to show yet."""
+        digit = next(action.keys[0] for action in actions.APP if action.id == f"app.{name}")
+        number = f"{digit} " if roomy else digit.translate(SUPERSCRIPTS) if self.shell.symbols.superscript else digit
+        here = name == self.scope
+        style = "bold $accent" if here else "$foreground" if self.shell.can_go(name) else "$dim"
+        number_style = "bold $accent" if here else "$dim"
+        return Content.assemble((number, number_style), (title, style)).stylize(click(f"app.go('{name}')"))
+
+
+class KeyBar(Bar):
+    """The keys that matter here: as many as fit, `?` and `q` always."""
+
+    DEFAULT_CSS = "KeyBar { dock: bottom; background: $surface; color: $dim; }"
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(scope)
+        self.hint: tuple[tuple[str, str], ...] = ()
+
+    def show_hint(self, *pairs: tuple[str, str]) -> None:
+        """Show these (key, label) pairs instead of the registry's, while a field has the focus; none to end it."""
+        self.hint = pairs
+        self.refresh()
+
+    def render(self) -> Content:
+        """Keys in the accent colour, labels beside them."""
+        if self.hint:
+            return Content("  ").join([key_content(key, label) for key, label in self.hint])
+        chosen = fitting(footer_actions(self.scope), self.size.width)
+        return Content("  ").join(
+            [key_content(actions.key_name(a.keys[0]), a.label).stylize(click(action_target(a))) for a in chosen]
+        )
+
+
+def action_target(action: actions.Action) -> str:
+    """Return the Textual action with the namespace it lives in: ``screen.check``, ``app.quit``."""
+    if "." in action.action.partition("(")[0]:
+        return action.action
+    return f"{'app' if action.scope == 'app' else 'screen'}.{action.action}"
+
+
+def footer_actions(scope: str) -> list[actions.Action]:
+    """Return a screen's footer actions: never more than seven."""
+    found = actions.footer_of(scope)
+    always = [action for action in found if action.scope == "app"]
+    return [action for action in found if action.scope != "app"][: KEYS_AT_80 - len(always)] + always
+
+
+def fitting(wanted: list[actions.Action], width: int) -> list[actions.Action]:
+    """Drop the least important of a screen's own actions until the line fits in `width` columns."""
+    while wanted and footer_width(wanted) > width:
+        own = [action for action in wanted if action.scope != "app"] or wanted
+        wanted = [action for action in wanted if action is not own[-1]]
+    return wanted
+
+
+def footer_width(shown: list[actions.Action]) -> int:
+    """Return the columns that these actions take in the footer."""
+    return sum(len(actions.key_name(a.keys[0])) + 1 + len(a.label) for a in shown) + 2 * max(len(shown) - 1, 0)
+
+
+def key_content(key: str, label: str) -> Content:
+    """Return one key with its label."""
+    return Content.assemble((key, "bold $accent"), " ", (label, "$foreground"))

@@ -1,0 +1,29 @@
+"""One-line text fields: no border, no blinking cursor."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+
+
+class TextInput(Input):
+    """A compact input whose cursor never blinks: a blinking one costs bytes on a slow link all day."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+u", "delete_left_all", show=False),
+        Binding("ctrl+d", "delete_right", show=False),
+    ]
+    DEFAULT_CSS = """
+    TextInput {
+        height: 1; border: none; padding: 0 1; background: $panel; color: $foreground;
+        &.-textual-compact { padding: 0 1; border: none !important; }
+        &:focus { border: none; background: $cursor-row; color: $bright; }
+        & .input--placeholder { color: $dim; }
+    }
+    """
+
+    def __init__(self, value: str = "", **options: Any) -> None:
+        super().__init__(value, compact=True, select_on_focus=False, **options)
+        self.cursor_blink = False

@@ -1,0 +1,145 @@
+"""A form of one-line fields with their errors below them, made for a narrow pane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, Label, Static
+
+from tui.app.widgets.field import TextInput
+
+Check = Callable[[str, str], str | None]
+"""(field's name, text) -> what is wrong with it in one line, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSpec:
+    """One field: the label is accented while the value is not the default, `hint` is seen with the focus."""
+
+    name: str
+    value: str
+    default: str
+    hint: str = ""
+    label: str = ""  # the name, when empty
+
+
+class Field(Vertical):
+    """Label, input, and an error line that takes no room while there is none."""
+
+    DEFAULT_CSS = """
+    Field {
+        height: auto;
+        & > Horizontal { height: 1; }
+        & .field-label { width: 13; height: 1; color: $dim; text-overflow: ellipsis; text-wrap: nowrap; }
+        & TextInput { width: 1fr; }
+        & .field-error { display: none; height: auto; color: $bad; padding-left: 2; }
+        & .field-hint { display: none; height: auto; color: $dim; padding-left: 2; }
+        &.-changed .field-label { color: $accent; }
+        &.-wrong .field-label { color: $bad; }
+        &.-wrong .field-error { display: block; }
+        &:focus-within .field-hint { display: block; }
+        &:focus-within .field-label { color: $bright; }
+    }
+    """
+
+    def __init__(self, spec: FieldSpec, mark: str) -> None:
+        super().__init__()
+        self.spec = spec
+        self.mark = mark
+        self.error: str | None = None
+
+    def compose(self) -> ComposeResult:
+        """One line, and two that show up when needed."""
+        with Horizontal():
+            yield Label(self.spec.label or self.spec.name, classes="field-label", markup=False)
+            yield TextInput(self.spec.value, name=self.spec.name)
+        yield Static(classes="field-error")
+        yield Static(self.spec.hint, classes="field-hint", markup=False)
+
+    @property
+    def value(self) -> str:
+        """The text as typed."""
+        return self.query_one(TextInput).value.strip()
+
+    def show_state(self, error: str | None) -> None:
+        """Show whether the field is wrong, and whether it differs from the default."""
+        self.error = error
+        self.query_one(".field-error", Static).update(Content(f"{self.mark} {error}" if error else ""))
+        self.set_class(error is not None, "-wrong")
+        self.set_class(self.value != self.spec.default, "-changed")
+
+
+class Form(VerticalScroll, can_focus=False):
+    """Fields under each other. Checks each one as it is typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "app.focus_next", show=False),
+        Binding("up", "app.focus_previous", show=False),
+    ]
+
+    class Edited(Message):
+        """A field's text is another one."""
+
+    class Done(Message):
+        """Enter was pressed in a field that is right."""
+
+    def __init__(self, check: Check, mark: str, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.check = check
+        self.mark = mark
+
+    async def set_fields(self, specs: Iterable[FieldSpec]) -> None:
+        """Show these fields instead of what was there."""
+        fields = [Field(spec, self.mark) for spec in specs]
+        await self.remove_children()
+        await self.mount_all(fields)
+        for field in fields:
+            field.show_state(self.check(field.spec.name, field.spec.value))
+
+    @property
+    def fields(self) -> list[Field]:
+        """The fields, top down."""
+        return list(self.query(Field))
+
+    @property
+    def values(self) -> dict[str, str]:
+        """Text by field."""
+        return {field.spec.name: field.value for field in self.fields}
+
+    @property
+    def errors(self) -> dict[str, str]:
+        """What is wrong, by field."""
+        return {field.spec.name: field.error for field in self.fields if field.error}
+
+    def focus_first(self) -> None:
+        """Put the cursor into the first wrong field, else the first."""
+        fields = self.fields
+        target = next((field for field in fields if field.error), fields[0] if fields else None)
+        if target is not None:
+            target.query_one(TextInput).focus()
+
+    @on(Input.Changed)
+    def typed(self, event: Input.Changed) -> None:
+        """Check the field at once."""
+        event.stop()
+        for field in self.fields:
+            if field.spec.name == event.input.name:
+                field.show_state(self.check(field.spec.name, field.value))
+                self.post_message(self.Edited())
+
+    @on(Input.Submitted)
+    def submitted(self, event: Input.Submitted) -> None:
+        """Leave the form once it is right."""
+        event.stop()
+        if self.errors:
+            self.focus_first()
+        else:
+            self.post_message(self.Done())

@@ -1,0 +1,149 @@
+"""A framed panel: one big figure, the area of its history, its scale once in the frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from tui.app.widgets.graph_area import Value, bucketed, nice_ceiling, painted
+from tui.app.widgets.lines import FAINT, LABEL, TEXT, VALUE, Line, Lines, Run, clip, fit, spread
+from tui.metrics.sparkline import Symbols
+
+ROUND_FRAME = "╭╮╰╯─│"
+ASCII_FRAME = "++++-|"
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One area: its style key, its history (a value a second, None is a gap), and a stronger area in front of it."""
+
+    key: str
+    values: Sequence[Value]
+    front: Sequence[Value] = ()
+    peaks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """What a panel shows. With two layers the second hangs down from a common base line in the middle."""
+
+    title: str
+    figures: tuple[Run, ...]
+    layers: tuple[Layer, ...] = ()
+    scale: Callable[[float], str] = str
+    aside: tuple[Run, ...] = ()
+    empty: str = ""
+    base: int = 1000  # units of the scale: 1024 for bytes
+    meter: float | None = None  # a full-width bar under the figure, 0..1
+    notes: tuple[tuple[Run, ...], ...] = field(default=())  # lines instead of an area
+
+
+class GraphPanel(Lines):
+    """Draws a `Graph` in a frame of its own, so that a new figure repaints a few cells and not the frame."""
+
+    def __init__(self, *, id: str | None = None, symbols: Symbols = "braille") -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.symbols = symbols
+        self.graph = Graph("", ())
+
+    def show(self, graph: Graph) -> None:
+        """Show another state of the graph."""
+        self.graph = graph
+        self.update_lines()
+
+    def build(self, width: int, height: int) -> list[Line]:
+        """Frame, figure line, area."""
+        inner = width - 4
+        if inner < 4 or height < 4:
+            return []
+        body = self._body(inner, height - 3)
+        top, span = self._scale(inner)
+        sides = ASCII_FRAME if self.symbols == "ascii" else ROUND_FRAME
+        rows = [tuple(spread(self.graph.figures, self.graph.aside, inner)), *body]
+        framed = [Line.of((sides[5] + " ", FAINT), *padded(row, inner), (" " + sides[5], FAINT)) for row in rows]
+        if len(self.graph.title) + len(top) + 5 > width - 4:
+            top = top.removeprefix("0–")
+        head = frame_line(sides[0], sides[4], sides[1], [(self.graph.title, "title")], [(top, LABEL)], width)
+        start = [("0:00", LABEL)] if span else []
+        return [head, *framed, frame_line(sides[2], sides[4], sides[3], start, [(span, LABEL)], width)]
+
+    @staticmethod
+    def _columns(inner: int) -> int:
+        """Return the columns of the area: an even number, so that panels of nearly one width have one time axis."""
+        return inner // 2 * 2
+
+    def _scale(self, inner: int) -> tuple[str, str]:
+        """Return the scale's top and the seconds that the width stands for, as texts."""
+        longest = max((len(layer.values) for layer in self.graph.layers), default=0)
+        if not longest:
+            return "", ""
+        columns = self._columns(inner)
+        step, _ = bucketed([None] * longest, columns)
+        return f"0–{self.graph.scale(self._top(columns))}", clock(columns * step)
+
+    def _top(self, columns: int) -> float:
+        shown = [bucketed(layer.values, columns, peaks=layer.peaks)[1] for layer in self.graph.layers]
+        largest = max((value for values in shown for value in values if value is not None), default=0.0)
+        return nice_ceiling(largest, self.graph.base)
+
+    def _body(self, inner: int, rows: int) -> list[tuple[Run, ...]]:
+        graph = self.graph
+        lines: list[tuple[Run, ...]] = list(graph.notes)
+        if graph.meter is not None:
+            lines.insert(0, tuple(meter(graph.meter, inner, self.symbols)))
+        room = rows - len(lines)
+        if not graph.layers or room <= 0:
+            blank: tuple[Run, ...] = ()
+            text: tuple[Run, ...] = ((fit(graph.empty, inner), LABEL),)
+            return [*lines, *([text] if graph.empty else []), *[blank] * rows][:rows]
+        return [*lines, *self._areas(inner, room)]
+
+    def _areas(self, inner: int, rows: int) -> list[tuple[Run, ...]]:
+        columns = self._columns(inner)
+        top = self._top(columns)
+        if len(self.graph.layers) == 1:
+            return self._area(self.graph.layers[0], (columns, rows), top, hanging=False)
+        upper = (rows + 1) // 2
+        first, second = self.graph.layers[:2]
+        return [
+            *self._area(first, (columns, upper), top, hanging=False),
+            *self._area(second, (columns, rows - upper), top, hanging=True),
+        ]
+
+    def _area(self, layer: Layer, size: tuple[int, int], top: float, *, hanging: bool) -> list[tuple[Run, ...]]:
+        _, values = bucketed(layer.values, size[0], peaks=layer.peaks)
+        _, front = bucketed(layer.front, size[0])
+        return painted(values, front, layer.key, size, top, self.symbols, hanging=hanging)
+
+
+def frame_line(start: str, filler: str, end: str, left: Sequence[Run], right: Sequence[Run], width: int) -> Line:
+    """Return a horizontal frame line with texts set into it."""
+    inner = width - 4
+    heads = [(f" {text} ", key) for text, key in left if text]
+    tails = [(f" {text} ", key) for text, key in right if text]
+    return Line.of((start + filler, FAINT), *spread(heads, tails, inner, filler, FAINT), (filler + end, FAINT))
+
+
+def padded(runs: Sequence[Run], width: int) -> list[Run]:
+    """Return the runs, cut or padded to exactly `width` cells."""
+    kept = clip(runs, width)
+    return [*kept, (" " * (width - Line(tuple(kept)).width), TEXT)]
+
+
+def meter(fraction: float, width: int, symbols: Symbols, key: str = "accent") -> list[Run]:
+    """Return a bar of `width` cells, `fraction` of it filled."""
+    full, rest = ("#", ".") if symbols == "ascii" else ("━", "━")
+    done = max(0, min(width, round(fraction * width)))
+    return [(full * done, key), (rest * (width - done), FAINT)]
+
+
+def clock(seconds: float) -> str:
+    """Return a span as people read clocks: ``2:06``, ``1:00:00``."""
+    whole = max(0, int(seconds))
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def figure(text: str, unit: str, key: str = VALUE) -> tuple[Run, ...]:
+    """Return a number and its unit, the number bright, the unit dim and attached."""
+    return ((text, key), (f" {unit}" if unit else "", LABEL))

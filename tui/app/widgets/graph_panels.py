@@ -1,0 +1,164 @@
+"""What the three graphs show in each phase: figures and areas from the state of a run. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tui.app.widgets.graph import Graph, Layer
+from tui.app.widgets.graph_area import Value, merge_values
+from tui.app.widgets.lines import LABEL, VALUE, Run
+from tui.metrics.units import Parts, bandwidth_parts, iops_parts, latency, latency_parts, size
+
+if TYPE_CHECKING:
+    from tui.results.live import RunState
+    from tui.results.views import DirectionView, Metric
+
+ORDER = ("read", "write", "trim", "mixed")
+KEYS = {"read": "read", "write": "write", "trim": "other", "mixed": "other"}
+Tails = Mapping[str, Mapping[int, int]]  # direction -> second of the run -> 99th percentile, ns
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Whose figures are shown: all hosts, or one."""
+
+    dirs: Mapping[str, DirectionView]
+    total: DirectionView
+    name: str = ""
+    tails: Tails | None = None
+
+    @property
+    def directions(self) -> list[str]:
+        """Directions with load, reads first; at most two have room."""
+        return [name for name in ORDER if name in self.dirs][:2]
+
+    def title(self, text: str) -> str:
+        """Return a panel's title."""
+        return f"{text} · {self.name}" if self.name else text
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """How one metric is read and written."""
+
+    title: str
+    metric: Metric
+    now: Callable[[DirectionView], float | None]
+    parts: Callable[[float | None], Parts]
+
+
+    def text(self, value: float) -> str:
+        """Return a value with its unit."""
+        return " ".join(self.parts(value)).rstrip() if self.metric != "iops" else "".join(self.parts(value))
+
+    def scale(self, value: float) -> str:
+        """Return a round value with its unit, without zeros that say nothing: ``2 GiB/s``."""
+        number, unit = self.parts(value)
+        number = number.rstrip("0").rstrip(".") if "." in number else number
+        return number + unit if self.metric == "iops" else f"{number} {unit}".rstrip()
+
+
+IOPS = Figure("IOPS", "iops", lambda view: view.iops, iops_parts)
+BANDWIDTH = Figure("Bandwidth", "bandwidth", lambda view: view.bw_bytes_per_s, bandwidth_parts)
+LATENCY = Figure("Latency", "latency", lambda view: view.lat_mean_ns, latency_parts)
+
+
+def panels(state: RunState, subject: Subject, *, ascii_only: bool = False) -> tuple[Graph, Graph, Graph]:
+    """Return the graphs of IOPS, bandwidth and latency; while files are laid out the first one tells how far."""
+    first = layout_graph(state) if state.phase == "layout" and not subject.name else None
+    return (
+        first or rate_graph(subject, IOPS, ascii_only),
+        rate_graph(subject, BANDWIDTH, ascii_only),
+        latency_graph(subject, ascii_only),
+    )
+
+
+def layout_graph(state: RunState) -> Graph:
+    """Return how much of the test files is written."""
+    progress = state.progress(state.clock.now)
+    total = state.phase_total_bytes
+    written = size(state.phase_bytes)
+    number, _, unit = written.partition(" ")
+    aside = ((f"of {size(total)}", LABEL),) if total else ()
+    left = "" if progress.remaining_s is None else f"about {int(progress.remaining_s) + 1} s left"
+    fraction = progress.fraction
+    percent = "" if fraction is None else f"{fraction:.0%} written"
+    notes: tuple[tuple[Run, ...], ...] = (((percent, LABEL),), ((left, LABEL),))
+    return Graph("Layout", ((number, VALUE), (f" {unit}", LABEL)), aside=aside, meter=fraction, notes=notes)
+
+
+def rate_graph(subject: Subject, figure: Figure, ascii_only: bool) -> Graph:
+    """Return the graph of IOPS or bandwidth."""
+    series = {name: subject.dirs[name].series(figure.metric) for name in subject.directions}
+    layers = tuple(Layer(KEYS[name], values) for name, values in series.items())
+    figures = figures_of(subject, figure, series, ascii_only)
+    aside: tuple[Run, ...] = ()
+    if len(series) == 1 and subject.total.intervals():
+        (values,) = series.values()
+        aside = ((f"avg {figure.text(average)}", LABEL),) if (average := merge_values(values)) is not None else ()
+    base = 1024 if figure.metric == "bandwidth" else 1000
+    return Graph(subject.title(figure.title), figures, layers, figure.scale, aside, empty="no load yet", base=base)
+
+
+def latency_graph(subject: Subject, ascii_only: bool) -> Graph:
+    """Return the graph of latency: the mean in front of the 99th percentile."""
+    series = {name: subject.dirs[name].series("latency") for name in subject.directions}
+    layers = tuple(_latency_layer(subject, name, values) for name, values in series.items())
+    figures = figures_of(subject, LATENCY, series, ascii_only)
+    aside: tuple[Run, ...] = ()
+    if len(series) == 1:
+        live = bool(subject.total.intervals())
+        known = subject.total.interval_percentiles if live else subject.total.so_far_percentiles
+        aside = ((f"p99 {latency(known['99'])}", LABEL),)
+    return Graph(subject.title(LATENCY.title), figures, layers, LATENCY.scale, aside, empty="no load yet")
+
+
+def _latency_layer(subject: Subject, direction: str, means: Sequence[Value]) -> Layer:
+    key = "latency" if len(subject.directions) == 1 else KEYS[direction]
+    span = subject.dirs[direction].span
+    tail = (subject.tails or {}).get(direction)
+    if not tail or span is None:
+        return Layer(key, means)
+    return Layer(key, [tail.get(second) for second in range(*span)], front=means, peaks=True)
+
+
+def figures_of(
+    subject: Subject, figure: Figure, series: Mapping[str, Sequence[Value]], ascii_only: bool
+) -> tuple[Run, ...]:
+    """Return the current figures, or the averages when there is no load any more."""
+    names = list(series)
+    live = bool(subject.total.intervals())
+    values = {
+        name: figure.now(subject.dirs[name]) if live else merge_values(values) for name, values in series.items()
+    }
+    if not names:
+        number, unit = figure.parts(None)
+        return ((number, LABEL), (f" {unit}" if unit else "", LABEL))
+    tail = "" if live else " avg"
+    if len(names) == 1:
+        number, unit = figure.parts(values[names[0]])
+        lead = "" if figure.metric == "iops" else " "
+        if not lead:
+            return ((number + unit, VALUE), (tail, LABEL))
+        return ((number, VALUE), (f"{lead}{unit}{tail}", LABEL))
+    return _two_figures([(name, figure.parts(values[name])) for name in names], figure.metric == "iops", ascii_only)
+
+
+def _two_figures(found: Sequence[tuple[str, Parts]], attached: bool, ascii_only: bool) -> tuple[Run, ...]:
+    """Return two directions with the arrows of their areas: up and down; a common unit is said once."""
+    (up, (first, unit)), (down, (second, other_unit)) = found
+    arrows = (up[0], down[0]) if ascii_only else ("▲", "▼")
+    if attached:
+        left, right = (first + unit, VALUE), (second + other_unit, VALUE)
+        return ((arrows[0], KEYS[up]), left, ("  " + arrows[1], KEYS[down]), right)
+    shown = "" if unit == other_unit else f" {unit}"
+    return (
+        (arrows[0], KEYS[up]),
+        (first, VALUE),
+        (shown, LABEL),
+        (" " + arrows[1], KEYS[down]),
+        (second, VALUE),
+        (f" {other_unit}", LABEL),
+    )

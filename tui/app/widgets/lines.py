@@ -1,0 +1,258 @@
+"""A widget made of styled lines that repaints only the cells that changed.
+
+Everything on the live screen is built on it. A line is a list of runs (text, style key); each refresh compares the
+new lines with the painted ones and damages at most one region a row, because the terminal pays for every span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+Run = tuple[str, str]
+"""Text and its style key: a component class without the prefix ``lines--``, with ``*60`` for 60 % of its strength,
+``~`` for reverse, ``a/b`` for one colour on another."""
+
+FANCY = "─━│╭╮╰╯–…·µ▲▼▾▴›✓✗●○■↔←→┌┐└┘├┤┬┴┼•"
+PLAIN = "-=|++++-~.u^vv^>+x*o#-<>+++++++++o"
+ASCII: dict[int, int | str] = dict(str.maketrans(FANCY, PLAIN))
+ASCII |= {0x2800 + dots: "#" if dots else " " for dots in range(256)}
+
+TEXT, VALUE, LABEL, FAINT = "text", "value", "label", "faint"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row: runs from left to right, and the style key of the row's background, if it has one of its own."""
+
+    runs: tuple[Run, ...] = ()
+    fill: str = ""
+
+    @classmethod
+    def of(cls, *runs: Run, fill: str = "") -> Line:
+        """Return a line of these runs without the empty ones."""
+        return cls(tuple(run for run in runs if run[0]), fill)
+
+    @property
+    def width(self) -> int:
+        """Cells that the runs take."""
+        return sum(cell_len(text) for text, _ in self.runs)
+
+    @property
+    def plain(self) -> str:
+        """The text without styles."""
+        return "".join(text for text, _ in self.runs)
+
+
+def fit(text: str, width: int) -> str:
+    """Return `text` cut with an ellipsis or padded on the right to exactly `width` cells."""
+    if width <= 0:
+        return ""
+    if cell_len(text) > width:
+        text = set_cell_size(text, width - 1).rstrip() + "…"
+    return set_cell_size(text, width)
+
+
+def spread(left: Sequence[Run], right: Sequence[Run], width: int, filler: str = " ", key: str = TEXT) -> list[Run]:
+    """Return the runs with `right` flush right; `right` goes first when there is no room for both."""
+    used = sum(cell_len(text) for text, _ in left)
+    room = width - used - sum(cell_len(text) for text, _ in right)
+    if room < 1 and right:
+        return spread(left, (), width, filler, key)
+    if room < 0:
+        return clip(left, width)
+    return [*left, (filler * room, key), *right]
+
+
+def clip(runs: Sequence[Run], width: int) -> list[Run]:
+    """Return the runs cut to at most `width` cells."""
+    kept: list[Run] = []
+    for text, key in runs:
+        room = width - sum(cell_len(done) for done, _ in kept)
+        if room <= 0:
+            break
+        kept.append((text if cell_len(text) <= room else fit(text, room), key))
+    return kept
+
+
+def changed_span(old: Line, new: Line) -> tuple[int, int] | None:
+    """Return the columns [start, end) that differ between two lines, or None when none does."""
+    if old == new:
+        return None
+    end = max(old.width, new.width)
+    if old.fill != new.fill:
+        return 0, 10_000
+    before, after = list(cells(old)), list(cells(new))
+    shorter = min(len(before), len(after))
+    start = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), shorter)
+    if len(before) == len(after) == end:
+        while end > start and before[end - 1] == after[end - 1]:
+            end -= 1
+    return (start, end) if end > start else None
+
+
+def cells(line: Line) -> Iterator[tuple[str, str]]:
+    """Yield (character, style key) of every cell; a wide character takes two, the second of them empty."""
+    for text, key in line.runs:
+        for character in text:
+            yield character, key
+            for _ in range(cell_len(character) - 1):
+                yield "", key
+
+
+class Lines(Widget):
+    """Shows lines. Subclasses make them in `build` from their data and call `update_lines` when it changed."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "lines--text",
+        "lines--value",
+        "lines--label",
+        "lines--faint",
+        "lines--title",
+        "lines--accent",
+        "lines--read",
+        "lines--write",
+        "lines--latency",
+        "lines--other",
+        "lines--good",
+        "lines--warn",
+        "lines--bad",
+        "lines--cursor",
+        "lines--cursor-blurred",
+        "lines--badge",
+        "lines--badge-good",
+        "lines--badge-warn",
+        "lines--badge-bad",
+    }
+    DEFAULT_CSS = """
+    Lines {
+        .lines--text { color: $foreground; }
+        .lines--value { color: $bright; text-style: bold; }
+        .lines--label { color: $dim; }
+        .lines--faint { color: $edge; }
+        .lines--title { color: $bright; text-style: bold; }
+        .lines--accent { color: $accent; text-style: bold; }
+        .lines--read { color: $series-1; }
+        .lines--write { color: $series-2; }
+        .lines--latency { color: $series-3; }
+        .lines--other { color: $series-4; }
+        .lines--good { color: $ok; }
+        .lines--warn { color: $warn; }
+        .lines--bad { color: $bad; }
+        .lines--cursor { color: $block-cursor-foreground; background: $cursor-row; }
+        .lines--cursor-blurred { background: $cursor-row-blurred; }
+        .lines--badge { color: $accent; text-style: bold reverse; }
+        .lines--badge-good { color: $ok; text-style: bold reverse; }
+        .lines--badge-warn { color: $warn; text-style: bold reverse; }
+        .lines--badge-bad { color: $bad; text-style: bold reverse; }
+    }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, classes=classes)
+        self.painted: list[Line] = []
+        self._styles_by_key: dict[tuple[str, str], Style] = {}
+
+    @property
+    def plain(self) -> bool:
+        """The terminal can show ASCII only."""
+        return getattr(getattr(self.app, "symbols", None), "name", "") == "ascii"
+
+    def build(self, width: int, height: int) -> list[Line]:
+        """Return the lines for this size. Pure: reads the widget's data, changes nothing."""
+        raise NotImplementedError
+
+    def update_lines(self) -> None:
+        """Build the lines again and repaint what differs from what is painted."""
+        if not self.size:
+            return
+        old, self.painted = self.painted, self.build(*self.size)[: self.size.height]
+        blank = Line()
+        for y in range(max(len(old), len(self.painted))):
+            before = old[y] if y < len(old) else blank
+            after = self.painted[y] if y < len(self.painted) else blank
+            if span := changed_span(before, after):
+                self.damage(y, *span)
+
+    def damage(self, y: int, start: int, end: int) -> None:
+        """Ask for a repaint of columns [start, end) of row `y` of the content."""
+        width = min(end, self.size.width) - start
+        if 0 <= y < self.size.height and width > 0:
+            left, top = self.gutter.left, self.gutter.top
+            self.refresh(Region(start + left, y + top, width, 1))
+
+    def on_resize(self) -> None:
+        """Lay the lines out for the new size."""
+        self.resized()
+        self.painted = self.build(*self.size) if self.size else []
+        self.refresh()
+
+    def resized(self) -> None:
+        """What depends on the size, before the lines are made anew."""
+
+    def notify_style_update(self) -> None:
+        """Forget the styles of the old theme."""
+        self._styles_by_key.clear()
+        super().notify_style_update()
+
+    def render_line(self, y: int) -> Strip:
+        """Return one row as a strip of the widget's width."""
+        line = self.painted[y] if y < len(self.painted) else Line()
+        table = ASCII if self.plain else {}
+        segments = [Segment(text.translate(table), self.style_of(key, line.fill)) for text, key in merged(line.runs)]
+        strip = Strip(segments, line.width)
+        return strip.adjust_cell_length(self.size.width, self.style_of(TEXT, line.fill))
+
+    def style_of(self, key: str, fill: str = "") -> Style:
+        """Return the style of a key on a background."""
+        style = self._styles_by_key.get((key, fill))
+        if style is None:
+            style = self._styles_by_key[key, fill] = self._make_style(key, fill)
+        return style
+
+    def _make_style(self, key: str, fill: str) -> Style:
+        name, _, ground = key.partition("/")
+        style = self._plain_style(name.removesuffix("~"), fill)
+        if ground:
+            return style + Style(bgcolor=self._plain_style(ground, fill).color)
+        return style + Style(reverse=True) if name.endswith("~") else style
+
+    def _plain_style(self, key: str, fill: str) -> Style:
+        name, _, strength = key.partition("*")
+        styles = self.get_component_styles(f"lines--{name}")
+        style = self.get_component_rich_style(f"lines--{name}")
+        if fill:
+            ground_style = self.get_component_rich_style(f"lines--{fill}")
+            style = style + Style(bgcolor=ground_style.bgcolor)
+            if styles.color.ansi is not None and fill == "cursor":  # palette colours vanish on the cursor's
+                return style + Style(color=ground_style.color)
+        if not strength:
+            return style
+        if styles.color.ansi is not None:  # a colour of the terminal's own palette cannot be mixed
+            return style + Style(dim=int(strength) < 60)
+        ground = Color.from_rich_color(style.bgcolor) if style.bgcolor else self.background_colors[1]
+        return style + Style(color=ground.blend(styles.color, int(strength) / 100).rich_color)
+
+
+def merged(runs: Sequence[Run]) -> Iterator[Run]:
+    """Yield the runs with neighbours of one style joined: fewer escape sequences."""
+    if not runs:
+        return
+    pending, key = runs[0]
+    for _, (text, next_key) in pairwise(runs):
+        if next_key == key or not (text.strip() or key.startswith("badge") or "~" in key or "/" in key):
+            pending += text  # blanks show no foreground: they need no style of their own
+        else:
+            yield pending, key
+            pending, key = text, next_key
+    yield pending, key

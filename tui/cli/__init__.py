@@ -1,0 +1,1 @@
+"""The benchtui command, one file a verb group."""

@@ -1,0 +1,37 @@
+"""`benchtui attach`: watch a live run, or show how a finished one went."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tui.cli.common import paths, say
+from tui.model.problem import UsageError
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("run", nargs="?", default="last", metavar="RUN", help="run id, prefix, path, or last")
+    parser.add_argument("--replay", action="store_true", help="show a finished run again, in the screens")
+    parser.add_argument("--speed", type=float, default=1.0, metavar="N", help="replay N times as fast")
+    parser.add_argument("--plain", action="store_true", help="no screens: the progress line and the summary")
+    parser.add_argument("--json", action="store_true", help="no screens: the record as JSON when the run has ended")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Watch a run and return its exit code."""
+    from tui.cli.run import watch
+    from tui.results.store import RunStore, is_running
+
+    run_dir = RunStore(paths().runs).resolve(args.run)
+    if args.speed <= 0:
+        raise UsageError(f"--speed {args.speed:g}: allowed are numbers above 0")
+    if args.json or args.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        if args.replay:
+            raise UsageError("--replay needs a terminal")
+        if is_running(run_dir):
+            say(f"run {run_dir.name}; Ctrl+C stops it")
+        return watch(run_dir, as_json=args.json)
+    from tui.cli.open_app import open_run
+
+    return open_run(run_dir, replay_speed=args.speed if args.replay else None)

@@ -1,0 +1,76 @@
+"""What `benchtui doctor` looks at, one file a subject; each check is a function from surroundings to one verdict."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tui.model.paths import Paths
+
+Status = Literal["ok", "warn", "fail"]
+COMMAND_DEADLINE_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One verdict. `advice` says what to do about it; empty when there is nothing to do.
+
+    ``fail``: benchtui cannot keep a run here. ``warn``: something works less well, or not at all for some uses.
+    """
+
+    name: str
+    status: Status
+    message: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the checks look at: the environment, benchtui's own folders, the user's home."""
+
+    environ: Mapping[str, str]
+    paths: Paths
+    home: Path
+
+    @classmethod
+    def here(cls) -> Surroundings:
+        """Return the surroundings of this process."""
+        return cls(os.environ, Paths.from_environ(os.environ), Path(os.environ.get("HOME") or Path.home()))
+
+    def which(self, command: str) -> str | None:
+        """Return the path of a command, or None."""
+        return shutil.which(command, path=self.environ.get("PATH", os.defpath))
+
+    def output_of(self, *command: str) -> str | None:
+        """Return what a command prints, stripped; None when it is missing, fails, or takes too long."""
+        program = self.which(command[0])
+        if program is None:
+            return None
+        try:
+            done = subprocess.run(
+                [program, *command[1:]],
+                env=dict(self.environ),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=COMMAND_DEADLINE_S,
+                check=True,
+            )
+        except (OSError, subprocess.SubprocessError):
+            return None
+        return done.stdout.decode(errors="replace").strip()
+
+    def short(self, path: Path) -> str:
+        """Return a path with the user's home as ~."""
+        if path == self.home:
+            return "~"
+        return f"~/{path.relative_to(self.home)}" if path.is_relative_to(self.home) else str(path)
+
+
+def plural(number: int, one: str, many: str = "") -> str:
+    """``plural(2, "key")`` -> "2 keys"."""
+    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,93 @@
+"""Checks of benchtui's own folders: where they are, who may read them, how much room is left, unfinished runs."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from tui.cli.checks import Check, Status, Surroundings, plural
+from tui.metrics import units
+
+LOW_SPACE = 2**30
+NO_SPACE = 64 * 2**20
+
+
+def config(surroundings: Surroundings) -> Check:
+    """The folder of inventory, profiles and pinned host keys."""
+    advice = "needed for: hosts add, hosts trust, profiles edit"
+    return folder("config", surroundings, surroundings.paths.config, "warn", advice)
+
+
+def data(surroundings: Surroundings) -> Check:
+    """The folder of the runs; without it no run can be kept."""
+    advice = "choose another with BENCHTUI_HOME=DIR or XDG_DATA_HOME=DIR"
+    return folder("data", surroundings, surroundings.paths.data, "fail", advice)
+
+
+def folder(name: str, surroundings: Surroundings, path: Path, status: Status, advice: str) -> Check:
+    """Judge one folder that only its owner should be able to read; `status` is for one that cannot be used."""
+    shown = surroundings.short(path)
+    if not path.exists():
+        parent = nearest_existing(path)
+        if parent.is_dir() and os.access(parent, os.W_OK | os.X_OK):
+            return Check(name, "ok", f"{shown} (made when first needed)")
+        return Check(name, status, f"{shown} cannot be made: {parent} is not writable", advice)
+    if not path.is_dir():
+        return Check(name, status, f"{shown} is not a directory", advice)
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        return Check(name, status, f"{shown} is not writable", advice)
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        return Check(name, "warn", f"{shown} is open to other users (mode {mode:04o})", f"chmod 700 {path}")
+    return Check(name, "ok", shown)
+
+
+def nearest_existing(path: Path) -> Path:
+    """Return the path itself or the nearest folder above it that exists."""
+    return next(candidate for candidate in (path, *path.parents) if candidate.exists())
+
+
+def space(surroundings: Surroundings) -> Check:
+    """Room for runs. A host's run takes about 40 KB for each second it measures, before it is compressed."""
+    where = nearest_existing(surroundings.paths.runs)
+    found = os.statvfs(where)
+    free = found.f_bavail * found.f_frsize
+    message = f"{units.size(free)} for runs, on {surroundings.short(where)}"
+    if free < NO_SPACE:
+        return Check("free space", "fail", message, "make room, or BENCHTUI_HOME=DIR elsewhere")
+    if free < LOW_SPACE:
+        return Check("free space", "warn", f"only {message}", "make room, or BENCHTUI_HOME=DIR elsewhere")
+    return Check("free space", "ok", message)
+
+
+def runs(surroundings: Surroundings) -> Check:
+    """How many runs are kept, what they take, and which of them never came to an end."""
+    from tui.results.store import RunStore
+
+    summaries = RunStore(surroundings.paths.runs).list()
+    if not summaries:
+        return Check("runs", "ok", "none yet")
+    size = units.size(sum(size_of(surroundings.paths.runs / summary.run_id) for summary in summaries))
+    running = sum(summary.state == "running" for summary in summaries)
+    message = f"{plural(len(summaries), 'run')}, {size}, {running} running"
+    broken = [summary.run_id for summary in summaries if summary.state in ("interrupted", "unreadable")]
+    if not broken:
+        return Check("runs", "ok", message)
+    return Check(
+        "runs",
+        "warn",
+        f"{message}; {len(broken)} did not end properly, the newest: {broken[0]}",
+        f"benchtui runs show {broken[0]} (what was measured is kept), or runs rm",
+    )
+
+
+def size_of(run_dir: Path) -> int:
+    """Return the bytes of all files of a run; files that go away meanwhile count nothing."""
+    total = 0
+    for folder_path, _, names in os.walk(run_dir):
+        for name in names:
+            with suppress(OSError):
+                total += (Path(folder_path) / name).lstat().st_size
+    return total

@@ -1,0 +1,105 @@
+"""Checks of this machine: Python, benchtui itself, fio, limits, what happens to processes at logout."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import re
+import resource
+import sys
+from pathlib import Path
+
+import tui
+from tui.cli.checks import Check, Surroundings
+
+FIO_MINIMUM = (3, 18)  # the first with exact N in its histograms and latency percentiles of every kind
+FILES_MINIMUM = 1024  # a connection takes a few; 256 hosts fit
+LOGIND_PROPERTY = (
+    *("busctl", "get-property", "org.freedesktop.login1", "/org/freedesktop/login1"),
+    *("org.freedesktop.login1.Manager", "KillUserProcesses"),
+)
+LOGIND_FILES = ("logind.conf", "logind.conf.d/*.conf")
+LOGIND_FOLDERS = ("/usr/lib/systemd", "/run/systemd", "/etc/systemd")
+
+
+def python(_: Surroundings) -> Check:
+    """The interpreter, and whether the screens' library is compiled."""
+    version = f"{platform.python_version()}, {sys.executable}"
+    spec = importlib.util.find_spec("textual")  # finds, does not import
+    if spec is None or spec.origin is None:
+        return Check("python", "fail", f"{version}: the package textual is missing", "install benchtui again")
+    if not Path(importlib.util.cache_from_source(spec.origin)).exists():
+        advice = f"{sys.executable} -m compileall -q {Path(spec.origin).parent}"
+        return Check("python", "warn", f"{version}: no saved bytecode, the screens open half as fast", advice)
+    return Check("python", "ok", version)
+
+
+def version(_: Surroundings) -> Check:
+    """Which benchtui this is, and from where."""
+    return Check("benchtui", "ok", f"{tui.__version__}, {Path(tui.__file__).parent}")
+
+
+def fio(surroundings: Surroundings) -> Check:
+    """The fio of this machine; only runs on the host `local` use it."""
+    minimum = ".".join(map(str, FIO_MINIMUM))
+    path = surroundings.which("fio")
+    if path is None:
+        return Check("fio here", "warn", "not installed: the host 'local' cannot run", "install fio, or run on others")
+    printed = surroundings.output_of("fio", "--version") or ""
+    found = re.match(r"fio-(\d+)\.(\d+)", printed)
+    if found is None:
+        return Check("fio here", "warn", f"{path} does not say its version", "fio --version")
+    if tuple(map(int, found.groups())) < FIO_MINIMUM:
+        return Check("fio here", "warn", f"{printed}, {path}: too old for the host 'local'", f"fio {minimum} or newer")
+    return Check("fio here", "ok", f"{printed}, {path}")
+
+
+def open_files(_: Surroundings) -> Check:
+    """How many files and sockets this user's processes may have open."""
+    soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < FILES_MINIMUM:
+        return Check("open files", "warn", f"limit {soft}: too low for some 100 hosts", f"ulimit -n {FILES_MINIMUM}")
+    return Check("open files", "ok", "no limit" if soft == resource.RLIM_INFINITY else f"limit {soft}")
+
+
+def logout(surroundings: Surroundings) -> Check:
+    """Whether systemd ends a user's processes, a detached run among them, when the user logs out."""
+    name, user = "logout", surroundings.environ.get("USER") or surroundings.environ.get("LOGNAME") or ""
+    if not Path("/run/systemd/system").is_dir():
+        return Check(name, "ok", "runs go on after logout (no systemd here)")
+    kills = kill_user_processes(surroundings)
+    if kills is None:
+        return Check(name, "ok", "systemd's KillUserProcesses is not readable here; its usual value lets runs go on")
+    if not kills or user == "root":  # logind leaves root alone: KillExcludeUsers=root
+        return Check(name, "ok", "runs go on after logout")
+    return Check(
+        name,
+        "warn",
+        "systemd ends runs, and tmux, when you log out (KillUserProcesses=yes)",
+        "loginctl enable-linger, then: systemd-run --user --scope benchtui",
+    )
+
+
+def kill_user_processes(surroundings: Surroundings) -> bool | None:
+    """Return what logind says, else what its files say, else None."""
+    answer = surroundings.output_of(*LOGIND_PROPERTY)
+    if answer in ("b true", "b false"):
+        return answer == "b true"
+    files = [path for folder in LOGIND_FOLDERS for glob in LOGIND_FILES for path in sorted(Path(folder).glob(glob))]
+    return last_setting("".join(f"{text_of(path)}\n" for path in files))
+
+
+def last_setting(text: str) -> bool | None:
+    """Return the last KillUserProcesses of logind.conf texts; the commented one is the built-in value."""
+    builtin = re.findall(r"^#\s*KillUserProcesses=(\w+)", text, re.MULTILINE)
+    chosen = re.findall(r"^KillUserProcesses=(\w+)", text, re.MULTILINE)
+    values = [*builtin[-1:], *chosen]
+    return values[-1].lower() in ("yes", "true", "on", "1") if values else None
+
+
+def text_of(path: Path) -> str:
+    """Return a file's text; nothing when it cannot be read."""
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,125 @@
+"""Checks of what SSH needs on this machine: a configuration, keys or an agent, known hosts."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import re
+import stat
+from pathlib import Path
+
+from tui.cli.checks import Check, Surroundings, plural
+
+AGENT_DEADLINE_S = 3.0
+NOT_FOLLOWED = ("StrictHostKeyChecking", "KnownHostsCommand")  # no such directive in asyncssh
+MAGIC = b"openssh-key-v1\0"
+
+
+def config(surroundings: Surroundings) -> Check:
+    """~/.ssh/config: hosts by name, users, ports, jumps."""
+    path = surroundings.home / ".ssh" / "config"
+    if not path.exists():
+        return Check("ssh config", "ok", "none: hosts are reached under the names you type")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        return Check("ssh config", "warn", f"~/.ssh/config cannot be read: {reason(error)}", f"look at {path}")
+    if stat.S_IMODE(path.stat().st_mode) & 0o022:
+        return Check("ssh config", "warn", "~/.ssh/config is writable by other users", f"chmod 600 {path}")
+    ignored = [word for word in NOT_FOLLOWED if re.search(rf"^\s*{word}\b", text, re.MULTILINE | re.IGNORECASE)]
+    note = f"; not followed: {', '.join(ignored)}" if ignored else ""
+    return Check("ssh config", "ok", f"~/.ssh/config, {plural(named_hosts(text), 'host')} by name{note}")
+
+
+def reason(error: OSError | UnicodeDecodeError) -> str:
+    """Return why a file cannot be read, in a few words."""
+    return str(error.strerror) if isinstance(error, OSError) else f"byte {error.start} is not UTF-8"
+
+
+def named_hosts(text: str) -> int:
+    """Count the names on Host lines that are no patterns."""
+    lines = re.findall(r"^\s*Host[\s=]+(.+)$", text, re.MULTILINE | re.IGNORECASE)
+    return sum(1 for line in lines for name in line.split() if not re.search(r"[*?!]", name))
+
+
+def login(surroundings: Surroundings) -> Check:
+    """Whether there is any key to log in with: an agent's, or a file's that needs no passphrase."""
+    socket = surroundings.environ.get("SSH_AUTH_SOCK")
+    held = asyncio.run(agent_keys(socket)) if socket else None
+    files = private_keys(surroundings.home / ".ssh")
+    exposed = [path for path in files if stat.S_IMODE(path.stat().st_mode) & 0o077]
+    if exposed:
+        return Check("ssh keys", "warn", f"{exposed[0]} is open to other users", f"chmod 600 {exposed[0]}")
+    locked = [path for path in files if needs_passphrase(path)]
+    message = "; ".join((agent_text(socket, held), files_text(files, locked)))
+    if held or len(files) > len(locked):
+        return Check("ssh keys", "ok", message)
+    advice = "ssh-add, with an agent running (eval $(ssh-agent))" if locked else "ssh-keygen, then ssh-copy-id HOST"
+    return Check("ssh keys", "warn", f"{message}: only 'local' and hosts with an IdentityFile", advice)
+
+
+def agent_text(socket: str | None, held: int | None) -> str:
+    """Say what the agent has."""
+    if socket is None:
+        return "no agent (SSH_AUTH_SOCK is not set)"
+    return f"the agent at {socket} does not answer" if held is None else f"agent with {plural(held, 'key')}"
+
+
+def files_text(files: list[Path], locked: list[Path]) -> str:
+    """Say which key files there are."""
+    if not files:
+        return "no key in ~/.ssh"
+    passphrase = f" ({len(locked)} with a passphrase)" if locked else ""
+    return f"~/.ssh/{', '.join(path.name for path in files)}{passphrase}"
+
+
+async def agent_keys(socket: str) -> int | None:
+    """Return how many keys the agent holds, or None when it cannot be reached."""
+    import asyncssh
+
+    try:
+        async with asyncio.timeout(AGENT_DEADLINE_S), asyncssh.connect_agent(socket) as agent:
+            return len(await agent.get_keys())
+    except (OSError, ValueError, TimeoutError, asyncssh.Error):
+        return None
+
+
+def private_keys(folder: Path) -> list[Path]:
+    """Return the private keys under the names that SSH tries by itself."""
+    return sorted(path for path in folder.glob("id_*") if path.suffix == "" and path.is_file())
+
+
+def needs_passphrase(path: Path) -> bool:
+    """Tell whether a private key file is encrypted (OpenSSH's PROTOCOL.key: cipher name after the magic; or PEM)."""
+    try:
+        text = path.read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return True
+    if "ENCRYPTED" in text:
+        return True
+    try:
+        blob = base64.b64decode("".join(line for line in text.splitlines() if not line.startswith("-----")))
+    except (binascii.Error, ValueError):
+        return False
+    return blob.startswith(MAGIC) and not blob[len(MAGIC) :].startswith(b"\0\0\0\x04none")
+
+
+def known_hosts(surroundings: Surroundings) -> Check:
+    """Which host keys are known; hosts with an unknown key are not connected to."""
+    own = surroundings.paths.known_hosts
+    files = (surroundings.home / ".ssh" / "known_hosts", own, Path("/etc/ssh/ssh_known_hosts"))
+    counts = {path: entries(path) for path in files}
+    found = [f"{number} in {surroundings.short(path)}" for path, number in counts.items() if number]
+    if not found:
+        return Check("host keys", "warn", "none is known: hosts would be refused", "benchtui hosts trust HOST ...")
+    return Check("host keys", "ok", ", ".join(found))
+
+
+def entries(path: Path) -> int:
+    """Count the lines of a known_hosts file that hold a key."""
+    try:
+        lines = path.read_text(errors="replace").splitlines()
+    except OSError:
+        return 0
+    return sum(1 for line in lines if line.strip() and not line.lstrip().startswith("#"))

@@ -1,0 +1,64 @@
+"""Arguments and look-ups that several verbs share."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.model.paths import Paths
+from tui.model.problem import UsageError
+
+if TYPE_CHECKING:
+    from tui.engine.fleet import Fleet
+
+
+def paths() -> Paths:
+    """Return where this user's files live."""
+    return Paths.from_environ(os.environ)
+
+
+def add_host_files(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where hosts are described."""
+    parser.add_argument("--inventory", type=Path, metavar="FILE", help="inventory of hosts and groups (YAML)")
+    parser.add_argument("--ssh-config", type=Path, metavar="FILE", help="SSH configuration instead of ~/.ssh/config")
+
+
+def pairs(values: list[str], option: str) -> dict[str, str]:
+    """Return NAME=VALUE arguments as a dict. Raises UsageError for anything else."""
+    result: dict[str, str] = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{option} {value!r}: expected NAME=VALUE")
+        result[name.strip()] = text
+    return result
+
+
+def say(text: str) -> None:
+    """Print a message for people: always stderr, stdout is for data."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def ask(question: str) -> bool:
+    """Ask a yes/no question on the terminal; no terminal means no."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def load_fleet(args: argparse.Namespace) -> Fleet:
+    """Return the hosts that the options describe. A named inventory must exist, the user's own may be absent."""
+    from tui.engine.fleet import Fleet
+    from tui.model.inventory import load_inventory
+
+    path: Path = args.inventory or paths().inventory
+    if args.inventory is not None and not path.is_file():
+        raise UsageError(f"{path}: no such inventory file")
+    if args.ssh_config is not None and not args.ssh_config.is_file():
+        raise UsageError(f"{args.ssh_config}: no such SSH configuration file")
+    inventory = load_inventory(path.read_text(encoding="utf-8"), str(path)) if path.is_file() else None
+    return Fleet(inventory, args.ssh_config)

@@ -1,0 +1,25 @@
+"""The engine's own entry, started by `tui.engine.launch`; not for people."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("run_dir", type=Path)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Execute the plan of a run directory, then derive its record from the journal."""
+    from tui.engine.process import run_engine
+
+    try:
+        end = run_engine(args.run_dir)
+    finally:
+        # even after a fault: what is in the journal is what was measured
+        from tui.results.record import write_record
+
+        write_record(args.run_dir)
+    return end.exit_code

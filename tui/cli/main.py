@@ -1,0 +1,87 @@
+"""Entry of the `benchtui` command: finds the verb, loads only its module, turns errors into exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Protocol
+
+import tui
+from tui.model.problem import BenchtuiError, did_you_mean
+
+VERBS: dict[str, tuple[str, str]] = {
+    "run": ("tui.cli.run", "run a profile on hosts and keep the result"),
+    "attach": ("tui.cli.attach", "watch a live run, or replay a finished one"),
+    "stop": ("tui.cli.stop", "finish a run now and keep what was measured"),
+    "profiles": ("tui.cli.profiles", "list, show, check, edit benchmark profiles"),
+    "hosts": ("tui.cli.hosts", "list, check, trust, add hosts"),
+    "runs": ("tui.cli.runs", "list, show, annotate saved runs"),
+    "schema": ("tui.cli.schema", "print the JSON Schema of profile, inventory or run"),
+    "doctor": ("tui.cli.doctor", "what this jump host has and lacks"),
+    "app": ("tui.cli.open_app", "open the screens (the same as no verb)"),
+}
+HIDDEN: dict[str, str] = {"engine": "tui.cli.engine"}
+
+
+class VerbModule(Protocol):
+    """What each verb's module offers."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        """Add the verb's arguments."""
+
+    def main(self, args: argparse.Namespace) -> int:
+        """Do it and return the exit code."""
+
+
+def entry() -> None:
+    """Run the command and exit with its code."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command line `argv` (without the program's name) and return the exit code."""
+    if argv and argv[0] in ("-h", "--help", "help"):
+        print(usage(), end="")
+        return 0
+    if argv and argv[0] in ("-V", "--version"):
+        print(f"benchtui {tui.__version__}")
+        return 0
+    verb, rest = (argv[0], argv[1:]) if argv and not argv[0].startswith("-") else ("app", argv)
+    module_name = HIDDEN.get(verb) or VERBS.get(verb, ("",))[0]
+    if not module_name:
+        print(f"benchtui: unknown verb '{verb}'{did_you_mean(verb, VERBS)}; see benchtui --help", file=sys.stderr)
+        return 2
+    return run_verb(verb, module_name, rest)
+
+
+def run_verb(verb: str, module_name: str, rest: Sequence[str]) -> int:
+    """Load one verb, parse its arguments, run it; every foreseen error is a line on stderr and an exit code."""
+    module: VerbModule = importlib.import_module(module_name)
+    parser = argparse.ArgumentParser(prog=f"benchtui {verb}", description=VERBS.get(verb, ("", ""))[1])
+    module.configure(parser)
+    try:
+        return module.main(parser.parse_args(rest))
+    except BenchtuiError as error:
+        for problem in error.problems:
+            print(f"benchtui: {problem}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our stdout went away: nothing left to say
+        return 141
+    except KeyboardInterrupt:
+        return 130
+
+
+def usage() -> str:
+    """Return the text of `benchtui --help`."""
+    lines = [f"benchtui {tui.__version__}: storage benchmarks on many hosts from one terminal", ""]
+    lines += ["usage: benchtui                 open the screens"]
+    lines += ["       benchtui VERB [...]      headless; every verb has --help", ""]
+    lines += [f"  {verb:<10} {text}" for verb, (_, text) in VERBS.items()]
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    entry()

@@ -1,0 +1,114 @@
+"""`benchtui` without a verb: open the screens."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.cli.common import add_host_files, pairs, paths
+from tui.model.problem import UsageError
+
+if TYPE_CHECKING:
+    from tui.app.app import Options
+
+THEMES = ("dark", "light", "ansi")
+SYMBOLS = ("braille", "block", "ascii")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the screens."""
+    add_host_files(parser)
+    parser.add_argument("--hosts", nargs="+", default=[], metavar="SPEC", help="tick hosts, @groups, ranges, local")
+    parser.add_argument("--profile", metavar="NAME", help="choose this profile")
+    parser.add_argument(
+        "--set", dest="overrides", action="append", default=[], metavar="NAME=VALUE", help="change a parameter"
+    )
+    parser.add_argument("--review", action="store_true", help="open on Review, where Enter starts the run")
+    parser.add_argument("--theme", choices=THEMES, help="colours (default: dark; ansi where TERM has 16 colours only)")
+    parser.add_argument("--symbols", choices=SYMBOLS, help="characters (default: what the terminal can show)")
+    parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal, for selecting text")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Open the screens and return the exit code."""
+    check_terminal()
+    if args.review and not (args.hosts and args.profile):
+        raise UsageError("--review needs --hosts and --profile")
+    if args.overrides and not args.profile:
+        raise UsageError("--set needs --profile")
+    from tui.app.app import Options
+
+    options = Options(
+        paths=paths(),
+        inventory=args.inventory,
+        ssh_config=args.ssh_config,
+        hosts=chosen_hosts(args),
+        profile=chosen_profile(args),
+        overrides=pairs(args.overrides, "--set"),
+        review=args.review,
+        theme=args.theme or os.environ.get("BENCHTUI_THEME"),
+        symbols=args.symbols or os.environ.get("BENCHTUI_SYMBOLS"),
+    )
+    return open_screens(options, mouse=not args.no_mouse)
+
+
+def open_run(run_dir: Path, *, replay_speed: float | None = None) -> int:
+    """Open the screens on a run: live, or as a replay at a speed. Raises UsageError without a terminal."""
+    check_terminal()
+    from tui.app.app import Options
+
+    return open_screens(Options(paths=paths(), watch=run_dir, replay_speed=replay_speed))
+
+
+def check_terminal() -> None:
+    """Raise UsageError, with what to do instead, where the screens cannot be shown."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("the screens need a terminal on stdin and stdout; without one use: benchtui run PROFILE")
+    if not sys.stderr.isatty():
+        raise UsageError("the screens are drawn on stderr, which is no terminal here; do not redirect it")
+    if os.environ.get("TERM", "dumb") == "dumb":
+        raise UsageError("TERM is dumb or not set, the screens cannot be shown; use: benchtui run PROFILE")
+
+
+def chosen_hosts(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return the names of the hosts asked for; also checks the files that describe hosts. Raises UsageError."""
+    from tui.cli.common import load_fleet
+
+    if not (args.hosts or args.inventory or args.ssh_config):
+        return ()
+    fleet = load_fleet(args)
+    return tuple(host.name for host in fleet.resolve(args.hosts)) if args.hosts else ()
+
+
+def chosen_profile(args: argparse.Namespace) -> str | None:
+    """Return the tag of the profile asked for, with its parameters checked. Raises UsageError."""
+    if not args.profile:
+        return None
+    from tui.engine.catalogue import Catalogue
+    from tui.model.profile import resolve_params
+
+    profile = Catalogue(paths().profiles).load(args.profile).profile
+    resolve_params(profile, pairs(args.overrides, "--set"))
+    return profile.profile
+
+
+def open_screens(options: Options, *, mouse: bool = True) -> int:
+    """Run the app; once the terminal is restored say what goes on or what went wrong."""
+    from tui.app.app import BenchtuiApp
+
+    for value, allowed, name in (
+        (options.theme, THEMES, "BENCHTUI_THEME"),
+        (options.symbols, SYMBOLS, "BENCHTUI_SYMBOLS"),
+    ):
+        if value is not None and value not in allowed:
+            raise UsageError(f"{name}={value}: allowed are {', '.join(allowed)}")
+    app = BenchtuiApp(options)
+    app.run(mouse=mouse)
+    if app.crash_log is not None:
+        print(f"benchtui: internal error, sorry; details are in {app.crash_log}", file=sys.stderr)
+    if app.farewell:
+        print(app.farewell)
+    return app.return_code or 0

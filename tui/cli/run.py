@@ -1,0 +1,143 @@
+"""`benchtui run`: plan, launch, watch, print what was measured."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from tui.cli.common import add_host_files, load_fleet, pairs, paths, say
+from tui.cli.progress import ProgressDisplay, follow
+from tui.cli.review import review_text
+from tui.engine.control import NotRunning, request
+from tui.model.plan import Plan
+from tui.model.problem import UsageError
+from tui.model.quantities import parse_duration
+from tui.results.live import RunState
+from tui.results.store import is_running
+
+INTERRUPTED = 130
+RECORD_PATIENCE_S = 30.0
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add = parser.add_argument
+    add("profile", metavar="PROFILE", help="a profile's name, or the path of its YAML file")
+    add("--hosts", action="append", default=[], metavar="SPEC", help="names, @groups, ranges like h[1-4], or local")
+    add("--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides", help="change a parameter")
+    add("--repeat", type=int, default=1, metavar="N", help="measure N times")
+    add("--note", metavar="TEXT", help="a remark to keep with the result")
+    add("--tag", action="append", default=[], metavar="K=V", dest="tags", help="a tag to keep with the result")
+    add("--lease", default="60s", metavar="DURATION", help="hosts end the load this long after they lost us (60s)")
+    add("--cleanup", action=argparse.BooleanOptionalAction, help="remove the test files that the run created")
+    add("--dry-run", action="store_true", help="print the plan and run nothing")
+    add("--detach", action="store_true", help="start the run and return")
+    add("--yes", action="store_true", help="do not ask")
+    add("--json", action="store_true", help="print the run record (with --dry-run: the plan) as JSON on stdout")
+    add_host_files(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run a profile and return the run's exit code."""
+    from tui.engine.launch import launch
+
+    plan = plan_from(args)
+    if args.dry_run:
+        print(msgspec.json.format(msgspec.json.encode(plan)).decode() if args.json else review_text(plan))
+        return 0
+    run_dir = launch(plan, paths().runs)
+    if args.detach:
+        say(f"run {run_dir.name} goes on; watch it with: benchtui attach {run_dir.name}")
+        print(json.dumps({"run_id": run_dir.name, "path": str(run_dir)}) if args.json else run_dir.name)
+        return 0
+    say(f"run {run_dir.name}")
+    return watch(run_dir, as_json=args.json)
+
+
+def plan_from(args: argparse.Namespace) -> Plan:
+    """Return the plan that the arguments ask for. Raises UsageError."""
+    from tui.engine.catalogue import Catalogue
+    from tui.engine.planning import Choices, build_plan
+
+    try:
+        lease_s = parse_duration(args.lease)
+    except ValueError as error:
+        raise UsageError(f"--lease: {error}") from error
+    loaded = Catalogue(paths().profiles).load(args.profile)
+    choices = Choices(
+        hosts=load_fleet(args).resolve(args.hosts),
+        overrides=pairs(args.overrides, "--set"),
+        repeat=args.repeat,
+        note=args.note,
+        tags=pairs(args.tags, "--tag"),
+        lease_s=lease_s,
+        cleanup=args.cleanup,
+    )
+    return build_plan(loaded, choices)
+
+
+def watch(run_dir: Path, *, as_json: bool) -> int:
+    """Follow a run to its end, print its result, return its exit code. Ctrl+C stops the run, twice aborts it."""
+    with interrupts_stop(run_dir) as interrupts:
+        state = follow(run_dir, ProgressDisplay())
+    if state.exit_code is None:
+        say(f"the engine of {run_dir.name} is gone; what it measured is kept: benchtui runs show {run_dir.name}")
+    await_record(run_dir)
+    print_result(run_dir, as_json=as_json)
+    return INTERRUPTED if interrupts else exit_code_of(state)
+
+
+def exit_code_of(state: RunState) -> int:
+    """Return the exit code of `run`: 4 when the engine died before it could say one."""
+    return 4 if state.exit_code is None else state.exit_code
+
+
+@contextmanager
+def interrupts_stop(run_dir: Path) -> Iterator[list[int]]:
+    """Turn SIGINT into stop, then abort, of the run; the list yielded counts them. SIGTERM leaves the run going."""
+    seen: list[int] = []
+
+    def on_interrupt(number: int, _frame: object) -> None:
+        seen.append(number)
+        verb = "stop" if len(seen) == 1 else "abort"
+        try:
+            request(run_dir, {"verb": verb, "by": "Ctrl+C"})
+            say(f"\n{verb} requested; " + ("once more aborts" if verb == "stop" else "ending at once"))
+        except NotRunning:
+            say(f"\nrun {run_dir.name} is not there to {verb}")
+
+    before = signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def await_record(run_dir: Path) -> None:
+    """Wait until the engine has written the record; derive it here when the engine cannot any more."""
+    from tui.results.record import write_record
+
+    deadline = time.monotonic() + RECORD_PATIENCE_S
+    while is_running(run_dir) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    if not (run_dir / "run.json").exists():
+        write_record(run_dir)
+
+
+def print_result(run_dir: Path, *, as_json: bool) -> None:
+    """Print the record as one JSON document, or its summary."""
+    if as_json:
+        sys.stdout.write((run_dir / "run.json").read_text(encoding="utf-8"))
+        return
+    from tui.results.record import load_record
+    from tui.results.summary import summary_text
+
+    print(summary_text(load_record(run_dir), run_dir / "run.json"), end="")

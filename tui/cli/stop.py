@@ -1,0 +1,31 @@
+"""`benchtui stop`: finish a run now."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+
+from tui.cli.common import paths, say
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("run", metavar="RUN", help="run id, unique prefix, path, or last")
+    parser.add_argument("--abort", action="store_true", help="end at once instead of finishing properly")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Ask the run to end, wait until it has, print what was measured."""
+    from tui.cli.progress import ProgressDisplay, follow
+    from tui.cli.run import await_record, print_result
+    from tui.engine.control import request
+    from tui.results.store import RunStore
+
+    run_dir = RunStore(paths().runs).resolve(args.run)
+    verb = "abort" if args.abort else "stop"
+    request(run_dir, {"verb": verb, "by": getpass.getuser()})
+    say(f"{verb} requested for {run_dir.name}")
+    state = follow(run_dir, ProgressDisplay())
+    await_record(run_dir)
+    print_result(run_dir, as_json=False)
+    return 0 if state.exit_code is not None else 4

@@ -1,0 +1,88 @@
+"""The narrow door into a running engine: one Unix socket a run, one JSON object a line each way.
+
+Requests: {"verb": "ping"|"stop"|"abort"|"note", "text"?: str, "by"?: str}. Answers: {"ok": bool, "error"?: str}.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tui.model.problem import BenchtuiError
+
+SOCKET = "control.sock"
+Request = dict[str, Any]
+Handler = Callable[[Request], Request]
+
+
+class NotRunning(BenchtuiError):  # noqa: N818  (it names a state, not a failure)
+    """Nobody answers at the run's control socket."""
+
+
+def request(run_dir: Path, message: Request, timeout_s: float = 10.0) -> Request:
+    """Send one request to the engine of a run and return its answer. Raises NotRunning."""
+    directory = os.open(run_dir, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(timeout_s)
+            # by way of /proc: the path of a socket is limited to 107 bytes, that of a run directory is not
+            client.connect(f"/proc/self/fd/{directory}/{SOCKET}")
+            client.sendall(json.dumps(message).encode() + b"\n")
+            with client.makefile("rb") as answers:
+                answer: Request = json.loads(answers.readline() or b"{}")
+                return answer
+    except (OSError, ValueError) as error:
+        raise NotRunning(f"run {run_dir.name} is not running") from error
+    finally:
+        os.close(directory)
+
+
+class ControlServer:
+    """The engine's end of the socket."""
+
+    def __init__(self, run_dir: Path, handler: Handler) -> None:
+        self.run_dir = run_dir
+        self.handler = handler
+        self._server: asyncio.AbstractServer | None = None
+
+    async def __aenter__(self) -> ControlServer:
+        directory = os.open(self.run_dir, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            with suppress(FileNotFoundError):
+                (self.run_dir / SOCKET).unlink()
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(f"/proc/self/fd/{directory}/{SOCKET}")
+            (self.run_dir / SOCKET).chmod(0o600)
+            self._server = await asyncio.start_unix_server(self._serve, sock=listener, limit=65536)
+        finally:
+            os.close(directory)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._server is not None:
+            self._server.close()
+        with suppress(FileNotFoundError):
+            (self.run_dir / SOCKET).unlink()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, ValueError, TimeoutError):
+            async with asyncio.timeout(10):
+                line = await reader.readline()
+            writer.write(json.dumps(self._answer(line)).encode() + b"\n")
+            await writer.drain()
+        writer.close()
+
+    def _answer(self, line: bytes) -> Request:
+        try:
+            message = json.loads(line)
+        except ValueError:
+            return {"ok": False, "error": "not a JSON object"}
+        if not isinstance(message, dict):
+            return {"ok": False, "error": "not a JSON object"}
+        return self.handler(message)

@@ -1,0 +1,53 @@
+"""The writer of a run's journal: the single truth of a run, append-only, on disk before anybody acts on it."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TypeVar
+
+from tui.model.event import Event, HostProblem, encode
+
+JOURNAL_FILE = "journal.jsonl"
+SYNC_EVERY_S = 1.0
+
+E = TypeVar("E", bound=Event)
+
+
+class Journal:
+    """Appends events, stamped with seconds since the journal was opened (monotonic clock)."""
+
+    def __init__(self, run_dir: Path) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        self._fd = os.open(run_dir / JOURNAL_FILE, flags, 0o600)
+        self._start = time.monotonic()
+        self._synced = 0.0
+        self.problems = 0  # HostProblem events so far: a run with any is not complete
+
+    @property
+    def now(self) -> float:
+        """Seconds since the run started."""
+        return round(time.monotonic() - self._start, 4)
+
+    def append(self, event: E) -> E:
+        """Stamp an event, write its line in one piece, and return it."""
+        event.t = self.now
+        self.problems += isinstance(event, HostProblem)
+        line = encode(event)
+        written = os.write(self._fd, line)
+        while written < len(line):  # a signal or a full disk can cut a write short
+            written += os.write(self._fd, line[written:])
+        if event.t - self._synced >= SYNC_EVERY_S:
+            self.sync()
+        return event
+
+    def sync(self) -> None:
+        """Have the journal on the disk, not only in the page cache."""
+        os.fdatasync(self._fd)
+        self._synced = self.now
+
+    def close(self) -> None:
+        """Sync and close."""
+        self.sync()
+        os.close(self._fd)

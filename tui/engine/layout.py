@@ -1,0 +1,152 @@
+"""Layout: writing the test files whole before anything is measured, and removing them when asked."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from tui import workloads
+from tui.engine.context import RunContext, RunRefused
+from tui.engine.load import run_load
+from tui.engine.session import HostSession
+from tui.engine.task import TaskRun
+from tui.model.event import FileCreated
+from tui.model.plan import FileSpec, HostTask, Step
+from tui.remote.agent import FileInfo
+from tui.remote.transport import HostError
+
+REMOVED_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class FileNeed:
+    """A file that must be written before it can be measured, and why."""
+
+    spec: FileSpec
+    why: str  # missing, short, holes
+
+
+def file_need(spec: FileSpec, info: FileInfo | None) -> FileNeed | None:
+    """Return why a file must be laid out, or None when it is there whole.
+
+    A file of the right size is not enough: an interrupted layout, or a truncate, leaves holes that read as zeros
+    without touching storage. Fewer allocated bytes than the size has means holes.
+    """
+    if info is None:
+        return FileNeed(spec, "missing")
+    if info.size < spec.size_bytes:
+        return FileNeed(spec, "short")
+    return FileNeed(spec, "holes") if info.allocated < spec.size_bytes else None
+
+
+def needs_of(task: HostTask, found: dict[str, FileInfo | None]) -> list[FileNeed]:
+    """Return the files of a task that must be written first."""
+    needs = (file_need(spec, found.get(spec.path)) for spec in task.files)
+    return [need for need in needs if need is not None]
+
+
+async def layout(ctx: RunContext, step: Step) -> None:
+    """Write what is missing on each host, all hosts at once. Refuses to go on when one of them fails."""
+    wanted = {session.name: await _look(ctx, step, session) for session in ctx.alive}
+    total = sum(need.spec.size_bytes for needs in wanted.values() for need in needs)
+    if not total:
+        return
+    with ctx.phase("layout", step.index, total_bytes=total):
+        busy = [session for session in ctx.alive if wanted[session.name]]
+        runs = [_layout_run(ctx, step, session, wanted[session.name]) for session in busy]
+        await ctx.unless_stopped(asyncio.create_task(_start_all(runs)))
+        outcomes = await run_load(ctx, [run for run in runs if not run.session.failed], "layout", None)
+        for run in runs:
+            if outcome := outcomes.get(run.session.name):
+                _judge(run, outcome.exit_code, outcome.reason)
+            run.keep()
+        ctx.check_stop()
+        if failed := [run.session.name for run in runs if run.session.failed]:
+            raise RunRefused("failed", 4, f"layout failed on {', '.join(failed)}")
+
+
+async def make_directories(ctx: RunContext, step: Step) -> None:
+    """Create the directories that the files of a step need, and remember which were new."""
+    await asyncio.gather(*(_make_on(session, ctx.task_of(step, session)) for session in ctx.alive))
+    if failed := [session.name for session in ctx.sessions if session.failed]:
+        raise RunRefused("failed", 4, f"directories could not be made on {', '.join(failed)}")
+
+
+async def clean_up(ctx: RunContext) -> None:
+    """Remove from the hosts what this run created."""
+    with ctx.phase("cleanup"):
+        await asyncio.gather(*(_clean_host(session) for session in ctx.sessions if session.created))
+
+
+async def _make_on(session: HostSession, task: HostTask) -> None:
+    if not task.directories:
+        return
+    try:
+        made = await session.agent.make_dirs(task.directories)
+    except HostError as error:
+        session.problem("preflight", error.code, error.problems[0].message)
+        return
+    if made:
+        session.remember_created(made)
+        session.journal.append(FileCreated(t=0.0, host=session.name, paths=made, bytes=0))
+
+
+async def _look(ctx: RunContext, step: Step, session: HostSession) -> list[FileNeed]:
+    task = ctx.task_of(step, session)
+    if not task.layout or not task.files:
+        return []
+    try:
+        found = await session.agent.files([spec.path for spec in task.files])
+    except HostError as error:
+        session.problem("layout", error.code, error.problems[0].message)
+        raise RunRefused("failed", 4, f"layout could not be checked on {session.name}") from error
+    return needs_of(task, found)
+
+
+def _layout_run(ctx: RunContext, step: Step, session: HostSession, needs: list[FileNeed]) -> TaskRun:
+    workload = workloads.get(step.tool)
+    specs = [need.spec for need in needs]
+    task = replace(ctx.task_of(step, session), job_file=workload.layout_job(specs), argv=workload.layout_argv())
+    fresh = [need.spec for need in needs if need.why == "missing"]
+    session.remember_created([spec.path for spec in fresh])
+    session.journal.append(
+        FileCreated(
+            t=0.0, host=session.name, paths=[s.path for s in fresh], bytes=sum(spec.size_bytes for spec in fresh)
+        )
+    )
+    reader = workload.reader(session.name, step, "layout", ctx.plan.latency_kind)
+    return TaskRun(session, step, "layout", task, reader, ctx.run_dir, ctx.plan.lease_s)
+
+
+async def _start_all(runs: list[TaskRun]) -> None:
+    await asyncio.gather(*(_start_one(run) for run in runs))
+
+
+async def _start_one(run: TaskRun) -> None:
+    try:
+        await run.start(armed=False)
+        run.session.enter("layout")
+    except HostError as error:
+        run.session.problem("layout", error.code, error.problems[0].message)
+
+
+def _judge(run: TaskRun, exit_code: int | None, reason: str) -> None:
+    if run.session.failed or reason in ("stop", "abort"):
+        return
+    problems = run.reader.verdict(exit_code)
+    for code, message in problems:
+        run.session.problem("layout", code, f"layout: {message}")
+    if not problems:
+        run.session.enter("ready", "laid out")
+
+
+async def _clean_host(session: HostSession) -> None:
+    files = session.created
+    try:
+        for start in range(0, len(files), REMOVED_AT_ONCE):
+            await session.agent.remove(files[start : start + REMOVED_AT_ONCE])
+        session.say("info", f"removed {len(files)} files and directories that the run had created")
+    except HostError as error:
+        session.say("warning", f"files stay behind: {error.problems[0].message}")

@@ -1,0 +1,75 @@
+"""Running one load on many hosts at once, until it ends, is stopped, or takes far too long."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from tui.engine.context import RunContext, StopMode
+from tui.engine.task import Outcome, TaskRun
+from tui.model.event import HostStateName
+from tui.remote.transport import HostError
+
+OVERTIME_S = 60.0  # what a host may take longer than planned before the engine ends its load
+STOP_PATIENCE_S = 45.0  # after a stop: the agent's INT, TERM and KILL each had their grace by then
+ABORT_PATIENCE_S = 15.0
+
+
+async def run_load(
+    ctx: RunContext, runs: Sequence[TaskRun], state: HostStateName, expected_s: float | None
+) -> dict[str, Outcome]:
+    """Follow started commands to their end and return each host's outcome."""
+    followers = {run.session.name: asyncio.create_task(_follow(run, state)) for run in runs}
+    watcher = asyncio.create_task(_watch(ctx, runs, set(followers.values()), expected_s))
+    try:
+        await asyncio.wait(followers.values()) if followers else None
+        return {name: follower.result() for name, follower in followers.items()}
+    finally:
+        watcher.cancel()
+        await asyncio.gather(watcher, return_exceptions=True)
+
+
+async def _follow(run: TaskRun, state: HostStateName) -> Outcome:
+    try:
+        return await run.follow(state)
+    except asyncio.CancelledError:
+        run.session.enter("lost", "the end of its load could not be confirmed")
+        run.session.problem(run.phase, "stop-unconfirmed", "the end of its load could not be confirmed", fatal=False)
+        return Outcome(None, "unconfirmed", collected=False)
+
+
+async def _watch(
+    ctx: RunContext, runs: Sequence[TaskRun], followers: set[asyncio.Task[Outcome]], expected_s: float | None
+) -> None:
+    """End the load when somebody asks to, or when it is far over its time; escalate from stop to abort."""
+    overtime = None if expected_s is None else expected_s + OVERTIME_S
+    try:
+        async with asyncio.timeout(overtime):
+            await ctx.stop_event.wait()
+    except TimeoutError:
+        late = [run.session for run in runs if not run.session.failed and run.session.state != "done"]
+        for session in late:
+            session.problem("measure", "overtime", f"still busy {OVERTIME_S:g}s after its planned end", fatal=False)
+        ctx.say("warning", "load far over its time; ending it")
+    await _stop_all(runs, ctx.stop_mode or "stop")
+    if ctx.stop_mode != "abort":
+        done, _ = await asyncio.wait(followers, timeout=STOP_PATIENCE_S)
+        if len(done) == len(followers):
+            return
+        await _stop_all(runs, "abort")
+    await asyncio.wait(followers, timeout=ABORT_PATIENCE_S)
+    for follower in followers:
+        follower.cancel()
+
+
+async def _stop_all(runs: Sequence[TaskRun], mode: StopMode) -> None:
+    await asyncio.gather(*(_stop_one(run, mode) for run in runs))
+
+
+async def _stop_one(run: TaskRun, mode: StopMode) -> None:
+    try:
+        async with asyncio.timeout(10):
+            await run.stop(abort=mode == "abort")
+    except (HostError, TimeoutError) as error:
+        reason = error.problems[0].message if isinstance(error, HostError) else "no answer in 10s"
+        run.session.say("warning", f"{mode} could not be delivered: {reason}; its lease will end the load")

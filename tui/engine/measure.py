@@ -1,0 +1,122 @@
+"""Barrier, measurement and collection of one step."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tui import workloads
+from tui.engine.context import RunContext, RunRefused
+from tui.engine.load import run_load
+from tui.engine.session import HostSession
+from tui.engine.task import Outcome, TaskRun
+from tui.model.event import FileCreated
+from tui.model.plan import Step
+from tui.remote.transport import HostError
+
+ASKED_TO_END = ("stop", "abort")
+
+
+async def measure(ctx: RunContext, step: Step) -> None:
+    """Arm all hosts, say GO to all, follow them to the end, take their results."""
+    with ctx.phase("barrier", step.index):
+        runs = await arm_all(ctx, step)
+        ctx.check_stop()
+    with ctx.phase("measure", step.index, expected_s=step.expected_s):
+        await say_go(runs)
+        outcomes = await run_load(ctx, runs, "running", step.expected_s)
+    with ctx.phase("collect", step.index):
+        for run in runs:
+            take_result(ctx, run, outcomes[run.session.name])
+
+
+def task_run(ctx: RunContext, step: Step, session: HostSession) -> TaskRun:
+    """Return the measurement of a step on a host, not yet started."""
+    task = ctx.task_of(step, session)
+    reader = workloads.get(step.tool).reader(session.name, step, "measure", ctx.plan.latency_kind)
+    return TaskRun(session, step, "measure", task, reader, ctx.run_dir, ctx.plan.lease_s)
+
+
+async def arm_all(ctx: RunContext, step: Step) -> list[TaskRun]:
+    """Have the command of every host started and waiting for GO. Refuses when a host cannot."""
+    runs = [task_run(ctx, step, session) for session in ctx.alive]
+    await ctx.unless_stopped(asyncio.create_task(_arm(runs)))
+    if failed := [run.session.name for run in runs if run.session.failed]:
+        await asyncio.gather(*(_disarm(run) for run in runs if not run.session.failed))
+        for run in runs:
+            run.keep()
+        raise RunRefused("failed", 4, f"not ready to start: {', '.join(failed)}")
+    for run in runs:
+        announce_new_files(run, step)
+    return runs
+
+
+def announce_new_files(run: TaskRun, step: Step) -> None:
+    """Record the files that this measurement is going to create."""
+    session = run.session
+    task = next(task for task in step.tasks if task.host == session.name)
+    new = [spec for spec in task.files if spec.path in session.missing]
+    if new:
+        session.remember_created([spec.path for spec in new])
+        session.journal.append(
+            FileCreated(
+                t=0.0, host=session.name, paths=[spec.path for spec in new], bytes=sum(spec.size_bytes for spec in new)
+            )
+        )
+
+
+async def _arm(runs: list[TaskRun]) -> None:
+    await asyncio.gather(*(_arm_one(run) for run in runs))
+
+
+async def _arm_one(run: TaskRun) -> None:
+    try:
+        await run.start(armed=True)
+        run.session.enter("armed")
+    except HostError as error:
+        run.session.problem("barrier", error.code, error.problems[0].message)
+
+
+async def _disarm(run: TaskRun) -> None:
+    try:
+        await run.stop(abort=True)
+    except HostError as error:
+        run.session.say("warning", f"could not be disarmed: {error.problems[0].message}; its lease will end it")
+
+
+async def say_go(runs: list[TaskRun]) -> None:
+    """Release every host at once. A host that cannot be reached now is followed like any other lost one."""
+    answers = await asyncio.gather(*(run.go() for run in runs), return_exceptions=True)
+    for run, answer in zip(runs, answers, strict=True):
+        if isinstance(answer, HostError):
+            run.session.problem("measure", answer.code, f"GO not delivered: {answer.problems[0].message}")
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            run.session.enter("running")
+
+
+def take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:
+    """Journal what a host measured and what is wrong with it."""
+    session = run.session
+    result = run.reader.result(outcome.exit_code)
+    if result is not None:
+        ctx.measured_hosts += 1
+        result.final = result.final and outcome.collected and outcome.reason == "exit"
+        session.journal.append(result)
+    for code, message in verdict_of(run, outcome):
+        session.problem("measure", code, message, fatal=False)
+    run.keep()
+    if not session.failed:
+        session.enter("done", "" if outcome.reason == "exit" else outcome.reason)
+
+
+def verdict_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
+    """Return what makes this host's result less than complete, as (code, message)."""
+    if not outcome.collected:
+        return [("host-lost", f"no connection to the end; the load's end is unknown ({outcome.reason})")]
+    if outcome.reason in ASKED_TO_END:
+        return []
+    problems = list(run.reader.verdict(outcome.exit_code))
+    if outcome.reason != "exit":
+        problems.append((f"agent-{outcome.reason}", f"the agent ended the load: {outcome.reason}"))
+    return problems

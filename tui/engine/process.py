@@ -1,0 +1,75 @@
+"""The engine's process: who it is, its signals, its control socket, and its end whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import traceback
+from pathlib import Path
+
+from tui.engine.context import RunContext
+from tui.engine.control import ControlServer, Request
+from tui.engine.launch import load_plan, write_private
+from tui.engine.run import execute, open_run
+from tui.model.event import Message, Note, RunEnded, RunStateName
+from tui.model.paths import Paths
+from tui.model.plan import Plan
+from tui.remote.connections import Connections
+
+PID_FILE = "engine.pid"
+
+
+def run_engine(run_dir: Path) -> RunEnded:
+    """Execute the plan of a run directory in this process and return how the run ended."""
+    write_private(run_dir / PID_FILE, process_identity(os.getpid()).encode())
+    plan = load_plan(run_dir)
+    return asyncio.run(_serve(run_dir, plan))
+
+
+def process_identity(pid: int) -> str:
+    """Return ``pid start_ticks boot_id``, which no other process ever has (proc(5): stat field 22)."""
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    start_ticks = stat.rpartition(")")[2].split()[19]
+    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return f"{pid} {start_ticks} {boot_id}\n"
+
+
+async def _serve(run_dir: Path, plan: Plan) -> RunEnded:
+    config = next((host.ssh_config for host in plan.hosts if host.ssh_config), None)
+    pins = Paths.from_environ(os.environ).known_hosts
+    async with Connections(ssh_config=Path(config) if config else None, known_hosts=[pins]) as connections:
+        ctx = open_run(run_dir, plan, connections)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, ctx.request_stop, "stop", signal.Signals(number).name)
+        async with ControlServer(run_dir, lambda request: answer(ctx, request)):
+            return await _guarded(ctx)
+
+
+async def _guarded(ctx: RunContext) -> RunEnded:
+    """A fault of ours must end as a failed run with a journal, never as a silent death."""
+    try:
+        return await execute(ctx)
+    except Exception as error:
+        traceback.print_exc()  # to engine.log
+        text = f"internal error: {type(error).__name__}: {error}; details in {ctx.run_dir / 'engine.log'}"
+        ctx.journal.append(Message(t=0.0, severity="error", text=text))
+        state: RunStateName = "partial" if ctx.measured_hosts else "failed"
+        return ctx.journal.append(RunEnded(t=0.0, state=state, exit_code=4, reason=text))
+    finally:
+        ctx.journal.close()
+
+
+def answer(ctx: RunContext, request: Request) -> Request:
+    """Do what a control request asks and return the answer."""
+    verb = request.get("verb")
+    if verb == "ping":
+        return {"ok": True}
+    if verb in ("stop", "abort"):
+        ctx.request_stop("abort" if verb == "abort" else "stop", str(request.get("by", "")))
+        return {"ok": True}
+    if verb == "note" and isinstance(request.get("text"), str):
+        ctx.journal.append(Note(t=0.0, text=request["text"]))
+        return {"ok": True}
+    return {"ok": False, "error": f"unknown request {verb!r}"}

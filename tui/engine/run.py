@@ -1,0 +1,164 @@
+"""The course of a run: connect, preflight, then layout, barrier, measurement and collection of every step."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import os
+import platform
+from contextlib import suppress
+from pathlib import Path
+
+import tui
+from tui.engine.context import RunContext, RunRefused, RunStopped
+from tui.engine.journal import Journal
+from tui.engine.layout import clean_up, layout, make_directories
+from tui.engine.measure import measure
+from tui.engine.preflight import preflight
+from tui.engine.session import HostSession
+from tui.model.event import RunEnded, RunStarted, RunStateName
+from tui.model.plan import Plan, Step
+from tui.remote.connections import Connections
+from tui.remote.transport import HostError
+
+EXIT_COMPLETE, EXIT_PREFLIGHT, EXIT_PARTIAL = 0, 3, 4
+
+
+def open_run(run_dir: Path, plan: Plan, connections: Connections) -> RunContext:
+    """Return the context of a run, with its journal begun."""
+    journal = Journal(run_dir)
+    sessions = [HostSession(host, connections, run_dir.name, journal) for host in plan.hosts]
+    journal.append(
+        RunStarted(
+            t=0.0,
+            run_id=run_dir.name,
+            utc=utc_now(),
+            benchtui_version=tui.__version__,
+            profile=plan.profile.tag,
+            hosts=[host.name for host in plan.hosts],
+            jump_host=jump_host_facts(),
+        )
+    )
+    return RunContext(run_dir, plan, journal, sessions)
+
+
+async def execute(ctx: RunContext) -> RunEnded:
+    """Do everything the plan says and return the last event of the journal. Whatever happens, hosts are left clean."""
+    try:
+        await connect_all(ctx)
+        await preflight(ctx)
+        for step in ctx.plan.steps:
+            ctx.check_stop()
+            await run_step(ctx, step)
+        end = verdict(ctx)
+    except RunRefused as refused:
+        end = ended(refused.state if not ctx.measured_hosts else "partial", refused.exit_code, refused.reason)
+    except RunStopped:
+        end = verdict(ctx)
+    finally:
+        await leave_hosts(ctx)
+    return ctx.journal.append(end)
+
+
+async def run_step(ctx: RunContext, step: Step) -> None:
+    """Prepare and measure one step."""
+    await make_directories(ctx, step)
+    await layout(ctx, step)
+    ctx.check_stop()
+    await drop_caches(ctx, step)
+    await measure(ctx, step)
+
+
+async def connect_all(ctx: RunContext) -> None:
+    """Connect to every host; refuse with all problems at once when one cannot be reached."""
+    with ctx.phase("connect"):
+        await ctx.unless_stopped(asyncio.create_task(_connect_everywhere(ctx)))
+        if failed := [session.name for session in ctx.sessions if session.failed]:
+            raise RunRefused("failed", EXIT_PREFLIGHT, f"no connection to {', '.join(failed)}")
+
+
+async def _connect_everywhere(ctx: RunContext) -> None:
+    await asyncio.gather(*(_connect_one(session) for session in ctx.sessions))
+
+
+async def _connect_one(session: HostSession) -> None:
+    session.enter("connecting")
+    try:
+        await session.connect()
+        session.enter("connected")
+    except HostError as error:
+        session.problem("connect", error.code, error.problems[0].message)
+
+
+async def drop_caches(ctx: RunContext, step: Step) -> None:
+    """Drop the page caches of all hosts before a measurement, and say how it went; never a silent no-op."""
+    if ctx.plan.drop_caches == "no":
+        return
+    answers = await asyncio.gather(*(s.agent.drop_caches() for s in ctx.alive), return_exceptions=True)
+    for session, answer in zip(ctx.alive, answers, strict=True):
+        if isinstance(answer, BaseException):
+            ok, detail = False, str(answer)
+        else:
+            ok, detail = answer.ok, f"{answer.method}: {answer.detail}" if answer.detail else answer.method
+        if ok:
+            session.say("info", f"page cache dropped ({detail}) before {step.name}")
+        elif ctx.plan.drop_caches == "require":
+            session.problem("layout", "cache-not-dropped", f"page cache could not be dropped: {detail}")
+        else:
+            session.say("warning", f"page cache not dropped: {detail}")
+    if failed := [session.name for session in ctx.sessions if session.failed]:
+        raise RunRefused("failed", EXIT_PARTIAL, f"page cache not dropped on {', '.join(failed)}")
+
+
+async def leave_hosts(ctx: RunContext) -> None:
+    """Remove what was asked for and the agent's own directories, then close all connections."""
+    if ctx.plan.cleanup and any(session.created for session in ctx.sessions):
+        with suppress(HostError):
+            await clean_up(ctx)
+    await asyncio.gather(*(_leave(session) for session in ctx.sessions))
+
+
+async def _leave(session: HostSession) -> None:
+    try:
+        async with asyncio.timeout(15):
+            await session.agent.clean()
+    except (HostError, TimeoutError, OSError):
+        pass  # a host that cannot be reached keeps a few kilobytes; `benchtui hosts sweep` finds them
+    await session.disconnect()
+
+
+def verdict(ctx: RunContext) -> RunEnded:
+    """Return how the run ended, judged by what is in the journal."""
+    wanted = sum(len(step.tasks) for step in ctx.plan.steps)
+    if ctx.stop_mode is not None:
+        reason = "stopped on request" if ctx.stop_mode == "stop" else "aborted on request"
+        state: RunStateName = "aborted" if ctx.stop_mode == "abort" else "partial" if ctx.measured_hosts else "failed"
+        return ended(state, EXIT_PARTIAL, reason)
+    if not ctx.measured_hosts:
+        return ended("failed", EXIT_PARTIAL, "nothing was measured")
+    if ctx.measured_hosts < wanted or ctx.journal.problems:
+        return ended(
+            "partial", EXIT_PARTIAL, f"{ctx.journal.problems} problems on hosts" if ctx.journal.problems else ""
+        )
+    return ended("complete", EXIT_COMPLETE, "")
+
+
+def ended(state: RunStateName, exit_code: int, reason: str) -> RunEnded:
+    """Return the closing event."""
+    return RunEnded(t=0.0, state=state, exit_code=exit_code, reason=reason)
+
+
+def utc_now() -> str:
+    """Return the time as RFC 3339 in UTC."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def jump_host_facts() -> dict[str, str]:
+    """Return what the record says of the machine that steers the run."""
+    name = platform.uname()
+    return {
+        "hostname": name.node,
+        "kernel": f"{name.system} {name.release}",
+        "python": platform.python_version(),
+        "cpus": str(os.cpu_count()),
+    }

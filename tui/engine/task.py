@@ -1,0 +1,190 @@
+"""One command on one host: started under the agent, streamed, kept, read; resumed when the connection breaks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tui.engine.rawfile import RawFile
+from tui.engine.session import HostSession
+from tui.model.event import Artefact, HostStateName, PhaseName, Sample, TaskEnded, TaskStarted
+from tui.model.plan import HostTask, Step
+from tui.remote.agent import AgentStream
+from tui.remote.transport import HostError
+from tui.workloads.base import LogLine, Reader
+
+GRACE_S = 10.0
+RENEWALS_PER_LEASE = 6
+JOB_FILE = "job.fio"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a command ended. `exit_code` None is unknown. `collected`: every byte the host spooled has arrived."""
+
+    exit_code: int | None
+    reason: str
+    collected: bool
+
+
+class TaskRun:
+    """Runs one command of a step on one host."""
+
+    def __init__(
+        self,
+        session: HostSession,
+        step: Step,
+        phase: PhaseName,
+        task: HostTask,
+        reader: Reader,
+        run_dir: Path,
+        lease_s: float,
+    ) -> None:
+        self.session = session
+        self.step = step
+        self.phase = phase
+        self.task = task
+        self.reader = reader
+        self.lease_s = lease_s
+        self.task_id = f"{step.index}.{phase}"
+        name = f"{step.index}.{phase}.{session.name}"
+        self._files = {kind: RawFile(run_dir, f"{name}.{kind}", session.name) for kind in ("out", "err")}
+        self._stream: AgentStream | None = None
+        self.started = False
+
+    async def start(self, *, armed: bool) -> None:
+        """Start the command (armed: it waits for `go`) and open its stream. Raises HostError."""
+        remote_dir = await self.session.agent.start(
+            self.task_id,
+            self.task.argv,
+            {JOB_FILE: self.task.job_file},
+            lease_s=self.lease_s,
+            grace_s=GRACE_S,
+            armed=armed,
+        )
+        self.started = True
+        self.session.journal.append(
+            TaskStarted(
+                t=0.0,
+                host=self.session.name,
+                step=self.step.index,
+                phase=self.phase,
+                argv=self.task.argv,
+                job_file=self.task.job_file,
+                remote_dir=remote_dir,
+            )
+        )
+        await self._open_stream()
+
+    async def go(self) -> None:
+        """Let an armed command begin: one small write on a channel that is already open."""
+        if self._stream is None:
+            raise HostError("lost", self.session.name, "no stream to say GO on")
+        await self._stream.go()
+
+    async def stop(self, *, abort: bool) -> None:
+        """Ask the agent to end the command; its output goes on to arrive through `follow`."""
+        await self.session.agent.stop(self.task_id, abort=abort)
+
+    async def follow(self, state: HostStateName) -> Outcome:
+        """Take output until the command has ended and everything has arrived, or the host is lost for good."""
+        renewing = asyncio.create_task(self._renew())
+        try:
+            complete = await self._drain(state)
+            self._journal_items(self.reader.flush())
+            outcome = await self._outcome() if complete else Outcome(None, "lost", collected=False)
+        finally:
+            renewing.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await renewing
+        self._journal_end(outcome)
+        return outcome
+
+    def keep(self) -> list[Artefact]:
+        """Close the raw files and return them for the record."""
+        return [self.session.journal.append(file.close()) for file in self._files.values()]
+
+    async def _open_stream(self) -> None:
+        offsets = (self._files["out"].offset, self._files["err"].offset)
+        self._stream = await self.session.agent.stream(self.task_id, *offsets)
+
+    async def _drain(self, state: HostStateName) -> bool:
+        while True:
+            try:
+                if await self._take_all():
+                    return True
+                detail = "the stream ended early"
+            except HostError as error:
+                detail = error.problems[0].message
+            if not await self._resume(state, detail):
+                return False
+
+    async def _take_all(self) -> bool:
+        """Take pieces until the stream ends; True when the agent says that this was everything."""
+        stream = self._stream
+        if stream is None:
+            return False
+        while (piece := await stream.next()) is not None:
+            self._take(*piece)
+        return stream.complete
+
+    async def _resume(self, state: HostStateName, detail: str) -> bool:
+        self.session.enter("connecting", f"connection lost: {detail}")
+        self.session.say("warning", f"connection lost ({detail}); the load goes on, reconnecting")
+        deadline = asyncio.get_running_loop().time() + self.lease_s
+        while (left := deadline - asyncio.get_running_loop().time()) > 0:
+            if not await self.session.reconnect(left):
+                break
+            try:
+                await self._open_stream()
+            except HostError:
+                continue
+            self.session.enter(state, "reconnected")
+            self.session.say("info", "reconnected; nothing was lost")
+            return True
+        self.session.enter("lost", f"no connection for {self.lease_s:g}s: {detail}")
+        return False
+
+    def _take(self, kind: str, data: bytes) -> None:
+        self._files[kind].write(data)
+        self._journal_items(self.reader.feed(data) if kind == "out" else self.reader.feed_stderr(data))
+
+    def _journal_items(self, items: Iterable[Sample | LogLine]) -> None:
+        for item in items:
+            if isinstance(item, Sample):
+                self.session.journal.append(item)
+            else:
+                self.session.say(*item)
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(self.lease_s / RENEWALS_PER_LEASE)
+            if self._stream is not None:
+                with contextlib.suppress(HostError, OSError):
+                    await self._stream.renew()
+
+    async def _outcome(self) -> Outcome:
+        try:
+            status = await self.session.agent.status(self.task_id)
+        except HostError as error:
+            self.session.say("warning", f"how the command ended is unknown: {error.problems[0].message}")
+            return Outcome(None, "unknown", collected=True)
+        return Outcome(status.exit_code, status.reason or "unknown", collected=True)
+
+    def _journal_end(self, outcome: Outcome) -> None:
+        self.session.journal.append(
+            TaskEnded(
+                t=0.0,
+                host=self.session.name,
+                step=self.step.index,
+                phase=self.phase,
+                exit_code=outcome.exit_code,
+                reason=outcome.reason,
+                stdout_bytes=self._files["out"].offset,
+                stderr_bytes=self._files["err"].offset,
+                collected=outcome.collected,
+            )
+        )

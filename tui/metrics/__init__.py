@@ -1,0 +1,1 @@
+"""Latency histograms in fio's buckets, rate series, units and their text forms. Imports nothing but the model."""

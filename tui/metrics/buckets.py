@@ -1,0 +1,64 @@
+"""fio's latency buckets: which value falls where, and which count reaches a percentile.
+
+A bucket is known by its index (fio stat.c, plat_val_to_idx). Values are nanoseconds. Below 128 ns a bucket holds one
+value; above, its width is at most 1/64 of its low edge, so its middle is at most 0.78 % from any value in it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+PLAT_BITS = 6
+PLAT_VAL = 1 << PLAT_BITS
+PLAT_GROUPS = 29
+PLAT_BUCKETS = PLAT_GROUPS * PLAT_VAL
+TOP_BUCKET = PLAT_BUCKETS - 1
+
+PERCENTILES: tuple[float, ...] = (1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
+
+
+def label(percentile: float) -> str:
+    """Return the name of a percentile in records and tables: 99.5 -> "99.5", 99.0 -> "99"."""
+    return f"{percentile:.6f}".rstrip("0").rstrip(".")
+
+
+def value_to_index(value_ns: int, top: int = TOP_BUCKET) -> int:
+    """Return the bucket of a latency (fio stat.c, plat_val_to_idx). Everything beyond the top is put into `top`."""
+    msb = value_ns.bit_length() - 1
+    if msb <= PLAT_BITS:
+        return value_ns
+    error_bits = msb - PLAT_BITS
+    return min(((error_bits + 1) << PLAT_BITS) + ((value_ns >> error_bits) & (PLAT_VAL - 1)), top)
+
+
+def index_to_value(index: int) -> int:
+    """Return the middle of a bucket in ns (fio stat.c, plat_idx_to_val): the key that json+ prints."""
+    if index < PLAT_VAL << 1:
+        return index
+    error_bits = (index >> PLAT_BITS) - 1
+    base = 1 << (error_bits + PLAT_BITS)
+    return base + (((index & (PLAT_VAL - 1)) * 2 + 1) << error_bits >> 1)
+
+
+def key_to_index(key_ns: int) -> int:
+    """Return the bucket that a json+ key names. Builds of fio with more groups have keys beyond 1855: same formula."""
+    index = KEYS.get(key_ns)
+    return value_to_index(key_ns, top=1 << 30) if index is None else index
+
+
+KEYS: dict[int, int] = {index_to_value(index): index for index in range(PLAT_BUCKETS)}
+
+
+@lru_cache(maxsize=256)
+def _ratio(percentile: float) -> tuple[int, int]:
+    return float(percentile).as_integer_ratio()
+
+
+def rank(percentile: float, total: int) -> int:
+    """Return the least cumulative count that reaches a percentile of `total` samples: ceil(p * total / 100).
+
+    `percentile` counts as the double it is: 99.9 of 1000 samples needs all 1000. fio compares long doubles and is
+    built with -ffast-math (stat.c, calc_clat_percentiles); exact rationals give the same ranks.
+    """
+    numerator, denominator = _ratio(percentile)
+    return -(-numerator * total // (denominator * 100))

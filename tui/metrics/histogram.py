@@ -1,0 +1,216 @@
+"""Latency histograms that merge exactly, percentiles by fio's rule, and results of several hosts made into one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import sqrt
+
+from tui.metrics.buckets import (
+    KEYS,
+    PERCENTILES,
+    PLAT_BUCKETS,
+    TOP_BUCKET,
+    index_to_value,
+    key_to_index,
+    label,
+    rank,
+    value_to_index,
+)
+from tui.model.event import Buckets, DirectionResult, LatencyResult
+
+__all__ = [
+    "PERCENTILES",
+    "PLAT_BUCKETS",
+    "TOP_BUCKET",
+    "Histogram",
+    "combine",
+    "combine_directions",
+    "index_to_value",
+    "key_to_index",
+    "label",
+    "value_to_index",
+]
+
+
+class Histogram:
+    """A sparse histogram that can grow: counts by bucket index."""
+
+    __slots__ = ("_counts",)
+
+    def __init__(self, counts: Mapping[int, int] | None = None) -> None:
+        self._counts: dict[int, int] = dict(counts) if counts else {}
+
+    @classmethod
+    def from_buckets(cls, buckets: Buckets) -> Histogram:
+        """Return the histogram that journal buckets hold."""
+        return cls(dict(zip(buckets.idx, buckets.n, strict=True)))
+
+    @classmethod
+    def from_bins(cls, bins: Mapping[int, int]) -> Histogram:
+        """Return the histogram of a json+ ``bins`` object: counts by the bucket's middle in ns."""
+        keys = KEYS
+        histogram = cls()
+        counts = histogram._counts
+        for key, count in bins.items():
+            if count:
+                index = keys.get(key)
+                counts[key_to_index(key) if index is None else index] = count
+        return histogram
+
+    def record(self, value_ns: int, count: int = 1) -> None:
+        """Count a latency."""
+        index = value_to_index(value_ns)
+        self._counts[index] = self._counts.get(index, 0) + count
+
+    def add(self, buckets: Buckets) -> None:
+        """Add the counts of journal buckets."""
+        counts = self._counts
+        for index, count in zip(buckets.idx, buckets.n, strict=True):
+            counts[index] = counts.get(index, 0) + count
+
+    def merge(self, other: Histogram) -> None:
+        """Add the counts of another histogram. Exact: nothing is binned again."""
+        counts = self._counts
+        for index, count in other._counts.items():
+            counts[index] = counts.get(index, 0) + count
+
+    def since(self, earlier: Histogram) -> Histogram:
+        """Return what came after `earlier`; live counts may be torn, so nothing falls below 0."""
+        before = earlier._counts
+        grown = {index: count - before.get(index, 0) for index, count in self._counts.items()}
+        return Histogram({index: count for index, count in grown.items() if count > 0})
+
+    def copy(self) -> Histogram:
+        """Return an independent copy."""
+        return Histogram(self._counts)
+
+    def clear(self) -> None:
+        """Forget all counts."""
+        self._counts.clear()
+
+    @property
+    def total(self) -> int:
+        """Number of samples."""
+        return sum(self._counts.values())
+
+    @property
+    def buckets(self) -> Buckets:
+        """The counts for the journal: indices ascending, no zeros."""
+        indices = sorted(index for index, count in self._counts.items() if count)
+        return Buckets(idx=indices, n=[self._counts[index] for index in indices])
+
+    def items(self) -> Iterator[tuple[int, int]]:
+        """Yield (index, count) by ascending index."""
+        yield from sorted(self._counts.items())
+
+    def percentile(self, percentile: float) -> int | None:
+        """Return one percentile in ns, None without samples."""
+        values = self.percentiles((percentile,))
+        return values[label(percentile)] if values else None
+
+    def percentiles(self, wanted: Sequence[float] = PERCENTILES) -> dict[str, int]:
+        """Return the percentiles in ns by label, as fio computes them; empty without samples.
+
+        `wanted` may be in any order; 100 gives the middle of the last bucket, not the maximum.
+        """
+        total = self.total
+        if not total:
+            return {}
+        ordered = sorted(set(wanted))
+        found = dict(zip(ordered, self._walk([rank(each, total) for each in ordered]), strict=True))
+        return {label(each): found[each] for each in wanted}
+
+    def _walk(self, ranks: Iterable[int]) -> Iterator[int]:
+        """Yield the bucket middle that each rank (ascending) falls into."""
+        entries = self.items()
+        index, reached = next(entries)
+        for wanted in ranks:
+            while reached < wanted:
+                following = next(entries, None)
+                if following is None:
+                    break
+                index, reached = following[0], reached + following[1]
+            yield index_to_value(index)
+
+    def __bool__(self) -> bool:
+        return any(self._counts.values())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Histogram) and self.buckets == other.buckets
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Histogram(total={self.total}, buckets={len(self._counts)})"
+
+
+def _merged_buckets(parts: Sequence[LatencyResult]) -> Histogram | None:
+    """Return all buckets together, None when a part has samples but no buckets."""
+    merged = Histogram()
+    for part in parts:
+        if part.buckets is None:
+            return None
+        merged.add(part.buckets)
+    return merged
+
+
+def combine(parts: Sequence[LatencyResult]) -> LatencyResult:
+    """Return the latency of all parts together.
+
+    N, min, max, mean and stddev are exact (fio's sample deviation, n - 1); percentiles are computed again from the
+    merged buckets, never averaged, and absent when a part with samples has no buckets.
+    """
+    filled = [part for part in parts if part.n > 0]
+    if not filled:
+        return LatencyResult(n=0, min_ns=0, max_ns=0, mean_ns=0.0, stddev_ns=0.0)
+    if len(filled) == 1:
+        return filled[0]
+    mean, stddev = _moments(filled)
+    histogram = _merged_buckets(filled)
+    buckets: Buckets | None = histogram.buckets if histogram is not None else None
+    return LatencyResult(
+        n=sum(part.n for part in filled),
+        min_ns=min(part.min_ns for part in filled),
+        max_ns=max(part.max_ns for part in filled),
+        mean_ns=mean,
+        stddev_ns=stddev,
+        percentiles_ns=histogram.percentiles(PERCENTILES) if histogram is not None else {},
+        buckets=buckets,
+    )
+
+
+def _moments(parts: Sequence[LatencyResult]) -> tuple[float, float]:
+    """Return mean and sample standard deviation of the union (fio stat.c, sum_stat, in its closed form)."""
+    total = sum(part.n for part in parts)
+    mean = sum(part.n * part.mean_ns for part in parts) / total
+    squares = sum((part.n - 1) * part.stddev_ns**2 + part.n * (part.mean_ns - mean) ** 2 for part in parts)
+    return mean, sqrt(squares / (total - 1)) if total > 1 else 0.0
+
+
+def _latency(
+    parts: Sequence[DirectionResult], pick: Callable[[DirectionResult], LatencyResult | None]
+) -> LatencyResult | None:
+    """Combine one latency kind; None when a part that did I/O does not have it."""
+    busy = [part for part in parts if part.ios > 0] or list(parts)
+    found = [latency for part in busy if (latency := pick(part)) is not None]
+    return combine(found) if found and len(found) == len(busy) else None
+
+
+def combine_directions(parts: Sequence[DirectionResult]) -> DirectionResult:
+    """Return one direction of parts that ran at the same time.
+
+    I/Os, bytes, IOPS and bandwidth are sums, the runtime is the longest. A latency kind that some part lacks is None.
+    Empty `parts` give a result of zeros.
+    """
+    return DirectionResult(
+        ios=sum(part.ios for part in parts),
+        bytes=sum(part.bytes for part in parts),
+        runtime_s=max((part.runtime_s for part in parts), default=0.0),
+        iops=sum(part.iops for part in parts),
+        bw_bytes_per_s=sum(part.bw_bytes_per_s for part in parts),
+        short_ios=sum(part.short_ios for part in parts),
+        drop_ios=sum(part.drop_ios for part in parts),
+        slat=_latency(parts, lambda part: part.slat),
+        clat=_latency(parts, lambda part: part.clat),
+        lat=_latency(parts, lambda part: part.lat),
+    )

@@ -1,0 +1,158 @@
+"""Figures as people read them: three significant digits, the field's units, a dash for what is unknown.
+
+Every `*_parts` function returns (number, unit) for tables with the unit in a column of its own; `fixed` joins the
+two to a width that does not change while the figures do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+UNKNOWN = "–"
+Parts = tuple[str, str]
+
+_DECIMAL = ("", "k", "M", "G", "T", "P")
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_TIME = ("ns", "µs", "ms", "s")
+
+
+def three_digits(value: float) -> str:
+    """Return a number with three significant digits; four for 1000 to 1023.5, which binary units need."""
+    if abs(value) < 9.995:
+        return f"{value:.2f}"
+    return f"{value:.1f}" if abs(value) < 99.95 else f"{value:.0f}"
+
+
+def _scale(value: float, units: Sequence[str], factor: float) -> tuple[float, int]:
+    """Return the value in the unit that keeps its rounded form below `factor`, and that unit's place."""
+    place = 0
+    while abs(value) >= factor - 0.5 and place < len(units) - 1:
+        value /= factor
+        place += 1
+    return value, place
+
+
+def _parts(value: float | None, units: Sequence[str], factor: float) -> Parts:
+    if value is None or value != value:
+        return UNKNOWN, ""
+    scaled, place = _scale(value, units, factor)
+    whole = place == 0 and scaled == round(scaled)
+    return (f"{scaled:.0f}" if whole else three_digits(scaled)), units[place]
+
+
+def iops_parts(value: float | None) -> Parts:
+    """Return I/Os per second as (number, k/M/G)."""
+    return _parts(value, _DECIMAL, 1000)
+
+
+def bandwidth_parts(bytes_per_s: float | None) -> Parts:
+    """Return bytes per second as (number, MiB/s)."""
+    number, unit = _parts(bytes_per_s, _BINARY, 1024)
+    return number, f"{unit}/s" if unit else ""
+
+
+def latency_parts(ns: float | None) -> Parts:
+    """Return nanoseconds as (number, ns/µs/ms/s)."""
+    return _parts(ns, _TIME, 1000)
+
+
+def size_parts(size_bytes: float | None) -> Parts:
+    """Return bytes as (number, GiB); whole numbers of a unit have no decimals: 4 GiB, 1.50 GiB."""
+    number, unit = _parts(size_bytes, _BINARY, 1024)
+    return number.removesuffix(".00").removesuffix(".0") if "." in number and _is_whole(size_bytes) else number, unit
+
+
+def _is_whole(size_bytes: float | None) -> bool:
+    """Tell whether a size is a whole number of its unit."""
+    scaled, _ = _scale(size_bytes or 0, _BINARY, 1024)
+    return scaled == round(scaled)
+
+
+def count_parts(value: float | None) -> Parts:
+    """Return a count as (number, k/M/G)."""
+    return _parts(value, _DECIMAL, 1000)
+
+
+def iops(value: float | None) -> str:
+    """390494 -> "390k"."""
+    return "".join(iops_parts(value))
+
+
+def bandwidth(bytes_per_s: float | None) -> str:
+    """9_846_000_000 -> "9.17 GiB/s"."""
+    return " ".join(bandwidth_parts(bytes_per_s)).rstrip()
+
+
+def latency(ns: float | None) -> str:
+    """229000 -> "229 µs"."""
+    return " ".join(latency_parts(ns)).rstrip()
+
+
+def size(size_bytes: float | None) -> str:
+    """4 * 2**30 -> "4 GiB"."""
+    return " ".join(size_parts(size_bytes)).rstrip()
+
+
+def count(value: float | None) -> str:
+    """19_999_616 -> "20.0M"."""
+    return "".join(count_parts(value))
+
+
+def exact(value: int | None) -> str:
+    """19999616 -> "19,999,616"."""
+    return UNKNOWN if value is None else f"{value:,}"
+
+
+def percent(fraction: float | None) -> str:
+    """0.1234 -> "12.3 %"."""
+    return UNKNOWN if fraction is None or fraction != fraction else f"{three_digits(fraction * 100)} %"
+
+
+def duration(seconds: float | None) -> str:
+    """45 -> "0:45", 299 -> "4:59", 3720 -> "1h 02m", 183600 -> "2d 03h". Parts of a second are dropped."""
+    if seconds is None or seconds != seconds:
+        return UNKNOWN
+    sign, whole = ("-", int(-seconds)) if seconds <= -1 else ("", max(0, int(seconds)))
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        return f"{sign}{days}d {hours:02d}h"
+    return f"{sign}{hours}h {minutes:02d}m" if hours else f"{sign}{minutes}:{rest:02d}"
+
+
+def fixed(parts: Parts, number_width: int = 4, unit_width: int = 5) -> str:
+    """Return number right, unit left, always `number_width + 1 + unit_width` wide: " 229 µs   "."""
+    number, unit = parts
+    return f"{number:>{number_width}} {unit:<{unit_width}}"
+
+
+def iops_fixed(value: float | None) -> str:
+    """390494 -> " 390k", always 5 wide."""
+    number, unit = iops_parts(value)
+    return f"{number:>4}{unit:<1}"
+
+
+def bandwidth_fixed(bytes_per_s: float | None) -> str:
+    """Always 10 wide: "9.17 GiB/s"."""
+    return fixed(bandwidth_parts(bytes_per_s), 4, 5)
+
+
+def latency_fixed(ns: float | None) -> str:
+    """Always 7 wide: " 229 µs"."""
+    return fixed(latency_parts(ns), 4, 2)
+
+
+def size_fixed(size_bytes: float | None) -> str:
+    """Always 8 wide: "1.50 GiB"."""
+    return fixed(size_parts(size_bytes), 4, 3)
+
+
+def count_fixed(value: float | None) -> str:
+    """Always 5 wide."""
+    return iops_fixed(value)
+
+
+def duration_fixed(seconds: float | None) -> str:
+    """Always 7 wide, right-aligned."""
+    return f"{duration(seconds):>7}"

@@ -1,0 +1,1 @@
+"""What is written in files and passed between rooms. No I/O."""

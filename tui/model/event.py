@@ -1,0 +1,272 @@
+"""Events: what a run appends to its journal, one JSON object a line.
+
+`t` is seconds since the run started on the jump host's monotonic clock. Every event carries it, so that live,
+replay and record see the same times. Counts are integers, latencies are nanoseconds.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec import Struct, field
+
+PhaseName = Literal["connect", "preflight", "layout", "barrier", "measure", "collect", "cleanup"]
+HostStateName = Literal[
+    "waiting",
+    "connecting",
+    "connected",
+    "checking",
+    "ready",
+    "layout",
+    "armed",
+    "running",
+    "collecting",
+    "done",
+    "failed",
+    "lost",
+]
+RunStateName = Literal["complete", "partial", "aborted", "failed"]
+Severity = Literal["info", "warning", "error"]
+
+
+class Buckets(Struct, frozen=True):
+    """A sparse histogram: bucket indices of fio's scheme, ascending, and their counts."""
+
+    idx: list[int] = field(default_factory=list)
+    n: list[int] = field(default_factory=list)
+
+
+class Event(Struct, tag_field="type", kw_only=True, omit_defaults=True):
+    """Base of all events."""
+
+    t: float
+
+
+class RunStarted(Event, tag="run_started"):
+    """First event of every journal. `utc` is RFC 3339, `monotonic_s` the clock that `t` counts from."""
+
+    run_id: str
+    utc: str
+    benchtui_version: str
+    profile: str
+    hosts: list[str]
+    jump_host: dict[str, str] = field(default_factory=dict)
+
+
+class PhaseStarted(Event, tag="phase_started"):
+    """A phase begins. `step` is None for phases that stand before or after all steps."""
+
+    phase: PhaseName
+    step: int | None = None
+    expected_s: float | None = None
+    total_bytes: int | None = None  # layout: bytes to write over all hosts
+
+
+class PhaseEnded(Event, tag="phase_ended"):
+    """A phase is over."""
+
+    phase: PhaseName
+    step: int | None = None
+    ok: bool = True
+
+
+class HostState(Event, tag="host_state"):
+    """A host changed state; `detail` says why in a few words."""
+
+    host: str
+    state: HostStateName
+    detail: str = ""
+
+
+class HostFacts(Event, tag="host_facts"):
+    """What is known of a host: strings and numbers by name, e.g. kernel, cpus, fio_version, free_bytes."""
+
+    host: str
+    facts: dict[str, str | int | float | bool | None]
+
+
+class HostProblem(Event, tag="host_problem"):
+    """Something wrong on one host. `code` is a stable name (fio-missing, no-space, host-key-unknown, ...)."""
+
+    host: str
+    phase: PhaseName
+    code: str
+    message: str
+    fatal: bool = True
+
+
+class TaskStarted(Event, tag="task_started"):
+    """A command began on a host: what exactly, with the files it was given."""
+
+    host: str
+    step: int
+    phase: PhaseName
+    argv: list[str]
+    job_file: str
+    remote_dir: str
+
+
+class TaskEnded(Event, tag="task_ended"):
+    """A command ended. `exit_code` None means unknown. `reason`: exit, stop, abort, lease, lost."""
+
+    host: str
+    step: int
+    phase: PhaseName
+    exit_code: int | None
+    reason: str
+    stdout_bytes: int
+    stderr_bytes: int
+    collected: bool = True  # everything the host spooled has arrived
+
+
+class DirectionSample(Struct, omit_defaults=True):
+    """What one direction did in one interval of one host."""
+
+    ios: int
+    bytes: int
+    lat_sum_ns: int = 0
+    lat_max_ns: int = 0  # exact maximum since the start of the measurement
+    lat: Buckets = field(default_factory=Buckets)
+
+
+class Sample(Event, tag="sample"):
+    """One interval of one host, from two consecutive cumulative snapshots.
+
+    The interval is (host_time_ms - interval_s * 1000, host_time_ms] on the host's own clock. `ramp` marks load
+    that is not measured; `restart` says that totals before this sample do not count (end of ramp).
+    """
+
+    host: str
+    step: int
+    phase: PhaseName
+    host_time_ms: int
+    interval_s: float
+    dirs: dict[str, DirectionSample]
+    ramp: bool = False
+    restart: bool = False
+
+
+class LatencyResult(Struct, omit_defaults=True):
+    """One latency kind of one direction: exact N, min, max, mean, stddev; percentiles by fio's rule."""
+
+    n: int
+    min_ns: int
+    max_ns: int
+    mean_ns: float
+    stddev_ns: float
+    percentiles_ns: dict[str, int] = field(default_factory=dict)  # "99.5" -> ns
+    buckets: Buckets | None = None
+
+
+class DirectionResult(Struct, omit_defaults=True):
+    """One direction of one host over the whole measurement, as fio counted it."""
+
+    ios: int
+    bytes: int
+    runtime_s: float
+    iops: float
+    bw_bytes_per_s: float
+    short_ios: int = 0
+    drop_ios: int = 0
+    slat: LatencyResult | None = None
+    clat: LatencyResult | None = None
+    lat: LatencyResult | None = None
+
+
+class HostResult(Event, tag="host_result"):
+    """The last complete object a tool printed on one host.
+
+    `final` is False when the tool did not come to its own end. `errors` are the distinct non-zero error numbers.
+    """
+
+    host: str
+    step: int
+    dirs: dict[str, DirectionResult]
+    jobs: dict[str, dict[str, DirectionResult]] = field(default_factory=dict)  # by job name, when more than one
+    tool_version: str = ""
+    errors: list[int] = field(default_factory=list)
+    final: bool = True
+    start_ms: int | None = None  # host clock, when the tool says it
+    end_ms: int | None = None
+    usr_cpu: float | None = None
+    sys_cpu: float | None = None
+
+
+class Artefact(Event, tag="artefact"):
+    """A file kept in the run directory, relative path, size and SHA-256 of the stored bytes."""
+
+    path: str
+    bytes: int
+    sha256: str
+    host: str | None = None
+
+
+class FileCreated(Event, tag="file_created"):
+    """Files and directories that the run created on a host and that stay behind."""
+
+    host: str
+    paths: list[str]
+    bytes: int
+
+
+class Message(Event, tag="message"):
+    """A line for the operator: from the engine, or from a tool's stderr when `host` is set."""
+
+    severity: Severity
+    text: str
+    host: str | None = None
+
+
+class Note(Event, tag="note"):
+    """A remark that somebody added."""
+
+    text: str
+
+
+class StopRequested(Event, tag="stop_requested"):
+    """Somebody asked to stop (keep what was measured) or to abort."""
+
+    mode: Literal["stop", "abort"]
+    by: str = ""
+
+
+class RunEnded(Event, tag="run_ended"):
+    """Last event of a journal that was closed properly."""
+
+    state: RunStateName
+    exit_code: int
+    reason: str = ""
+
+
+AnyEvent = (
+    RunStarted
+    | PhaseStarted
+    | PhaseEnded
+    | HostState
+    | HostFacts
+    | HostProblem
+    | TaskStarted
+    | TaskEnded
+    | Sample
+    | HostResult
+    | Artefact
+    | FileCreated
+    | Message
+    | Note
+    | StopRequested
+    | RunEnded
+)
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+
+
+def encode(event: Event) -> bytes:
+    """Return the journal line of an event, newline included."""
+    return _encoder.encode(event) + b"\n"
+
+
+def decode(line: bytes) -> AnyEvent:
+    """Return the event of a journal line. Raises msgspec.DecodeError when it is not one."""
+    return _decoder.decode(line)

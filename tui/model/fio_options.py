@@ -1,0 +1,202 @@
+"""What fio's options are called and which values they take: the table fio_options.json, and checks against it.
+
+The table is made from fio's source by tests/model/make_fio_options.py. It knows the options of every engine; the
+host's own fio has the last word.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from importlib import resources
+from typing import Any
+
+from tui.model.problem import did_you_mean
+from tui.model.quantities import DURATION_FORMS, SIZE_FORMS, parse_duration, parse_size, shown
+
+WORDS = ("0", "1")
+
+OWN_OPTIONS = {
+    "group_reporting": "benchtui always reports by group",
+    "output": "benchtui collects the output",
+    "output-format": "benchtui reads json+",
+    "status-interval": "benchtui asks for a status every second",
+    "eta": "benchtui shows the progress",
+    "client": "benchtui starts fio on the hosts itself",
+    "server": "benchtui starts fio on the hosts itself",
+    "percentile_list": "benchtui records a fixed list of percentiles",
+    "log_unix_epoch": "benchtui keeps its own time series",
+    "stonewall": "one fio process runs one step; write one profile for each",
+    "wait_for": "one fio process runs one step; write one profile for each",
+    "gtod_reduce": "it takes away the latencies that benchtui records",
+    "disable_clat": "it takes away the latencies that benchtui records",
+    "disable_lat": "it takes away the latencies that benchtui records",
+    "clat_percentiles": "it takes away the latencies that benchtui records",
+    "stats": "it takes away the figures that benchtui records",
+    "exec_prerun": "no command of a profile runs on a host",
+    "exec_postrun": "no command of a profile runs on a host",
+    "name": "the name of a job is its key under 'jobs'",
+}
+
+
+@functools.cache
+def table() -> dict[str, Any]:
+    """Return the table: `options` and `engine_options` by name (type, values, min, max, alias), `engines`."""
+    text = resources.files("tui.model").joinpath("fio_options.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+@functools.cache
+def by_name() -> dict[str, dict[str, Any]]:
+    """Return every option under its name and its alias; common options win over an engine's."""
+    found: dict[str, dict[str, Any]] = {}
+    for options in (table()["engine_options"], table()["options"]):
+        for name, option in options.items():
+            found[name] = option
+            if alias := option.get("alias"):
+                found[alias] = option
+    return found
+
+
+@functools.cache
+def canonical_names() -> dict[str, str]:
+    """Return the name of each alias, and of each name itself."""
+    found: dict[str, str] = {}
+    for options in (table()["engine_options"], table()["options"]):
+        for name, option in options.items():
+            found[name] = name
+            if alias := option.get("alias"):
+                found[alias] = name
+    return found
+
+
+def is_external(engine: str) -> bool:
+    """Return whether an ioengine is loaded from a file, so that its options cannot be known."""
+    return engine.startswith(("external:", "/")) or engine.endswith(".so")
+
+
+def name_problem(name: str, *, external: bool = False) -> str | None:
+    """Return why an option may not stand in a profile, or None."""
+    if reason := OWN_OPTIONS.get(name):
+        return f"'{name}' is not allowed in a profile: {reason}"
+    option = by_name().get(name)
+    if option is None:
+        return None if external else f"unknown fio option '{name}'{did_you_mean(name, by_name())}"
+    return f"'{name}' was removed from fio" if option["type"] == "removed" else None
+
+
+def option_problem(name: str, text: str) -> str | None:
+    """Return why fio would not take this value, as far as that can be known, or None. `text` has no placeholders."""
+    if "\n" in text or "\r" in text:
+        return "a value must be one line"
+    if name == "ioengine":
+        return engine_problem(text)
+    option = by_name().get(name)
+    if option is None:
+        return None
+    check = CHECKS.get(option["type"])
+    return check(option, text) if check else None
+
+
+def engine_problem(text: str) -> str | None:
+    """Return why an ioengine cannot be one, or None."""
+    engines = table()["engines"]
+    if text in engines or is_external(text):
+        return None
+    return f"unknown ioengine '{text}'{did_you_mean(text, engines)}; an engine in a file is given by its path"
+
+
+def _bool_problem(_option: dict[str, Any], text: str) -> str | None:
+    return None if text in WORDS else f"found {shown(text)}; allowed are 0 and 1 (or yes and no without quotes)"
+
+
+def _set_problem(_option: dict[str, Any], text: str) -> str | None:
+    return None if text in ("", *WORDS) else f"found {shown(text)}; allowed are 0 and 1, or no value"
+
+
+def _choice_problem(option: dict[str, Any], text: str) -> str | None:
+    values = option.get("values")
+    first = text.partition(":")[0]  # e.g. rw=randread:8, random_distribution=zipf:1.2
+    if not values or first in values:
+        return None
+    return f"found {shown(text)}{did_you_mean(first, values)}; allowed are {', '.join(values)}"
+
+
+def _int_problem(option: dict[str, Any], text: str) -> str | None:
+    """fio takes size suffixes on every integer, and up to three values by direction (bs=4k,8k)."""
+    parts = text.split(",") if option.get("parts") else [text]
+    for part in parts:
+        if part == "" and len(parts) > 1:
+            continue
+        try:
+            number = _whole(part)
+        except ValueError:
+            return f"found {shown(text)}; allowed are whole numbers, with k, m, g as powers of 1024"
+        if found := _limit_problem(option, text, number):
+            return found
+    return None
+
+
+def _whole(text: str) -> int:
+    text = text.strip().lower()
+    if text.startswith("0x"):
+        return int(text, 16)
+    return -parse_size(text[1:]) if text.startswith("-") else parse_size(text)
+
+
+def _limit_problem(option: dict[str, Any], text: str, number: float) -> str | None:
+    low, high = option.get("min"), option.get("max")
+    if low is not None and number < low:
+        return f"found {shown(text)}; the smallest allowed value is {low}"
+    if high is not None and number > high:
+        return f"found {shown(text)}; the largest allowed value is {high}"
+    return None
+
+
+def _size_problem(_option: dict[str, Any], text: str) -> str | None:
+    if text.endswith("%") and text[:-1].isdigit():
+        return None
+    for part in text.replace(",", "-").split("-"):
+        try:
+            parse_size(part)
+        except ValueError:
+            return f"found {shown(text)}; allowed are {SIZE_FORMS}"
+    return None
+
+
+def _zone_problem(option: dict[str, Any], text: str) -> str | None:
+    return None if text.endswith("z") and text[:-1].isdigit() else _size_problem(option, text)
+
+
+def _time_problem(_option: dict[str, Any], text: str) -> str | None:
+    for part in text.split("-", 1):
+        try:
+            parse_duration(part)
+        except ValueError:
+            return f"found {shown(text)}; allowed are {DURATION_FORMS}"
+    return None
+
+
+def _floats_problem(option: dict[str, Any], text: str) -> str | None:
+    for part in text.split(":"):
+        try:
+            number = float(part)
+        except ValueError:
+            return f"found {shown(text)}; allowed are numbers, several with ':' between them"
+        if found := _limit_problem(option, text, number):
+            return found
+    return None
+
+
+CHECKS = {
+    "bool": _bool_problem,
+    "set": _set_problem,
+    "choice": _choice_problem,
+    "int": _int_problem,
+    "size": _size_problem,
+    "zone": _zone_problem,
+    "range": _size_problem,
+    "time": _time_problem,
+    "floats": _floats_problem,
+}

@@ -1,0 +1,66 @@
+"""Host specifications: names, @groups, ranges such as ``weka-[01-08]`` or ``h[1,3,5-7]``, and ``local``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tui.model.problem import UsageError
+
+LOCAL = "local"
+MOST_HOSTS = 4096
+_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9._:%-]*[A-Za-z0-9_])?")
+_BRACKET = re.compile(r"\[([^\[\]]*)\]")
+_PART = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
+FORMS = "a name, a range like h[1-4] or weka-[01-08,12], a group like @clients, or local"
+
+
+def split(spec: str) -> list[str]:
+    """Return the parts of a comma-separated list; commas in brackets do not separate."""
+    parts = [part.strip() for part in re.split(r",(?![^\[]*\])", spec)]
+    if not all(parts):
+        raise UsageError(f"host specification '{spec}': an empty part; allowed is {FORMS}")
+    return parts
+
+
+def expand(spec: str) -> list[str]:
+    """Return the host names of one part that is no group, in order. Raises UsageError."""
+    names = list(_expand(spec, spec))
+    for name in names:
+        if not _NAME.fullmatch(name) or len(name) > 253:
+            raise UsageError(f"host specification '{spec}': '{name}' is not a host name; allowed is {FORMS}")
+    return names
+
+
+def is_range(spec: str) -> bool:
+    """Return whether a part stands for several hosts."""
+    return "[" in spec or "]" in spec
+
+
+def _expand(text: str, spec: str) -> Iterator[str]:
+    match = _BRACKET.search(text)
+    if match is None:
+        if is_range(text):
+            raise UsageError(f"host specification '{spec}': brackets do not match; allowed is {FORMS}")
+        yield text
+        return
+    numbers = [number for part in match[1].split(",") for number in _numbers(part.strip(), spec)]
+    rests = list(_expand(text[match.end() :], spec))
+    if len(numbers) * len(rests) > MOST_HOSTS:
+        raise UsageError(f"host specification '{spec}': more than {MOST_HOSTS} hosts")
+    for number in numbers:
+        for rest in rests:
+            yield text[: match.start()] + number + rest
+
+
+def _numbers(part: str, spec: str) -> list[str]:
+    match = _PART.fullmatch(part)
+    if match is None:
+        raise UsageError(f"host specification '{spec}': '{part}' is not a number or a range like 1-8")
+    first, last = match[1], match[2] or match[1]
+    if int(last) < int(first):
+        raise UsageError(f"host specification '{spec}': the range {part} runs backwards")
+    if int(last) - int(first) >= MOST_HOSTS:
+        raise UsageError(f"host specification '{spec}': more than {MOST_HOSTS} hosts")
+    width = len(first) if first.startswith("0") else 0
+    return [str(number).zfill(width) for number in range(int(first), int(last) + 1)]

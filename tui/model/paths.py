@@ -1,0 +1,46 @@
+"""Where things live: computed from the environment, nothing is created or read here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Folders and files of one user: `config` for what people edit, `data` for what runs leave."""
+
+    config: Path
+    data: Path
+
+    @classmethod
+    def from_environ(cls, environ: Mapping[str, str]) -> Paths:
+        """Follow BENCHTUI_HOME when set, else XDG_CONFIG_HOME and XDG_DATA_HOME with their defaults."""
+        if own := environ.get("BENCHTUI_HOME"):
+            home = Path(own).expanduser().absolute()
+            return cls(config=home, data=home)
+        user = Path(environ.get("HOME") or Path.home())
+        config = Path(environ.get("XDG_CONFIG_HOME") or user / ".config") / "benchtui"
+        data = Path(environ.get("XDG_DATA_HOME") or user / ".local" / "share") / "benchtui"
+        return cls(config=config, data=data)
+
+    @property
+    def inventory(self) -> Path:
+        """The user's inventory file."""
+        return self.config / "inventory.yaml"
+
+    @property
+    def profiles(self) -> Path:
+        """The user's own profiles; they win over presets of the same name."""
+        return self.config / "profiles"
+
+    @property
+    def known_hosts(self) -> Path:
+        """Host keys pinned by ``benchtui hosts trust``, in OpenSSH's known_hosts format."""
+        return self.config / "known_hosts"
+
+    @property
+    def runs(self) -> Path:
+        """One directory a run."""
+        return self.data / "runs"

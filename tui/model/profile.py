@@ -1,0 +1,304 @@
+"""A profile: what people edit, and what its parameters and fio options resolve to. Pure; loading is `profile_load`."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from tui.model.problem import Problem, UsageError, did_you_mean
+from tui.model.quantities import fio_duration, fio_size, parse_duration, parse_size, shown
+
+ParamValue = str | int | float | bool
+Options = dict[str, str]
+Number = TypeVar("Number", int, float)
+ParamKind = Literal["directory", "path", "device", "duration", "size", "count", "number", "text", "flag", "choice"]
+TAG_PATTERN = r"^[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9._-]*$"
+NAME_PATTERN = r"^[a-z][a-z0-9_]*$"
+PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
+HOST_PLACEHOLDERS = ("host", "host_index")
+WORDS_TRUE, WORDS_FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+FLAG_FORMS = "allowed are yes, no, true, false, on, off, 1, 0"
+
+
+def _off_is_no(value: object) -> object:
+    """YAML reads a bare `no` as false."""
+    return "no" if value is False else value
+
+
+def _as_text(value: object) -> object:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+Scalar = str | bool | int | float
+Text = Annotated[str, BeforeValidator(_as_text)]
+
+
+class Strict(BaseModel):
+    """Unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Source(Strict):
+    """Where a workload was published."""
+
+    document: Text = Field(description="Title of the document")
+    section: Text | None = Field(None, description="Section or table of it")
+    url: Text | None = Field(None, description="Where it can be read")
+    date: Text | None = Field(None, description="When it was published or measured")
+
+
+class Param(Strict):
+    """A value that may be changed at launch: with --set, on the review screen, in a user's own profile."""
+
+    default: Scalar = Field(description="The value when nothing else is said")
+    kind: ParamKind = Field(description="What kind of value it is; decides what is allowed")
+    help: Text = Field("", description="One line for the person who changes it")
+    choices: list[Scalar] | None = Field(None, description="Allowed values (kind: choice)")
+    min: Scalar | None = Field(None, description="Smallest allowed value")
+    max: Scalar | None = Field(None, description="Largest allowed value")
+
+
+class Fio(Strict):
+    """fio's own option names and values; nothing is renamed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    shared: dict[str, Scalar] = Field(
+        default_factory=dict, alias="global", description="Options of all jobs: the [global] section"
+    )
+    jobs: dict[str, dict[str, Scalar | None]] = Field(
+        description="Job sections by name, each with its options", min_length=1
+    )
+    extra_options: list[str] = Field(
+        default_factory=list, description="Option names that benchtui does not know and shall pass on"
+    )
+
+
+class Prepare(Strict):
+    """What is done before and after the measurement."""
+
+    layout: bool | str = Field(
+        False, description="Write the test files whole before measuring; may name a flag parameter: '{layout}'"
+    )
+    cleanup: bool = Field(False, description="Remove what the run created when it has ended")
+
+
+class HeadlineSpec(Strict):
+    """The one figure that the profile is about."""
+
+    metric: Literal["iops", "bandwidth", "latency"] = Field(description="What is measured")
+    direction: Literal["read", "write", "mixed"] = Field(description="Of which direction")
+    percentile: float | None = Field(None, ge=0, le=100, description="For latency: which percentile; absent: the mean")
+
+
+class HostsSpec(Strict):
+    """How many clients a profile is for."""
+
+    published: int | None = Field(None, ge=1, description="Number of clients in the published run")
+
+
+class Deviation(Strict):
+    """Something that the source does not say, or that is done otherwise, and why."""
+
+    what: Text = Field(description="Parameter or option")
+    kind: Literal["defaulted", "reconstructed", "deviation"] = Field(description="What sort of difference it is")
+    why: Text = Field(description="The reason")
+
+
+class Profile(Strict):
+    """A benchmark profile."""
+
+    profile: str = Field(pattern=TAG_PATTERN, description="The tag that every run carries: family/name")
+    version: int = Field(1, ge=1, description="Grows when the meaning of the profile changes")
+    title: Text = Field(description="One line: what it measures")
+    description: Text | None = Field(None, description="More about it")
+    source: Source | None = Field(None, description="Where the workload was published")
+    tool: Literal["fio"] = Field(description="The load generator")
+    params: dict[Annotated[str, Field(pattern=NAME_PATTERN)], Param] = Field(
+        default_factory=dict, description="What may be changed at launch"
+    )
+    fio: Fio = Field(description="The fio job")
+    prepare: Prepare = Field(default_factory=lambda: Prepare(layout=False, cleanup=False))
+    drop_caches: Annotated[Literal["no", "try", "require"], BeforeValidator(_off_is_no)] = Field(
+        "no", description="Drop the hosts' page caches before each measurement"
+    )
+    headline: HeadlineSpec = Field(description="The one figure the profile is about")
+    latency: Literal["clat", "lat"] = Field("clat", description="Which of fio's latencies is shown")
+    allow_device: bool = Field(False, description="Whether the target may be a block device")
+    hosts: HostsSpec = Field(default_factory=lambda: HostsSpec(published=None))
+    deviations: list[Deviation] = Field(default_factory=list, description="Differences from the source, with reasons")
+
+
+def profile_json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a profile file."""
+    schema = Profile.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "benchtui profile"}
+
+
+def parse_param(param: Param, value: object) -> ParamValue:
+    """Return a parameter's value: bytes for a size, seconds for a duration. Raises ValueError with what is allowed."""
+    result = _parse_kind(param, value)
+    if param.choices is not None and result not in param.choices and str(result) not in map(str, param.choices):
+        raise ValueError(f"{shown(value)} is not allowed: one of {', '.join(map(str, param.choices))}")
+    _check_limits(param, value, result)
+    return result
+
+
+def resolve_params(profile: Profile, overrides: Mapping[str, str]) -> dict[str, ParamValue]:
+    """Return every parameter's value. Raises UsageError: all unknown names and bad values at once."""
+    problems = [Problem(_unknown_param(profile, name)) for name in overrides if name not in profile.params]
+    values: dict[str, ParamValue] = {}
+    for name, param in profile.params.items():
+        given = overrides.get(name, param.default)
+        try:
+            values[name] = parse_param(param, given)
+        except ValueError as error:
+            problems.append(Problem(f"parameter '{name}': {error}"))
+    if problems:
+        raise UsageError(problems)
+    return values
+
+
+def resolve_options(
+    profile: Profile, params: Mapping[str, ParamValue], host: str, host_index: int
+) -> tuple[Options, dict[str, Options]]:
+    """Return ([global] options, options by job) as fio reads them, every placeholder replaced.
+
+    `host_index` counts from 1. Raises UsageError for a value that fio would misread.
+    """
+    values = {name: fio_text(profile.params[name].kind, value) for name, value in params.items()}
+    values.update(host=safe_host(host), host_index=str(host_index))
+    shared = {name: expand(value, values) for name, value in profile.fio.shared.items()}
+    jobs = {
+        job: {name: "" if value is None else expand(value, values) for name, value in options.items()}
+        for job, options in profile.fio.jobs.items()
+    }
+    _check_resolved(profile, shared, jobs)
+    return shared, jobs
+
+
+def fio_text(kind: ParamKind, value: ParamValue) -> str:
+    """Return a parameter's value as fio reads it."""
+    if kind == "size" and isinstance(value, int):
+        return fio_size(value)
+    if kind == "duration" and isinstance(value, int | float):
+        return fio_duration(value)
+    return scalar_text(value)
+
+
+def scalar_text(value: Scalar) -> str:
+    """Return a YAML scalar as fio reads it: truth values are 1 and 0."""
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def placeholders(value: object) -> list[str]:
+    """Return the names in braces of an option's value."""
+    return [m[1] for m in PLACEHOLDER.finditer(value) if m[1] is not None] if isinstance(value, str) else []
+
+
+def expand(value: Scalar, values: Mapping[str, str]) -> str:
+    """Return a value with its placeholders replaced; ``{{`` and ``}}`` are braces."""
+
+    def one(match: re.Match[str]) -> str:
+        return match[0][0] if match[1] is None else values.get(match[1], match[0])
+
+    return PLACEHOLDER.sub(one, value) if isinstance(value, str) else scalar_text(value)
+
+
+def safe_host(name: str) -> str:
+    """Return a host's name as it may stand in a path or option of fio."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", name) or "_"
+
+
+def _parse_kind(param: Param, value: object) -> ParamValue:
+    kind = param.kind
+    if kind == "size":
+        return _positive(parse_size(value), value)
+    if kind == "duration":
+        return _positive(parse_duration(value), value)
+    if kind == "count":
+        return _whole(value)
+    if kind == "number":
+        return _number(value)
+    if kind == "flag":
+        return _flag(value)
+    if kind == "choice":
+        return value if isinstance(value, bool | int | float) else _line(value)
+    return _path(value) if kind in ("directory", "path", "device") else _line(value)
+
+
+def _positive(number: Number, value: object) -> Number:
+    if number <= 0:
+        raise ValueError(f"{shown(value)} is not allowed: it must be more than 0")
+    return number
+
+
+def _whole(value: object) -> int:
+    text = str(value).strip()
+    if isinstance(value, bool) or not re.fullmatch(r"\d{1,9}", text) or int(text) < 1:
+        raise ValueError(f"{shown(value)} is not a count: whole numbers from 1 are allowed")
+    return int(text)
+
+
+def _number(value: object) -> int | float:
+    try:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise ValueError
+        number = float(value)
+        if number != number or abs(number) == float("inf"):
+            raise ValueError
+    except ValueError:
+        raise ValueError(f"{shown(value)} is not a number") from None
+    return int(number) if number == int(number) else number
+
+
+def _flag(value: object) -> bool:
+    word = str(value).strip().lower()
+    if word not in WORDS_TRUE + WORDS_FALSE:
+        raise ValueError(f"{shown(value)} is not a flag: {FLAG_FORMS}")
+    return word in WORDS_TRUE
+
+
+def _line(value: object) -> str:
+    text = scalar_text(value) if isinstance(value, str | int | float | bool) else ""
+    if not text or text != text.strip() or not text.isprintable():
+        raise ValueError(f"{shown(value)} is not allowed: one printable line without blanks at its ends")
+    return text
+
+
+def _path(value: object) -> str:
+    text = _line(value)
+    if not text.startswith("/"):
+        raise ValueError(f"{shown(value)} is not an absolute path on the hosts: it must begin with /")
+    return posixpath.normpath(text).replace("//", "/")
+
+
+def _check_limits(param: Param, value: object, result: ParamValue) -> None:
+    for limit, word, beyond in ((param.min, "at least", -1), (param.max, "at most", 1)):
+        if limit is None or isinstance(result, str):
+            continue
+        bound = float(_parse_kind(param, limit))
+        if (result - bound) * beyond > 0:
+            raise ValueError(f"{shown(value)} is not allowed: {word} {limit}")
+
+
+def _unknown_param(profile: Profile, name: str) -> str:
+    known = ", ".join(profile.params) or "none"
+    return f"unknown parameter '{name}'{did_you_mean(name, profile.params)}; {profile.profile} has: {known}"
+
+
+def _check_resolved(profile: Profile, shared: Options, jobs: dict[str, Options]) -> None:
+    from tui.model.fio_options import option_problem
+
+    problems = []
+    for section, options in {"global": shared, **jobs}.items():
+        for name, text in options.items():
+            if name not in profile.fio.extra_options and (found := option_problem(name, text)):
+                problems.append(Problem(f"{profile.profile}: fio option {section}.{name}: {found}"))
+    if problems:
+        raise UsageError(problems)

@@ -1,0 +1,95 @@
+"""Sizes and durations: what people write, what fio reads, and plain bytes and seconds between them.
+
+fio 3.x reads ``k m g t p`` as powers of 1024 (kb_base=1024) but ``KiB`` as 1000, takes ``1.5g`` for 1 byte and
+``1h30m`` for 1 microsecond (parse.c, get_mult_bytes, get_mult_time). So nothing is passed to fio as it was written:
+it is parsed here and printed in the one form that every fio reads right.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+_POWERS = "kmgtp"
+_SIZE = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*(?:([kmgtp])(?:i?b)?|b)?", re.IGNORECASE | re.ASCII)
+_SPAN = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*(us|ms|s|m|h|d)", re.IGNORECASE | re.ASCII)
+_UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
+
+SIZE_FORMS = "bytes as a whole number, or a number with k, m, g, t or p (powers of 1024), such as 4k, 128G"
+DURATION_FORMS = "seconds, or a number with us, ms, s, m, h or d, such as 300s, 15m, 1h30m"
+
+
+def parse_size(value: object) -> int:
+    """Return bytes: ``4k``, ``4K``, ``4KB`` and ``4KiB`` are all 4096. Raises ValueError."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _checked_size(Decimal(value), value)
+    match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if not match:
+        raise ValueError(f"{shown(value)} is not a size: {SIZE_FORMS}")
+    power = _POWERS.index(match[2].lower()) + 1 if match[2] else 0
+    return _checked_size(Decimal(match[1]) * 1024**power, value)
+
+
+def _checked_size(size: Decimal, value: object) -> int:
+    if size != size.to_integral_value():
+        raise ValueError(f"{shown(value)} is not a size: it is not a whole number of bytes")
+    if not 0 <= size < 2**63:
+        raise ValueError(f"{shown(value)} is not a size: 0 to 2^63-1 bytes are allowed")
+    return int(size)
+
+
+def parse_duration(value: object) -> float:
+    """Return seconds: ``300``, ``"300s"``, ``"15m"``, ``"1h30m"``, ``"250ms"``. Raises ValueError."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if not 0 <= value < 2**31:
+            raise ValueError(f"{shown(value)} is not a duration: 0 to 2^31-1 seconds are allowed")
+        return _checked_seconds(Decimal(str(value)), value)
+    text = value.strip() if isinstance(value, str) else ""
+    if re.fullmatch(r"\d{1,30}(?:\.\d{1,30})?", text, re.ASCII):
+        return _checked_seconds(Decimal(text), value)
+    spans = _SPAN.findall(text)
+    if not spans or _SPAN.sub("", text).strip():
+        raise ValueError(f"{shown(value)} is not a duration: {DURATION_FORMS}")
+    return _checked_seconds(sum(Decimal(n) * _UNIT_US[unit.lower()] for n, unit in spans) / Decimal(1_000_000), value)
+
+
+def _checked_seconds(seconds: Decimal, value: object) -> float:
+    if not 0 <= seconds < 2**31:
+        raise ValueError(f"{shown(value)} is not a duration: 0 to 2^31-1 seconds are allowed")
+    if seconds and seconds < Decimal("0.000001"):
+        raise ValueError(f"{shown(value)} is not a duration: the shortest is 1us")
+    return float(seconds)
+
+
+def fio_size(size: int) -> str:
+    """Return the shortest text that fio reads as exactly `size` bytes: ``4G``, ``64M``, ``4k``, ``1000``."""
+    if size < 0:
+        raise ValueError(f"{size} is not a size: it is negative")
+    for power, suffix in ((5, "P"), (4, "T"), (3, "G"), (2, "M"), (1, "k")):
+        if size and size % 1024**power == 0:
+            return f"{size >> 10 * power}{suffix}"
+    return str(size)
+
+
+def fio_duration(seconds: float) -> str:
+    """Return the time as every fio reads it, to the microsecond: ``300s``, ``250ms``, ``1500us``."""
+    if not 0 <= seconds < 2**31:
+        raise ValueError(f"{seconds} is not a duration: 0 to 2^31-1 seconds are allowed")
+    microseconds = round(Decimal(str(seconds)) * 1_000_000)
+    if microseconds % 1_000_000 == 0:
+        return f"{microseconds // 1_000_000}s"
+    return f"{microseconds // 1000}ms" if microseconds % 1000 == 0 else f"{microseconds}us"
+
+
+def shown(value: object) -> str:
+    """Return a found value for a message, quoted when it is text, never long."""
+    text = repr(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else _plain(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict):
+        return "a mapping"
+    return "a list" if isinstance(value, (list, tuple)) else str(value)

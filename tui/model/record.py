@@ -1,0 +1,346 @@
+"""The run record: schema ``benchtui.run/1`` of ``run.json``, self-contained and readable without benchtui.
+
+SI base units stand in the names (``_s``, ``_ns``, ``_bytes``, ``_bytes_per_s``), counts and nanoseconds are integers,
+times of day are UTC in RFC 3339, unknown is null and never 0. Times named ``_s`` that are not durations count from
+``created_utc``. Readers ignore unknown keys, so that fields may be added without a new schema name.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+RUN_SCHEMA = "benchtui.run/1"
+PERCENTILES: tuple[float, ...] = (1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
+UTC_PATTERN = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$"
+
+RecordState = Literal["complete", "partial", "aborted", "failed", "imported", "baseline"]
+Scalar = str | int | float | bool | None
+
+
+class Part(BaseModel):
+    """Base of everything in a record: unknown keys are ignored."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+
+class HistogramRecord(Part):
+    """A latency histogram in fio's own buckets; merging is adding counts of equal indices."""
+
+    scheme: Literal["fio-plat/6x29"] = Field("fio-plat/6x29", description="fio's: 29 groups of 64 buckets")
+    unit: Literal["ns"] = Field("ns", description="unit of the values that the buckets stand for")
+    idx: list[int] = Field(description="indices of the buckets that are not empty, ascending")
+    n: list[int] = Field(description="count of each of these buckets, same order")
+
+    @model_validator(mode="after")
+    def _same_length(self) -> HistogramRecord:
+        if len(self.idx) != len(self.n):
+            raise ValueError(f"idx has {len(self.idx)} entries, n has {len(self.n)}")
+        return self
+
+
+class LatencyRecord(Part):
+    """One latency kind of one direction. Percentiles by fio's rule: the middle of the bucket that holds the rank."""
+
+    n: int = Field(description="I/Os counted")
+    min_ns: int | None = Field(None, description="exact minimum; of a result rebuilt from samples, to one bucket")
+    max_ns: int | None = Field(None, description="exact maximum")
+    mean_ns: float | None = Field(None, description="mean over all I/Os")
+    stddev_ns: float | None = Field(None, description="standard deviation (n-1) over all I/Os")
+    percentiles_ns: dict[str, int] = Field(
+        default_factory=dict, description="ns by percentile: 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99"
+    )
+    histogram: HistogramRecord | None = Field(None, description="the buckets that the percentiles come from")
+
+
+class DirectionRecord(Part):
+    """One direction over one measurement."""
+
+    ios: int = Field(description="I/Os completed")
+    bytes: int = Field(description="bytes completed")
+    runtime_s: float | None = Field(None, description="seconds measured, by the tool; aggregates: the longest")
+    iops: float | None = Field(None, description="I/Os per second over the runtime; aggregates: sum of averages")
+    bw_bytes_per_s: float | None = Field(None, description="bytes per second over the runtime; aggregates: likewise")
+    short_ios: int | None = Field(None, description="I/Os that moved less than asked for")
+    drop_ios: int | None = Field(None, description="I/Os dropped")
+    slat: LatencyRecord | None = Field(None, description="submission latency, where the I/O engine has one")
+    clat: LatencyRecord | None = Field(None, description="completion latency, submission to completion")
+    lat: LatencyRecord | None = Field(None, description="total latency, slat + clat")
+    from_samples: bool = Field(False, description="true: the tool gave no result, this was rebuilt from its samples")
+
+
+class IntervalRecord(Part):
+    """A span of run time."""
+
+    start_s: float = Field(description="begin, seconds from created_utc")
+    end_s: float = Field(description="end, seconds from created_utc")
+
+
+class AggregateRecord(DirectionRecord):
+    """One direction over several hosts: counts added, histograms merged bucket by bucket."""
+
+    hosts: list[str] = Field(description="hosts that this holds over")
+    interval: IntervalRecord | None = Field(None, description="common window, in which all these hosts were measuring")
+    iops_window: float | None = Field(None, description="I/Os per second in the common window, from samples")
+    bw_window_bytes_per_s: float | None = Field(None, description="bytes per second in the common window, from samples")
+
+
+class ResultsRecord(Part):
+    """Results of a step. Directions: read, write, and mixed (both together) when both exist."""
+
+    aggregate: dict[str, AggregateRecord] = Field(default_factory=dict, description="over all hosts, by direction")
+    per_host: dict[str, dict[str, DirectionRecord]] = Field(default_factory=dict, description="by host, then direction")
+    per_job: dict[str, dict[str, dict[str, DirectionRecord]]] | None = Field(
+        None, description="by host, job name and direction, when a host ran more than one job group"
+    )
+
+
+class SeriesColumns(Part):
+    """Values over time of one host, or of the cluster, in one direction. Null: nothing known of that second."""
+
+    host: str | None = Field(None, description="host name; null: all hosts together")
+    direction: str = Field(description="read, write, ...")
+    iops: list[float | None] = Field(default_factory=list, description="I/Os per second")
+    bw_bytes_per_s: list[float | None] = Field(default_factory=list, description="bytes per second")
+    lat_mean_ns: list[float | None] = Field(default_factory=list, description="mean latency of the second")
+    p99_ns: list[int | None] = Field(
+        default_factory=list, description="99th percentile of the intervals that cover the middle of the second"
+    )
+
+
+class SeriesRecord(Part):
+    """Measured load over time, in equal steps; ramp is left out."""
+
+    step_s: float = Field(1.0, description="seconds a value stands for")
+    start_s: float = Field(description="begin of the first value, seconds from created_utc")
+    columns: list[SeriesColumns] = Field(default_factory=list, description="one a host and direction; cluster first")
+
+
+class PhaseRecord(Part):
+    """One phase of a step, or of the run when it stands before all steps."""
+
+    name: str = Field(description="connect, preflight, layout, barrier, measure, collect, cleanup")
+    command: str | None = Field(None, description="the command of the first host, quoted for a shell")
+    start_utc: str | None = Field(None, description="begin", pattern=UTC_PATTERN)
+    end_utc: str | None = Field(None, description="end; null: never seen to end", pattern=UTC_PATTERN)
+    start_s: float | None = Field(None, description="begin, seconds from created_utc")
+    end_s: float | None = Field(None, description="end, seconds from created_utc; null: never seen to end")
+    ok: bool | None = Field(None, description="whether the phase ended well; null: never seen to end")
+
+
+class TaskRecord(Part):
+    """What one host did in one step, beside the figures."""
+
+    randseed: int | None = Field(None, description="random seed of this host in this step")
+    exit_code: int | None = Field(None, description="exit code of the tool; null: unknown")
+    ended: str | None = Field(None, description="how it ended: exit, stop, abort, lease, lost; null: never seen to end")
+    final: bool | None = Field(None, description="whether the tool came to its own end; null: it gave no result")
+    errors: list[int] = Field(default_factory=list, description="distinct error numbers (errno) that the tool reported")
+    tool_version: str | None = Field(None, description="what the tool calls itself")
+    start_s: float | None = Field(None, description="begin of the measurement, seconds from created_utc")
+    end_s: float | None = Field(None, description="end of the measurement, seconds from created_utc")
+    usr_cpu: float | None = Field(None, description="user CPU as the tool reports it, per cent")
+    sys_cpu: float | None = Field(None, description="system CPU as the tool reports it, per cent")
+
+
+class StepError(Part):
+    """Something that went wrong on one host in one step."""
+
+    host: str = Field(description="host it was seen on")
+    phase: str | None = Field(None, description="phase it was seen in")
+    code: str = Field(description="stable name of the kind of error")
+    message: str = Field(description="what happened, for people")
+    fatal: bool = Field(True, description="whether the host's result is doubtful or lost by it")
+
+
+class StepRecord(Part):
+    """One measurement on all hosts at once."""
+
+    index: int = Field(description="position in the plan, from 0")
+    name: str = Field(description="name of the step")
+    tool: str | None = Field(None, description="load generator: fio")
+    params: dict[str, Scalar] = Field(default_factory=dict, description="parameters that this step ran with")
+    repetition: int = Field(1, description="which repetition of the same measurement, from 1")
+    in_flight: int | None = Field(None, description="I/Os kept in flight over all hosts: numjobs x iodepth")
+    phases: list[PhaseRecord] = Field(default_factory=list, description="phases of the step in order")
+    headline: float | None = Field(None, description="the headline figure of this step, unit as in headline.unit")
+    results: ResultsRecord = Field(default_factory=ResultsRecord, description="what was measured")
+    tasks: dict[str, TaskRecord] = Field(default_factory=dict, description="by host: how its command ran")
+    series: SeriesRecord | None = Field(None, description="measured load over time; null: no samples")
+    errors: list[StepError] = Field(default_factory=list, description="what went wrong in this step")
+
+
+class ClockRecord(Part):
+    """A host's clock against the jump host's."""
+
+    offset_s: float | None = Field(None, description="host clock minus jump host clock; positive: the host is ahead")
+    method: str = Field(description="how it was found: samples = from the least delayed sample")
+
+
+class FilesLeft(Part):
+    """Files that the run created on a host and did not remove."""
+
+    paths: list[str] = Field(default_factory=list, description="files and directories")
+    bytes: int | None = Field(None, description="their size together")
+
+
+class HostProblemRecord(Part):
+    """Something wrong on one host."""
+
+    phase: str = Field(description="phase it was seen in")
+    code: str = Field(description="stable name: fio-missing, no-space, host-key-unknown, ...")
+    message: str = Field(description="what happened, for people")
+    fatal: bool = Field(True, description="whether the host could not go on")
+    t_s: float | None = Field(None, description="when, seconds from created_utc")
+
+
+class HostRecord(Part):
+    """One host of the run."""
+
+    name: str = Field(description="name in the inventory or the SSH configuration")
+    role: str = Field("client", description="client: generates load")
+    transport: str | None = Field(None, description="ssh or local")
+    facts: dict[str, Scalar] = Field(default_factory=dict, description="what was found: kernel, cpus, fio_version, ...")
+    clock: ClockRecord | None = Field(None, description="its clock; null: no sample told")
+    randseed: int | None = Field(None, description="random seed in the first step")
+    state: str | None = Field(None, description="last state: done, failed, lost, ...")
+    detail: str = Field("", description="why it is in this state")
+    problems: list[HostProblemRecord] = Field(default_factory=list, description="what went wrong on it")
+    files_left: FilesLeft | None = Field(None, description="what stays behind on it; null: nothing recorded")
+
+
+class JobFile(Part):
+    """The job file that one host was given in one step."""
+
+    step: int = Field(description="index of the step")
+    host: str = Field(description="host")
+    text: str = Field(description="the file, whole")
+
+
+class ProfileRecord(Part):
+    """What was run: the profile as it was read, and what it was turned into."""
+
+    tag: str = Field(description="name of the profile, e.g. weka/read-iops")
+    version: int | None = Field(None, description="version of the profile")
+    title: str = Field("", description="title for people")
+    source: dict[str, str] = Field(default_factory=dict, description="document the workload comes from")
+    preset: bool | None = Field(None, description="whether it is one of the shipped presets")
+    params: dict[str, Scalar] = Field(default_factory=dict, description="parameters, all resolved")
+    changed: dict[str, str] = Field(default_factory=dict, description="parameters changed from the profile's defaults")
+    job_files: list[JobFile] = Field(default_factory=list, description="rendered job files, per step and host")
+    text: str | None = Field(None, description="the profile's YAML as it was read")
+    sha256: str | None = Field(None, description="SHA-256 of the profile's YAML")
+
+
+class HeadlineRecord(Part):
+    """The one figure the profile is about."""
+
+    metric: Literal["iops", "bandwidth", "latency"] = Field(description="what it is")
+    direction: str = Field(description="read, write or mixed")
+    percentile: float | None = Field(None, description="for latency: which percentile; null: the mean")
+    value: float | None = Field(None, description="the figure; null: not measured")
+    unit: Literal["iops", "bytes_per_s", "ns"] = Field(description="unit of value")
+    step: int | None = Field(None, description="index of the step it comes from: the best point, the median repetition")
+    text: str = Field("", description="the figure for people")
+
+
+class Finding(Part):
+    """One validity check and what it found."""
+
+    id: str = Field(description="stable id of the check")
+    severity: Literal["info", "warning", "error"] = Field(description="how bad")
+    scope: dict[str, Scalar] = Field(default_factory=dict, description="host, step, phase it holds for")
+    measured: Scalar = Field(None, description="what was measured")
+    threshold: Scalar = Field(None, description="what would have been right")
+    message: str = Field(description="for people")
+
+
+class NoteRecord(Part):
+    """A remark that somebody added."""
+
+    utc: str | None = Field(None, description="when", pattern=UTC_PATTERN)
+    text: str = Field(description="the remark")
+
+
+class MessageRecord(Part):
+    """A line of the engine, or of a tool's stderr when host is set."""
+
+    t_s: float = Field(description="when, seconds from created_utc")
+    severity: Literal["info", "warning", "error"] = Field(description="how bad")
+    host: str | None = Field(None, description="host it came from; null: the engine")
+    text: str = Field(description="the line")
+
+
+class CommandRecord(Part):
+    """A command as it was started on a host."""
+
+    host: str = Field(description="host")
+    step: int = Field(description="index of the step")
+    phase: str = Field(description="phase")
+    argv: list[str] = Field(description="the command and its arguments")
+    remote_dir: str | None = Field(None, description="directory it ran in")
+
+
+class ArtefactRecord(Part):
+    """A file kept beside run.json."""
+
+    path: str = Field(description="path, relative to run.json")
+    sha256: str = Field(description="SHA-256 of the stored bytes")
+    bytes: int = Field(description="size of the stored bytes")
+    host: str | None = Field(None, description="host it came from")
+
+
+class JournalRecord(Part):
+    """How much of the journal this record was derived from."""
+
+    events: int = Field(description="events read")
+    unread_bytes: int = Field(0, description="bytes at the end that were not read: an incomplete or a damaged line")
+    ended: bool = Field(description="whether the journal was closed properly")
+
+
+class ProvenanceRecord(Part):
+    """Where the figures come from."""
+
+    benchtui_version: str | None = Field(None, description="version that made the run")
+    tool_versions: dict[str, str] = Field(default_factory=dict, description="version of the load generator, by host")
+    jump_host: dict[str, str] = Field(default_factory=dict, description="the machine that led the run")
+    commands: list[CommandRecord] = Field(default_factory=list, description="every command, in order")
+    artefacts: list[ArtefactRecord] = Field(default_factory=list, description="files kept in the run directory")
+    journal: JournalRecord | None = Field(None, description="the journal that the record was derived from")
+
+
+class RunRecord(Part):
+    """A run of benchtui: what ran, where, what came out, and what is doubtful about it."""
+
+    schema_name: Literal["benchtui.run/1"] = Field("benchtui.run/1", alias="schema", description="name of this schema")
+    run_id: str = Field(description="name of the run, sorts by time")
+    created_utc: str | None = Field(None, description="when the run started", pattern=UTC_PATTERN)
+    ended_utc: str | None = Field(None, description="when its last event was recorded", pattern=UTC_PATTERN)
+    duration_s: float | None = Field(None, description="from the start to the last event, seconds")
+    state: RecordState = Field(description="complete: every host of every step has a final result without errors")
+    reason: str = Field("", description="why the state is what it is, for people")
+    exit_code: int | None = Field(None, description="exit code of the run; null: it was never closed")
+    headline: HeadlineRecord | None = Field(None, description="the figure the profile is about")
+    profile: ProfileRecord = Field(description="what was run")
+    target: str | None = Field(None, description="the storage under test, as the operator names it")
+    latency_kind: Literal["clat", "lat"] = Field("clat", description="latency kind of the series and the headline")
+    hosts: list[HostRecord] = Field(default_factory=list, description="hosts of the run")
+    phases: list[PhaseRecord] = Field(default_factory=list, description="phases that stand before or after all steps")
+    steps: list[StepRecord] = Field(default_factory=list, description="measurements in order")
+    findings: list[Finding] = Field(default_factory=list, description="what the validity checks found")
+    verdict: str | None = Field(None, description="valid, valid-with-warnings, invalid; null: not judged")
+    notes: list[NoteRecord] = Field(default_factory=list, description="remarks")
+    tags: dict[str, str] = Field(default_factory=dict, description="tags given at launch")
+    messages: list[MessageRecord] = Field(default_factory=list, description="what was said during the run")
+    provenance: ProvenanceRecord = Field(default_factory=ProvenanceRecord, description="where the figures come from")
+
+    def to_json(self) -> str:
+        """Return the text of run.json: one JSON object, newline at the end."""
+        return self.model_dump_json(by_alias=True) + "\n"
+
+
+def run_json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of run.json."""
+    schema = RunRecord.model_json_schema(by_alias=True, mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": RUN_SCHEMA, **schema}

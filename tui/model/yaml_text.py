@@ -1,0 +1,200 @@
+"""YAML text into plain data, with the line and column of every key and value.
+
+The text is parsed into ruamel.yaml's node graph and turned into plain data here: tags never construct Python objects,
+aliases and nesting are bounded, two equal keys are an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tui.model.problem import Problem, UsageError
+
+if TYPE_CHECKING:
+    from ruamel.yaml.error import StreamMark as Mark
+    from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
+
+Path = tuple[str | int, ...]
+Place = tuple[int, int]
+
+MAX_CHARACTERS = 256 * 1024
+MAX_NODES = 50_000
+MAX_DEPTH = 40
+_PLAIN_TAGS = ("str", "int", "float", "bool", "null", "timestamp", "map", "seq")
+_PREFIX = "tag:yaml.org,2002:"
+_TOO_DEEP = re.compile(rf"(?:[\[{{]\s*){{{MAX_DEPTH + 1}}}")  # found before the parser spends seconds on it
+_UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The plain data of one file (a mapping) and where everything stands. Lines and columns count from 1."""
+
+    data: dict[str, Any]
+    file: str
+    values: dict[Path, Place] = field(repr=False)
+    keys: dict[Path, Place] = field(repr=False)
+    spans: dict[Path, tuple[int, int]] = field(repr=False)  # character offsets of scalar values, end exclusive
+
+    def position(self, path: Path, key: bool = False) -> Place:
+        """Return (line, column) of a value or, with `key`, of its key; of the nearest parent when it is not there."""
+        places = self.keys if key else self.values
+        for end in range(len(path), -1, -1):
+            if path[:end] in places:
+                return places[path[:end]]
+            places = self.keys
+        return (1, 1)
+
+    def problem(self, path: Path, message: str, key: bool = False) -> Problem:
+        """Return a problem that points at `path`."""
+        line, column = self.position(path, key)
+        return Problem(message, self.file, line, column)
+
+
+def load(text: str, file: str) -> Document:
+    """Return the data of a YAML text whose root is a mapping. Raises UsageError that points at what is wrong."""
+    if len(text) > MAX_CHARACTERS:
+        message = f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are allowed"
+        raise UsageError(Problem(message, file, 1, 1))
+    if bad := _UNPRINTABLE.search(text):
+        before = text[: bad.start()]
+        place = (before.count("\n") + 1, bad.start() - before.rfind("\n"))
+        raise UsageError(Problem(f"the character U+{ord(bad[0]):04X} is not allowed in YAML", file, *place))
+    if deep := _TOO_DEEP.search(text):
+        line = text.count("\n", 0, deep.start()) + 1
+        raise UsageError(Problem(f"nested deeper than {MAX_DEPTH} levels", file, line, 1))
+    root = _compose(text, file)
+    return _Builder(file).document(root)
+
+
+def _compose(text: str, file: str) -> Node | None:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    reader = YAML(typ="rt", pure=True)
+    try:
+        root: Node | None = reader.compose(text)
+        return root
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        message = ": ".join(part for part in (error.context, error.problem) if part) or "this is not YAML"
+        place = (1, 1) if mark is None else _place(mark)
+        raise UsageError(Problem(f"broken YAML: {_one_line(message)}", file, *place)) from None
+    except RecursionError:
+        raise UsageError(Problem(f"broken YAML: nested deeper than {MAX_DEPTH} levels", file, 1, 1)) from None
+    except (YAMLError, ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise UsageError(Problem(f"broken YAML: {_one_line(str(error))}", file, 1, 1)) from None
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:200] or "this is not YAML"
+
+
+def _place(mark: Mark) -> Place:
+    return (mark.line + 1, mark.column + 1)
+
+
+class _Builder:
+    """Walks the node graph once; every alias counts as often as it is used."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.nodes = 0
+        self.found = Document({}, file, {}, {}, {})
+        self.problems: list[Problem] = []
+
+    def document(self, root: Node | None) -> Document:
+        from ruamel.yaml.nodes import MappingNode
+
+        if root is None:
+            raise UsageError(Problem("the file is empty; a mapping of keys to values is expected", self.file, 1, 1))
+        if not isinstance(root, MappingNode):
+            raise UsageError(
+                Problem("the file must hold a mapping of keys to values", self.file, *_place(root.start_mark))
+            )
+        self.check_tag(root)
+        self.found.data.update(self.mapping(root, ()))
+        self.found.values[()] = _place(root.start_mark)
+        if self.problems:
+            raise UsageError(self.problems)
+        return self.found
+
+    def fail(self, node: Node, message: str) -> None:
+        raise UsageError([*self.problems, Problem(message, self.file, *_place(node.start_mark))])
+
+    def value(self, node: Node, path: Path) -> Any:
+        from ruamel.yaml.nodes import MappingNode, ScalarNode
+
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            self.fail(node, f"the file holds more than {MAX_NODES} values, aliases counted as often as they are used")
+        if len(path) > MAX_DEPTH:
+            self.fail(node, f"nested deeper than {MAX_DEPTH} levels")
+        self.found.values.setdefault(path, _place(node.start_mark))
+        self.check_tag(node)
+        if isinstance(node, ScalarNode):
+            self.found.spans[path] = (node.start_mark.index, node.end_mark.index)
+            return self.scalar(node)
+        if isinstance(node, MappingNode):
+            return self.mapping(node, path)
+        return [self.value(child, (*path, index)) for index, child in enumerate(node.value)]
+
+    def check_tag(self, node: Node) -> None:
+        tag = str(node.tag)
+        if tag.removeprefix(_PREFIX) not in _PLAIN_TAGS:
+            self.note(node, f"the tag '{_one_line(tag)}' is not allowed; write plain values without tags")
+
+    def note(self, node: Node, message: str) -> None:
+        self.problems.append(Problem(message, self.file, *_place(node.start_mark)))
+
+    def mapping(self, node: MappingNode, path: Path) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        for key_node, value_node in self.pairs(node):
+            key = key_node.value
+            if key in data:
+                first = self.found.keys[(*path, key)]
+                self.note(key_node, f"the key '{_one_line(key)}' stands twice; it was first given on line {first[0]}")
+                continue
+            self.found.keys[(*path, key)] = _place(key_node.start_mark)
+            data[key] = self.value(value_node, (*path, key))
+        return data
+
+    def pairs(self, node: MappingNode) -> Iterator[tuple[ScalarNode, Node]]:
+        from ruamel.yaml.nodes import ScalarNode
+
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, ScalarNode):
+                self.note(key_node, "a key must be a plain text")
+            elif key_node.value == "<<" and not key_node.style:
+                self.note(key_node, "merge keys (<<) are not supported; write the keys out")
+            else:
+                yield key_node, value_node
+
+    def scalar(self, node: ScalarNode) -> str | int | float | bool | None:
+        text: str = node.value
+        kind = str(node.tag).removeprefix(_PREFIX)
+        if kind == "null":
+            return None
+        if kind == "bool":
+            return text.lower() in ("true", "yes", "on", "y")
+        if kind in ("int", "float"):
+            return self.number(node, text)
+        return text
+
+    def number(self, node: ScalarNode, text: str) -> int | float | str:
+        digits = text.replace("_", "")
+        try:
+            if len(digits) > 40:
+                raise ValueError
+            if re.fullmatch(r"[-+]?\d+", digits):
+                return int(digits)
+            if re.fullmatch(r"[-+]?0[xob][0-9a-fA-F]+", digits):
+                return int(digits, 0)
+            return float(digits)
+        except ValueError:
+            if re.fullmatch(r"[-+]?\.(inf|nan)", digits, re.IGNORECASE) or len(digits) > 40:
+                self.note(node, f"'{_one_line(text)[:40]}' is not a number that can be used here")
+            return text

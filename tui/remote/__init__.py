@@ -1,0 +1,1 @@
+"""Hosts: SSH connections, this machine, the remote agent and its client, probes."""

@@ -1,0 +1,99 @@
+"""Host keys: explaining a refusal, collecting fingerprints, pinning. A changed key is refused, always."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import asyncssh
+
+from tui.remote.transport import HostError
+
+if TYPE_CHECKING:
+    from tui.remote.sshconfig import Resolved
+
+TIMEOUT_S = 15.0
+
+
+async def collect(target: Resolved, tunnel: asyncssh.SSHClientConnection | None) -> asyncssh.SSHKey:
+    """Return the key that a host presents, without logging in. Raises HostError."""
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            key = await asyncssh.get_server_host_key(
+                target.host,
+                target.port,
+                tunnel=tunnel,
+                proxy_command=list(target.proxy_command) or None,
+                config=None,
+            )
+    except (asyncssh.Error, OSError, TimeoutError) as error:
+        reason = str(error) or type(error).__name__
+        raise HostError("unreachable", target.name, f"no host key from {target.host}: {reason}") from error
+    if key is None:
+        raise HostError("unreachable", target.name, f"{target.host} presents no host key")
+    return key
+
+
+def known_keys(target: Resolved, known: asyncssh.SSHKnownHosts) -> list[asyncssh.SSHKey]:
+    """Return the keys that are on file for a host."""
+    name = target.host_key_alias or target.host
+    port = None if target.port == 22 else target.port
+    return list(asyncssh.match_known_hosts(known, name, target.host, port)[0])
+
+
+async def explain(
+    target: Resolved, known: asyncssh.SSHKnownHosts, tunnel: asyncssh.SSHClientConnection | None, reason: str
+) -> HostError:
+    """Return why a host's key was refused: unknown (and how to trust it), changed (both fingerprints), revoked."""
+    if "revoked" in reason.lower():
+        return HostError("host-key-revoked", target.name, f"the host key of {target.host} is revoked")
+    try:
+        key = await collect(target, tunnel)
+    except HostError as error:
+        return HostError("host-key-unknown", target.name, f"host key not trusted: {reason}; {error.message}")
+    on_file = known_keys(target, known)
+    if not on_file:
+        return HostError(
+            "host-key-unknown",
+            target.name,
+            f"unknown host key {fingerprint(key)}; compare it, then: benchtui hosts trust {target.name}",
+        )
+    return changed(target, key, on_file)
+
+
+def changed(target: Resolved, key: asyncssh.SSHKey, on_file: Iterable[asyncssh.SSHKey]) -> HostError:
+    """Return the refusal of a key that differs from the one on file."""
+    expected = ", ".join(fingerprint(other) for other in on_file)
+    message = (
+        f"host key changed: {fingerprint(key)} is presented, {expected} is on file. Somebody may be in between. "
+        f"If the host was reinstalled, remove its line from {', '.join(target.known_hosts)}"
+    )
+    return HostError("host-key-changed", target.name, message)
+
+
+def fingerprint(key: asyncssh.SSHKey) -> str:
+    """Return a key's type and SHA-256 fingerprint, as ssh prints it."""
+    return f"{key.get_algorithm()} {key.get_fingerprint('sha256')}"
+
+
+def pattern(target: Resolved) -> str:
+    """Return the name under which known_hosts holds a host."""
+    name = target.host_key_alias or target.host
+    return name if target.port == 22 or target.host_key_alias else f"[{name}]:{target.port}"
+
+
+def pin(path: Path, keys: Mapping[str, asyncssh.SSHKey]) -> None:
+    """Add keys by known_hosts pattern to our own file, in one piece, readable by the user alone."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    lines = [f"{name} {' '.join(key.export_public_key().decode().split()[:2])}" for name, key in keys.items()]
+    text = before + ("" if not before or before.endswith("\n") else "\n") + "".join(f"{line}\n" for line in lines)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

@@ -1,0 +1,118 @@
+"""What the agent's probe found on a host."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+Fact = str | int | float | bool | None
+NUMBERS = ("cpus", "mem_bytes", "mem_available_bytes", "uid")
+VERSION = re.compile(r"(\d+)\.(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFacts:
+    """A load generator on a host; `version` None when its answer holds none."""
+
+    path: str
+    text: str
+    version: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class DirFacts:
+    """A target directory. Sizes are bytes, None when unknown."""
+
+    path: str
+    exists: bool = False
+    is_dir: bool = False
+    is_block: bool = False
+    writable: bool = False
+    fstype: str = ""
+    source: str = ""
+    mount: str = ""
+    mount_options: str = ""
+    total_bytes: int | None = None
+    free_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostProbe:
+    """Everything that one probe found."""
+
+    values: Mapping[str, Fact]
+    tools: Mapping[str, ToolFacts]
+    dirs: Mapping[str, DirFacts] = field(default_factory=dict)
+
+    @property
+    def boot_id(self) -> str:
+        """The id of the host's present boot: equal on two hosts only when they are one machine."""
+        return str(self.values.get("boot_id") or "")
+
+    @property
+    def user(self) -> str:
+        """The user that we are on the host."""
+        return str(self.values.get("user") or self.values.get("uid") or "?")
+
+    def facts(self) -> dict[str, Fact]:
+        """Return all facts as one flat mapping, for the journal and the record."""
+        found = dict(self.values)
+        for facts in self.dirs.values():
+            found.update(
+                target=facts.path,
+                target_fstype=facts.fstype,
+                target_source=facts.source,
+                target_mount=facts.mount,
+                target_mount_options=facts.mount_options,
+                target_total_bytes=facts.total_bytes,
+                target_free_bytes=facts.free_bytes,
+            )
+        return {name: value for name, value in found.items() if value not in ("", None)}
+
+
+def parse_probe(answer: Mapping[str, str], directories: Sequence[str]) -> HostProbe:
+    """Return the probe of an agent's answer."""
+    values: dict[str, Fact] = {
+        name: as_int(value) if name in NUMBERS else value
+        for name, value in answer.items()
+        if not name.startswith("dir.")
+    }
+    tools: dict[str, ToolFacts] = {}
+    if path := answer.get("fio_path"):
+        text = answer.get("fio_version", "")
+        tools["fio"] = ToolFacts(path, text, version_of(text))
+    dirs = {path: parse_dir(path, answer, f"dir.{index}.") for index, path in enumerate(directories)}
+    return HostProbe(values, tools, dirs)
+
+
+def parse_dir(path: str, answer: Mapping[str, str], prefix: str) -> DirFacts:
+    """Return what was found of one directory."""
+
+    def get(name: str) -> str:
+        return answer.get(prefix + name, "")
+
+    return DirFacts(
+        path=path,
+        exists=bool(get("exists")),
+        is_dir=bool(get("is_directory")),
+        is_block=bool(get("is_block")),
+        writable=bool(get("writable")),
+        fstype=get("fstype"),
+        source=get("source"),
+        mount=get("mount_point"),
+        mount_options=get("mount_options"),
+        total_bytes=as_int(get("total_bytes")),
+        free_bytes=as_int(get("free_bytes")),
+    )
+
+
+def version_of(text: str) -> tuple[int, int] | None:
+    """Return (major, minor) of ``fio-3.33`` or ``fio-3.42-135-gf5344384``."""
+    match = VERSION.search(text)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def as_int(text: str) -> int | None:
+    """Return a whole number, None for anything else."""
+    return int(text) if text.strip().isdigit() else None

@@ -1,0 +1,138 @@
+"""One SSH connection: scripts over channels, every fault of asyncssh as a HostError.
+
+asyncssh returns normally with exit status None from `wait` when a connection dies; None is unknown, never success.
+Text mode is never used: one bad byte would end the connection with all its channels.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import asyncssh
+
+from tui.model.plan import HostAddress
+from tui.remote.transport import Completed, HostError
+
+if TYPE_CHECKING:
+    Connection = asyncssh.SSHClientConnection
+    Process = asyncssh.SSHClientProcess[bytes]
+
+SHELL = "exec /bin/sh"  # the one command that every login shell understands
+WINDOW = 262144  # asyncssh buffers this much a channel: 512 hosts stay below 128 MiB
+OPEN_TIMEOUT_S = 20.0
+CLOSE_TIMEOUT_S = 3.0
+
+
+@contextlib.contextmanager
+def faults(host: str) -> Iterator[None]:
+    """Turn the faults of a connection into HostError."""
+    try:
+        yield
+    except asyncssh.ChannelOpenError as error:
+        raise HostError("channel-failed", host, f"no channel: {error.reason}") from error
+    except (asyncssh.Error, OSError, asyncio.IncompleteReadError) as error:
+        raise HostError("lost", host, f"connection lost: {str(error) or type(error).__name__}") from error
+
+
+class SshChannel:
+    """A /bin/sh at the other end."""
+
+    def __init__(self, process: Process, host: str) -> None:
+        self._process = process
+        self._host = host
+
+    async def read(self, size: int) -> bytes:
+        """Return bytes of stdout; empty at its end."""
+        with faults(self._host):
+            return await self._process.stdout.read(size)
+
+    async def read_stderr(self, size: int) -> bytes:
+        """Return bytes of stderr; empty at its end."""
+        with faults(self._host):
+            return await self._process.stderr.read(size)
+
+    async def write(self, data: bytes) -> None:
+        """Write to stdin."""
+        with faults(self._host):
+            self._process.stdin.write(data)
+            await self._process.stdin.drain()
+
+    async def wait(self) -> int | None:
+        """Return the exit status; None is unknown."""
+        with faults(self._host):
+            await self._process.wait_closed()
+        return None if self._process.exit_signal else self._process.exit_status
+
+    async def close(self) -> None:
+        """Close the channel."""
+        self._process.close()
+        with contextlib.suppress(TimeoutError, HostError):
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                await self.wait()
+
+
+class SshTransport:
+    """Runs scripts over one connection."""
+
+    def __init__(self, address: HostAddress, connection: Connection) -> None:
+        self.address = address
+        self.connection = connection
+
+    async def run(self, script: bytes, timeout_s: float) -> Completed:
+        """Run a script to its end."""
+        host = self.address.name
+        try:
+            async with asyncio.timeout(timeout_s):
+                process = await self._start()
+                try:
+                    return await self._complete(process, script)
+                finally:
+                    process.close()
+        except TimeoutError:
+            raise HostError("timeout", host, f"no answer in {timeout_s:g}s") from None
+
+    async def open(self, script: bytes) -> SshChannel:
+        """Start a script whose stdin stays open."""
+        try:
+            async with asyncio.timeout(OPEN_TIMEOUT_S):
+                channel = SshChannel(await self._start(), self.address.name)
+                await channel.write(script)
+                return channel
+        except TimeoutError:
+            raise HostError("timeout", self.address.name, f"no channel in {OPEN_TIMEOUT_S:g}s") from None
+
+    async def close(self) -> None:
+        """Close the connection."""
+        self.connection.close()
+        with contextlib.suppress(TimeoutError, OSError, asyncssh.Error):
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                await self.connection.wait_closed()
+
+    async def _complete(self, process: Process, script: bytes) -> Completed:
+        with faults(self.address.name):
+            process.stdin.write(script)
+            process.stdin.write_eof()
+            out, err = await asyncio.gather(process.stdout.read(), process.stderr.read())
+            await process.wait_closed()
+        return Completed(out, err, None if process.exit_signal else process.exit_status)
+
+    async def _start(self) -> Process:
+        """Open a channel. A cancelled open would leave it, and what runs in it, behind: so it is shielded."""
+        opening = asyncio.ensure_future(self._create())
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            opening.add_done_callback(_close_late)
+            raise
+
+    async def _create(self) -> Process:
+        with faults(self.address.name):
+            return await self.connection.create_process(SHELL, encoding=None, window=WINDOW)
+
+
+def _close_late(opening: asyncio.Future[Process]) -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()

@@ -1,0 +1,72 @@
+"""What a host is to us: a way to run /bin/sh with a script on its stdin. Nothing else is ever sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from tui.model.plan import HostAddress
+from tui.model.problem import BenchtuiError, Problem
+
+
+class HostError(BenchtuiError):
+    """Something about one host. `code` is a stable name.
+
+    unreachable, refused, timeout, auth-failed, host-key-unknown, host-key-changed, host-key-revoked, key-unreadable,
+    key-encrypted, config, channel-failed, lost, agent-failed, forced-command.
+    """
+
+    exit_code = 3
+
+    def __init__(self, code: str, host: str, message: str) -> None:
+        self.code = code
+        self.host = host
+        super().__init__(Problem(message, host=host))
+
+    @property
+    def message(self) -> str:
+        """What happened, without the host's name."""
+        return self.problems[0].message
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A script that has run. `exit_status` None is unknown, never success."""
+
+    stdout: bytes
+    stderr: bytes
+    exit_status: int | None
+
+
+class Channel(Protocol):
+    """A running /bin/sh. Every method raises HostError when the connection is gone."""
+
+    async def read(self, size: int) -> bytes:
+        """Return bytes of stdout as they come; empty at its end."""
+
+    async def read_stderr(self, size: int) -> bytes:
+        """Return bytes of stderr as they come; empty at its end."""
+
+    async def write(self, data: bytes) -> None:
+        """Write to stdin."""
+
+    async def wait(self) -> int | None:
+        """Return the exit status; None when it is unknown."""
+
+    async def close(self) -> None:
+        """Close the channel; what runs under the agent's supervisor goes on."""
+
+
+class Transport(Protocol):
+    """A connection to one host."""
+
+    address: HostAddress
+
+    async def run(self, script: bytes, timeout_s: float) -> Completed:
+        """Run a script to its end. Raises HostError, code timeout when it takes longer."""
+
+    async def open(self, script: bytes) -> Channel:
+        """Start a script whose stdin stays open."""
+
+    async def close(self) -> None:
+        """Close the connection."""

@@ -1,0 +1,166 @@
+"""A chart of a run for terminals and text files: values over time of all hosts together, one curve a direction.
+
+Drawn by plotext, which is loaded only here. Its figure is one for the whole process: not for several threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor, log10
+from typing import Any, Literal
+
+from tui.model.record import RunRecord, SeriesColumns, SeriesRecord, StepRecord
+
+ChartMetric = Literal["iops", "bandwidth", "latency"]
+Values = Sequence[float | None]
+
+LEAST_WIDTH, LEAST_HEIGHT = 30, 8
+DAY_S = 86400
+TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, DAY_S)
+TITLES = {"iops": "IOPS", "bandwidth": "bandwidth", "latency": "mean latency"}
+COLORS = ("blue+", "orange+", "green+", "magenta+")
+MARKS = ("braille", "•", "x", "+")  # so that curves can be told apart without colour
+NAMES = ("line", "dots", "x", "+")
+SCALES: dict[str, list[tuple[float, str]]] = {
+    "iops": [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")],
+    "bandwidth": [(2.0**40, " TiB/s"), (2.0**30, " GiB/s"), (2.0**20, " MiB/s"), (2.0**10, " KiB/s"), (1.0, " B/s")],
+    "latency": [(1e9, " s"), (1e6, " ms"), (1e3, " µs"), (1.0, " ns")],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """Where an axis has marks, and what stands there."""
+
+    positions: list[float]
+    labels: list[str]
+
+
+def chart(
+    record: RunRecord,
+    metric: ChartMetric = "iops",
+    width: int = 80,
+    height: int = 20,
+    color: bool = False,
+    step: int | None = None,
+) -> str:
+    """Return a chart of a step (default: the one the headline comes from), lines of at most `width` characters.
+
+    A run without samples gives one line that says so.
+    """
+    found = _step(record, step)
+    series = found.series if found is not None else None
+    curves = _curves(series, metric) if series is not None else {}
+    if series is None or not curves:
+        return f"no {TITLES[metric]} over time in {record.run_id}"
+    return _draw(metric, series, curves, max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT), color)
+
+
+def _curves(series: SeriesRecord, metric: ChartMetric) -> dict[str, Values]:
+    """Return the values of all hosts together by direction, where any is known."""
+    columns = {column.direction: _values(column, metric) for column in series.columns if column.host is None}
+    return {name: values for name, values in columns.items() if any(value is not None for value in values)}
+
+
+def _step(record: RunRecord, wanted: int | None) -> StepRecord | None:
+    if wanted is None and record.headline is not None:
+        wanted = record.headline.step
+    steps = [step for step in record.steps if step.series is not None]
+    return next((step for step in steps if step.index == wanted), steps[0] if steps else None)
+
+
+def _values(column: SeriesColumns, metric: ChartMetric) -> Values:
+    return {"iops": column.iops, "bandwidth": column.bw_bytes_per_s, "latency": column.lat_mean_ns}[metric]
+
+
+def _draw(
+    metric: ChartMetric, series: SeriesRecord, curves: dict[str, Values], width: int, height: int, color: bool
+) -> str:
+    import plotext
+
+    figure = plotext.figure
+    figure.clear()
+    figure.theme("simple" if color else "colorless")
+    figure.plot_size(width, height)
+    figure.title(_title(metric, list(curves)))
+    figure.legend(False)  # it would lie over the curves
+    seconds = max(len(values) for values in curves.values()) * series.step_s
+    for place, values in enumerate(curves.values()):
+        _add_curve(plotext, values, series.step_s, place, filled=len(curves) == 1)
+    _set_axis(figure, "x", time_ticks(seconds, width), seconds)
+    top = value_ticks(metric, _highest(curves), max(2, (height - 4) // 3))
+    _set_axis(figure, "y", top, top.positions[-1])
+    lines = figure.build().string(colorless=not color).split("\n")
+    figure.clear()
+    return "\n".join(line.rstrip() for line in lines).rstrip("\n")
+
+
+def _title(metric: ChartMetric, directions: list[str]) -> str:
+    if len(directions) == 1:
+        return f"{directions[0]} {TITLES[metric]}"
+    return f"{TITLES[metric]}: " + ", ".join(f"{name} ({NAMES[i % len(NAMES)]})" for i, name in enumerate(directions))
+
+
+def _highest(curves: dict[str, Values]) -> float:
+    return max(value for values in curves.values() for value in values if value is not None)
+
+
+def _add_curve(plotext: Any, values: Values, step_s: float, place: int, *, filled: bool) -> None:
+    """Draw one curve, interrupted where values are unknown."""
+    for start, part in known_parts(values):
+        middles = [(start + offset + 0.5) * step_s for offset in range(len(part))]
+        times = [start * step_s, *middles, (start + len(part)) * step_s]  # so that a single value is a line, too
+        marker = plotext.marker(MARKS[place % len(MARKS)], pixel=COLORS[place % len(COLORS)])
+        signal = plotext.figure.signal(times, [part[0], *part, part[-1]], marker=marker)
+        signal.lines(True)
+        if filled:
+            signal.fillx(True)
+        plotext.figure.draw(signal)
+
+
+def known_parts(values: Values) -> list[tuple[int, list[float]]]:
+    """Return the runs of known values with the index each begins at."""
+    parts: list[tuple[int, list[float]]] = []
+    for index, value in enumerate(values):
+        if value is None:
+            continue
+        if parts and parts[-1][0] + len(parts[-1][1]) == index:
+            parts[-1][1].append(value)
+        else:
+            parts.append((index, [value]))
+    return parts
+
+
+def _set_axis(figure: Any, axis: str, ticks: Ticks, end: float) -> None:
+    ruler = figure.ruler(axis)
+    ruler.lim(0, end)
+    ruler.ticks(ticks.positions, ticks.labels)
+
+
+def value_ticks(metric: ChartMetric, highest: float, count: int) -> Ticks:
+    """Return round marks from 0 to the first one at or above `highest`, about `count` of them."""
+    scale, unit = next((each for each in SCALES[metric] if highest >= each[0]), SCALES[metric][-1])
+    step = round_step(max(highest, 1e-9) / scale / count)
+    marks = [step * index for index in range(ceil(max(highest, 1e-9) / scale / step - 1e-9) + 1)]
+    return Ticks([mark * scale for mark in marks], [f"{mark:.6g}{unit}" if mark else "0" for mark in marks])
+
+
+def round_step(least: float) -> float:
+    """Return the smallest of 1, 2, 2.5, 5 times a power of ten that is not below `least`."""
+    power = 10.0 ** floor(log10(least))
+    return float(f"{next(factor for factor in (1, 2, 2.5, 5, 10) if factor * power >= least * (1 - 1e-9)) * power:.6g}")
+
+
+def time_ticks(seconds: float, width: int) -> Ticks:
+    """Return marks at round times, far enough apart for their labels."""
+    count = max(1, width // 12)
+    step = next((each for each in TIME_STEPS if seconds / each <= count), ceil(seconds / count / DAY_S) * DAY_S)
+    marks = range(0, floor(seconds) + 1, step)
+    return Ticks([float(mark) for mark in marks], [_time_label(mark) for mark in marks])
+
+
+def _time_label(seconds: int) -> str:
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

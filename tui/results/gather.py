@@ -1,0 +1,187 @@
+"""One pass over a journal that collects what a record needs beside the projection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from tui.model.event import (
+    AnyEvent,
+    Artefact,
+    FileCreated,
+    HostProblem,
+    Message,
+    Note,
+    PhaseEnded,
+    PhaseStarted,
+    RunEnded,
+    RunStarted,
+    Sample,
+    StopRequested,
+    TaskEnded,
+    TaskStarted,
+)
+from tui.results.clock import best_offsets
+from tui.results.columns import CLUSTER_OPEN_S, HOST_OPEN_S, PercentileBins
+from tui.results.journal import read_events
+from tui.results.live import RunState
+
+KEPT_MESSAGES = 2000
+BinsKey = tuple[int, str | None, str]  # step, host or None for the cluster, direction
+
+
+@dataclass(slots=True)
+class PhaseSpan:
+    """A phase as it was seen in the journal."""
+
+    name: str
+    step: int | None
+    start_t: float
+    end_t: float | None = None
+    ok: bool | None = None
+
+
+@dataclass(slots=True)
+class Gathered:
+    """Everything of a journal that goes into a record."""
+
+    state: RunState
+    started: RunStarted | None = None
+    ended: RunEnded | None = None
+    end_t: float = 0.0
+    aborted: bool = False
+    phases: list[PhaseSpan] = field(default_factory=list)
+    started_tasks: list[TaskStarted] = field(default_factory=list)
+    ended_tasks: dict[tuple[int, str, str], TaskEnded] = field(default_factory=dict)  # step, phase, host
+    problems: list[tuple[HostProblem, int | None]] = field(default_factory=list)  # with the step it fell into
+    artefacts: list[Artefact] = field(default_factory=list)
+    files: dict[str, list[FileCreated]] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    dropped_messages: int = 0
+    p99: dict[BinsKey, PercentileBins] = field(default_factory=dict)
+    events: int = 0
+    unread_bytes: int = 0
+
+    @property
+    def created(self) -> datetime | None:
+        """When the run started."""
+        return parse_utc(self.started.utc) if self.started is not None else None
+
+    def utc(self, t: float | None) -> str | None:
+        """Return a time of the run as RFC 3339; None when unknown."""
+        created = self.created
+        return None if created is None or t is None else format_utc(created + timedelta(seconds=t))
+
+    def apply(self, event: AnyEvent) -> None:
+        """Take the next event."""
+        self.state.apply(event)
+        if not isinstance(event, Note):
+            self.end_t = max(self.end_t, event.t)
+        handler = HANDLERS.get(type(event))
+        if handler is not None:
+            handler(self, event)
+
+    def _on_run_started(self, event: RunStarted) -> None:
+        self.started = event
+
+    def _on_run_ended(self, event: RunEnded) -> None:
+        self.ended = event
+
+    def _on_stop_requested(self, event: StopRequested) -> None:
+        self.aborted = self.aborted or event.mode == "abort"
+
+    def _on_phase_started(self, event: PhaseStarted) -> None:
+        self.phases.append(PhaseSpan(event.phase, event.step, event.t))
+
+    def _on_phase_ended(self, event: PhaseEnded) -> None:
+        for span in reversed(self.phases):
+            if span.name == event.phase and span.step == event.step and span.end_t is None:
+                span.end_t, span.ok = event.t, event.ok
+                return
+
+    def _on_task_started(self, event: TaskStarted) -> None:
+        self.started_tasks.append(event)
+
+    def _on_task_ended(self, event: TaskEnded) -> None:
+        self.ended_tasks[event.step, event.phase, event.host] = event
+
+    def _on_host_problem(self, event: HostProblem) -> None:
+        self.problems.append((event, self.state.step))
+
+    def _on_artefact(self, event: Artefact) -> None:
+        self.artefacts.append(event)
+
+    def _on_file_created(self, event: FileCreated) -> None:
+        self.files.setdefault(event.host, []).append(event)
+
+    def _on_note(self, event: Note) -> None:
+        self.notes.append(event)
+
+    def _on_message(self, event: Message) -> None:
+        if len(self.messages) < KEPT_MESSAGES:
+            self.messages.append(event)
+        else:
+            self.dropped_messages += 1
+
+    def _on_sample(self, event: Sample) -> None:
+        if event.phase != "measure" or event.ramp:
+            return
+        t0, t1 = self.state.interval_of(event)
+        for direction, part in event.dirs.items():
+            if part.lat.idx:
+                self._bins(event.step, event.host, direction).add(t0, t1, part.lat)
+                self._bins(event.step, None, direction).add(t0, t1, part.lat)
+
+    def _bins(self, step: int, host: str | None, direction: str) -> PercentileBins:
+        bins = self.p99.get((step, host, direction))
+        if bins is None:
+            bins = PercentileBins(CLUSTER_OPEN_S if host is None else HOST_OPEN_S)
+            self.p99[step, host, direction] = bins
+        return bins
+
+
+HANDLERS: dict[type, Callable[[Gathered, Any], None]] = {
+    RunStarted: Gathered._on_run_started,
+    RunEnded: Gathered._on_run_ended,
+    StopRequested: Gathered._on_stop_requested,
+    PhaseStarted: Gathered._on_phase_started,
+    PhaseEnded: Gathered._on_phase_ended,
+    TaskStarted: Gathered._on_task_started,
+    TaskEnded: Gathered._on_task_ended,
+    HostProblem: Gathered._on_host_problem,
+    Artefact: Gathered._on_artefact,
+    FileCreated: Gathered._on_file_created,
+    Note: Gathered._on_note,
+    Message: Gathered._on_message,
+    Sample: Gathered._on_sample,
+}
+
+
+def gather(journal: Path) -> Gathered:
+    """Read a journal, as far as it can be read. A journal that is not there is an empty one."""
+    if not journal.exists():
+        return Gathered(RunState(for_record=True))
+    gathered = Gathered(RunState(offsets=best_offsets(journal), for_record=True))
+    reader = read_events(journal)
+    for event in reader:
+        gathered.apply(event)
+    gathered.events, gathered.unread_bytes = reader.events, reader.unread_bytes
+    return gathered
+
+
+def parse_utc(text: str) -> datetime | None:
+    """Return a time of day from RFC 3339; None when it is none."""
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return when.astimezone(UTC) if when.tzinfo is not None else when.replace(tzinfo=UTC)
+
+
+def format_utc(when: datetime) -> str:
+    """Return RFC 3339 with milliseconds and Z."""
+    return when.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,53 @@
+"""The files of a run directory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from tui.model.plan import Plan
+from tui.model.problem import BenchtuiError, Problem
+
+PLAN_FILE = "plan.json"
+JOURNAL_FILE = "journal.jsonl"
+RECORD_FILE = "run.json"
+SUMMARY_FILE = "summary.json"
+PID_FILE = "engine.pid"
+
+
+def is_run_dir(path: Path) -> bool:
+    """Tell whether a directory holds a run."""
+    return any((path / name).is_file() for name in (PLAN_FILE, RECORD_FILE, JOURNAL_FILE))
+
+
+def load_plan(run_dir: Path) -> Plan:
+    """Return the plan of a run. Raises BenchtuiError when there is none that can be read."""
+    path = run_dir / PLAN_FILE
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Plan)
+    except OSError as error:
+        raise BenchtuiError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
+    except msgspec.DecodeError as error:
+        raise BenchtuiError(Problem(f"is no plan: {error}", file=str(path))) from error
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Put a file in place whole: readers see the old one or the new one, also after a power cut. Mode 0600."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)

@@ -1,0 +1,107 @@
+"""One step for the record: phases, commands, results, errors, values over time."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shlex
+
+from tui.model.event import HostResult
+from tui.model.plan import HostTask, Plan, Step
+from tui.model.record import PhaseRecord, StepError, StepRecord, TaskRecord
+from tui.results.columns import series_record
+from tui.results.figures import StepFigures
+from tui.results.gather import Gathered, PhaseSpan
+from tui.results.headline import step_value
+
+
+def build_step(plan: Plan, step: Step, seen: Gathered) -> StepRecord:
+    """Return the record of a step, as much of it as was seen."""
+    measurement = seen.state.measured.get(step.index)
+    results = {host: result for (index, host), result in seen.state.results.items() if index == step.index}
+    figures = StepFigures(results, measurement, plan.latency_kind).record()
+    p99 = {(host, direction): bins for (index, host, direction), bins in seen.p99.items() if index == step.index}
+    return StepRecord(
+        index=step.index,
+        name=step.name,
+        tool=step.tool,
+        params=dict(step.params),
+        repetition=step.repetition,
+        in_flight=step.in_flight,
+        phases=[phase_record(seen, span, _command(seen, span)) for span in seen.phases if span.step == step.index],
+        headline=step_value(plan.headline, figures.aggregate, plan.latency_kind),
+        results=figures,
+        tasks={task.host: _task(seen, step, task, results.get(task.host)) for task in step.tasks},
+        series=series_record(measurement, p99) if measurement is not None else None,
+        errors=_errors(seen, step, results),
+    )
+
+
+def phase_record(seen: Gathered, span: PhaseSpan, command: str | None = None) -> PhaseRecord:
+    """Return a phase with its times."""
+    return PhaseRecord(
+        name=span.name,
+        command=command,
+        start_utc=seen.utc(span.start_t),
+        end_utc=seen.utc(span.end_t),
+        start_s=rounded(span.start_t),
+        end_s=rounded(span.end_t),
+        ok=span.ok,
+    )
+
+
+def _command(seen: Gathered, span: PhaseSpan) -> str | None:
+    first = next((t for t in seen.started_tasks if t.step == span.step and t.phase == span.name), None)
+    return shlex.join(first.argv) if first is not None else None
+
+
+def _task(seen: Gathered, step: Step, task: HostTask, result: HostResult | None) -> TaskRecord:
+    ended = seen.ended_tasks.get((step.index, "measure", task.host))
+    start_s, end_s = _measured_span(seen, step.index, task.host, result)
+    record = TaskRecord(randseed=task.randseed, start_s=start_s, end_s=end_s)
+    if ended is not None:
+        record.exit_code, record.ended = ended.exit_code, ended.reason
+    if result is not None:
+        record.final, record.errors = result.final, list(result.errors)
+        record.tool_version = result.tool_version or None
+        record.usr_cpu, record.sys_cpu = result.usr_cpu, result.sys_cpu
+    return record
+
+
+def _measured_span(
+    seen: Gathered, step: int, host: str, result: HostResult | None
+) -> tuple[float | None, float | None]:
+    """Return when a host measured, by the tool's own word where it has one, else by its samples."""
+    offset = seen.state.offset_of(host)
+    measurement = seen.state.measured.get(step)
+    window = measurement.windows.get(host) if measurement is not None else None
+    start_s, end_s = (window.start_t, window.end_t) if window is not None else (None, None)
+    if result is not None and offset is not None:
+        start_s = result.start_ms / 1000 + offset if result.start_ms is not None else start_s
+        end_s = result.end_ms / 1000 + offset if result.end_ms is not None else end_s
+    return rounded(start_s), rounded(end_s)
+
+
+def rounded(value: float | None) -> float | None:
+    """Return a time to the millisecond."""
+    return None if value is None else round(value, 3)
+
+
+def _errors(seen: Gathered, step: Step, results: dict[str, HostResult]) -> list[StepError]:
+    errors = [
+        StepError(host=each.host, phase=each.phase, code=each.code, message=each.message, fatal=each.fatal)
+        for each, index in seen.problems
+        if index == step.index
+    ]
+    explained = {error.host for error in errors if error.phase == "measure"}
+    return errors + [
+        StepError(host=host, phase="measure", code="tool-error", message=_error_text(step.tool, number))
+        for host, result in results.items()
+        if host not in explained
+        for number in result.errors
+    ]
+
+
+def _error_text(tool: str, number: int) -> str:
+    name = errno.errorcode.get(number)
+    return f"{tool} reported error {number}" + (f" ({name}: {os.strerror(number)})" if name else "")

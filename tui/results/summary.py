@@ -1,0 +1,190 @@
+"""A record as text for terminals: plain, aligned, 80 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from tui.metrics import units
+from tui.model.record import DirectionRecord, HostRecord, LatencyRecord, RunRecord, StepRecord
+from tui.results.text import printable
+
+WIDTH = 80
+NAME_WIDTH = 14
+SHOWN_PATHS = 4
+STEPS_IN_FULL = 4  # more are a sweep: one line each
+COLUMNS = ("mean", "p50", "p95", "p99", "p99.5", "p99.9", "max")
+Row = tuple[str, DirectionRecord]
+
+
+def summary_text(record: RunRecord, path: Path | None = None, *, running: bool = False) -> str:
+    """Return the summary of a run; `path` is where its run.json is, `running` says that this is not the end."""
+    state = ["state: running; figures so far"] if running else _wrapped(f"state: {record.state}", record.reason)
+    blocks = [_head(record), state + _headline(record), *_results(record)]
+    blocks += [_problems(record), _files_left(record), _notes(record), [f"record: {path}"] if path is not None else []]
+    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
+
+
+def _head(record: RunRecord) -> list[str]:
+    profile = record.profile
+    version = "" if profile.version is None else f" v{profile.version}"
+    lines = [record.run_id, *_wrapped(f"{profile.tag}{version}", profile.title)]
+    began = f"{record.created_utc or 'start unknown'}, {units.duration(record.duration_s)}"
+    target = f", target {record.target}" if record.target else ""
+    lines += _wrapped_text(f"{began}, {_count(len(record.hosts), 'host')}{target}")
+    if profile.changed:
+        lines += _wrapped("changed", ", ".join(f"{name}={value}" for name, value in profile.changed.items()))
+    if record.tags:
+        lines += _wrapped("tags", ", ".join(f"{name}={value}" for name, value in record.tags.items()))
+    return lines
+
+
+def _headline(record: RunRecord) -> list[str]:
+    if record.headline is None or record.headline.value is None:
+        return []
+    return [f"headline: {record.headline.text}{_where(record)}"]
+
+
+def _where(record: RunRecord) -> str:
+    """Return which of several steps the headline is from."""
+    step = record.headline.step if record.headline is not None else None
+    return f" (step {record.steps[step].name})" if step is not None and len(record.steps) > 1 else ""
+
+
+def _results(record: RunRecord) -> list[list[str]]:
+    measured = [step for step in record.steps if step.results.aggregate]
+    if len(measured) > STEPS_IN_FULL:
+        return [_sweep(record, measured)]
+    return [_step(record, step, named=len(record.steps) > 1) for step in measured]
+
+
+def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
+    lines = [f"step {step.index + 1}: {step.name}"] if named else []
+    for direction in step.results.aggregate:
+        lines += _table(direction, _rows(step, direction), record.latency_kind)
+    return lines + _remarks(step)
+
+
+def _rows(step: StepRecord, direction: str) -> list[Row]:
+    """Return the aggregate and, when there are several, each host."""
+    aggregate = step.results.aggregate[direction]
+    hosts = [(host, dirs[direction]) for host, dirs in step.results.per_host.items() if direction in dirs]
+    if len(hosts) == 1:
+        return hosts
+    return [(f"all {len(aggregate.hosts)} hosts", aggregate), *hosts]
+
+
+def _table(direction: str, rows: Sequence[Row], kind: str) -> list[str]:
+    name = f"{direction} ({kind})"
+    header = f"{name:<{NAME_WIDTH}}{'IOPS':>6}{'MiB/s':>9}  " + "".join(f"{name:>7}" for name in COLUMNS)
+    return [header, *(_row(name, result, kind) for name, result in rows)]
+
+
+def _row(name: str, result: DirectionRecord, kind: str) -> str:
+    latency = result.lat if kind == "lat" else result.clat
+    mark = "~" if result.from_samples else ""
+    bandwidth = units.UNKNOWN if result.bw_bytes_per_s is None else f"{result.bw_bytes_per_s / 2**20:.1f}"
+    cells = "".join(f"{_short_latency(value):>7}" for value in _latencies(latency))
+    return f"{_fit(name + mark, NAME_WIDTH - 1):<{NAME_WIDTH}}{units.iops(result.iops):>6}{bandwidth:>9}  {cells}"
+
+
+def _latencies(latency: LatencyRecord | None) -> list[float | None]:
+    if latency is None:
+        return [None] * len(COLUMNS)
+    percentiles = [latency.percentiles_ns.get(name[1:]) for name in COLUMNS[1:-1]]
+    return [latency.mean_ns, *percentiles, latency.max_ns]
+
+
+def _short_latency(value_ns: float | None) -> str:
+    """Return a latency without the blank before its unit: "229µs"."""
+    return "".join(units.latency_parts(value_ns))
+
+
+def _remarks(step: StepRecord) -> list[str]:
+    """Return what must be known to read the figures right."""
+    lines = []
+    if any(result.from_samples for dirs in step.results.per_host.values() for result in dirs.values()):
+        lines.append("~ rebuilt from samples: the tool gave no result")
+    for direction, result in step.results.aggregate.items():
+        if result.iops and result.iops_window is not None and abs(result.iops_window / result.iops - 1) > 0.01:
+            span = result.interval.end_s - result.interval.start_s if result.interval is not None else 0.0
+            change = f"{(result.iops_window / result.iops - 1) * 100:+.1f} %"
+            window = f"{units.iops(result.iops_window)} IOPS ({change})"
+            lines.append(f"{direction}: {window} in the {span:.0f} s in which all hosts measured")
+    return lines
+
+
+def _sweep(record: RunRecord, steps: Iterable[StepRecord]) -> list[str]:
+    """Return one line a step: its parameters that differ from step to step, and its figures."""
+    steps = list(steps)
+    varying = _varying([step.params for step in steps])
+    lines = [f"{'step':<34}{'dir':<6}{'IOPS':>7}{'MiB/s':>10}{'mean':>8}{'p99':>8}  {record.latency_kind}"]
+    for step in steps:
+        name = " ".join(f"{key}={step.params.get(key)}" for key in varying) or step.name
+        name += f" #{step.repetition}" if step.repetition > 1 else ""
+        for direction, result in step.results.aggregate.items():
+            latency = result.lat if record.latency_kind == "lat" else result.clat
+            mean, p99 = (latency.mean_ns, latency.percentiles_ns.get("99")) if latency is not None else (None, None)
+            bandwidth = units.UNKNOWN if result.bw_bytes_per_s is None else f"{result.bw_bytes_per_s / 2**20:.1f}"
+            figures = f"{units.iops(result.iops):>7}{bandwidth:>10}{_short_latency(mean):>8}{_short_latency(p99):>8}"
+            lines.append(f"{_fit(name, 33):<34}{direction:<6}{figures}")
+    return lines
+
+
+def _varying(params: Sequence[Mapping[str, object]]) -> list[str]:
+    names = dict.fromkeys(name for each in params for name in each)
+    return [name for name in names if len({str(each.get(name)) for each in params}) > 1]
+
+
+def _problems(record: RunRecord) -> list[str]:
+    lines = []
+    for host in record.hosts:
+        for problem in host.problems:
+            lines += _wrapped(f"{host.name}: {problem.phase}", problem.message, indent="  ")
+    for step in record.steps:
+        for error in step.errors:
+            if error.code == "tool-error":  # problems of hosts are above
+                lines += _wrapped(f"{error.host}: {step.name}", error.message, indent="  ")
+    return ["problems:", *lines] if lines else []
+
+
+def _files_left(record: RunRecord) -> list[str]:
+    left = [host for host in record.hosts if host.files_left is not None]
+    return ["files left behind:", *(line for host in left for line in _files_of(host))] if left else []
+
+
+def _files_of(host: HostRecord) -> list[str]:
+    files = host.files_left
+    if files is None:
+        return []
+    more = len(files.paths) - SHOWN_PATHS
+    shown = ", ".join(files.paths[:SHOWN_PATHS]) + (f" and {more} more" if more > 0 else "")
+    size = f" ({units.size(files.bytes)})" if files.bytes else ""
+    return _wrapped(f"{host.name}{size}", shown, indent="  ")
+
+
+def _notes(record: RunRecord) -> list[str]:
+    return [line for note in record.notes for line in _wrapped("note", note.text)]
+
+
+def _wrapped(label: str, text: str, indent: str = "") -> list[str]:
+    """Return "label: text" in lines of 80 characters, or the label alone when there is no text."""
+    if not text:
+        return [f"{indent}{label}"]
+    return _wrapped_text(f"{label}: {text}", indent)
+
+
+def _wrapped_text(text: str, indent: str = "") -> list[str]:
+    one_line = " ".join(printable(text).split())
+    return textwrap.wrap(
+        one_line, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False
+    )
+
+
+def _fit(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,383 @@
+"""Figures of one direction while a run goes on: of one host, or of several together.
+
+A `Leaf` is fed with samples; a `Group` is computed from leaves when somebody looks. Percentiles are computed when
+read, once a version: nobody pays for figures that are not on the screen.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil, floor
+from typing import Literal, TypeVar
+
+from tui.metrics.histogram import Histogram, index_to_value
+from tui.metrics.series import RateSeries
+from tui.model.event import DirectionSample
+
+FRESH_S = 3.0  # a running host that was silent for longer is stale
+SHORT_S = 0.3  # an interval shorter than this gives no rate worth showing; it counts in totals and series
+EDGE_S = 0.05  # a second that lacks no more than this is whole
+SHOWN: tuple[float, ...] = (50, 95, 99, 99.5, 99.9)
+LABELS = ("50", "95", "99", "99.5", "99.9", "max")
+UNKNOWN_PERCENTILES: dict[str, int | None] = dict.fromkeys(LABELS)
+
+Metric = Literal["iops", "bandwidth", "latency"]
+Values = list[float | None]
+T = TypeVar("T")
+
+
+class Clock:
+    """Run time as far as anybody knows: shared by all views of a run."""
+
+    __slots__ = ("now",)
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+
+@dataclass(slots=True)
+class Interval:
+    """The last interval of one host and direction."""
+
+    t: float  # arrival
+    interval_s: float
+    sample: DirectionSample
+
+
+class SeriesSet:
+    """I/Os, bytes and latencies over seconds of the run, and how much of each second they cover."""
+
+    __slots__ = ("bytes", "covered", "first_t", "ios", "last_t", "lat_n", "lat_sum")
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.ios, self.bytes, self.covered = RateSeries(), RateSeries(), RateSeries()
+        self.lat_sum, self.lat_n = RateSeries(), RateSeries()
+        self.first_t: float | None = None
+        self.last_t: float | None = None
+
+    def add(self, t0: float, t1: float, sample: DirectionSample) -> None:
+        """Spread one interval over its seconds."""
+        lat_n = sum(sample.lat.n)
+        self.ios.add(t0, t1, sample.ios)
+        self.bytes.add(t0, t1, sample.bytes)
+        self.covered.add(t0, t1, t1 - t0)
+        if lat_n:
+            self.lat_sum.add(t0, t1, sample.lat_sum_ns)
+            self.lat_n.add(t0, t1, lat_n)
+        self.first_t = t0 if self.first_t is None else min(self.first_t, t0)
+        self.last_t = t1 if self.last_t is None else max(self.last_t, t1)
+
+
+def values_over_time(parts: Sequence[SeriesSet], metric: Metric, start_s: float, end_s: float) -> Values:
+    """Return one value a second, all parts together: IOPS, bytes per second, or mean latency in ns."""
+    if metric != "latency":
+        return add_values([(part.ios if metric == "iops" else part.bytes).rates(start_s, end_s) for part in parts])
+    sums = add_values([part.lat_sum.rates(start_s, end_s) for part in parts])
+    counts = add_values([part.lat_n.rates(start_s, end_s) for part in parts])
+    return [a / b if a is not None and b else None for a, b in zip(sums, counts, strict=True)]
+
+
+def add_values(columns: Sequence[Values]) -> Values:
+    """Return the sums of equally long columns; a second is unknown only where all are."""
+    if len(columns) == 1:
+        return columns[0]
+    return [
+        sum(value for value in row if value is not None) if any(value is not None for value in row) else None
+        for row in zip(*columns, strict=True)
+    ]
+
+
+class DirectionView(ABC):
+    """What a screen shows of one direction. Rates are of the last interval, totals since the end of the ramp."""
+
+    def __init__(self) -> None:
+        self._cache: dict[str, tuple[object, object]] = {}
+
+    def _cached(self, name: str, version: object, compute: Callable[[], T]) -> T:
+        held = self._cache.get(name)
+        if held is None or held[0] != version:
+            held = (version, compute())
+            self._cache[name] = held
+        return held[1]  # type: ignore[return-value]  # compute() put it there
+
+    @property
+    @abstractmethod
+    def version(self) -> int:
+        """Grows with everything that changes the figures, but for hosts that turn stale."""
+
+    @property
+    @abstractmethod
+    def ios(self) -> int:
+        """I/Os so far."""
+
+    @property
+    @abstractmethod
+    def bytes(self) -> int:
+        """Bytes so far."""
+
+    @property
+    @abstractmethod
+    def so_far_max(self) -> int | None:
+        """Exact maximum latency so far, ns."""
+
+    @property
+    @abstractmethod
+    def so_far(self) -> Histogram:
+        """All latencies so far."""
+
+    @abstractmethod
+    def intervals(self) -> list[Interval]:
+        """The last interval of each host that counts for the current figures."""
+
+    @abstractmethod
+    def values(self, metric: Metric, start_s: float, end_s: float) -> Values:
+        """One value a second between two times of the run."""
+
+    @property
+    @abstractmethod
+    def span(self) -> tuple[int, int] | None:
+        """First and end second of which everything is known; None before there is one."""
+
+    @property
+    def iops(self) -> float | None:
+        """I/Os per second in the last interval; None: nobody reports."""
+        current = self.intervals()
+        return sum(each.sample.ios / each.interval_s for each in current) if current else None
+
+    @property
+    def bw_bytes_per_s(self) -> float | None:
+        """Bytes per second in the last interval."""
+        current = self.intervals()
+        return sum(each.sample.bytes / each.interval_s for each in current) if current else None
+
+    @property
+    def lat_mean_ns(self) -> float | None:
+        """Mean latency in the last interval."""
+        return self._cached("mean", self._current_version(), self._interval_mean)
+
+    def _interval_mean(self) -> float | None:
+        current = [each.sample for each in self.intervals()]
+        count = sum(sum(sample.lat.n) for sample in current)
+        return sum(sample.lat_sum_ns for sample in current) / count if count else None
+
+    @property
+    def interval_percentiles(self) -> dict[str, int | None]:
+        """50, 95, 99, 99.5, 99.9 and max in ns of the last interval; max is the middle of the topmost bucket."""
+        return self._cached("interval", self._current_version(), self._interval_percentiles)
+
+    @property
+    def interval_max(self) -> int | None:
+        """Maximum of the last interval in ns, to one bucket; never above the exact maximum so far."""
+        return self.interval_percentiles["max"]
+
+    @property
+    def so_far_percentiles(self) -> dict[str, int | None]:
+        """50, 95, 99, 99.5, 99.9 in ns of everything so far, and the exact max."""
+        return self._cached("so_far", self.version, lambda: _percentiles(self.so_far, self.so_far_max))
+
+    @property
+    def so_far_mean_ns(self) -> float | None:
+        """Mean latency so far."""
+        return self._cached("so_far_mean", self.version, self._so_far_mean)
+
+    @abstractmethod
+    def _so_far_mean(self) -> float | None: ...
+
+    def _current_version(self) -> object:
+        return self.version, len(self.intervals())
+
+    def _interval_percentiles(self) -> dict[str, int | None]:
+        histogram = Histogram()
+        for each in self.intervals():
+            histogram.add(each.sample.lat)
+        if not histogram:
+            return dict(UNKNOWN_PERCENTILES)
+        top, exact = index_to_value(histogram.buckets.idx[-1]), self.so_far_max
+        return _percentiles(histogram, min(top, exact) if exact else top)
+
+    @property
+    def iops_series(self) -> Values:
+        """I/Os per second of every second so far; None where nothing is known."""
+        return self.series("iops")
+
+    @property
+    def bw_series(self) -> Values:
+        """Bytes per second of every second so far."""
+        return self.series("bandwidth")
+
+    @property
+    def lat_series(self) -> Values:
+        """Mean latency in ns of every second so far."""
+        return self.series("latency")
+
+    def series(self, metric: Metric, last: int | None = None) -> Values:
+        """Return one value a second, oldest first: of all seconds, or of the `last` ones.
+
+        Ends with the last second that is whole: the current one is still being filled.
+        """
+        span = self.span
+        if span is None:
+            return []
+        start, end = span
+        if last is not None:
+            start = max(start, end - last)
+        return self._cached(f"{metric}:{last}", (self.version, start, end), lambda: self.values(metric, start, end))
+
+
+def _percentiles(histogram: Histogram, maximum: int | None) -> dict[str, int | None]:
+    if not histogram:
+        return dict(UNKNOWN_PERCENTILES)
+    return {**histogram.percentiles(SHOWN), "max": maximum}
+
+
+def whole_seconds(first_t: float, last_t: float) -> tuple[int, int] | None:
+    """Return the first and the end of the seconds that lie whole in an interval, with a little tolerance."""
+    start, end = ceil(first_t - EDGE_S), floor(last_t + EDGE_S)
+    return (start, end) if end > start else None
+
+
+class Leaf(DirectionView):
+    """One direction of one host. Keeps its last interval even when the host turned stale."""
+
+    version: int = 0
+    ios: int = 0
+    bytes: int = 0
+    so_far_max: int | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._histogram = Histogram()
+        self.over_time = SeriesSet()
+        self.last: Interval | None = None
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the totals: what came before was not measured."""
+        self.ios = self.bytes = self.lat_sum_ns = 0
+        self.so_far_max = None
+        self.runtime_s = 0.0
+        self._histogram.clear()
+        self.version += 1
+
+    def add(
+        self, t: float, t0: float, t1: float, sample: DirectionSample, *, counts: bool = True, in_series: bool = True
+    ) -> None:
+        """Take an interval (t0, t1] that arrived at `t`; `counts` is False for load that is not measured."""
+        interval_s = max(t1 - t0, 1e-3)
+        if interval_s >= SHORT_S or self.last is None:
+            self.last = Interval(t, interval_s, sample)
+        if in_series:
+            self.over_time.add(t0, t1, sample)
+        if counts:
+            self._count(interval_s, sample)
+        self.version += 1
+
+    def _count(self, interval_s: float, sample: DirectionSample) -> None:
+        if sample.ios or self.ios:  # before the first I/O nothing is measured: start delay
+            self.runtime_s += interval_s
+        self.ios += sample.ios
+        self.bytes += sample.bytes
+        self.lat_sum_ns += sample.lat_sum_ns
+        self._histogram.add(sample.lat)
+        if sample.lat_max_ns:
+            self.so_far_max = max(self.so_far_max or 0, sample.lat_max_ns)
+
+    def silence(self) -> None:
+        """The load is over: there is no current interval any more."""
+        self.last = None
+        self.version += 1
+
+    @property
+    def so_far(self) -> Histogram:
+        """All latencies so far."""
+        return self._histogram
+
+    def intervals(self) -> list[Interval]:
+        """The last interval, also of a host that turned stale."""
+        return [self.last] if self.last is not None else []
+
+    def values(self, metric: Metric, start_s: float, end_s: float) -> Values:
+        """One value a second between two times of the run."""
+        return values_over_time([self.over_time], metric, start_s, end_s)
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """First and end second of which everything is known."""
+        series = self.over_time
+        return None if series.first_t is None or series.last_t is None else whole_seconds(series.first_t, series.last_t)
+
+    def _so_far_mean(self) -> float | None:
+        count = self.so_far.total
+        return self.lat_sum_ns / count if count else None
+
+
+class Group(DirectionView):
+    """Several leaves together: exact merges, and only hosts that are fresh count for the current figures."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self.clock = clock
+        self.leaves: list[Leaf] = []
+        self.over_time: list[SeriesSet] = []  # of the leaves, or of larger parts that cover them
+
+    @property
+    def version(self) -> int:
+        """Sum of the versions of the leaves."""
+        return sum(leaf.version for leaf in self.leaves)
+
+    @property
+    def ios(self) -> int:
+        """I/Os so far."""
+        return sum(leaf.ios for leaf in self.leaves)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes so far."""
+        return sum(leaf.bytes for leaf in self.leaves)
+
+    @property
+    def so_far_max(self) -> int | None:
+        """Exact maximum latency so far, ns."""
+        return max((leaf.so_far_max for leaf in self.leaves if leaf.so_far_max is not None), default=None)
+
+    @property
+    def so_far(self) -> Histogram:
+        """All latencies so far, merged."""
+        return self._cached("histogram", self.version, self._merge)
+
+    def _merge(self) -> Histogram:
+        merged = Histogram()
+        for leaf in self.leaves:
+            merged.merge(leaf.so_far)
+        return merged
+
+    def intervals(self) -> list[Interval]:
+        """The last interval of each fresh host."""
+        oldest = self.clock.now - FRESH_S
+        return [leaf.last for leaf in self.leaves if leaf.last is not None and leaf.last.t >= oldest]
+
+    def values(self, metric: Metric, start_s: float, end_s: float) -> Values:
+        """One value a second between two times of the run."""
+        return values_over_time(self.over_time, metric, start_s, end_s)
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """First and end second of which everything is known."""
+        spans = [leaf.span for leaf in self.leaves]
+        known = [span for span in spans if span is not None]
+        if not known:
+            return None
+        end = max(end for _, end in known)
+        settled = [last for _, last in known if last >= end - FRESH_S]  # a host that stalled does not hold up the rest
+        return min(start for start, _ in known), min(settled)
+
+    def _so_far_mean(self) -> float | None:
+        count = self.so_far.total
+        return sum(leaf.lat_sum_ns for leaf in self.leaves) / count if count else None
+

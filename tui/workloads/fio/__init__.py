@@ -1,0 +1,1 @@
+"""fio: job files, the live status stream, results, errors."""

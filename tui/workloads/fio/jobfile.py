@@ -1,0 +1,94 @@
+"""The fio job file of one host: the profile's options, and what every run needs to be measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from tui.metrics.buckets import PERCENTILES, label
+from tui.model.problem import UsageError
+
+if TYPE_CHECKING:
+    from tui.model.profile import ParamValue, Profile
+
+# Added to [global] unless the profile sets them, in [global] or in any job.
+ADDED = {
+    "group_reporting": "1",
+    "lat_percentiles": "1",
+    "percentile_list": ":".join(map(label, PERCENTILES)),
+    "exitall_on_error": "1",
+}
+_SEEDING = ("randseed", "randrepeat", "allrandrepeat")
+
+
+def render(
+    profile: Profile, params: Mapping[str, ParamValue], host: str, host_index: int, randseed: int | None
+) -> str:
+    """Return the job file as INI. With `randseed` None the text has no seed: the same load, as shown to people.
+
+    Raises UsageError when a name or value cannot stand in a job file.
+    """
+    from tui.model.profile import resolve_options
+
+    shared, jobs = resolve_options(profile, params, host, host_index)
+    return render_options(shared, jobs, randseed)
+
+
+def render_options(
+    shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]], randseed: int | None
+) -> str:
+    """Return the job file of resolved options, in their order; what is added comes after them in [global]."""
+    lines = _section("global", {**shared, **_added(shared, jobs, randseed)})
+    for name, own in jobs.items():
+        lines += ["", *_section(_job_name(name), {**own, **_grouping(shared, own, len(jobs))})]
+    return "\n".join(lines) + "\n"
+
+
+def explicit_seed(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]]) -> int | None:
+    """Return the seed that the profile itself sets, if any."""
+    value = next((level["randseed"] for level in (shared, *jobs.values()) if "randseed" in level), None)
+    return int(value) if value is not None and str(value).isdecimal() else None
+
+
+def _added(
+    shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]], randseed: int | None
+) -> dict[str, str]:
+    """Return what [global] gets: one group, both latency kinds, and random offsets that no other host has."""
+    present = set(shared).union(*jobs.values())
+    added = {name: value for name, value in ADDED.items() if name not in present}
+    if randseed is not None and not present.intersection(_SEEDING):
+        # randseed alone changes nothing: fio <= 3.42 takes it for offsets only with randrepeat=0.
+        added |= {"randrepeat": "0", "randseed": str(randseed)}
+    return added
+
+
+def _grouping(shared: Mapping[str, str], own: Mapping[str, str], count: int) -> dict[str, str]:
+    """Return new_group for one of several jobs, so that each is reported by itself."""
+    return {} if count == 1 or "new_group" in own or "new_group" in shared else {"new_group": "1"}
+
+
+def _section(name: str, options: Mapping[str, str]) -> list[str]:
+    return [f"[{name}]", *(f"{_key(name, option)}={_value(name, option, value)}" for option, value in options.items())]
+
+
+def _job_name(name: str) -> str:
+    """Check the name of a job: it also names its files."""
+    if not name or name.lower() == "global" or name != name.strip() or not name.isprintable() or set(name) & set("];#"):
+        raise UsageError(f"job name {name!r}: allowed is printable text without ']', ';' or '#', and not 'global'")
+    return name
+
+
+def _key(job: str, option: str) -> str:
+    if not option or not option.isprintable() or "=" in option or option != option.strip() or option[0] in ";#[":
+        raise UsageError(f"job {job}: {option!r} is not an option name")
+    return option
+
+
+def _value(job: str, option: str, value: str) -> str:
+    """Check a value: fio has no way to write a line break in one, and reads nothing after ; or # (parse.c)."""
+    text = str(value)
+    if not text.isprintable():
+        raise UsageError(f"job {job}: {option}={text!r}: line breaks and control characters are not allowed")
+    if ";" in text or "#" in text:
+        raise UsageError(f"job {job}: {option}={text}: fio reads nothing after ';' or '#', and cannot escape them")
+    return text.strip() or "1"  # an option without a value is a flag that is set

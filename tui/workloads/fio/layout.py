@@ -1,0 +1,197 @@
+"""Which files a job file uses, and the job file that lays them out.
+
+The names and sizes follow fio's source: init.c (add_job, make_filename), options.c (get_next_str, set_name_idx),
+filesetup.c (setup_files).
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from tui.model.plan import FileSpec
+from tui.model.problem import UsageError
+from tui.workloads.fio.options import FILELESS_ENGINES, JobOptions, job_options
+
+MAX_FILES = 1_000_000
+
+_DEFAULT_FORMAT = "$jobname.$jobnum.$filenum"
+_UNKNOWN_FILES = ("opendir", "read_iolog")
+
+
+def files_of(
+    shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]], *, strict: bool = True
+) -> tuple[list[FileSpec], list[str]]:
+    """Return every file that the jobs will use, each once, and the directories that must exist for them.
+
+    Paths are absolute. Devices are listed with the bytes used of them, 0 when that is the whole device. Raises
+    UsageError when names are not known before the run, and, when `strict`, when sizes are not; else these are 0.
+    """
+    sizes: dict[str, int] = {}
+    directories: dict[str, None] = {}
+    for job in job_options(shared, jobs):
+        if job.engine in FILELESS_ENGINES:
+            continue
+        for spec in job_files(job, strict=strict):
+            sizes[spec.path] = max(spec.size_bytes, sizes.get(spec.path, 0))
+        directories.update(dict.fromkeys(_directories(job, job.get("directory"))))
+    directories.update(dict.fromkeys(posixpath.dirname(path) for path in sizes if not is_device(path)))
+    return [FileSpec(path, size) for path, size in sizes.items()], sorted(directories)
+
+
+def is_device(path: str) -> bool:
+    """Tell whether a path names a device: it is read and written, but never laid out or removed."""
+    return path.startswith("/dev/") and not path.startswith("/dev/shm/")
+
+
+def split_list(text: str) -> list[str]:
+    """Split a ``:`` list of names; ``\\:`` is a colon in a name (fio options.c, get_next_str)."""
+    parts = re.split(r"(?<!\\):+", text.strip().lstrip(":"))
+    return [part.replace("\\:", ":") for part in parts if part]
+
+
+def escape(path: str) -> str:
+    """Return a path as one name of a ``:`` list."""
+    return path.replace(":", "\\:")
+
+
+def job_files(job: JobOptions, *, strict: bool = True) -> list[FileSpec]:
+    """Return the files of one job, over all its workers. Raises UsageError as `files_of` does."""
+    for option in _UNKNOWN_FILES:
+        if job.get(option):
+            raise UsageError(f"job {job.name}: {option} is not supported: its files are not known before the run")
+    named = _named_files(job)
+    return list(_shared_files(job, named, strict=strict) if named else _generated_files(job, strict=strict))
+
+
+def _shared_files(job: JobOptions, named: Sequence[str], *, strict: bool) -> Iterator[FileSpec]:
+    """Yield the files of ``filename``, which all workers share; a name given twice takes its share of size twice."""
+    sizes = _FileSizes(job, len(named), strict=strict, device=all(map(is_device, named)))
+    for worker in range(job.numjobs if job.get("offset_increment") else 1):
+        yield from map(FileSpec, named, sizes.of_worker(worker))
+
+
+def _named_files(job: JobOptions) -> list[str]:
+    """Return the paths of ``filename``: those of [global] and of the job add up, all in the first directory."""
+    found: list[str] = []
+    for level in (job.shared, job.own):
+        if "filename" in level:
+            # fio joins names and directory while it reads the section that holds the names.
+            directory = job.get("directory") if level is job.own else job.shared.get("directory")
+            base = next(iter(_directories(job, directory)), None)
+            found += [_absolute(job, base, name) for name in split_list(str(level["filename"]))]
+    return found or ([job.name] if is_device(job.name) else [])
+
+
+def _directories(job: JobOptions, text: str | None) -> list[str]:
+    return [_absolute(job, None, name) for name in split_list(text)] if text else []
+
+
+def _absolute(job: JobOptions, base: str | None, name: str) -> str:
+    """Return the path fio opens: directory and name joined with a slash, even when the name begins with one."""
+    path = f"{base}/{name}" if base is not None else name
+    _check_plain(job, path)
+    if not path.startswith("/"):
+        raise UsageError(f"job {job.name}: '{path}' must be an absolute path; set directory= in the same section")
+    return posixpath.normpath("/" + path.lstrip("/"))
+
+
+def _check_plain(job: JobOptions, path: str) -> None:
+    if re.search(r"\$(\{|clientuid|ncpus|mb_memory|pagesize)", path, re.IGNORECASE):
+        raise UsageError(f"job {job.name}: '{path}' holds a variable whose value is not known before the run")
+
+
+def _generated_files(job: JobOptions, *, strict: bool) -> Iterator[FileSpec]:
+    """Yield the files named by ``filename_format``: one set for each worker, directories taken in turn."""
+    count = job.count("nrfiles")
+    if job.numjobs * count > MAX_FILES:
+        raise UsageError(f"job {job.name}: {job.numjobs * count} files; at most {MAX_FILES} are supported")
+    directories = _directories(job, job.get("directory"))
+    if not directories:
+        raise UsageError(f"job {job.name}: directory= or filename= is needed, so that files do not land just anywhere")
+    template = job.get("filename_format") or _DEFAULT_FORMAT
+    sizes = _FileSizes(job, count, strict=strict, device=False)
+    first: set[str] = set()
+    for worker in range(job.numjobs):
+        base = directories[worker % len(directories)]
+        for number, size in enumerate(sizes.of_worker(worker)):
+            path = _absolute(job, base, file_name(template, job.name, worker, number))
+            if worker == 0:
+                first.add(path)
+            elif path in first:
+                raise _no_worker_number(job, template)
+            yield FileSpec(path, size)
+
+
+def _no_worker_number(job: JobOptions, template: str) -> UsageError:
+    """Return the error of a format that gives two workers the same file: fio leaves the second without any."""
+    return UsageError(
+        f"job {job.name}: filename_format={template} must hold $jobnum, so that each of the {job.numjobs} workers "
+        "has its own files; for a file that they share use filename="
+    )
+
+
+def file_name(template: str, job: str, worker: int, number: int) -> str:
+    """Return the file name of a ``filename_format`` (fio init.c, make_filename; keywords in any case)."""
+    values = {"jobname": job, "jobnum": str(worker), "filenum": str(number)}
+    return re.sub(r"\$(jobname|jobnum|filenum)", lambda match: values[match[1].lower()], template, flags=re.IGNORECASE)
+
+
+class _FileSizes:
+    """Gives the full sizes of the files of one worker (fio filesetup.c, setup_files)."""
+
+    def __init__(self, job: JobOptions, count: int, *, strict: bool, device: bool) -> None:
+        self._count = count
+        self._fixed = job.size("filesize")
+        self._total = job.size("size")
+        self._strict = strict and not device
+        self._job = job
+        if self._strict:
+            self._check()
+        self._offset = job.size("offset") or 0
+        self._increment = job.size("offset_increment") or 0
+        self._block = _smallest_block(job)
+
+    def of_worker(self, worker: int) -> list[int]:
+        """Return the sizes of the files of one worker, in bytes; 0 is unknown."""
+        if self._fixed is not None:
+            return [self._fixed] * self._count
+        if self._total is None:
+            return [0] * self._count
+        each, rest = divmod(self._total, self._count)
+        start = self._offset + self._increment * worker
+        return [start + each + (self._block if place < rest // self._block else 0) for place in range(self._count)]
+
+    def _check(self) -> None:
+        for option in ("filesize", "size", "offset", "offset_increment"):
+            value = self._job.get(option) or ""
+            if value.endswith("%"):
+                raise self._job.wrong(option, value, "a size such as 4G, not a percentage, so that the files are known")
+        if self._fixed is None and self._total is None:
+            raise UsageError(f"job {self._job.name}: size= or filesize= is needed to know its files")
+
+
+def _smallest_block(job: JobOptions) -> int:
+    """Return the smallest block size: fio gives what does not divide evenly to the first files, in such blocks."""
+    text = job.get("bs") or job.get("bsrange") or "4k"
+    blocks = [job_part for part in text.split(",") for job_part in part.split("-") if job_part]
+    sizes = [JobOptions(job.name, {}, {"bs": block}).size("bs") or 4096 for block in blocks]
+    return max(min(sizes, default=4096), 1)
+
+
+def unique(files: Iterable[FileSpec]) -> dict[str, int]:
+    """Return sizes by path, the largest for a path that is named twice; devices and empty files left out."""
+    sizes: dict[str, int] = {}
+    for spec in files:
+        if spec.size_bytes > 0 and not is_device(spec.path):
+            sizes[spec.path] = max(spec.size_bytes, sizes.get(spec.path, 0))
+    return sizes
+
+
+def by_size(files: Sequence[FileSpec]) -> dict[int, list[str]]:
+    """Return the paths to lay out by their size, largest size first."""
+    groups: dict[int, list[str]] = {}
+    for path, size in unique(files).items():
+        groups.setdefault(size, []).append(path)
+    return dict(sorted(groups.items(), reverse=True))

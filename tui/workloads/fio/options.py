@@ -1,0 +1,155 @@
+"""What fio options mean for a plan: typed access to one job's options, with fio's aliases and defaults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tui.model.problem import UsageError
+from tui.model.quantities import parse_duration, parse_size
+
+# Options that a plan looks at, under the second name that fio also takes (options.c, .alias).
+_ALIASES = {
+    "rw": "readwrite",
+    "bs": "blocksize",
+    "bsrange": "blocksize_range",
+    "nrfiles": "nr_files",
+    "offset": "fileoffset",
+    "runtime": "timeout",
+    "randrepeat": "allrandrepeat",
+    "stonewall": "wait_for_previous",
+}
+
+DIRECTIONS = {
+    "read": ("read",),
+    "randread": ("read",),
+    "write": ("write",),
+    "randwrite": ("write",),
+    "rw": ("read", "write"),
+    "readwrite": ("read", "write"),
+    "randrw": ("read", "write"),
+    "trim": ("trim",),
+    "randtrim": ("trim",),
+    "trimwrite": ("write", "trim"),
+    "randtrimwrite": ("write", "trim"),
+}
+
+# Engines that hold one I/O in flight whatever iodepth says (FIO_SYNCIO).
+SYNC_ENGINES = frozenset(
+    (
+        "sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "falloc", "ftruncate", "e4defrag",
+        "filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete", "libpmem", "dev-dax",
+        "sg", "mtd", "net", "netsplice", "http", "libhdfs", "libiscsi", "gfapi", "ime_psync", "ime_psyncv",
+        "libcufile", "libhipfile", "libzbc", "cpuio", "exec",
+    )
+)
+
+# Engines that use no files of the host (FIO_DISKLESSIO), so there is nothing to lay out or to clean up.
+FILELESS_ENGINES = frozenset(
+    (
+        "null", "cpuio", "exec", "net", "netsplice", "rdma", "rados", "rbd", "http", "nbd", "nfs",
+        "libiscsi", "libhdfs", "gfapi", "gfapi_async", "dfs", "ime_aio", "ime_psync", "ime_psyncv",
+        "page_fault", "dircreate", "dirstat", "dirdelete",
+    )
+)
+
+# Those of them that store nothing anywhere.
+HARMLESS_ENGINES = frozenset(("null", "cpuio", "exec", "page_fault"))
+
+_FALSE = frozenset({"0", "false", "no"})
+_RANGE = re.compile(r"[-:]")
+
+
+@dataclass(frozen=True, slots=True)
+class JobOptions:
+    """The options of one job as fio sees them: those of [global], overridden by its own."""
+
+    name: str
+    shared: Mapping[str, str]
+    own: Mapping[str, str]
+
+    def get(self, option: str) -> str | None:
+        """Return a value as text, None when it is not set."""
+        names = [name for name in (option, _ALIASES.get(option)) if name]
+        found = (level[name] for level in (self.own, self.shared) for name in names if name in level)
+        value = next(found, None)
+        return None if value is None else str(value).strip()
+
+    def flag(self, option: str, *, default: bool = False) -> bool:
+        """Return a boolean; an option without a value is set."""
+        value = self.get(option)
+        return default if value is None else value.lower() not in _FALSE
+
+    def count(self, option: str, default: int = 1) -> int:
+        """Return a whole number. Raises UsageError."""
+        value = self.get(option)
+        if value is None:
+            return default
+        try:
+            return parse_size(value)
+        except ValueError:
+            raise self.wrong(option, value, "a whole number") from None
+
+    def size(self, option: str) -> int | None:
+        """Return bytes, the larger of a range, None when unset or a percentage (which only the host can resolve)."""
+        value = self.get(option)
+        if value is None or value.endswith("%"):
+            return None
+        try:
+            return max(parse_size(part) for part in _RANGE.split(value) if part)
+        except ValueError:
+            raise self.wrong(option, value, "a size such as 4G, or a range 4k-1M") from None
+
+    def seconds(self, option: str) -> float:
+        """Return seconds, the longer of a range, 0 when unset."""
+        value = self.get(option)
+        if not value:
+            return 0.0
+        try:
+            return max(parse_duration(part) for part in value.split("-") if part)
+        except ValueError:
+            raise self.wrong(option, value, "a duration such as 300s") from None
+
+    def wrong(self, option: str, value: str, allowed: str) -> UsageError:
+        """Return the error of a value that cannot be planned with."""
+        return UsageError(f"job {self.name}: {option}={value}: {allowed} is needed here")
+
+    @property
+    def engine(self) -> str:
+        """The I/O engine's name, without its own options."""
+        return (self.get("ioengine") or "psync").partition(":")[0]
+
+    @property
+    def numjobs(self) -> int:
+        """How many workers run this job."""
+        return max(self.count("numjobs"), 1)
+
+    @property
+    def in_flight(self) -> int:
+        """I/Os that this job holds in flight at most."""
+        return self.numjobs * (1 if self.engine in SYNC_ENGINES else max(self.count("iodepth"), 1))
+
+    @property
+    def access(self) -> tuple[str, ...]:
+        """Kinds of I/O this job does: read, write, trim. Raises UsageError for an unknown ``rw``."""
+        mode = (self.get("rw") or "read").partition(":")[0].lower()
+        if mode not in DIRECTIONS:
+            raise self.wrong("rw", mode, "one of " + ", ".join(DIRECTIONS))
+        return DIRECTIONS[mode]
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """Directions that fio reports for this job: `mixed` with unified_rw_reporting."""
+        unified = (self.get("unified_rw_reporting") or "none").lower()
+        return ("mixed",) if unified in ("1", "mixed") else self.access
+
+    @property
+    def writes(self) -> bool:
+        """Whether this job changes data."""
+        return self.access != ("read",)
+
+
+def job_options(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]]) -> list[JobOptions]:
+    """Return the jobs of a job file in their order."""
+    return [JobOptions(name, shared, own) for name, own in jobs.items()]

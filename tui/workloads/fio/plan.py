@@ -1,0 +1,162 @@
+"""From a profile and hosts to the step that runs it: job files, files, bytes, seconds. Pure."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tui.model.plan import FileSpec, HostAddress, HostTask, Step
+from tui.model.profile import ParamValue, Profile, resolve_options
+from tui.workloads.fio.jobfile import explicit_seed, render_options
+from tui.workloads.fio.layout import files_of, is_device
+from tui.workloads.fio.options import FILELESS_ENGINES, HARMLESS_ENGINES, JobOptions, job_options
+
+JOB_FILE = "job.fio"
+ARGV = ("fio", "--output-format=json+", "--status-interval=1", "--eta=never")
+DEFAULT_MAX_JOBS = 4096
+
+Jobs = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds of a job file. `runtime_s` counts to the latest end of the last job, None when only a size ends one."""
+
+    startdelay_s: float
+    ramp_s: float
+    runtime_s: float | None
+
+
+def build_steps(
+    profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], seeds: Mapping[str, int]
+) -> list[Step]:
+    """Return the one step of a fio profile on these hosts. Raises UsageError."""
+    resolved = [resolve_options(profile, params, host.name, index) for index, host in enumerate(hosts, start=1)]
+    tasks = [
+        _task(profile, params, host.name, shared, jobs, seeds[host.name])
+        for host, (shared, jobs) in zip(hosts, resolved, strict=True)
+    ]
+    plans = [job_options(shared, jobs) for shared, jobs in resolved]
+    span = timing(plans[0]) if plans else Timing(0.0, 0.0, None)
+    return [
+        Step(
+            index=0,
+            name=profile.profile,
+            tool="fio",
+            params=dict(params),
+            tasks=tasks,
+            runtime_s=span.runtime_s,
+            ramp_s=span.ramp_s,
+            startdelay_s=span.startdelay_s,
+            directions=directions(plans[0]) if plans else [],
+            in_flight=sum(map(in_flight, plans)),
+        )
+    ]
+
+
+def _task(
+    profile: Profile, params: Mapping[str, ParamValue], host: str, shared: Mapping[str, str], jobs: Jobs, seed: int
+) -> HostTask:
+    """Return what one host does."""
+    layout = wants_layout(profile, params)
+    files, directories = files_of(shared, jobs, strict=layout)
+    required = required_dir(profile, params, directories)
+    own_seed = explicit_seed(shared, jobs)
+    return HostTask(
+        host=host,
+        randseed=seed if own_seed is None else own_seed,
+        job_file=render_options(shared, jobs, seed),
+        argv=argv(job_options(shared, jobs)),
+        directories=[path for path in directories if not _holds(path, required)],
+        files=files,
+        layout=layout and any(not is_device(spec.path) for spec in files),
+        writes_bytes=writes_bytes(shared, jobs, files),
+        required_dir=required,
+    )
+
+
+def argv(jobs: Sequence[JobOptions]) -> list[str]:
+    """Return the command; fio needs to be told of more than 4096 workers."""
+    workers = sum(job.numjobs for job in jobs)
+    more = [f"--max-jobs={workers}"] if workers > DEFAULT_MAX_JOBS else []
+    return [*ARGV, *more, JOB_FILE]
+
+
+def wants_layout(profile: Profile, params: Mapping[str, ParamValue]) -> bool:
+    """Tell whether files are laid out first; the profile may leave it to a parameter: ``layout: "{layout}"``."""
+    layout = profile.prepare.layout
+    if isinstance(layout, str):
+        value = params.get(layout.strip().strip("{}"), layout)
+        return value if isinstance(value, bool) else str(value).lower() in ("1", "true", "yes", "on")
+    return bool(layout)
+
+
+def writes_bytes(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec]) -> int | None:
+    """Return how many bytes of files the measurement can overwrite or create: 0 when it only reads.
+
+    None when there is no bound: a whole device, files whose size is not known before the run, or an engine that
+    writes to something else than files.
+    """
+    writers = [job for job in job_options(shared, jobs) if job.writes]
+    if any(job.engine in FILELESS_ENGINES - HARMLESS_ENGINES for job in writers):
+        return None
+    writing = {job.name: jobs[job.name] for job in writers}
+    written, _ = files_of(shared, writing, strict=False)
+    full = {spec.path: spec.size_bytes for spec in files}
+    sizes = [full.get(spec.path, spec.size_bytes) for spec in written]
+    return None if any(size == 0 for size in sizes) else sum(sizes)
+
+
+def required_dir(profile: Profile, params: Mapping[str, ParamValue], directories: Sequence[str]) -> str | None:
+    """Return the longest directory given by a parameter that holds a directory of the job: it must exist already."""
+    given = [
+        posixpath.normpath(str(params[name]))
+        for name, param in profile.params.items()
+        if param.kind == "directory" and params.get(name)
+    ]
+    fitting = [path for path in given if any(_holds(path, directory) for directory in directories)]
+    return max(fitting, key=len, default=None)
+
+
+def _holds(outer: str, inner: str | None) -> bool:
+    """Tell whether `inner` is `outer` or lies in it."""
+    return inner is not None and (inner + "/").startswith(outer.rstrip("/") + "/")
+
+
+def directions(jobs: Sequence[JobOptions]) -> list[str]:
+    """Return the directions that fio will report, in fio's order."""
+    found = {direction for job in jobs for direction in job.directions}
+    return [name for name in ("read", "write", "trim", "mixed") if name in found]
+
+
+def waves(jobs: Sequence[JobOptions]) -> list[list[JobOptions]]:
+    """Return the jobs that run together: one with stonewall waits for all before it."""
+    found: list[list[JobOptions]] = []
+    for job in jobs:
+        if not found or job.flag("stonewall"):
+            found.append([])
+        found[-1].append(job)
+    return found
+
+
+def in_flight(jobs: Sequence[JobOptions]) -> int:
+    """Return the most I/Os that one host holds in flight: workers x iodepth of the jobs that run together."""
+    return max((sum(job.in_flight for job in wave) for wave in waves(jobs)), default=0)
+
+
+def timing(jobs: Sequence[JobOptions]) -> Timing:
+    """Return when the first load starts, the longest ramp, and what is left of the time to the last job's end."""
+    groups = waves(jobs)
+    if not groups:
+        return Timing(0.0, 0.0, None)
+    delay = min(job.seconds("startdelay") for job in groups[0])
+    ramp = max(job.seconds("ramp_time") for job in jobs)
+    if not all(job.seconds("runtime") > 0 for job in jobs):
+        return Timing(delay, ramp, None)
+    total = sum(max(map(_length, wave)) for wave in groups)
+    return Timing(delay, ramp, total - delay - ramp)
+
+
+def _length(job: JobOptions) -> float:
+    return job.seconds("startdelay") + job.seconds("ramp_time") + job.seconds("runtime")

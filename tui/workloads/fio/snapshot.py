@@ -1,0 +1,96 @@
+"""One object of fio's status stream, decoded: only the fields that are needed, every version from 3.18 on."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import msgspec
+from msgspec import Struct, field
+
+LatencyKind = Literal["slat", "clat", "lat"]
+DIRECTIONS = ("read", "write", "trim", "mixed")
+
+# printf gives these for 0/0 and x/0; they are no JSON.
+_NOT_A_NUMBER = re.compile(rb"(:\s*)-?(?:nan|inf)\b", re.IGNORECASE)
+
+
+class SnapshotError(ValueError):
+    """An object that is not a status object of fio."""
+
+
+class Latency(Struct):
+    """One ``slat_ns``, ``clat_ns`` or ``lat_ns`` object. `bins` are counts by bucket middle in ns."""
+
+    min: float = 0
+    max: float = 0
+    mean: float = 0.0
+    stddev: float = 0.0
+    n: int = field(name="N", default=0)
+    percentile: dict[str, float] | None = None
+    bins: dict[int, int] | None = None
+
+
+class Direction(Struct):
+    """One ``read``, ``write``, ``trim`` or ``mixed`` object. `runtime` is milliseconds, the longest of the members."""
+
+    io_bytes: int = 0
+    total_ios: int = 0
+    runtime: int = 0
+    iops: float = 0.0
+    bw_bytes: float = 0.0
+    short_ios: int = 0
+    drop_ios: int = 0
+    slat: Latency | None = field(name="slat_ns", default=None)
+    clat: Latency | None = field(name="clat_ns", default=None)
+    lat: Latency | None = field(name="lat_ns", default=None)
+
+    def latency(self, kind: LatencyKind) -> Latency | None:
+        """Return one kind of latency."""
+        return self.slat if kind == "slat" else self.clat if kind == "clat" else self.lat
+
+
+class Job(Struct):
+    """One entry of ``jobs``: a group, with group_reporting. `job_start` is epoch ms, 0 or absent before it starts."""
+
+    jobname: str = ""
+    groupid: int = 0
+    error: int = 0
+    job_start: int = 0
+    job_runtime: int = 0
+    usr_cpu: float = 0.0
+    sys_cpu: float = 0.0
+    options: dict[str, str] = field(name="job options", default_factory=dict)
+    read: Direction | None = None
+    write: Direction | None = None
+    trim: Direction | None = None
+    mixed: Direction | None = None
+
+    def directions(self) -> dict[str, Direction]:
+        """Return the directions that are reported once: `mixed` only when read and write are not there as well."""
+        split = {name: part for name in ("read", "write", "trim") if (part := getattr(self, name)) is not None}
+        return split if split or self.mixed is None else {"mixed": self.mixed}
+
+
+class Snapshot(Struct):
+    """The cumulative state of one fio process at `timestamp_ms`, on the host's clock."""
+
+    timestamp_ms: int
+    version: str = field(name="fio version", default="")
+    jobs: list[Job] = field(default_factory=list)
+
+
+_decoder = msgspec.json.Decoder(Snapshot)
+_lenient = msgspec.json.Decoder(Snapshot, strict=False)
+
+
+def decode(text: bytes) -> Snapshot:
+    """Return the snapshot of one complete object. Raises SnapshotError."""
+    try:
+        return _decoder.decode(text)
+    except msgspec.DecodeError:
+        pass
+    try:
+        return _lenient.decode(_NOT_A_NUMBER.sub(rb"\g<1>0", text))
+    except msgspec.DecodeError as error:
+        raise SnapshotError(str(error)) from None
