@@ -80,6 +80,14 @@ def only_run(home: Path) -> Path:
     return run_dir
 
 
+def measures(run_dir: Path) -> bool:
+    """Whether the measurement of a run has counted I/Os by now."""
+    path = run_dir / "journal.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    samples = [line for line in lines if '"type":"sample"' in line and '"phase":"measure"' in line]
+    return any('"ios":' in line and '"ios":0' not in line for line in samples)
+
+
 def journal_has(run_dir: Path, text: str) -> bool:
     """Whether a text stands in the journal of a run."""
     path = run_dir / "journal.jsonl"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.command import benchtui, journal_has, marked_processes, only_run, start, wait_until
+from tests.e2e.command import benchtui, journal_has, marked_processes, measures, only_run, start, wait_until
 from tests.lab.sshd import SshdLab
 
 pytestmark = pytest.mark.e2e
@@ -38,7 +38,7 @@ def test_run_completes_when_its_watcher_is_killed(lab: SshdLab, home: Path, tmp_
 def test_no_load_outlives_a_killed_engine_by_more_than_the_lease(lab: SshdLab, home: Path, tmp_path: Path) -> None:
     started = benchtui(home, *arguments(lab, tmp_path, "90s", "--lease", "10s", "--detach"))
     run_dir = home / "runs" / started.stdout.strip()
-    wait_until(lambda: journal_has(run_dir, '"type":"sample"') and journal_has(run_dir, '"running"'), "live samples")
+    wait_until(lambda: measures(run_dir), "live samples")
     wait_until(lambda: len(marked_processes(run_dir.name)) >= 2, "load on the hosts")
     os.kill(int((run_dir / "engine.pid").read_text().split()[0]), signal.SIGKILL)
     wait_until(lambda: not marked_processes(run_dir.name), "no process with the run's mark", timeout_s=20)
@@ -49,7 +49,7 @@ def test_no_load_outlives_a_killed_engine_by_more_than_the_lease(lab: SshdLab, h
 def test_stop_keeps_what_was_measured_and_leaves_no_process(lab: SshdLab, home: Path, tmp_path: Path) -> None:
     started = benchtui(home, *arguments(lab, tmp_path, "90s", "--detach"))
     run_dir = home / "runs" / started.stdout.strip()
-    wait_until(lambda: journal_has(run_dir, '"type":"sample"') and journal_has(run_dir, '"running"'), "live samples")
+    wait_until(lambda: measures(run_dir), "live samples")
     stopped = benchtui(home, "stop", run_dir.name)
     assert stopped.returncode == 0, stopped.stderr
     record = json.loads((run_dir / "run.json").read_text())
@@ -71,7 +71,7 @@ def test_ctrl_c_stops_the_run_and_saves_it(lab: SshdLab, home: Path, tmp_path: P
     watcher = start(home, *arguments(lab, tmp_path, "90s"))
     wait_until(lambda: (home / "runs").exists() and any((home / "runs").iterdir()), "a run directory")
     run_dir = only_run(home)
-    wait_until(lambda: journal_has(run_dir, '"running"'), "the load")
+    wait_until(lambda: measures(run_dir), "live samples")
     watcher.send_signal(signal.SIGINT)
     out, err = watcher.communicate(timeout=60)
     assert watcher.returncode == 130, err

@@ -34,6 +34,7 @@ class LabHost:
     directory: Path
     client_public_key: Path
     options: Sequence[str] = ()
+    wrapper: Sequence[str] = ()
     port: int = 0
     key: asyncssh.SSHKey = field(default_factory=lambda: asyncssh.generate_private_key("ssh-ed25519"))
     process: subprocess.Popen[bytes] | None = None
@@ -78,14 +79,15 @@ class LabHost:
         """Pids of the sshd processes that serve this host's open connections."""
         if self.process is None:
             return []
-        return [pid for pid in map(int, filter(str.isdigit, (entry.name for entry in Path("/proc").iterdir()))) if parent_of(pid) == self.process.pid]
+        pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+        return [pid for pid in pids if parent_of(pid) == self.process.pid]
 
     def _launch(self) -> None:
         (self.root / "host_key").write_bytes(self.key.export_private_key("openssh"))
         (self.root / "host_key").chmod(0o600)
         (self.root / "sshd_config").write_text(self._config())
         with (self.root / "log").open("ab") as log:
-            command = [SSHD, "-D", "-e", "-f", str(self.root / "sshd_config")]
+            command = [*self.wrapper, SSHD, "-D", "-e", "-f", str(self.root / "sshd_config")]
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def _config(self) -> str:
@@ -121,10 +123,19 @@ class SshdLab:
 
     `ssh_config` lists them as h1..hN with their keys already known; `ssh_config_unknown` is the same with an empty
     known_hosts file. `extra_config` is put in front of every sshd_config (for example ``("ForceCommand true",)``).
+    `wrapper` is a command that starts sshd, for example in a namespace of its own.
     """
 
-    def __init__(self, root: Path, hosts: int = 4, prefix: str = "h", extra_config: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        root: Path,
+        hosts: int = 4,
+        prefix: str = "h",
+        extra_config: Sequence[str] = (),
+        wrapper: Sequence[str] = (),
+    ) -> None:
         self.root = root
+        self.wrapper = wrapper
         self.user = getpass.getuser()
         root.mkdir(parents=True, exist_ok=True)
         self.client_key = self._client_key()
@@ -198,7 +209,7 @@ class SshdLab:
         root, directory = self.root / f"sshd-{name}", self.root / f"data-{name}"
         root.mkdir()
         directory.mkdir()
-        return LabHost(name, root, directory, self.root / "client_key.pub", extra_config)
+        return LabHost(name, root, directory, self.root / "client_key.pub", extra_config, self.wrapper)
 
 
 def free_port() -> int:

@@ -21,6 +21,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.scrollbar import ScrollBar
 from textual.widgets import Input
+from textual.worker import WorkerFailed
 
 from tui.app import actions
 from tui.app.choices import Selection
@@ -36,6 +37,7 @@ from tui.app.screens.too_small import TooSmall, is_too_small
 from tui.app.theme import THEMES, pick_symbols, pick_theme
 from tui.app.widgets.chrome import PlainScrollBar
 from tui.model.paths import Paths
+from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
     from tui.engine.catalogue import Catalogue
@@ -200,6 +202,17 @@ class BenchtuiApp(App[None]):
             if isinstance(screen, StepScreen):
                 screen.refresh_chrome()
 
+    def target_directory(self) -> str | None:
+        """Return the directory that the chosen profile is about, so that a check of hosts looks at it too."""
+        from tui.engine.planning import target_of
+        from tui.model.profile import resolve_params
+
+        try:
+            profile = self.catalogue.load(self.selection.profile).profile if self.selection.profile else None
+            return target_of(profile, resolve_params(profile, self.selection.overrides)) if profile else None
+        except BenchtuiError:
+            return None
+
     # -- moving between screens
 
     def can_go(self, name: str) -> bool:
@@ -362,7 +375,6 @@ class BenchtuiApp(App[None]):
     async def stop_and_leave(self, run_dir: Path) -> None:
         """Ask the engine to stop and keep what was measured, then leave."""
         from tui.engine.control import request
-        from tui.model.problem import BenchtuiError
 
         with contextlib.suppress(BenchtuiError):
             await asyncio.to_thread(request, run_dir, {"verb": "stop", "by": "app"})
@@ -392,7 +404,8 @@ class BenchtuiApp(App[None]):
         if self._exception is None:
             self._exception = error
             self._exception_event.set()
-            self.crash_log = write_crash_log(self.paths.data, error)
+            cause = error.error if isinstance(error, WorkerFailed) else error
+            self.crash_log = write_crash_log(self.paths.data, cause)
         self._close_messages_no_wait()
 
     def _fatal_error(self) -> None:

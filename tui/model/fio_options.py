@@ -8,35 +8,64 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from importlib import resources
 from typing import Any
 
 from tui.model.problem import did_you_mean
-from tui.model.quantities import DURATION_FORMS, SIZE_FORMS, parse_duration, parse_size, shown
+from tui.model.quantities import (
+    SIZE_FORMS,
+    fio_duration,
+    fio_size,
+    parse_duration,
+    parse_size,
+    shown,
+)
 
 WORDS = ("0", "1")
 
+# Never in a profile, by fio's own name.
 OWN_OPTIONS = {
-    "group_reporting": "benchtui always reports by group",
     "output": "benchtui collects the output",
     "output-format": "benchtui reads json+",
     "status-interval": "benchtui asks for a status every second",
     "eta": "benchtui shows the progress",
     "client": "benchtui starts fio on the hosts itself",
     "server": "benchtui starts fio on the hosts itself",
+    "max-jobs": "benchtui computes it",
     "percentile_list": "benchtui records a fixed list of percentiles",
-    "log_unix_epoch": "benchtui keeps its own time series",
     "stonewall": "one fio process runs one step; write one profile for each",
     "wait_for": "one fio process runs one step; write one profile for each",
-    "gtod_reduce": "it takes away the latencies that benchtui records",
-    "disable_clat": "it takes away the latencies that benchtui records",
-    "disable_lat": "it takes away the latencies that benchtui records",
-    "clat_percentiles": "it takes away the latencies that benchtui records",
-    "stats": "it takes away the figures that benchtui records",
     "exec_prerun": "no command of a profile runs on a host",
     "exec_postrun": "no command of a profile runs on a host",
     "name": "the name of a job is its key under 'jobs'",
+    "include": "a profile is one file",
 }
+# Allowed with this value alone.
+FIXED_VALUES = {
+    "group_reporting": ("1", "benchtui always reports by group"),
+    "stats": ("1", "0 takes away the figures that benchtui records"),
+    "gtod_reduce": ("0", "it takes away the latencies that benchtui records"),
+    "disable_lat": ("0", "it takes away the latencies that benchtui records"),
+    "disable_clat": ("0", "it takes away the latencies that benchtui records"),
+    "clat_percentiles": ("1", "0 takes away the latencies that benchtui records"),
+    "lat_percentiles": ("1", "0 takes away the latencies that benchtui records"),
+    "kb_base": ("1024", "sizes in profiles are powers of 1024"),
+    "create_only": ("0", "it measures nothing; files are laid out with 'prepare: {layout: true}'"),
+}
+# Limits that fio does not check, or checks only when the job runs.
+LIMITS: dict[str, dict[str, int]] = {
+    "numjobs": {"min": 1},
+    "nrfiles": {"min": 1},
+    "rwmixread": {"min": 0, "max": 100},
+    "rwmixwrite": {"min": 0, "max": 100},
+    "percentage_random": {"min": 0, "max": 100},
+}
+_RANGES = ("filesize", "bsrange", "startdelay")
+_FIO_SIZE = re.compile(r"\d+([kmgtp]b?|b)?", re.IGNORECASE | re.ASCII)
+_FIO_TIME = re.compile(r"\d+(us|usec|ms|msec|s|m|h|d)?", re.IGNORECASE | re.ASCII)
+_TIME_FORMS = "numbers with us, ms, s, m, h or d, such as 300s, 250ms"
+_UNPRINTED = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @functools.cache
@@ -44,6 +73,8 @@ def table() -> dict[str, Any]:
     """Return the table: `options` and `engine_options` by name (type, values, min, max, alias), `engines`."""
     text = resources.files("tui.model").joinpath("fio_options.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
+    for name, limits in LIMITS.items():
+        found["options"][name] |= limits
     return found
 
 
@@ -76,10 +107,17 @@ def is_external(engine: str) -> bool:
     return engine.startswith(("external:", "/")) or engine.endswith(".so")
 
 
+def canonical(name: str) -> str:
+    """Return fio's own name of an option that may be given by its alias; an unknown name as it is."""
+    return canonical_names().get(name, name)
+
+
 def name_problem(name: str, *, external: bool = False) -> str | None:
     """Return why an option may not stand in a profile, or None."""
-    if reason := OWN_OPTIONS.get(name):
+    if reason := OWN_OPTIONS.get(canonical(name)):
         return f"'{name}' is not allowed in a profile: {reason}"
+    if name.startswith("-"):
+        return f"unknown fio option '{name}': options stand in a profile without dashes, as in a job file"
     option = by_name().get(name)
     if option is None:
         return None if external else f"unknown fio option '{name}'{did_you_mean(name, by_name())}"
@@ -87,28 +125,40 @@ def name_problem(name: str, *, external: bool = False) -> str | None:
 
 
 def option_problem(name: str, text: str) -> str | None:
-    """Return why fio would not take this value, as far as that can be known, or None. `text` has no placeholders."""
-    if "\n" in text or "\r" in text:
+    """Return why fio would not take this value, or would misread it, as far as that can be known, or None.
+
+    `text` has no placeholders.
+    """
+    if _UNPRINTED.search(text):
         return "a value must be one line"
+    if "#" in text or ";" in text:
+        return f"found {shown(text)}; fio reads nothing after '#' or ';'"
     if name == "ioengine":
         return engine_problem(text)
+    wanted, reason = FIXED_VALUES.get(canonical(name), ("", ""))
+    if wanted and (text or "1") != wanted:
+        return f"found {shown(text or '1')}; allowed is {wanted}: {reason}"
     option = by_name().get(name)
     if option is None:
         return None
     check = CHECKS.get(option["type"])
-    return check(option, text) if check else None
+    ranged = canonical(name) in _RANGES and "-" in text
+    parts = text.split("-", 1) if ranged else [text]
+    return next((found for part in parts if check and (found := check(option, part))), None)
 
 
 def engine_problem(text: str) -> str | None:
     """Return why an ioengine cannot be one, or None."""
     engines = table()["engines"]
+    if text == "exec":
+        return "found 'exec': no command of a profile runs on a host"
     if text in engines or is_external(text):
         return None
     return f"unknown ioengine '{text}'{did_you_mean(text, engines)}; an engine in a file is given by its path"
 
 
 def _bool_problem(_option: dict[str, Any], text: str) -> str | None:
-    return None if text in WORDS else f"found {shown(text)}; allowed are 0 and 1 (or yes and no without quotes)"
+    return None if text in WORDS else f"found {shown(text)}; allowed are 0 and 1, or true and false"
 
 
 def _set_problem(_option: dict[str, Any], text: str) -> str | None:
@@ -117,7 +167,7 @@ def _set_problem(_option: dict[str, Any], text: str) -> str | None:
 
 def _choice_problem(option: dict[str, Any], text: str) -> str | None:
     values = option.get("values")
-    first = text.partition(":")[0]  # e.g. rw=randread:8, random_distribution=zipf:1.2
+    first = re.split("[:,]", text)[0]  # e.g. rw=randread:8, random_distribution=zipf:1.2
     if not values or first in values:
         return None
     return f"found {shown(text)}{did_you_mean(first, values)}; allowed are {', '.join(values)}"
@@ -133,6 +183,8 @@ def _int_problem(option: dict[str, Any], text: str) -> str | None:
             number = _whole(part)
         except ValueError:
             return f"found {shown(text)}; allowed are whole numbers, with k, m, g as powers of 1024"
+        if misread := _misread_size(part):
+            return misread
         if found := _limit_problem(option, text, number):
             return found
     return None
@@ -154,28 +206,41 @@ def _limit_problem(option: dict[str, Any], text: str, number: float) -> str | No
     return None
 
 
-def _size_problem(_option: dict[str, Any], text: str) -> str | None:
-    if text.endswith("%") and text[:-1].isdigit():
-        return None
-    for part in text.replace(",", "-").split("-"):
+def _size_problem(option: dict[str, Any], text: str) -> str | None:
+    for part in text.split(",") if option.get("parts") else [text]:
         try:
-            parse_size(part)
+            size = parse_size(part)
         except ValueError:
             return f"found {shown(text)}; allowed are {SIZE_FORMS}"
+        if found := _misread_size(part) or _limit_problem(option, text, size):
+            return found
     return None
+
+
+def _misread_size(text: str) -> str | None:
+    """fio takes 4KiB for 4000 and 1.5g for 1 (parse.c, get_mult_bytes)."""
+    if text.startswith(("-", "0x", "0X")) or _FIO_SIZE.fullmatch(text):
+        return None
+    return f"found {shown(text)}, which fio misreads; write {fio_size(parse_size(text))}"
+
+
+def _range_problem(option: dict[str, Any], text: str) -> str | None:
+    """One end of a range, or of up to three ranges by direction."""
+    return next((found for part in re.split("[-,:]", text) if (found := _size_problem(option, part))), None)
 
 
 def _zone_problem(option: dict[str, Any], text: str) -> str | None:
-    return None if text.endswith("z") and text[:-1].isdigit() else _size_problem(option, text)
+    return None if text[-1:] in ("z", "%") and text[:-1].isdigit() else _size_problem(option, text)
 
 
 def _time_problem(_option: dict[str, Any], text: str) -> str | None:
-    for part in text.split("-", 1):
-        try:
-            parse_duration(part)
-        except ValueError:
-            return f"found {shown(text)}; allowed are {DURATION_FORMS}"
-    return None
+    """fio takes 1h30m and 5min for so many microseconds (parse.c, get_mult_time)."""
+    try:
+        seconds = parse_duration(text)
+    except ValueError:
+        return f"found {shown(text)}; allowed are {_TIME_FORMS}"
+    right = _FIO_TIME.fullmatch(text)
+    return None if right else f"found {shown(text)}, which fio misreads; write {fio_duration(seconds)}"
 
 
 def _floats_problem(option: dict[str, Any], text: str) -> str | None:
@@ -196,7 +261,7 @@ CHECKS = {
     "int": _int_problem,
     "size": _size_problem,
     "zone": _zone_problem,
-    "range": _size_problem,
+    "range": _range_problem,
     "time": _time_problem,
     "floats": _floats_problem,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -20,6 +20,8 @@ TAG_PATTERN = r"^[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9._-]*$"
 NAME_PATTERN = r"^[a-z][a-z0-9_]*$"
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 HOST_PLACEHOLDERS = ("host", "host_index")
+PATH_KINDS = ("directory", "path", "device")
+NAME_LISTS = ("filename", "directory", "opendir")  # options that take several names with ':' between them
 WORDS_TRUE, WORDS_FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 FLAG_FORMS = "allowed are yes, no, true, false, on, off, 1, 0"
 
@@ -123,14 +125,19 @@ class Profile(Strict):
         default_factory=dict, description="What may be changed at launch"
     )
     fio: Fio = Field(description="The fio job")
-    prepare: Prepare = Field(default_factory=lambda: Prepare(layout=False, cleanup=False))
+    prepare: Prepare = Field(
+        default_factory=lambda: Prepare(layout=False, cleanup=False),
+        description="What is done before and after the measurement",
+    )
     drop_caches: Annotated[Literal["no", "try", "require"], BeforeValidator(_off_is_no)] = Field(
         "no", description="Drop the hosts' page caches before each measurement"
     )
     headline: HeadlineSpec = Field(description="The one figure the profile is about")
     latency: Literal["clat", "lat"] = Field("clat", description="Which of fio's latencies is shown")
     allow_device: bool = Field(False, description="Whether the target may be a block device")
-    hosts: HostsSpec = Field(default_factory=lambda: HostsSpec(published=None))
+    hosts: HostsSpec = Field(
+        default_factory=lambda: HostsSpec(published=None), description="How many clients the profile is for"
+    )
     deviations: list[Deviation] = Field(default_factory=list, description="Differences from the source, with reasons")
 
 
@@ -173,9 +180,9 @@ def resolve_options(
     """
     values = {name: fio_text(profile.params[name].kind, value) for name, value in params.items()}
     values.update(host=safe_host(host), host_index=str(host_index))
-    shared = {name: expand(value, values) for name, value in profile.fio.shared.items()}
+    shared = {name: expand(value, as_option(name, profile, values)) for name, value in profile.fio.shared.items()}
     jobs = {
-        job: {name: "" if value is None else expand(value, values) for name, value in options.items()}
+        job: {name: expand(value, as_option(name, profile, values)) for name, value in options.items()}
         for job, options in profile.fio.jobs.items()
     }
     _check_resolved(profile, shared, jobs)
@@ -191,8 +198,18 @@ def fio_text(kind: ParamKind, value: ParamValue) -> str:
     return scalar_text(value)
 
 
-def scalar_text(value: Scalar) -> str:
-    """Return a YAML scalar as fio reads it: truth values are 1 and 0."""
+def as_option(option: str, profile: Profile, values: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the values as they stand in one option: in a list of names ``:`` separates, unless it is escaped."""
+    if option not in NAME_LISTS:
+        return values
+    paths = [name for name, param in profile.params.items() if param.kind in PATH_KINDS and name in values]
+    return {**values, **{name: values[name].replace(":", "\\:") for name in paths}}
+
+
+def scalar_text(value: Scalar | None) -> str:
+    """Return a YAML scalar as fio reads it: truth values are 1 and 0, an option without a value is empty."""
+    if value is None:
+        return ""
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
@@ -201,7 +218,7 @@ def placeholders(value: object) -> list[str]:
     return [m[1] for m in PLACEHOLDER.finditer(value) if m[1] is not None] if isinstance(value, str) else []
 
 
-def expand(value: Scalar, values: Mapping[str, str]) -> str:
+def expand(value: Scalar | None, values: Mapping[str, str]) -> str:
     """Return a value with its placeholders replaced; ``{{`` and ``}}`` are braces."""
 
     def one(match: re.Match[str]) -> str:
@@ -229,7 +246,7 @@ def _parse_kind(param: Param, value: object) -> ParamValue:
         return _flag(value)
     if kind == "choice":
         return value if isinstance(value, bool | int | float) else _line(value)
-    return _path(value) if kind in ("directory", "path", "device") else _line(value)
+    return _path(value, kind) if kind in PATH_KINDS else _line(value)
 
 
 def _positive(number: Number, value: object) -> Number:
@@ -271,19 +288,29 @@ def _line(value: object) -> str:
     return text
 
 
-def _path(value: object) -> str:
+def _path(value: object, kind: ParamKind) -> str:
     text = _line(value)
     if not text.startswith("/"):
         raise ValueError(f"{shown(value)} is not an absolute path on the hosts: it must begin with /")
-    return posixpath.normpath(text).replace("//", "/")
+    if bad := set(text) & set("#;$`\\"):
+        raise ValueError(f"{shown(value)} is not a path that fio can be given: it holds {' '.join(sorted(bad))}")
+    path = posixpath.normpath(text).replace("//", "/")
+    if kind == "device" and not path.startswith("/dev/"):
+        raise ValueError(f"{shown(value)} is not a device: it must begin with /dev/")
+    return path
+
+
+def parse_limit(kind: ParamKind, limit: Scalar) -> float:
+    """Return a `min` or `max` as a number of the parameter's unit. Raises ValueError."""
+    parsers: dict[str, Callable[[object], float]] = {"size": parse_size, "duration": parse_duration}
+    return parsers.get(kind, _number)(limit)
 
 
 def _check_limits(param: Param, value: object, result: ParamValue) -> None:
     for limit, word, beyond in ((param.min, "at least", -1), (param.max, "at most", 1)):
         if limit is None or isinstance(result, str):
             continue
-        bound = float(_parse_kind(param, limit))
-        if (result - bound) * beyond > 0:
+        if (result - parse_limit(param.kind, limit)) * beyond > 0:
             raise ValueError(f"{shown(value)} is not allowed: {word} {limit}")
 
 
@@ -295,10 +322,13 @@ def _unknown_param(profile: Profile, name: str) -> str:
 def _check_resolved(profile: Profile, shared: Options, jobs: dict[str, Options]) -> None:
     from tui.model.fio_options import option_problem
 
+    written = {"global": profile.fio.shared, **profile.fio.jobs}
     problems = []
     for section, options in {"global": shared, **jobs}.items():
         for name, text in options.items():
             if name not in profile.fio.extra_options and (found := option_problem(name, text)):
-                problems.append(Problem(f"{profile.profile}: fio option {section}.{name}: {found}"))
+                used = [f"'{inner}'" for inner in placeholders(written[section][name])]
+                by = f" (from parameter {', '.join(used)})" if used else ""
+                problems.append(Problem(f"{profile.profile}: fio option {section}.{name}{by}: {found}"))
     if problems:
         raise UsageError(problems)

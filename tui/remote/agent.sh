@@ -297,6 +297,7 @@ bt_start() { # RUN HOST TASK LEASE GRACE ARMED NFILES [NAME TEXT]... ARGV...
   bt_name "$1" "$2" "$3"
   BT_RUN=$1 BT_HOST=$2 BT_TASK=$3 BT_LEASE=$4 BT_GRACE=$5 BT_ARMED=$6 BT_N=$7
   shift 7
+  BT_UMASK=$(umask) # the load keeps it; what we write is for this user alone
   umask 077
   bt_base
   BT_DIR=$BT_BASE/$BT_RUN/$BT_HOST/$BT_TASK
@@ -327,7 +328,7 @@ bt_spawn() { # ARGV...: the supervisor in a session of its own where setsid exis
   BT_SETSID=
   [ "${BENCHTUI_SETSID:-yes}" = no ] || BT_SETSID=$(command -v setsid 2>/dev/null)
   $BT_SETSID $BT_SH -c '. ./agent.sh; bt_supervise "$@"' benchtui-agent \
-    "$BT_RUN" "$BT_HOST" "$BT_TASK" "$BT_LEASE" "$BT_GRACE" "$BT_ARMED" "$@" </dev/null >/dev/null 2>sup.log &
+    "$BT_RUN" "$BT_HOST" "$BT_TASK" "$BT_LEASE" "$BT_GRACE" "$BT_ARMED" "$BT_UMASK" "$@" </dev/null >/dev/null 2>sup.log &
 }
 
 bt_wait_started() {
@@ -340,9 +341,9 @@ bt_wait_started() {
   done
 }
 
-bt_supervise() { # RUN HOST TASK LEASE GRACE ARMED ARGV...: in the task's directory, until the load is over
-  BT_RUN=$1 BT_HOST=$2 BT_TASK=$3 BT_LEASE=$4 BT_GRACE=$5 BT_ARMED=$6
-  shift 6
+bt_supervise() { # RUN HOST TASK LEASE GRACE ARMED UMASK ARGV...: in the task's directory, until the load is over
+  BT_RUN=$1 BT_HOST=$2 BT_TASK=$3 BT_LEASE=$4 BT_GRACE=$5 BT_ARMED=$6 BT_UMASK=$7
+  shift 7
   trap : HUP INT TERM PIPE USR1 # caught, not ignored: the load gets the default ones
   umask 077
   exec </dev/null >>sup.log 2>&1
@@ -376,8 +377,10 @@ bt_run_load() { # ARGV...: waits for GO when armed, runs the load, records its e
     exec 5<&-
     if [ "$BT_WORD" = no ]; then bt_put exit unknown; kill -USR1 $$; exit 0; fi
   fi
+  umask "$BT_UMASK"
   "$@" </dev/null >>out 2>>err &
   BT_LOAD=$!
+  umask 077
   bt_proc "$BT_LOAD"
   bt_put load "$BT_LOAD $BT_START"
   while :; do # wait returns early, above 128, when a trapped signal comes
@@ -552,6 +555,13 @@ bt_sweep() { # kill|list RUN HOST: ends supervisors first, so that they cannot s
   done
   bt_kill_marked "BENCHTUI_RUN=$2" "BENCHTUI_HOST=$3"
   bt_kv left "$BT_LEFT"
+  bt_uptime
+  BT_UNTIL=$((BT_UP + 8)) # supervisors write their records and go
+  for BT_DIR in "$BT_BASE/$2/$3"/*; do
+    if [ -d "$BT_DIR" ] && cd "$BT_DIR"; then
+      while bt_supervised && [ "$BT_UP" -lt "$BT_UNTIL" ]; do bt_nap 0.1; bt_uptime; done
+    fi
+  done
 }
 
 bt_leftovers() { # every process of any of our runs that this user may look at

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on, work
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from tui.app.confirm import Confirm
+from tui.app.host_access import add_to_inventory, check_each, pin_key, presented_key
 from tui.app.screens import host_rows
 from tui.app.screens.base import StepScreen
 from tui.app.screens.host_forms import AddHost
+from tui.app.screens.host_rows import KnownHost
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
+from tui.app.widgets.textpane import TextPane, indented
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
-    from tui.model.plan import HostAddress
+    from tui.engine.fleet import HostCheck
 
 EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machine"
 
@@ -35,8 +38,8 @@ class HostsScreen(StepScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self.hosts: list[HostAddress] = []
-        self.shown: list[HostAddress] = []
+        self.hosts: list[KnownHost] = []
+        self.shown: list[KnownHost] = []
         self.checking: frozenset[str] = frozenset()
         self.problem: str | None = None
 
@@ -48,9 +51,7 @@ class HostsScreen(StepScreen):
         picklist.border_title = "Hosts"
         yield picklist
         yield TextInput(placeholder="filter by name, address, group", id="hosts-filter", classes="filter")
-        detail = VerticalScroll(Static(id="hosts-detail-text"), id="hosts-detail", classes="pane", can_focus=False)
-        detail.border_title = "Details"
-        yield detail
+        yield TextPane(id="hosts-detail", can_focus=False)
 
     @property
     def picklist(self) -> PickList:
@@ -73,12 +74,12 @@ class HostsScreen(StepScreen):
     def load_hosts(self, focus: str | None = None) -> None:
         """Read inventory and ssh config."""
         try:
-            hosts, problem = self.shell.fleet.all(), None
+            hosts, problem = [host_rows.KnownHost(*found) for found in self.shell.fleet.all()], None
         except BenchtuiError as error:
             hosts, problem = [], str(error)
         self.app.call_from_thread(self.take_hosts, hosts, problem, focus)
 
-    def take_hosts(self, hosts: list[HostAddress], problem: str | None, focus: str | None = None) -> None:
+    def take_hosts(self, hosts: list[KnownHost], problem: str | None, focus: str | None = None) -> None:
         """Show what was read."""
         self.hosts, self.problem = list(hosts), problem
         self.shell.selection.order_by(host.name for host in self.hosts)
@@ -106,19 +107,22 @@ class HostsScreen(StepScreen):
 
     def show_details(self) -> None:
         """Show the host under the cursor, or what can be done when there is none."""
-        pane, text = self.query_one("#hosts-detail"), self.query_one("#hosts-detail-text", Static)
-        host = self.current
-        pane.border_title = host.name if host else "Details"
+        pane, host = self.query_one(TextPane), self.current
+        pane.border_title = host.name if host else self.current_group or "Details"
+        pane.show(partial(self.detail_content, host))
+
+    def detail_content(self, host: KnownHost | None, width: int) -> Content:
+        """Return the text about a host, a group, or what to do when there is neither."""
+        symbols = self.shell.symbols
         if self.problem:
-            text.update(Content.styled(f"{self.shell.symbols.bad} {self.problem}", "$bad"))
-        elif host:
-            checks = self.shell.selection.checks
-            text.update(host_rows.details(host, checks.get(host.name), host.name in self.checking, self.shell.symbols))
-        elif self.current_group:
-            names = ", ".join(host.name for host in self.members(self.current_group))
-            text.update(Content.assemble(("Space ticks the whole group: ", "$dim"), names))
-        else:
-            text.update(Content.styled(NO_MATCH if self.hosts else EMPTY, "$dim"))
+            return indented(Content.styled(f"{symbols.bad} {self.problem}", "$bad"), width, 0)
+        if host:
+            check = self.shell.selection.checks.get(host.name)
+            return host_rows.details(host, check, host.name in self.checking, symbols, width)
+        if self.current_group:
+            names = ", ".join(member.name for member in self.members(self.current_group))
+            return Content.assemble(("Space ticks the whole group: ", "$dim"), names)
+        return Content.styled(NO_MATCH if self.hosts else EMPTY, "$dim")
 
     def show_running(self, run_id: str) -> None:
         """Offer to watch a run that goes on."""
@@ -127,7 +131,7 @@ class HostsScreen(StepScreen):
         notice.add_class("-shown")
 
     @property
-    def current(self) -> HostAddress | None:
+    def current(self) -> KnownHost | None:
         """The host under the cursor."""
         key = self.picklist.cursor_key
         return next((host for host in self.shown if host.name == key), None)
@@ -136,13 +140,13 @@ class HostsScreen(StepScreen):
     def current_group(self) -> str | None:
         """The group whose heading, or one of whose hosts, is under the cursor."""
         if self.current:
-            return host_rows.group_of(self.current)
+            return self.current.group
         key = self.picklist.cursor_key
         return key.removeprefix("@") if key else None
 
-    def members(self, group: str) -> list[HostAddress]:
+    def members(self, group: str) -> list[KnownHost]:
         """Return the shown hosts of a group."""
-        return [host for host in self.shown if host_rows.group_of(host) == group]
+        return [host for host in self.shown if host.group == group]
 
     @on(PickList.Moved)
     def cursor_moved(self) -> None:
@@ -224,30 +228,73 @@ class HostsScreen(StepScreen):
         names = frozenset(self.shell.selection.ticked) or frozenset({self.current.name} if self.current else ())
         hosts = [host for host in self.hosts if host.name in names and host.name not in self.checking]
         if hosts:
-            self.checking |= {host.name for host in hosts}
-            self.show_hosts()
-            self.check(hosts)
+            self.start_check(hosts)
 
-    @work(group="check-hosts")
-    async def check(self, hosts: list[HostAddress]) -> None:
+    def start_check(self, hosts: list[KnownHost]) -> None:
+        """Show that these hosts are being looked at, and look."""
+        self.checking |= {host.name for host in hosts}
+        self.show_hosts()
+        self.check(hosts)
+
+    @work(group="check-hosts", exit_on_error=False)
+    async def check(self, hosts: list[KnownHost]) -> None:
         """Reach the hosts; rows fill in as answers come."""
-        from tui.engine.fleet import check_hosts
+        shell = self.shell
+        addresses = [host.address for host in hosts]
+        try:
+            async for found in check_each(addresses, shell.target_directory(), shell.paths, shell.options.ssh_config):
+                self.take_check(found)
+        finally:
+            self.checking -= {host.name for host in hosts}
+            self.show_hosts()
 
-        await check_hosts(hosts)
+    def take_check(self, found: HostCheck) -> None:
+        """Show what one host answered."""
+        self.shell.selection.checks[found.name] = found
+        self.checking -= {found.name}
+        host = next((host for host in self.hosts if host.name == found.name), None)
+        if host is not None:
+            ticked = host.name in self.shell.selection.ticked
+            self.picklist.update_row(host_rows.host_row(host, ticked, found, False, self.shell.symbols))
+        if self.current is host:
+            self.show_details()
 
     # -- host keys and new hosts
 
     def action_trust(self) -> None:
         """Show the key of the host under the cursor and ask."""
-        if self.current and self.current.transport == "ssh":
+        if self.current and self.current.address.transport == "ssh":
             self.trust(self.current)
+        else:
+            self.notify("this machine needs no host key")
 
-    @work(group="trust", exclusive=True)
-    async def trust(self, host: HostAddress) -> None:
-        """Read the key, show its fingerprint, pin it once agreed."""
-        await asyncio.sleep(0)
-        pass
+    @work(group="trust", exclusive=True, exit_on_error=False)
+    async def trust(self, host: KnownHost) -> None:
+        """Read the key, show its fingerprint, pin it once agreed, check the host."""
+        shell = self.shell
+        try:
+            presented = await presented_key(host.address, shell.paths, shell.options.ssh_config)
+        except BenchtuiError as error:
+            self.notify(str(error), severity="error")
+            return
+        if presented.known:
+            self.notify(f"{host.name}: this key is trusted already")
+            return
+        body = f"{presented.fingerprint}\n\nCompare it with what the host's console or its admin says."
+        if await self.app.push_screen_wait(Confirm(f"Trust the key of {host.name}?", body)) == "yes":
+            pin_key(presented, shell.paths)
+            self.start_check([host])
 
-    def action_new(self) -> None:
-        """Open the form for a new host."""
-        self.app.push_screen(AddHost(frozenset(host.name for host in self.hosts)))
+    @work(group="new-host", exclusive=True, exit_on_error=False)
+    async def action_new(self) -> None:
+        """Ask for a host and add it to the inventory."""
+        host = await self.app.push_screen_wait(AddHost(frozenset(known.name for known in self.hosts)))
+        if host is None:
+            return
+        try:
+            add_to_inventory(self.shell.inventory_file, host)
+        except BenchtuiError as error:
+            self.notify(str(error), severity="error")
+            return
+        self.shell.forget_fleet()
+        self.load_hosts(host.name)

@@ -35,6 +35,7 @@ from tui.model.problem import BenchtuiError
 
 RATES_HZ = (1, 2, 4)
 SWITCH_AFTER_S = 3.0
+CATCH_UP_PAINT_S = 0.3
 LOOK_AT_ENGINE_S = 2.0
 REPLAY_KEYS = (("Space", "play/hold"), ("←→", "10 s"), ("+-", "speed"), ("Enter", "host"), ("s", "sort"), ("L", "log"))
 
@@ -114,9 +115,11 @@ class LiveScreen(StepScreen):
     @work(exclusive=True, group="catch-up")
     async def catch_up(self) -> None:
         """Read a journal that is long already in pieces, so that keys work meanwhile."""
-        self.began_over = None
+        painted = 0.0
         while self.feed.advance():
-            self.paint()
+            if time.monotonic() - painted >= CATCH_UP_PAINT_S:
+                self.paint()
+                painted = time.monotonic()
             await asyncio.sleep(0)
         if self.began_over is None:
             self.began_over = self.feed.state.ended

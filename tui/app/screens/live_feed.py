@@ -20,7 +20,7 @@ from tui.results.live import RunState
 from tui.results.rundir import JOURNAL_FILE
 
 PHASES = ("connect", "preflight", "layout", "barrier", "measure", "collect")
-CHUNK_BYTES = 4 << 20
+CHUNK_BYTES = 1 << 20
 SPEEDS = (1.0, 2.0, 8.0, float("inf"))
 Now = Callable[[], float]
 

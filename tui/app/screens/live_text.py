@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -164,14 +165,19 @@ def percentiles(subject: Subject, kind: str) -> tuple[str, list[PercentileRow]]:
         if current:
             seconds = max(each.interval_s for each in current)
             values: dict[str, float | None] = {**view.interval_percentiles, "mean": view.lat_mean_ns}
-            rows.append(PercentileRow(name, KEYS[name], f"last {seconds:.0f} s", values, counts=interval_counts(view)))
+            rows.append(PercentileRow(name, KEYS[name], f"last {seconds:.0f} s", values, counts=partial(interval_counts, view)))
         covers = "so far" if current else "all of it"
         total: dict[str, float | None] = {**view.so_far_percentiles, "mean": view.so_far_mean_ns}
-        counts = tuple(view.so_far.items())
+        counts = partial(so_far_counts, view)
         rows.append(PercentileRow("" if current else name, KEYS[name], covers, total, not current, counts))
     if not rows:
         rows.append(PercentileRow("", LABEL, "no data", {}, strong=False))
     return f"Latency {kind}", rows
+
+
+def so_far_counts(view: DirectionView) -> tuple[tuple[int, int], ...]:
+    """Return the histogram of the measurement so far."""
+    return tuple(view.so_far.items())
 
 
 def interval_counts(view: DirectionView) -> tuple[tuple[int, int], ...]:

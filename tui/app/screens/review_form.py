@@ -64,7 +64,7 @@ def check_param(profile: Profile, name: str, text: str) -> str | None:
     from tui.model.profile import parse_param
 
     try:
-        parse_param(name, profile.params[name], text)
+        parse_param(profile.params[name], text)
     except ValueError as error:
         return str(error)
     return None

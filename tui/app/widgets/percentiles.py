@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 
@@ -22,6 +22,8 @@ COLUMNS = (
 )
 CELL = 9
 LEAST_LABEL = 13
+Counts = Sequence[tuple[int, int]]
+"""Bucket index and count, indices ascending."""
 NAMES = 17  # direction and what a row covers, where a shape follows
 LEAST_SHAPE = 20
 
@@ -35,7 +37,7 @@ class PercentileRow:
     covers: str
     values: Mapping[str, float | None]
     strong: bool = True
-    counts: Sequence[tuple[int, int]] = ()  # histogram: bucket index, count; ascending
+    counts: Callable[[], Counts] | None = None  # the histogram, asked for only where it is drawn
 
 
 class PercentileTable(Lines):
@@ -62,40 +64,44 @@ class PercentileTable(Lines):
         columns = shown_columns(width)
         label = width - CELL * len(columns)
         titles = "".join(f"{title:>{CELL}}" for _, title in columns)
-        shape = self._shape_room(label)
-        rows = (self._row(row, columns, label, shape) for row in self.rows)
-        return [self._heading(titles, width, shape), *rows][:height]
+        shapes = self._shapes(label)
+        room = label - NAMES - 2 if any(shapes) else 0
+        span = span_of(shapes)
+        texts = [shape_of(counts, span, room, self.symbols) if counts else " " * room for counts in shapes]
+        rows = (self._row(row, text, columns, label) for row, text in zip(self.rows, texts, strict=True))
+        return [self._heading(titles, width, room, span), *rows][:height]
 
-    def _shape_room(self, label: int) -> int:
-        """Return the cells for the shape of the distribution, 0 when there is too little room or nothing to show."""
-        return label - NAMES - 2 if label >= NAMES + LEAST_SHAPE and any(row.counts for row in self.rows) else 0
+    def _shapes(self, label: int) -> list[Counts]:
+        """Return the histogram of each row, empty when there is no room to draw it."""
+        if label < NAMES + LEAST_SHAPE:
+            return [()] * len(self.rows)
+        return [row.counts() if row.counts is not None else () for row in self.rows]
 
-    def _range(self) -> tuple[int, int]:
-        """Return the lowest and the highest bucket of all rows: one scale for all shapes."""
-        return min(r.counts[0][0] for r in self.rows if r.counts), max(r.counts[-1][0] for r in self.rows if r.counts)
-
-    def _heading(self, titles: str, width: int, shape: int) -> Line:
-        heading = rule(self.heading, titles, width)
+    def _heading(self, titles: str, width: int, shape: int, span: tuple[int, int]) -> Line:
         if not shape or len(self.heading) >= NAMES - 1:
-            return heading
-        low, high = (latency(index_to_value(index)) for index in self._range())
+            return rule(self.heading, titles, width)
+        low, high = (latency(index_to_value(index)) for index in span)
         axis = f"{low} {'─' * (shape - len(low) - len(high) - 2)} {high}"
         lead = "─" * (NAMES - len(self.heading) - 2)
-        return Line.of((self.heading, "title"), (f" {lead} ", FAINT), (axis, LABEL), ("  " + titles[2:], LABEL))
+        return Line.of((self.heading, "title"), (f" {lead} ", FAINT), (axis, LABEL), ("  " + titles, LABEL))
 
-    def _row(self, row: PercentileRow, columns: Sequence[tuple[str, str]], label: int, shape: int) -> Line:
+    @staticmethod
+    def _row(row: PercentileRow, shape: str, columns: Sequence[tuple[str, str]], label: int) -> Line:
         cells = "".join(f"{latency_fixed(row.values.get(key)):>{CELL}}" for key, _ in columns)
-        name = row.direction + " " * (6 - len(row.direction))
-        figures = (cells, TEXT if row.strong else LABEL)
         covers = NAMES - 6 if shape else label - 6
-        runs: list[Run] = [(fit(name, 6), row.key), (fit(row.covers, covers), LABEL)]
+        runs: list[Run] = [(fit(row.direction, 6), row.key), (fit(row.covers, covers), LABEL)]
         if shape:
-            text = shape_of(row.counts, self._range(), shape, self.symbols)
-            runs += [(text, row.key if row.strong else f"{row.key}*60"), ("  ", TEXT)]
-        return Line.of(*runs, figures)
+            runs += [(shape, row.key if row.strong else f"{row.key}*60"), ("  ", TEXT)]
+        return Line.of(*runs, (cells, TEXT if row.strong else LABEL))
 
 
-def shape_of(counts: Sequence[tuple[int, int]], span: tuple[int, int], width: int, symbols: Symbols) -> str:
+def span_of(shapes: Sequence[Counts]) -> tuple[int, int]:
+    """Return the lowest and the highest bucket of all shapes: one scale for them all."""
+    known = [counts for counts in shapes if counts]
+    return min((counts[0][0] for counts in known), default=0), max((counts[-1][0] for counts in known), default=0)
+
+
+def shape_of(counts: Counts, span: tuple[int, int], width: int, symbols: Symbols) -> str:
     """Return a histogram as one row: latency to the right and counts upwards, both logarithmic, so that tails show.
 
     fio's buckets are nearly logarithmic: an even step in index is an even step in the logarithm of the latency.

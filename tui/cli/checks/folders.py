@@ -33,7 +33,7 @@ def folder(name: str, surroundings: Surroundings, path: Path, status: Status, ad
         parent = nearest_existing(path)
         if parent.is_dir() and os.access(parent, os.W_OK | os.X_OK):
             return Check(name, "ok", f"{shown} (made when first needed)")
-        return Check(name, status, f"{shown} cannot be made: {parent} is not writable", advice)
+        return Check(name, status, f"{shown} cannot be made: {parent} is not a writable directory", advice)
     if not path.is_dir():
         return Check(name, status, f"{shown} is not a directory", advice)
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):

@@ -12,7 +12,6 @@ from pathlib import Path
 import tui
 from tui.cli.checks import Check, Surroundings
 
-FIO_MINIMUM = (3, 18)  # the first with exact N in its histograms and latency percentiles of every kind
 FILES_MINIMUM = 1024  # a connection takes a few; 256 hosts fit
 LOGIND_PROPERTY = (
     *("busctl", "get-property", "org.freedesktop.login1", "/org/freedesktop/login1"),
@@ -41,7 +40,9 @@ def version(_: Surroundings) -> Check:
 
 def fio(surroundings: Surroundings) -> Check:
     """The fio of this machine; only runs on the host `local` use it."""
-    minimum = ".".join(map(str, FIO_MINIMUM))
+    from tui import workloads
+
+    least = workloads.get("fio").minimum_version
     path = surroundings.which("fio")
     if path is None:
         return Check("fio here", "warn", "not installed: the host 'local' cannot run", "install fio, or run on others")
@@ -49,8 +50,9 @@ def fio(surroundings: Surroundings) -> Check:
     found = re.match(r"fio-(\d+)\.(\d+)", printed)
     if found is None:
         return Check("fio here", "warn", f"{path} does not say its version", "fio --version")
-    if tuple(map(int, found.groups())) < FIO_MINIMUM:
-        return Check("fio here", "warn", f"{printed}, {path}: too old for the host 'local'", f"fio {minimum} or newer")
+    if tuple(map(int, found.groups())) < least:
+        advice = f"fio {least[0]}.{least[1]} or newer"
+        return Check("fio here", "warn", f"{printed}, {path}: too old for the host 'local'", advice)
     return Check("fio here", "ok", f"{printed}, {path}")
 
 

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tui
+from tui.cli.main import HIDDEN, VERBS, main
+
+
+def start(*arguments: str, home: Path, **options: int) -> subprocess.Popen[bytes]:
+    """Start the command in a process of its own, with unbuffered pipes to both outputs."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "tui", *arguments],
+        env={**os.environ, "BENCHTUI_HOME": str(home)},
+        stdin=subprocess.DEVNULL,
+        stdout=options.get("stdout", subprocess.PIPE),
+        stderr=subprocess.PIPE,
+    )
+
+
+def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"benchtui {tui.__version__}\n"
+
+
+@pytest.mark.parametrize("word", ["--help", "-h", "help"])
+def test_help_names_every_verb_and_no_hidden_one(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([word]) == 0
+    out = capsys.readouterr().out
+    assert [verb for verb in VERBS if f"\n  {verb} " not in out] == []
+    assert [verb for verb in HIDDEN if f"\n  {verb} " in out] == []
+
+
+def test_help_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--help"])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main([verb, "--help"])
+    assert end.value.code == 0
+    assert f"usage: benchtui {verb}" in capsys.readouterr().out
+
+
+def test_an_unknown_verb_is_usage_with_the_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", "list"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "benchtui: unknown verb 'profile' (did you mean 'profiles'?); see benchtui --help\n"
+
+
+@pytest.mark.parametrize("arguments", [["runs", "list", "--jsn"], ["run"], ["doctor", "extra"]])
+def test_wrong_arguments_are_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    assert f"usage: benchtui {arguments[0]}" in capsys.readouterr().err
+
+
+def test_a_foreseen_error_is_a_line_on_stderr_and_its_exit_code(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["runs", "show", "nothing-like-it"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("benchtui: no run 'nothing-like-it'")
+    assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])  # the pipe breaks at the end, or at the first line
+@pytest.mark.parametrize("arguments", ["--help", "--version", "doctor", "doctor --json", "run --help"])
+def test_a_reader_that_goes_away_leaves_no_traceback(
+    home: Path, arguments: str, unbuffered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = start(*arguments.split(), home=home, stdout=writer)
+    os.close(writer)
+    _, err = process.communicate(timeout=60)
+    assert err == b""
+
+
+def test_without_a_terminal_the_screens_say_so(home: Path) -> None:
+    process = start(home=home)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert out == b""
+    assert b"terminal" in err
+    assert err.count(b"\n") == 1
+
+
+def test_ctrl_c_ends_a_verb_with_130_and_no_traceback(home: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "profile.yaml")  # reading it takes for ever
+    process = start("profiles", "check", str(tmp_path / "profile.yaml"), home=home)
+    with (tmp_path / "profile.yaml").open("wb"):  # opens when the verb reads
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in err

@@ -1,0 +1,205 @@
+"""What the remote agent answers: KEY=VALUE lines between two marks, and what each command's lines mean."""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tui.remote.transport import Completed, HostError
+
+KINDS = (
+    (stat.S_ISREG, "file"),
+    (stat.S_ISDIR, "directory"),
+    (stat.S_ISBLK, "block"),
+    (stat.S_ISCHR, "char"),
+)
+QUOTED_CHARACTERS = 160  # of what a host said, in an error message
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class FileInfo:
+    """A path on a host: size and allocated bytes; kind file, directory, block, char or other."""
+
+    size: int
+    allocated: int
+    kind: str = "file"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStatus:
+    """What the agent knows of a command. `exit_code` None: not ended, or unknown.
+
+    `alive` is its supervisor, `load_alive` the command itself. `left` counts processes that SIGKILL did not end.
+    """
+
+    done: bool
+    alive: bool
+    exit_code: int | None
+    reason: str
+    out_bytes: int
+    err_bytes: int
+    rebooted: bool = False
+    left: int = 0
+    started: bool = False
+    load_alive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CacheDrop:
+    """How dropping the page cache went. `method` root, sudo or none."""
+
+    method: str
+    ok: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedProcess:
+    """A process of one of our runs."""
+
+    pid: int
+    run: str
+    host: str
+    task: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDir:
+    """A private directory of a task on a host."""
+
+    run: str
+    host: str
+    task: str
+    alive: bool
+    done: bool
+    age_s: int
+
+
+@dataclass
+class Answer:
+    """The lines between BT-BEGIN and BT-END: KEY=VALUE pairs, and lines that are none."""
+
+    values: dict[str, str] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+
+    def all(self, key: str) -> list[str]:
+        """Return every value of a key that comes several times."""
+        prefix = f"{key}="
+        return [line.removeprefix(prefix) for line in self.lines if line.startswith(prefix)]
+
+
+class AgentError(HostError):
+    """The agent ran and refused or failed; `answer` is what it had said by then."""
+
+    def __init__(self, host: str, message: str, answer: Answer) -> None:
+        super().__init__("agent-failed", host, message)
+        self.answer = answer
+
+
+def parse_answer(done: Completed, token: str, host: str) -> Answer:
+    """Return the agent's answer. Raises HostError when it reports a failure, was cut short, or never spoke."""
+    text = done.stdout.decode(errors="surrogateescape")
+    begin = text.find(f"BT-BEGIN {token}\n")
+    if begin < 0:
+        raise silent(done, host)
+    body, end, code = text[begin:].partition(f"BT-END {token} ")
+    answer = Answer(lines=body.split("\n")[1:])
+    for line in answer.lines:
+        key, equals, value = line.partition("=")
+        if equals:
+            answer.values.setdefault(key, value)
+    if not end and done.exit_status is None:
+        raise HostError("lost", host, "connection lost before the answer was complete")
+    if not end or code.strip() != "0":
+        raise AgentError(host, answer.values.get("error") or last_line(done.stderr) or "the agent ended early", answer)
+    return answer
+
+
+def silent(done: Completed, host: str) -> HostError:
+    """Return why an answer has no beginning: lost, or something else than /bin/sh took our script."""
+    if done.exit_status is None:
+        return HostError("lost", host, "connection lost before an answer came")
+    said = (done.stdout + b"\n" + done.stderr).decode(errors="replace").strip().splitlines()
+    what = f"; it printed: {printable(said[0])}" if said else ""
+    message = f"/bin/sh did not run our script: a forced command, or a login shell that ends early{what}"
+    return HostError("forced-command", host, message)
+
+
+def last_line(data: bytes) -> str:
+    """Return the last line that says something, for people."""
+    lines = [line for line in data.decode(errors="replace").splitlines() if line.strip()]
+    return printable(lines[-1]) if lines else ""
+
+
+def printable(text: str) -> str:
+    """Return a host's words cut to a line's length and without control characters."""
+    return CONTROL.sub(" ", text).strip()[:QUOTED_CHARACTERS]
+
+
+def parse_files(paths: Sequence[str], answer: Answer, host: str) -> dict[str, FileInfo | None]:
+    """Return what `bt_files` said of each path, in the order asked."""
+    lines = iter([line for line in answer.lines if line and not line.startswith("map=")])
+    present = answer.values.get("map", "")
+    if len(present) != len(paths):
+        raise HostError("agent-failed", host, "the agent's list of files is incomplete")
+    return {
+        path: file_info(next(lines, "")) if there == "1" else None for path, there in zip(paths, present, strict=True)
+    }
+
+
+def file_info(line: str) -> FileInfo | None:
+    """Return one file of `size blocks block_size mode`; None when it vanished in between."""
+    words = line.split()
+    if len(words) < 3 or not words[0].isdigit():
+        return None
+    mode = int(words[3], 16) if len(words) > 3 and words[3] != "-" else stat.S_IFREG
+    kind = next((name for test, name in KINDS if test(mode)), "other")
+    return FileInfo(int(words[0]), int(words[1]) * int(words[2]), kind)
+
+
+def parse_status(answer: Answer) -> TaskStatus:
+    """Return the state of a task."""
+    values = answer.values
+    code = values.get("exit", "")
+    return TaskStatus(
+        done=bool(values.get("done")),
+        alive=bool(values.get("alive")),
+        exit_code=int(code) if code.isdigit() else None,
+        reason=values.get("reason", ""),
+        out_bytes=int(values.get("out_bytes") or 0),
+        err_bytes=int(values.get("err_bytes") or 0),
+        rebooted=bool(values.get("rebooted")),
+        left=int(values.get("left") or 0),
+        started=bool(values.get("started")),
+        load_alive=bool(values.get("load_alive")),
+    )
+
+
+def parse_processes(answer: Answer) -> list[MarkedProcess]:
+    """Return the processes of an answer: ``process=PID NAME=VALUE... | command``."""
+    return [marked_process(line) for line in answer.all("process")]
+
+
+def marked_process(line: str) -> MarkedProcess:
+    """Return one process of ``PID NAME=VALUE... | command``."""
+    left, _, command = line.partition("| ")
+    pid, *marks = left.split()
+    named = dict(mark.split("=", 1) for mark in marks if "=" in mark)
+    run, host, task = (named.get(f"BENCHTUI_{name}", "") for name in ("RUN", "HOST", "TASK"))
+    return MarkedProcess(int(pid), run, host, task, command.strip())
+
+
+def parse_tasks(answer: Answer) -> list[TaskDir]:
+    """Return the task directories of an answer: ``task=ALIVE DONE EPOCH RUN/HOST/TASK``."""
+    now = int(answer.values.get("now") or 0)
+    found = []
+    for line in answer.all("task"):
+        alive, done, epoch, path = line.split(" ", 3)
+        run, host, task = path.split("/", 2)
+        age = now - int(epoch) if epoch.isdigit() and int(epoch) else 0
+        found.append(TaskDir(run, host, task, alive == "1", done == "1", age))
+    return found

@@ -1,0 +1,133 @@
+"""The output of a running task, as the host spooled it, and the few words we send back to it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Literal
+
+from tui.remote.answers import parse_answer
+from tui.remote.transport import Channel, Completed, HostError
+
+READ_BYTES = 65536
+QUEUED_PIECES = 8  # a reader that falls behind holds back the host, 0.5 MiB a host at most
+WRITE_TIMEOUT_S = 10.0
+END_TIMEOUT_S = 10.0
+Kind = Literal["out", "err"]
+Piece = tuple[Kind, bytes]
+
+
+class AgentStream:
+    """A task's stdout and stderr as the host spooled them, byte for byte, from the offsets asked for.
+
+    `out_offset` and `err_offset` count what has been handed out, for resuming. `complete` is True when the agent
+    said that this was everything.
+    """
+
+    def __init__(self, channel: Channel, host: str, token: str, out_offset: int, err_offset: int) -> None:
+        self.out_offset = out_offset
+        self.err_offset = err_offset
+        self.complete = False
+        self._channel = channel
+        self._host = host
+        self._token = token
+        self._beats = 0
+        self._pieces: asyncio.Queue[Piece | HostError | None] = asyncio.Queue(QUEUED_PIECES)
+        self._pumps: list[asyncio.Task[None]] = []
+
+    def __aiter__(self) -> AsyncIterator[Piece]:
+        return self
+
+    async def __anext__(self) -> Piece:
+        piece = await self.next()
+        if piece is None:
+            raise StopAsyncIteration
+        return piece
+
+    async def begin(self) -> None:
+        """Read up to the marks that stand before the spooled bytes. Raises HostError when the agent refuses."""
+        first_out = await self._past_mark(self._channel.read)
+        first_err = await self._past_mark(self._channel.read_stderr)
+        self._pumps = [
+            asyncio.create_task(self._pump("out", first_out)),
+            asyncio.create_task(self._pump("err", first_err)),
+        ]
+
+    async def next(self) -> Piece | None:
+        """Return the next bytes, or None at the end. Raises HostError when the connection broke."""
+        while True:
+            if all(pump.done() for pump in self._pumps) and self._pieces.empty():
+                self.complete = await self._ended() == 0
+                return None
+            piece = await self._pieces.get()
+            if isinstance(piece, HostError):
+                await self.close()
+                raise piece
+            if piece is not None:
+                self._count(piece)
+                return piece
+
+    async def go(self) -> None:
+        """Release the barrier of an armed task."""
+        await self._write(b"go\n")
+
+    async def renew(self) -> None:
+        """Renew the task's lease."""
+        self._beats += 1
+        await self._write(f"lease {self._beats}\n".encode())
+
+    async def close(self) -> None:
+        """Stop streaming; the task goes on."""
+        for pump in self._pumps:
+            pump.cancel()
+        await asyncio.gather(*self._pumps, return_exceptions=True)
+        with contextlib.suppress(HostError, OSError):
+            await self._channel.close()
+
+    def _count(self, piece: Piece) -> None:
+        if piece[0] == "out":
+            self.out_offset += len(piece[1])
+        else:
+            self.err_offset += len(piece[1])
+
+    async def _write(self, words: bytes) -> None:
+        try:
+            async with asyncio.timeout(WRITE_TIMEOUT_S):
+                await self._channel.write(words)
+        except TimeoutError:
+            raise HostError("timeout", self._host, f"nothing could be sent in {WRITE_TIMEOUT_S:g}s") from None
+
+    async def _ended(self) -> int | None:
+        try:
+            async with asyncio.timeout(END_TIMEOUT_S):
+                return await self._channel.wait()
+        except TimeoutError:
+            return None
+
+    async def _past_mark(self, read: Callable[[int], Awaitable[bytes]]) -> bytes:
+        """Return what was read after the line of the mark; login shells may print things before it."""
+        mark, seen = f"BT-STREAM {self._token}".encode(), b""
+        while True:
+            at = seen.find(mark)
+            end = seen.find(b"\n", at) if at >= 0 else -1
+            if end >= 0:
+                return seen[end + 1 :]
+            data = await read(READ_BYTES)
+            if not data:
+                parse_answer(Completed(seen, b"", await self._ended()), self._token, self._host)  # raises its reason
+                raise HostError("agent-failed", self._host, "the stream ended before it began")
+            seen += data
+
+    async def _pump(self, kind: Kind, first: bytes) -> None:
+        read = self._channel.read if kind == "out" else self._channel.read_stderr
+        try:
+            data = first or await read(READ_BYTES)
+            while data:
+                await self._pieces.put((kind, data))
+                data = await read(READ_BYTES)
+            await self._pieces.put(None)
+        except HostError as error:
+            await self._pieces.put(error)
+        except Exception as error:  # whatever it is, the reader must not wait for ever
+            await self._pieces.put(HostError("lost", self._host, f"the stream broke: {type(error).__name__}: {error}"))
