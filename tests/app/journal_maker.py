@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gzip
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -36,7 +37,9 @@ from tui.workloads.fio.meter import Meter
 from tui.workloads.fio.results import host_result
 from tui.workloads.fio.snapshot import Snapshot, decode
 
-DATA = Path(__file__).parent.parent / "data" / "app"
+DATA = Path(__file__).parents[1] / "data" / "fio" / "stream"
+MIX = DATA / "mix-3.33.stdout.gz"
+READS = DATA / "basic-randread-2jobs-3.33.stdout.gz"
 UTC = "2026-11-20T10:15:30.000000Z"
 RUN_ID = "20261120T101530Z-weka-read-iops-7f3a"
 
@@ -45,7 +48,8 @@ RUN_ID = "20261120T101530Z-weka-read-iops-7f3a"
 def snapshots(stream: Path) -> tuple[Snapshot, ...]:
     """Return the objects of a fio status stream."""
     framer = Framer()
-    pieces = [*framer.feed(stream.read_bytes()), *framer.close()]
+    data = stream.read_bytes()
+    pieces = [*framer.feed(gzip.decompress(data) if stream.suffix == ".gz" else data), *framer.close()]
     return tuple(decode(piece) for piece in pieces if isinstance(piece, bytes))
 
 
@@ -104,7 +108,7 @@ class RunMaker:
 
     run_dir: Path
     hosts: Sequence[str]
-    stream: Path = DATA / "mix-3.33.stdout"
+    stream: Path = MIX
     runtime_s: float = 60.0
     tag: str = "weka/read-iops"
     utc: str = UTC
@@ -138,7 +142,12 @@ class RunMaker:
     def begin(self) -> RunMaker:
         """Connect and check all hosts."""
         start = RunStarted(
-            t=0.0, run_id=self.run_dir.name, utc=self.utc, benchtui_version="0.1.0", profile=self.tag, hosts=list(self.hosts)
+            t=0.0,
+            run_id=self.run_dir.name,
+            utc=self.utc,
+            benchtui_version="0.1.0",
+            profile=self.tag,
+            hosts=list(self.hosts),
         )
         self.add(start, PhaseStarted(t=0.01, phase="connect"))
         for index, host in enumerate(self.hosts):
@@ -158,7 +167,7 @@ class RunMaker:
         for host in self.hosts:
             created = FileCreated(t=self.t, host=host, paths=[f"/mnt/weka/fio/read_iops.{host}.0"], bytes=4 << 30)
             self.add(created, HostState(t=self.t, host=host, state="layout"))
-        writes = next(sample.dirs["write"] for sample in real_samples(DATA / "mix-3.33.stdout") if "write" in sample.dirs)
+        writes = next(each.dirs["write"] for each in real_samples(MIX) if "write" in each.dirs)
         start = self.t
         for second in range(1, seconds + 1):
             for host in self.hosts:
@@ -173,7 +182,9 @@ class RunMaker:
         self.add(PhaseStarted(t=self.t, phase="barrier", step=0))
         for host in self.hosts:
             argv = ["fio", "--output-format=json+", "job.fio"]
-            job = TaskStarted(t=self.t, host=host, step=0, phase="measure", argv=argv, job_file="job.fio", remote_dir="/tmp")
+            job = TaskStarted(
+                t=self.t, host=host, step=0, phase="measure", argv=argv, job_file="job.fio", remote_dir="/tmp"
+            )
             self.add(job, HostState(t=self.t, host=host, state="armed"))
         self.add(PhaseEnded(t=self.t + 0.5, phase="barrier", step=0))
         self.add(PhaseStarted(t=self.t, phase="measure", step=0, expected_s=self.runtime_s))

@@ -46,7 +46,8 @@ def maker_at(folder: Path, hosts: int, passed_s: float) -> RunMaker:
     """Return a run that began `passed_s` ago."""
     began = datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=passed_s)
     run_dir = folder / "runs" / RUN_ID
-    return RunMaker(run_dir, host_names(hosts), runtime_s=600, utc=began.strftime("%Y-%m-%dT%H:%M:%S.%fZ")).begin().go()
+    utc = began.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return RunMaker(run_dir, host_names(hosts), runtime_s=600, utc=utc).begin().go()
 
 
 def steady(folder: Path, args: argparse.Namespace) -> None:
@@ -114,8 +115,8 @@ def catch_up(folder: Path, hosts: int, seconds: int) -> None:
         if not more:
             break
     spent = time.process_time() - began
-    print(f"catch-up with {seconds} s x {hosts} hosts: {feed.events} events, {size / 1e6:.0f} MB in {spent:.2f} s CPU", end="")
-    print(f", longest pause for the keys {longest * 1000:.0f} ms")
+    what = f"catch-up with {seconds} s x {hosts} hosts: {feed.events} events, {size / 1e6:.0f} MB"
+    print(f"{what} in {spent:.2f} s CPU, longest pause for the keys {longest * 1000:.0f} ms")
 
 
 if __name__ == "__main__":

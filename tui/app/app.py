@@ -14,9 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import work
+from textual import events, work
 from textual.app import App
 from textual.command import CommandPalette
+from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
 from textual.scrollbar import ScrollBar
@@ -179,7 +180,7 @@ class BenchtuiApp(App[None]):
         else:
             self.go("review" if options.review else "hosts")
 
-    @work(thread=True, group="find-running", exit_on_error=False)
+    @work(thread=True, group="find-running")
     def find_running(self) -> None:
         """Tell the screens when a run goes on; also imports what the next screens need while nobody waits."""
         for run_dir in self.running_runs():
@@ -330,16 +331,17 @@ class BenchtuiApp(App[None]):
 
     # -- size
 
-    def on_resize(self) -> None:
-        """Cover everything while the terminal is too small."""
-        self.check_size()
+    def on_resize(self, event: events.Resize) -> None:
+        """Cover everything while the terminal is too small. The app itself learns its new size after this."""
+        self.check_size(event.size)
 
-    def check_size(self) -> None:
+    def check_size(self, size: Size | None = None) -> None:
         """Show or remove the notice."""
+        small = is_too_small(size or self.size)
         covered = isinstance(self.screen, TooSmall)
-        if is_too_small(self.size) and not covered:
+        if small and not covered:
             self.push_screen(TooSmall())
-        elif covered and not is_too_small(self.size):
+        elif covered and not small:
             self.pop_screen()
 
     # -- leaving
@@ -371,7 +373,7 @@ class BenchtuiApp(App[None]):
         elif answer == "stop":
             self.stop_and_leave(run_dir)
 
-    @work(group="stop", exit_on_error=False)
+    @work(group="stop")
     async def stop_and_leave(self, run_dir: Path) -> None:
         """Ask the engine to stop and keep what was measured, then leave."""
         from tui.engine.control import request

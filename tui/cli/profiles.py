@@ -8,6 +8,7 @@ import os
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,13 +66,29 @@ def list_all(args: argparse.Namespace, catalogue: Catalogue) -> int:
 def show_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
     """Print one profile as YAML, as JSON, or as a fio job file."""
     loaded = catalogue.load(args.name)
+    overrides = pairs(args.overrides, "--set")
     if args.fio:
-        print(job_text(loaded, pairs(args.overrides, "--set")), end="")
+        print(job_text(loaded, overrides), end="")
     elif args.json:
-        print(loaded.profile.model_dump_json(indent=2, by_alias=True, exclude_none=True))
+        print(json.dumps(as_json(loaded, overrides), indent=2))
+    elif overrides:
+        raise UsageError("--set goes with --fio or --json; the YAML is the same for all values")
     else:
         print(loaded.text, end="")
     return 0
+
+
+def as_json(loaded: LoadedProfile, overrides: dict[str, str]) -> dict[str, object]:
+    """Return the profile, where it is, and `values`: its parameters in bytes, seconds and plain numbers."""
+    from tui.model.profile import resolve_params
+
+    return {
+        **loaded.profile.model_dump(mode="json", by_alias=True, exclude_none=True),
+        "values": resolve_params(loaded.profile, overrides),
+        "preset": loaded.preset,
+        "path": str(loaded.path),
+        "sha256": loaded.sha256,
+    }
 
 
 def job_text(loaded: LoadedProfile, overrides: dict[str, str]) -> str:
@@ -95,7 +112,7 @@ def check_files(args: argparse.Namespace, catalogue: Catalogue) -> int:
         except UsageError as error:
             code = error.exit_code
             for problem in error.problems:
-                say(str(problem))
+                say(str(problem if problem.file else replace(problem, file=str(path))))
     return code
 
 

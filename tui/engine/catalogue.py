@@ -6,13 +6,15 @@ import functools
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
 from tui.model.problem import Problem, UsageError, did_you_mean
-from tui.model.profile import Profile
+from tui.model.profile import TAG_PATTERN, Profile
 from tui.model.profile_load import load_profile
+from tui.model.quantities import shown
+from tui.model.yaml_text import load
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -58,8 +60,10 @@ class Catalogue:
         found: dict[str, CatalogueEntry] = {}
         for path, preset in self._files():
             entry = self._entry(path, preset)
-            key = entry.tag if entry.error is None or entry.tag not in found else str(path)
-            found[key] = entry
+            other = found.get(entry.tag)
+            if entry.error is None and other and not other.preset:
+                entry = replace(entry, error=f"{path}: has the same tag as {other.path}")
+            found[entry.tag if entry.error is None or other is None else str(path)] = entry
         return sorted(found.values(), key=lambda entry: (entry.tag, str(entry.path)))
 
     def names(self) -> Sequence[str]:
@@ -68,13 +72,16 @@ class Catalogue:
 
     def load(self, name: str) -> LoadedProfile:
         """Return a profile by tag, or by the path of its file. Raises UsageError."""
-        if name.endswith(SUFFIXES) or name.startswith((".", "/", "~")):
+        if is_path(name):
             return self.load_file(Path(name).expanduser())
-        entries = {entry.tag: entry for entry in self.list() if entry.error is None}
+        found = self.list()
+        if broken := next((entry for entry in found if entry.tag == name and entry.error), None):
+            # the preset of that tag is not what its owner wants to run
+            self.load_file(broken.path)
+            raise UsageError(broken.error or "")
+        entries = {entry.tag: entry for entry in found if entry.error is None}
         if name in entries:
             return self.load_file(entries[name].path, preset=entries[name].preset)
-        if broken := next((entry for entry in self.list() if entry.tag == name and entry.error), None):
-            return self.load_file(broken.path)  # raises with every problem of the file
         raise UsageError(f"unknown profile '{name}'{did_you_mean(name, entries)}; see benchtui profiles list")
 
     def load_file(self, path: Path, *, preset: bool = False) -> LoadedProfile:
@@ -86,22 +93,27 @@ class Catalogue:
     def copy_to_user(self, tag: str, new_tag: str | None = None) -> Path:
         """Return the user's own file of a profile, copied from the preset when there is none yet. Never overwrites.
 
-        With `new_tag` the copy gets that tag, and the user must not have one already.
+        With `new_tag` the copy gets that tag, and the user must not have one already. A broken file of the user's
+        is returned as well: it wants mending. Raises UsageError.
         """
+        own = self._own_file(new_tag or tag)
+        if new_tag is None and own:
+            return own
+        if own:
+            raise UsageError(f"profile '{new_tag}' is there already: {own}; choose another name")
+        if new_tag and not re.fullmatch(TAG_PATTERN, new_tag):
+            raise UsageError(f"profile name {shown(new_tag)}: allowed is family/name in small letters, such as my/read")
         loaded = self.load(tag)
-        if not loaded.preset and new_tag is None:
-            return loaded.path
         path = self.user_dir / f"{new_tag or tag}.yaml"
-        if path.exists():
-            if new_tag is None:
-                return path
-            raise UsageError(f"{path} is there already; choose another name")
-        text = loaded.text if new_tag is None else retagged(loaded.text, new_tag)
-        load_profile(text, str(path))  # a bad new tag is refused before anything is written
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        write_new(path, loaded.text if new_tag is None else retagged(loaded.text, new_tag))
         return path
+
+    def _own_file(self, name: str) -> Path | None:
+        """Return the user's own file of a tag, or of a path, broken or not."""
+        if is_path(name):
+            path = Path(name).expanduser()
+            return path if path.exists() else None
+        return next((entry.path for entry in self.list() if entry.tag == name and not entry.preset), None)
 
     def _files(self) -> Iterator[tuple[Path, bool]]:
         for folder, preset in ((presets_dir(), True), (self.user_dir, False)):
@@ -121,14 +133,29 @@ class Catalogue:
         return path.relative_to(folder).with_suffix("").as_posix()
 
 
+def is_path(name: str) -> bool:
+    """Return whether a profile is named by its file and not by its tag."""
+    return name.endswith(SUFFIXES) or name.startswith((".", "/", "~"))
+
+
 def read_text(path: Path) -> str:
     """Return the text of a profile's file. Raises UsageError."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(Problem(f"not UTF-8 text: byte {error.start}", file=str(path))) from error
     except OSError as error:
         raise UsageError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file that is not there yet. Raises UsageError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error
 
 
 @functools.lru_cache(maxsize=256)
@@ -146,4 +173,5 @@ def headline_text(profile: Profile) -> str:
 
 def retagged(text: str, tag: str) -> str:
     """Return the text of a profile with another tag, everything else untouched."""
-    return re.sub(r"(?m)^profile:[^\n#]*", lambda _: f"profile: {tag}", text, count=1)
+    start, end = load(text, "").spans[("profile",)]
+    return text[:start] + tag + text[end:]

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 
 from tui.model.problem import UsageError
+from tui.model.quantities import shown
 
 LOCAL = "local"
 MOST_HOSTS = 4096
-_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9._:%-]*[A-Za-z0-9_])?")
+MOST_RANGES = 8  # brackets in one name
+_NAME = re.compile(r"[A-Za-z0-9_:]([A-Za-z0-9._:%-]*[A-Za-z0-9_:])?", re.ASCII)
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _PART = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 FORMS = "a name, a range like h[1-4] or weka-[01-08,12], a group like @clients, or local"
@@ -19,16 +21,19 @@ def split(spec: str) -> list[str]:
     """Return the parts of a comma-separated list; commas in brackets do not separate."""
     parts = [part.strip() for part in re.split(r",(?![^\[]*\])", spec)]
     if not all(parts):
-        raise UsageError(f"host specification '{spec}': an empty part; allowed is {FORMS}")
+        raise UsageError(f"host specification '{_short(spec)}': an empty part; allowed is {FORMS}")
     return parts
 
 
 def expand(spec: str) -> list[str]:
     """Return the host names of one part that is no group, in order. Raises UsageError."""
-    names = list(_expand(spec, spec))
+    if spec.count("[") > MOST_RANGES:
+        raise UsageError(f"host specification '{_short(spec)}': more than {MOST_RANGES} ranges in one name")
+    names = list(dict.fromkeys(_expand(spec, spec)))
     for name in names:
         if not _NAME.fullmatch(name) or len(name) > 253:
-            raise UsageError(f"host specification '{spec}': '{name}' is not a host name; allowed is {FORMS}")
+            message = f"{shown(name)} is not a host name; allowed is {FORMS}"
+            raise UsageError(f"host specification '{_short(spec)}': {message}")
     return names
 
 
@@ -41,26 +46,34 @@ def _expand(text: str, spec: str) -> Iterator[str]:
     match = _BRACKET.search(text)
     if match is None:
         if is_range(text):
-            raise UsageError(f"host specification '{spec}': brackets do not match; allowed is {FORMS}")
+            raise UsageError(f"host specification '{_short(spec)}': brackets do not match; allowed is {FORMS}")
         yield text
         return
-    numbers = [number for part in match[1].split(",") for number in _numbers(part.strip(), spec)]
+    numbers: dict[str, None] = {}
+    for part in match[1].split(","):
+        numbers |= dict.fromkeys(_numbers(part.strip(), spec))
+        if len(numbers) > MOST_HOSTS:
+            raise UsageError(f"host specification '{_short(spec)}': more than {MOST_HOSTS} hosts")
     rests = list(_expand(text[match.end() :], spec))
     if len(numbers) * len(rests) > MOST_HOSTS:
-        raise UsageError(f"host specification '{spec}': more than {MOST_HOSTS} hosts")
+        raise UsageError(f"host specification '{_short(spec)}': more than {MOST_HOSTS} hosts")
     for number in numbers:
         for rest in rests:
             yield text[: match.start()] + number + rest
 
 
+def _short(spec: str) -> str:
+    return spec if len(spec) <= 60 else spec[:57] + "..."
+
+
 def _numbers(part: str, spec: str) -> list[str]:
     match = _PART.fullmatch(part)
     if match is None:
-        raise UsageError(f"host specification '{spec}': '{part}' is not a number or a range like 1-8")
+        raise UsageError(f"host specification '{_short(spec)}': '{part}' is not a number or a range like 1-8")
     first, last = match[1], match[2] or match[1]
     if int(last) < int(first):
-        raise UsageError(f"host specification '{spec}': the range {part} runs backwards")
+        raise UsageError(f"host specification '{_short(spec)}': the range {part} runs backwards")
     if int(last) - int(first) >= MOST_HOSTS:
-        raise UsageError(f"host specification '{spec}': more than {MOST_HOSTS} hosts")
+        raise UsageError(f"host specification '{_short(spec)}': more than {MOST_HOSTS} hosts")
     width = len(first) if first.startswith("0") else 0
     return [str(number).zfill(width) for number in range(int(first), int(last) + 1)]

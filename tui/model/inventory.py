@@ -3,45 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from tui.model import hostspec
 from tui.model.plan import HostAddress
 from tui.model.problem import Problem, UsageError, did_you_mean
-from tui.model.validation import problems_of
+from tui.model.validation import in_order, problems_of
 from tui.model.yaml_text import Document, load
+
+GROUP_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$"
+WORD_PATTERN = r"^[^\s-]\S*$"
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class HostEntry(_Strict):
-    """How to reach a host; what is absent is taken from the defaults, then from the SSH configuration."""
+def _empty(value: object) -> object:
+    """A section whose lines are all commented out is an empty one."""
+    return {} if value is None else value
 
-    address: str | None = Field(None, min_length=1, description="Name or IP address to connect to")
-    port: int | None = Field(None, ge=1, le=65535, description="Port of its SSH server")
-    user: str | None = Field(None, min_length=1, description="User to log in as")
-    identity: str | None = Field(None, min_length=1, description="Private key file on this machine")
-    groups: list[str] = Field(default_factory=list, description="Groups that the host belongs to")
+
+Section = BeforeValidator(_empty)
+GroupName = Annotated[str, Field(pattern=GROUP_PATTERN)]
+# No blanks, and no leading dash, which a command would take for an option.
+Word = Annotated[str, Field(pattern=WORD_PATTERN)]
 
 
 class HostDefaults(_Strict):
-    """What holds for every host of the file."""
+    """What holds for every host of the file that says nothing else."""
 
-    port: int | None = Field(None, ge=1, le=65535, description="Port of the SSH servers")
-    user: str | None = Field(None, min_length=1, description="User to log in as")
+    port: int | None = Field(None, ge=1, le=65535, description="Port of the SSH server")
+    user: Word | None = Field(None, description="User to log in as")
     identity: str | None = Field(None, min_length=1, description="Private key file on this machine")
+
+
+class HostEntry(HostDefaults):
+    """How to reach a host; what is absent is taken from the defaults, then from the SSH configuration."""
+
+    address: Word | None = Field(None, description="Name or IP address to connect to; for a range, a range")
+    groups: list[GroupName] = Field(default_factory=list, description="Groups that the host belongs to")
 
 
 class InventoryFile(_Strict):
     """The file as it is written. Keys of `hosts` may be ranges such as weka-[01-08]."""
 
-    defaults: HostDefaults = Field(default_factory=lambda: HostDefaults(port=None, user=None, identity=None))
-    hosts: dict[str, HostEntry | None] = Field(default_factory=dict, description="Hosts by name or range")
-    groups: dict[str, list[str]] = Field(default_factory=dict, description="Groups: lists of names, ranges, @groups")
+    defaults: Annotated[HostDefaults, Section] = Field(
+        default_factory=lambda: HostDefaults.model_validate({}), description="What holds for every host"
+    )
+    hosts: Annotated[dict[str, HostEntry | None], Section] = Field(
+        default_factory=dict, description="Hosts by name or range such as weka-[01-08]; 'local' is always there"
+    )
+    groups: Annotated[dict[GroupName, list[str]], Section] = Field(
+        default_factory=dict, description="Groups by name: lists of host names, ranges and @groups"
+    )
 
 
 class Inventory(_Strict):
@@ -73,18 +91,18 @@ def inventory_json_schema() -> dict[str, Any]:
 
 def load_inventory(text: str, file: str) -> Inventory:
     """Return the inventory of a YAML text. Raises UsageError with every problem and its place."""
-    if not text.strip():
+    if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
         return Inventory(hosts={}, groups={})
     document = load(text, file)
     try:
         written = InventoryFile.model_validate(document.data)
     except ValidationError as error:
-        raise UsageError(problems_of(error, document, InventoryFile)) from None
+        raise UsageError(in_order(problems_of(error, document, InventoryFile))) from None
     problems: list[Problem] = []
     hosts = _hosts(written, document, problems)
     groups = _groups(written, hosts, document, problems)
     if problems:
-        raise UsageError(problems)
+        raise UsageError(in_order(problems))
     return Inventory(hosts=hosts, groups=groups)
 
 
@@ -97,15 +115,31 @@ def _hosts(written: InventoryFile, document: Document, problems: list[Problem]) 
         except UsageError as error:
             problems.append(document.problem(("hosts", key), error.problems[0].message, key=True))
             continue
-        if full.address is not None and len(names) > 1:
-            message = f"'{key}' names {len(names)} hosts, they cannot share one address"
-            problems.append(document.problem(("hosts", key, "address"), message))
-        for name in names:
+        addresses = _addresses(key, full, len(names), document, problems)
+        for name, address in zip(names, addresses, strict=True):
             if name in hosts or name == hostspec.LOCAL:
                 why = "is always this machine" if name == hostspec.LOCAL else "stands twice"
                 problems.append(document.problem(("hosts", key), f"host '{name}' {why}", key=True))
-            hosts[name] = full
+            hosts[name] = full.model_copy(update={"address": address})
     return hosts
+
+
+def _addresses(
+    key: str, entry: HostEntry, count: int, document: Document, problems: list[Problem]
+) -> list[str | None]:
+    """Return one address a host: a range of hosts needs a range of as many addresses."""
+    if entry.address is None:
+        return [None] * count
+    try:
+        addresses = hostspec.expand(entry.address)
+    except UsageError as error:
+        problems.append(document.problem(("hosts", key, "address"), error.problems[0].message))
+        return [None] * count
+    if len(addresses) != count:
+        message = f"'{key}' names {count} host{'s' * (count > 1)}, its address {len(addresses)}"
+        problems.append(document.problem(("hosts", key, "address"), message))
+        return [None] * count
+    return list(addresses)
 
 
 def _with_defaults(entry: HostEntry, defaults: HostDefaults) -> HostEntry:
@@ -116,45 +150,49 @@ def _with_defaults(entry: HostEntry, defaults: HostDefaults) -> HostEntry:
 def _groups(
     written: InventoryFile, hosts: dict[str, HostEntry], document: Document, problems: list[Problem]
 ) -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {}
-    for name in written.groups:
-        members = list(_members(name, (), written, hosts, document, problems))
-        groups[name] = list(dict.fromkeys(members))
+    """Return the members of each group: those it lists, and the hosts that say they belong to it."""
+    claimed: dict[str, list[str]] = {}
     for host, entry in hosts.items():
         for group in entry.groups:
-            members = groups.setdefault(group, [])
-            if host not in members:
-                members.append(host)
-    return groups
+            claimed.setdefault(group, []).append(host)
+    found = _GroupFinder(written.groups, claimed, hosts, document, problems)
+    return {name: list(dict.fromkeys(found.members(name))) for name in {**written.groups, **claimed}}
 
 
-def _members(
-    group: str,
-    above: tuple[str, ...],
-    written: InventoryFile,
-    hosts: dict[str, HostEntry],
-    document: Document,
-    problems: list[Problem],
-) -> Iterator[str]:
-    for index, spec in enumerate(written.groups[group]):
-        place = ("groups", group, index)
-        if spec.startswith("@"):
-            inner = spec[1:]
-            if inner in (*above, group):
-                problems.append(document.problem(place, f"group '{group}' contains itself"))
-            elif inner not in written.groups:
-                hint = did_you_mean(inner, written.groups)
-                problems.append(document.problem(place, f"unknown group '{inner}'{hint}"))
+@dataclass
+class _GroupFinder:
+    written: dict[str, list[str]]
+    claimed: dict[str, list[str]]
+    hosts: dict[str, HostEntry]
+    document: Document
+    problems: list[Problem]
+
+    def members(self, group: str, above: tuple[str, ...] = ()) -> Iterator[str]:
+        for index, spec in enumerate(self.written.get(group, ())):
+            place = ("groups", group, index)
+            if spec.startswith("@"):
+                yield from self.inner(spec[1:], (*above, group), place)
             else:
-                yield from _members(inner, (*above, group), written, hosts, document, problems)
-            continue
+                yield from self.named(spec, group, place)
+        yield from self.claimed.get(group, ())
+
+    def inner(self, group: str, above: tuple[str, ...], place: tuple[str | int, ...]) -> Iterator[str]:
+        known = {**self.written, **self.claimed}
+        if group in above:
+            self.problems.append(self.document.problem(place, f"group '{group}' contains itself"))
+        elif group not in known:
+            self.problems.append(self.document.problem(place, f"unknown group '{group}'{did_you_mean(group, known)}"))
+        else:
+            yield from self.members(group, above)
+
+    def named(self, spec: str, group: str, place: tuple[str | int, ...]) -> Iterator[str]:
         try:
             names = hostspec.expand(spec)
         except UsageError as error:
-            problems.append(document.problem(place, error.problems[0].message))
-            continue
+            self.problems.append(self.document.problem(place, error.problems[0].message))
+            return
         for name in names:
-            if name != hostspec.LOCAL and name not in hosts:
-                message = f"group '{group}': unknown host '{name}'{did_you_mean(name, hosts)}"
-                problems.append(document.problem(place, message))
+            if name != hostspec.LOCAL and name not in self.hosts:
+                message = f"group '{group}': unknown host '{name}'{did_you_mean(name, self.hosts)}"
+                self.problems.append(self.document.problem(place, message))
             yield name

@@ -70,7 +70,7 @@ class Fio(Strict):
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
-    shared: dict[str, Scalar] = Field(
+    shared: dict[str, Scalar | None] = Field(
         default_factory=dict, alias="global", description="Options of all jobs: the [global] section"
     )
     jobs: dict[str, dict[str, Scalar | None]] = Field(
@@ -322,7 +322,7 @@ def _unknown_param(profile: Profile, name: str) -> str:
 def _check_resolved(profile: Profile, shared: Options, jobs: dict[str, Options]) -> None:
     from tui.model.fio_options import option_problem
 
-    written = {"global": profile.fio.shared, **profile.fio.jobs}
+    written: dict[str, Mapping[str, Scalar | None]] = {"global": profile.fio.shared, **profile.fio.jobs}
     problems = []
     for section, options in {"global": shared, **jobs}.items():
         for name, text in options.items():

@@ -96,10 +96,12 @@ def _double_problems(path: Path, options: Mapping[str, Any], document: Document)
 
 def problems(profile: Profile, document: Document, known: Collection[str]) -> Iterator[Problem]:
     """Yield what is wrong with a profile that its schema takes. `known`: names of parameters, broken ones too."""
+    if not profile.title.isprintable():
+        yield document.problem(("title",), "title: one printable line is allowed")
     texts: dict[str, str] = {}
     for name, param in profile.params.items():
         yield from _param_problems(profile, name, param, document, texts)
-    used = set(_used(profile))
+    used = set(_used({key: document.data.get(key) for key in ("fio", "prepare")}))
     for name in known:
         if name not in used:
             message = f"parameter '{name}' is never used: no option holds {{{name}}}"
@@ -149,11 +151,11 @@ def _limit_problems(name: str, param: Param, document: Document) -> Iterator[Pro
             yield document.problem(("params", name, key), f"parameter '{name}': {key}: {error}")
 
 
-def _used(profile: Profile) -> Iterator[str]:
-    yield from placeholders(profile.prepare.layout)
-    for _, options in _sections(profile):
-        for value in options.values():
-            yield from placeholders(value)
+def _used(data: object) -> Iterator[str]:
+    if isinstance(data, (dict, list)):
+        for value in data.values() if isinstance(data, dict) else data:
+            yield from _used(value)
+    yield from placeholders(data)
 
 
 def _layout_problems(profile: Profile, document: Document) -> Iterator[Problem]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import Profile
 from tui.model.profile_check import name_problems, problems
-from tui.model.validation import problems_of, real_path
+from tui.model.validation import in_order, problems_of, real_path
 from tui.model.yaml_text import Document, Path, load
 
 # What a profile must have, to look at the rest of one that lacks it.
@@ -39,14 +39,9 @@ def load_profile(text: str, file: str) -> Profile:
     return profile
 
 
-def in_order(found: Iterable[Problem]) -> list[Problem]:
-    """Return problems by line and column, each once."""
-    return sorted(dict.fromkeys(found), key=lambda problem: (problem.line or 0, problem.column or 0))
-
-
 def _of_the_rest(error: ValidationError, document: Document) -> list[Problem]:
     """Return what is wrong in the parts that the schema took, without what only follows from the broken ones."""
-    broken = {real_path(detail, document) for detail in error.errors(include_url=False)}
+    broken = {_unusable(detail, document) for detail in error.errors(include_url=False)}
     data = copy.deepcopy(document.data)
     for path in broken:
         _remove(data, path)
@@ -63,20 +58,24 @@ def _of_the_rest(error: ValidationError, document: Document) -> list[Problem]:
     return [problem for problem in found if not _follows(problem, broken)]
 
 
+def _unusable(detail: ErrorDetails, document: Document) -> Path:
+    """Return what an error spoils: the value itself, or the mapping that lacks a key."""
+    path = real_path(detail, document)
+    return path[:-1] if detail["type"] == "missing" and len(path) > 1 else path
+
+
 def _follows(problem: Problem, broken: set[Path]) -> bool:
-    """Tell whether a problem may come from what was left out: an option that used a parameter, a missing place."""
+    """Tell whether a problem may come from an option that was left out."""
     options_lost = any(path[:1] == ("fio",) for path in broken)
-    text = problem.message
-    return options_lost and ("is never used" in text or "neither 'directory'" in text or "needs a runtime" in text)
+    return options_lost and any(part in problem.message for part in ("neither '", "needs a runtime", "but the jobs do"))
 
 
 def _remove(data: Any, path: Path) -> None:
-    for part in path[:-1]:
-        if isinstance(data, dict) and part in data:
-            data = data[part]
-        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
-            data = data[part]
-        else:
+    """Remove what stands at a path; with a list on the way, all of the list."""
+    for depth, part in enumerate(path):
+        if not isinstance(data, dict) or part not in data:
             return
-    if isinstance(data, dict) and path:
-        data.pop(path[-1], None)
+        if depth == len(path) - 1 or isinstance(data[part], list):
+            del data[part]
+            return
+        data = data[part]

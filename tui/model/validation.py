@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -18,37 +18,70 @@ Path = tuple[str | int, ...]
 
 def problems_of(error: ValidationError, document: Document, model: type[BaseModel]) -> list[Problem]:
     """Return one problem for each place that is wrong."""
-    found: dict[Path, Problem] = {}
+    details: dict[Path, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False):
-        path = real_path(detail["loc"], document)
-        if path not in found:
-            found[path] = one_problem(detail, path, document, model)
-    return list(found.values())
+        details.setdefault(real_path(detail, document), []).append(detail)
+    return [one_problem(found, path, document, model) for path, found in details.items()]
 
 
-def real_path(loc: Path, document: Document) -> Path:
-    """Return the part of pydantic's location that is in the file; it also names union members and validators."""
-    known = {*document.values, *document.keys}
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """Return problems by line and column, each once."""
+    return sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0))
+
+
+def real_path(detail: ErrorDetails, document: Document) -> Path:
+    """Return the part of an error's location that is in the file: it also names union members and validators."""
     path: Path = ()
-    for part in loc:
-        if (*path, part) in known:
+    for part in detail["loc"]:
+        if (*path, part) in document.values or (*path, part) in document.keys:
             path = (*path, part)
-        elif part == loc[-1] and len(loc) == len(path) + 1:
-            return (*path, part)  # a key that is missing
-    return path
+    return (*path, detail["loc"][-1]) if detail["type"] == "missing" else path
 
 
-def one_problem(detail: ErrorDetails, path: Path, document: Document, model: type[BaseModel]) -> Problem:
-    """Return the problem of one error."""
+def one_problem(
+    details: list[ErrorDetails], path: Path, document: Document, model: type[BaseModel]
+) -> Problem:
+    """Return the problem of one place; the members of a union each have their say."""
+    detail = details[0]
     name = str(path[-1]) if path else ""
     if detail["type"] == "extra_forbidden":
         allowed = allowed_keys(model, path[:-1])
         message = f"unknown key '{name}'{did_you_mean(name, allowed)}; allowed are {', '.join(allowed)}"
         return document.problem(path, message, key=True)
     if detail["type"] == "missing":
-        where = f" in '{'.'.join(map(str, path[:-1]))}'" if path[:-1] else ""
+        where = f" in '{dotted(path[:-1])}'" if path[:-1] else ""
         return document.problem(path[:-1], f"missing key '{name}'{where}", key=True)
-    return document.problem(path, f"{'.'.join(map(str, path))}: found {shown(detail['input'])}; {expectation(detail)}")
+    expected = expectation(detail) if len(details) == 1 else f"allowed is {kinds_of(details)}"
+    if detail["loc"][-1] == "[key]":
+        return document.problem(path, f"{dotted(path[:-1])}: found the name {shown(name)}; {expected}", key=True)
+    return document.problem(path, f"{dotted(path)}: found {shown(detail['input'])}; {expected}")
+
+
+def dotted(path: Path) -> str:
+    """Return a path as people write it: ``fio.jobs.a``."""
+    return ".".join(map(str, path))
+
+
+KINDS = {
+    "string_type": "text",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "list_type": "a list",
+}
+
+
+def kinds_of(details: list[ErrorDetails]) -> str:
+    """Return in a few words what the members of a union wanted."""
+    kinds = list(dict.fromkeys(KINDS.get(detail["type"], detail["msg"]) for detail in details))
+    return ", ".join(kind for kind in kinds if kind != "a whole number" or "a number" not in kinds)
 
 
 def expectation(detail: ErrorDetails) -> str:
@@ -58,6 +91,14 @@ def expectation(detail: ErrorDetails) -> str:
         return f"allowed are {context['expected']}".replace(" or ", ", ")
     if detail["type"] == "string_pattern_mismatch":
         return f"it must look like {PATTERNS.get(str(context['pattern']), context['pattern'])}"
+    if detail["type"] == "greater_than_equal":
+        return f"allowed is {context['ge']:g} or more"
+    if detail["type"] == "less_than_equal":
+        return f"allowed is {context['le']:g} or less"
+    if detail["type"] in ("string_too_short", "too_short"):
+        return "it must not be empty"
+    if detail["type"] in KINDS:
+        return f"allowed is {KINDS[detail['type']]}"
     message = detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
     return f"allowed is {message}" if detail["msg"].startswith("Input should be") else message
 
@@ -65,6 +106,8 @@ def expectation(detail: ErrorDetails) -> str:
 PATTERNS = {
     r"^[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9._-]*$": "family/name in small letters, such as weka/read-iops",
     r"^[a-z][a-z0-9_]*$": "a small letter, then small letters, digits or _",
+    r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$": "letters, digits, _ . and -, such as clients",
+    r"^[^\s-]\S*$": "one word that does not begin with a dash",
 }
 
 

@@ -198,8 +198,8 @@ class Agent:
 
     async def _stream(self, task: str, out_offset: int, err_offset: int, generation: int) -> AgentStream:
         token = secrets.token_hex(8)
-        words = ["stream", self.run_id, self.mark, task, str(out_offset), str(err_offset), str(generation)]
-        channel = await self.transport.open(self._script(token, words))
+        words = ["stream", self.run_id, self.mark, task, str(out_offset + 1), str(err_offset + 1)]
+        channel = await self.transport.open(self._script(token, [*words, str(generation)]))
         stream = AgentStream(channel, self.host, token, out_offset, err_offset)
         try:
             async with asyncio.timeout(STREAM_TIMEOUT_S):

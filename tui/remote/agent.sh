@@ -3,6 +3,9 @@
 # This file only defines functions. The client appends one `{ bt_begin ...; bt_COMMAND ...; bt_end 0; }` group, so a
 # script that was cut anywhere is a syntax error or a list of unused functions, and does nothing.
 #
+# Arithmetic stays below 2^31, which is all that mksh has: sizes are printed in the unit they were read in (_kib,
+# _sectors) and multiplied by the client.
+#
 # Answers are KEY=VALUE lines between `BT-BEGIN token` and `BT-END token code`; a value ends at its newline.
 # Every process of a load carries BENCHTUI_RUN, BENCHTUI_HOST and BENCHTUI_TASK in its environment: fio's workers call
 # setsid(), so neither a process group nor a session holds them together.
@@ -137,8 +140,8 @@ bt_probe() { # DIR...
   bt_kv cpu_model "$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo 2>/dev/null | sed 1q)"
   while read -r BT_K BT_V BT_X; do
     case $BT_K in
-      MemTotal:) bt_kv mem_bytes "$((BT_V * 1024))" ;;
-      MemAvailable:) bt_kv mem_available_bytes "$((BT_V * 1024))" ;;
+      MemTotal:) bt_kv mem_kib "$BT_V" ;;
+      MemAvailable:) bt_kv mem_available_kib "$BT_V" ;;
     esac
   done </proc/meminfo
   if read -r BT_V BT_X 2>/dev/null </proc/loadavg; then bt_kv load1 "$BT_V"; fi
@@ -160,7 +163,8 @@ bt_probe_dir() { # PATH: what a benchmark must know of a target
   bt_kv "dir.$BT_I.is_block" "$([ -b "$1" ] && bt_say 1)"
   if [ -b "$1" ]; then
     bt_kv "dir.$BT_I.writable" "$([ -w "$1" ] && bt_say 1)"
-    bt_kv "dir.$BT_I.total_bytes" "$(blockdev --getsize64 "$1" 2>/dev/null || bt_block_bytes "$1")"
+    BT_K=$(readlink -f -- "$1" 2>/dev/null)
+    bt_get "/sys/class/block/${BT_K##*/}/size" && bt_kv "dir.$BT_I.total_sectors" "$BT_GOT"
     bt_kv "dir.$BT_I.mounted" "$(bt_device_users "$1")"
   elif [ -d "$1" ]; then
     BT_F=$1/.benchtui-probe-$BT_TOKEN
@@ -168,11 +172,6 @@ bt_probe_dir() { # PATH: what a benchmark must know of a target
     if (set -C; : >"$BT_F") 2>/dev/null; then rm -f -- "$BT_F"; bt_kv "dir.$BT_I.writable" 1; fi
     bt_probe_space "$1"
   fi
-}
-
-bt_block_bytes() { # DEVICE: size by sysfs
-  BT_K=$(readlink -f -- "$1" 2>/dev/null); BT_K=${BT_K##*/}
-  bt_get "/sys/class/block/$BT_K/size" && bt_say "$((BT_GOT * 512))"
 }
 
 bt_device_users() { # DEVICE: where it, or a partition of it, is mounted or used as swap
@@ -198,7 +197,7 @@ bt_probe_space() { # DIR: file system, source and room
   bt_kv "dir.$BT_I.mount_point" "$BT_M"
   case $BT_TOTAL$BT_FREE in
     '' | *[!0-9]*) ;;
-    *) bt_kv "dir.$BT_I.total_bytes" "$((BT_TOTAL * 1024))"; bt_kv "dir.$BT_I.free_bytes" "$((BT_FREE * 1024))" ;;
+    *) bt_kv "dir.$BT_I.total_kib" "$BT_TOTAL"; bt_kv "dir.$BT_I.free_kib" "$BT_FREE" ;;
   esac
   BT_TYPE= BT_OPTS=
   while read -r BT_X BT_K BT_V BT_W BT_Y; do
@@ -231,7 +230,8 @@ bt_file() { # PATH: one line, also where stat has no -c, or when the file has ju
   stat -L -c '%s %b %B %f' -- "$1" 2>/dev/null && return
   bt_size "$1" || { bt_say "- - -"; return; }
   BT_V=$(du -k -- "$1" 2>/dev/null)
-  bt_say "$BT_SIZE $((${BT_V%%[!0-9]*} + 0)) 1024"
+  BT_V=${BT_V%%[!0-9]*}
+  bt_say "$BT_SIZE ${BT_V:-0} 1024"
 }
 
 bt_mkdirs() { # OFFSET DIR...: parents first; reports the numbers of those that were created
@@ -449,7 +449,7 @@ bt_await_exit() { # SECONDS
 
 # ---- the stream ------------------------------------------------------------------------------------------------
 
-bt_stream() { # RUN HOST TASK OUT_OFFSET ERR_OFFSET GENERATION
+bt_stream() { # RUN HOST TASK OUT_FROM ERR_FROM GENERATION: the first byte of each file is number 1
   bt_task "$1" "$2" "$3"
   BT_OUT=$4 BT_ERR=$5 BT_GEN=$6
   bt_fence
@@ -460,10 +460,10 @@ bt_stream() { # RUN HOST TASK OUT_OFFSET ERR_OFFSET GENERATION
   (bt_listen) 3<&- 6<&- 7>&- >/dev/null &
   BT_LISTENER=$!
   trap 'bt_stream_end 74' HUP INT TERM
-  bt_say "BT-STREAM $BT_TOKEN $BT_OUT $BT_ERR"
+  bt_say "BT-STREAM $BT_TOKEN"
   bt_say "BT-STREAM $BT_TOKEN" >&7
-  tail -c "+$((BT_OUT + 1))" <&3 || bt_stream_end 75
-  tail -c "+$((BT_ERR + 1))" <&6 >&7 || bt_stream_end 75
+  tail -c "+$BT_OUT" <&3 || bt_stream_end 75
+  tail -c "+$BT_ERR" <&6 >&7 || bt_stream_end 75
   bt_spool
   bt_stream_end 0
 }
@@ -471,7 +471,7 @@ bt_stream() { # RUN HOST TASK OUT_OFFSET ERR_OFFSET GENERATION
 bt_fence() { # a newer stream ends the older one; an older one that arrives late does nothing
   BT_OLD=0 BT_P= BT_T=
   [ -e streamer ] && read -r BT_OLD BT_P BT_T <streamer
-  [ "$BT_OLD" -lt "$BT_GEN" ] || { bt_kv fenced "$BT_OLD"; bt_die "a newer controller streams this task"; }
+  expr "$BT_OLD" \< "$BT_GEN" >/dev/null || { bt_kv fenced "$BT_OLD"; bt_die "a newer controller streams this task"; }
   bt_alive "$BT_P" "$BT_T" || return 0
   if [ "$BT_PGRP" = "$BT_P" ]; then kill -KILL -- "-$BT_P" 2>/dev/null; else kill -KILL "$BT_P" 2>/dev/null; fi
 }

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import asyncssh
 
-from tui.remote.transport import HostError
+from tui.remote.transport import BusyError, HostError
 
 if TYPE_CHECKING:
     from tui.remote.sshconfig import Resolved
@@ -18,18 +19,41 @@ if TYPE_CHECKING:
 TIMEOUT_S = 15.0
 
 
+@dataclass(frozen=True, slots=True)
+class Presented:
+    """The key that a host presents, the name it is filed under, and whether it is on file already."""
+
+    name: str
+    pattern: str
+    key: asyncssh.SSHKey
+    known: bool
+
+    @property
+    def fingerprint(self) -> str:
+        """Type and SHA-256 of the key."""
+        return fingerprint(self.key)
+
+
 async def collect(target: Resolved, tunnel: asyncssh.SSHClientConnection | None) -> asyncssh.SSHKey:
-    """Return the key that a host presents, without logging in. Raises HostError."""
+    """Return the key that a host presents, without logging in. Raises HostError, or BusyError when it hangs up."""
     try:
         async with asyncio.timeout(TIMEOUT_S):
             key = await asyncssh.get_server_host_key(
                 target.host,
                 target.port,
                 tunnel=tunnel,
-                proxy_command=list(target.proxy_command) or None,
+                proxy_command=target.proxy_command,
                 config=None,
+                kex_algs=target.algorithm_options["kex_algs"],
             )
-    except (asyncssh.Error, OSError, TimeoutError) as error:
+    except (asyncssh.ConnectionLost, ConnectionResetError) as error:
+        raise BusyError from error
+    except ConnectionRefusedError as error:
+        message = f"connection refused by {target.host} port {target.port}"
+        raise HostError("refused", target.name, message) from error
+    except TimeoutError as error:
+        raise HostError("timeout", target.name, f"no answer from {target.host} port {target.port}") from error
+    except (asyncssh.Error, OSError, ValueError) as error:
         reason = str(error) or type(error).__name__
         raise HostError("unreachable", target.name, f"no host key from {target.host}: {reason}") from error
     if key is None:
@@ -39,22 +63,22 @@ async def collect(target: Resolved, tunnel: asyncssh.SSHClientConnection | None)
 
 def known_keys(target: Resolved, known: asyncssh.SSHKnownHosts) -> list[asyncssh.SSHKey]:
     """Return the keys that are on file for a host."""
-    name = target.host_key_alias or target.host
     port = None if target.port == 22 else target.port
-    return list(asyncssh.match_known_hosts(known, name, target.host, port)[0])
+    return list(asyncssh.match_known_hosts(known, target.known_name, target.host, port)[0])
 
 
 async def explain(
-    target: Resolved, known: asyncssh.SSHKnownHosts, tunnel: asyncssh.SSHClientConnection | None, reason: str
+    target: Resolved, on_file: Sequence[asyncssh.SSHKey], tunnel: asyncssh.SSHClientConnection | None, reason: str
 ) -> HostError:
     """Return why a host's key was refused: unknown (and how to trust it), changed (both fingerprints), revoked."""
     if "revoked" in reason.lower():
         return HostError("host-key-revoked", target.name, f"the host key of {target.host} is revoked")
     try:
         key = await collect(target, tunnel)
-    except HostError as error:
-        return HostError("host-key-unknown", target.name, f"host key not trusted: {reason}; {error.message}")
-    on_file = known_keys(target, known)
+    except (HostError, BusyError) as error:
+        return HostError("host-key-unknown", target.name, f"host key not trusted: {reason}; {error}")
+    if key in on_file:
+        return HostError("unreachable", target.name, f"no common algorithm with {target.host}: {reason}")
     if not on_file:
         return HostError(
             "host-key-unknown",
@@ -81,8 +105,8 @@ def fingerprint(key: asyncssh.SSHKey) -> str:
 
 def pattern(target: Resolved) -> str:
     """Return the name under which known_hosts holds a host."""
-    name = target.host_key_alias or target.host
-    return name if target.port == 22 or target.host_key_alias else f"[{name}]:{target.port}"
+    plain = target.port == 22 or target.host_key_alias is not None
+    return target.known_name if plain else f"[{target.known_name}]:{target.port}"
 
 
 def pin(path: Path, keys: Mapping[str, asyncssh.SSHKey]) -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import signal
 from asyncio.subprocess import PIPE, Process
+from collections.abc import Mapping, Sequence
 
 from tui.model.plan import HostAddress
 from tui.remote.transport import Completed, HostError
 
-SHELL = "/bin/sh"
+SHELL = ("/bin/sh",)
+MARKS = ("BENCHTUI_RUN", "BENCHTUI_HOST", "BENCHTUI_TASK")  # of a load that we may be part of ourselves
+CLOSE_TIMEOUT_S = 2.0
 
 
 class LocalChannel:
@@ -46,20 +51,30 @@ class LocalChannel:
         """End the shell by closing its stdin, then by force."""
         if self._process.stdin is not None:
             self._process.stdin.close()
+        if not await self._gone():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)  # nothing but the streamer is in its session
+            await self._gone()
+
+    async def _gone(self) -> bool:
         try:
-            async with asyncio.timeout(2):
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await self._process.wait()
         except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
-            await self._process.wait()
+            return False
+        return True
 
 
 class LocalTransport:
-    """Runs scripts on this machine."""
+    """Runs scripts on this machine, by `shell`, with `environ` instead of our own environment when given."""
 
-    def __init__(self, address: HostAddress) -> None:
+    def __init__(
+        self, address: HostAddress, shell: Sequence[str] = SHELL, environ: Mapping[str, str] | None = None
+    ) -> None:
         self.address = address
+        self.shell = shell
+        given = os.environ if environ is None else environ
+        self.environ = {name: value for name, value in given.items() if name not in MARKS}
 
     async def run(self, script: bytes, timeout_s: float) -> Completed:
         """Run a script to its end."""
@@ -87,7 +102,8 @@ class LocalTransport:
     async def _start(self) -> Process:
         try:
             return await asyncio.create_subprocess_exec(
-                SHELL, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True, cwd="/"
+                *self.shell, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True, cwd="/", env=self.environ
             )
         except OSError as error:
-            raise HostError("channel-failed", self.address.name, f"{SHELL} cannot be started: {error}") from error
+            message = f"{self.shell[0]} cannot be started: {error}"
+            raise HostError("channel-failed", self.address.name, message) from error

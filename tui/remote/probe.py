@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 Fact = str | int | float | bool | None
-NUMBERS = ("cpus", "mem_bytes", "mem_available_bytes", "uid")
+NUMBERS = ("cpus", "uid")
+UNITS = {"_kib": 1024, "_sectors": 512}  # the agent prints sizes as it reads them: not every sh counts beyond 2^31
 VERSION = re.compile(r"(\d+)\.(\d+)")
 
 
@@ -35,6 +36,7 @@ class DirFacts:
     mount_options: str = ""
     total_bytes: int | None = None
     free_bytes: int | None = None
+    in_use: str = ""  # a device: where it, or a partition of it, is mounted, or "swap"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,9 @@ class HostProbe:
 
 def parse_probe(answer: Mapping[str, str], directories: Sequence[str]) -> HostProbe:
     """Return the probe of an agent's answer."""
+    answer = in_bytes(answer)
     values: dict[str, Fact] = {
-        name: as_int(value) if name in NUMBERS else value
+        name: as_int(value) if name in NUMBERS or name.endswith("_bytes") else value
         for name, value in answer.items()
         if not name.startswith("dir.")
     }
@@ -84,6 +87,16 @@ def parse_probe(answer: Mapping[str, str], directories: Sequence[str]) -> HostPr
         tools["fio"] = ToolFacts(path, text, version_of(text))
     dirs = {path: parse_dir(path, answer, f"dir.{index}.") for index, path in enumerate(directories)}
     return HostProbe(values, tools, dirs)
+
+
+def in_bytes(answer: Mapping[str, str]) -> dict[str, str]:
+    """Return an answer whose sizes are bytes, and named so."""
+    found = dict(answer)
+    for suffix, unit in UNITS.items():
+        for name in [name for name in found if name.endswith(suffix)]:
+            size = as_int(found.pop(name))
+            found[name.removesuffix(suffix) + "_bytes"] = "" if size is None else str(size * unit)
+    return found
 
 
 def parse_dir(path: str, answer: Mapping[str, str], prefix: str) -> DirFacts:
@@ -104,6 +117,7 @@ def parse_dir(path: str, answer: Mapping[str, str], prefix: str) -> DirFacts:
         mount_options=get("mount_options"),
         total_bytes=as_int(get("total_bytes")),
         free_bytes=as_int(get("free_bytes")),
+        in_use=get("mounted"),
     )
 
 

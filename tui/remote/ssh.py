@@ -16,8 +16,8 @@ import asyncssh
 from tui.model.plan import HostAddress
 from tui.remote.transport import Completed, HostError
 
+Connection = asyncssh.SSHClientConnection
 if TYPE_CHECKING:
-    Connection = asyncssh.SSHClientConnection
     Process = asyncssh.SSHClientProcess[bytes]
 
 SHELL = "exec /bin/sh"  # the one command that every login shell understands
@@ -35,6 +35,22 @@ def faults(host: str) -> Iterator[None]:
         raise HostError("channel-failed", host, f"no channel: {error.reason}") from error
     except (asyncssh.Error, OSError, asyncio.IncompleteReadError) as error:
         raise HostError("lost", host, f"connection lost: {str(error) or type(error).__name__}") from error
+
+
+class Greeting(asyncssh.SSHClient):
+    """Tells of one connection attempt whether the server has said who it is."""
+
+    def __init__(self) -> None:
+        self._connection: Connection | None = None
+
+    def connection_made(self, conn: Connection) -> None:
+        """Keep the connection that asyncssh has begun."""
+        self._connection = conn
+
+    @property
+    def heard(self) -> bool:
+        """Whether the server's version line has arrived."""
+        return self._connection is not None and bool(self._connection.get_extra_info("server_version"))
 
 
 class SshChannel:

@@ -29,6 +29,10 @@ class HostError(BenchtuiError):
         return self.problems[0].message
 
 
+class BusyError(Exception):
+    """A server hung up before it said anything: it is too busy (MaxStartups), or no SSH server. Worth another try."""
+
+
 @dataclass(frozen=True, slots=True)
 class Completed:
     """A script that has run. `exit_status` None is unknown, never success."""

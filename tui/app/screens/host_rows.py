@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 COLUMNS = (
     Column("", 3),
     Column("host", least=14),
-    Column("address", 24, drop=4),
+    Column("address", 22, drop=4),
     Column("reach", 15),
     Column("fio", 6),
     Column("cores", 5, right=True),
-    Column("kernel", 18, drop=3),
+    Column("kernel", 16, drop=3),
     Column("memory", 8, right=True, drop=2),
     Column("free", 8, right=True, drop=1),
 )
@@ -61,7 +61,9 @@ def address_text(host: HostAddress) -> str:
         return "no SSH"
     user = f"{host.user}@" if host.user else ""
     port = f":{host.port}" if host.port else ""
-    return f"{user}{host.address}{port}" if host.address else f"{user}as in ssh config{port}"
+    if not (host.address or user or port):
+        return "as in ssh config"
+    return f"{user}{host.address or host.name}{port}"
 
 
 def matches(host: KnownHost, search: str) -> bool:

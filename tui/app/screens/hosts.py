@@ -236,7 +236,7 @@ class HostsScreen(StepScreen):
         self.show_hosts()
         self.check(hosts)
 
-    @work(group="check-hosts", exit_on_error=False)
+    @work(group="check-hosts")
     async def check(self, hosts: list[KnownHost]) -> None:
         """Reach the hosts; rows fill in as answers come."""
         shell = self.shell
@@ -268,7 +268,7 @@ class HostsScreen(StepScreen):
         else:
             self.notify("this machine needs no host key")
 
-    @work(group="trust", exclusive=True, exit_on_error=False)
+    @work(group="trust", exclusive=True)
     async def trust(self, host: KnownHost) -> None:
         """Read the key, show its fingerprint, pin it once agreed, check the host."""
         shell = self.shell
@@ -285,7 +285,7 @@ class HostsScreen(StepScreen):
             pin_key(presented, shell.paths)
             self.start_check([host])
 
-    @work(group="new-host", exclusive=True, exit_on_error=False)
+    @work(group="new-host", exclusive=True)
     async def action_new(self) -> None:
         """Ask for a host and add it to the inventory."""
         host = await self.app.push_screen_wait(AddHost(frozenset(known.name for known in self.hosts)))

@@ -165,7 +165,8 @@ def percentiles(subject: Subject, kind: str) -> tuple[str, list[PercentileRow]]:
         if current:
             seconds = max(each.interval_s for each in current)
             values: dict[str, float | None] = {**view.interval_percentiles, "mean": view.lat_mean_ns}
-            rows.append(PercentileRow(name, KEYS[name], f"last {seconds:.0f} s", values, counts=partial(interval_counts, view)))
+            counts = partial(interval_counts, view)
+            rows.append(PercentileRow(name, KEYS[name], f"last {seconds:.0f} s", values, counts=counts))
         covers = "so far" if current else "all of it"
         total: dict[str, float | None] = {**view.so_far_percentiles, "mean": view.so_far_mean_ns}
         counts = partial(so_far_counts, view)

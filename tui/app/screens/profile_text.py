@@ -91,7 +91,8 @@ def facts(profile: Profile, headline: str) -> Iterator[tuple[str, Content]]:
     if profile.source:
         yield "source", Content.styled(source_text(profile), "$foreground")
     if profile.hosts.published:
-        yield "published", Content(f"with {profile.hosts.published} clients")
+        clients = "one client" if profile.hosts.published == 1 else f"{profile.hosts.published} clients"
+        yield "published", Content(f"with {clients}")
     yield "tool", Content.assemble(profile.tool, (f", profile version {profile.version}", "$dim"))
     yield "layout", Content(layout_text(profile.prepare.layout))
     yield "caches", Content(CACHES[profile.drop_caches])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import textwrap
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from tui.app.screens import result_text
 from tui.app.screens.base import StepScreen
 from tui.app.screens.live_text import keep_note
 from tui.app.screens.note import NoteDialog
-from tui.app.widgets.lines import LABEL, TEXT, Line, Lines
+from tui.app.widgets.lines import LABEL, TEXT, Line, Lines, Run
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class ResultPage(Lines):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.page: Page | None = None
-        self.said: tuple[Line, ...] = (Line.of(("reading the record", LABEL)),)
+        self.said: Run = ("reading the record", LABEL)
         self._made: tuple[object, list[Line]] | None = None
 
     def show(self, page: Page) -> None:
@@ -49,14 +50,15 @@ class ResultPage(Lines):
 
     def say(self, text: str, key: str = TEXT) -> None:
         """Show a sentence instead of a page."""
-        self.page, self.said = None, tuple(Line.of((line, key)) for line in text.split("\n"))
+        self.page, self.said = None, (text, key)
         self.refresh(layout=True)
         self.call_after_refresh(self.update_lines)
 
     def lines_for(self, width: int) -> list[Line]:
         """Return the lines at a width; made once for each page and width, the chart costs milliseconds."""
         if self.page is None:
-            return list(self.said)
+            text, key = self.said
+            return [Line.of((part, key)) for line in text.split("\n") for part in textwrap.wrap(line, width) or [""]]
         height = max(LEAST_CHART, min(MOST_CHART, round(self.screen.size.height * CHART_SHARE)))
         wanted = (self.page, width, height)
         if self._made is None or self._made[0] != wanted:

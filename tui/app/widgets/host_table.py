@@ -88,14 +88,17 @@ class HostTable(Lines, can_focus=True):
     DEFAULT_CSS = "HostTable { padding: 0 1; }"
     TALL: ClassVar[int] = 9  # from this height on the heading has a line of its own
 
-    class Chosen(Message):
-        """A host was clicked twice."""
+    class AboutHost(Message):
+        """Something happened to one host's row."""
 
         def __init__(self, host: str) -> None:
             super().__init__()
             self.host = host
 
-    class Moved(Chosen):
+    class Chosen(AboutHost):
+        """A host was clicked twice."""
+
+    class Moved(AboutHost):
         """The cursor went to another host."""
 
     def __init__(self, symbols: Symbols, *, id: str | None = None) -> None:  # noqa: A002
@@ -203,12 +206,9 @@ class HostTable(Lines, can_focus=True):
         """Move up by half of what is seen."""
         self.move(-max(1, self.room // 2))
 
-    def on_focus(self) -> None:
+    def watch_has_focus(self, has_focus: bool) -> None:
         """The cursor looks different with the focus."""
-        self.update_lines()
-
-    def on_blur(self) -> None:
-        """The cursor looks different without the focus."""
+        super().watch_has_focus(has_focus)
         self.update_lines()
 
     def resized(self) -> None:
@@ -317,7 +317,7 @@ class HostTable(Lines, can_focus=True):
 
     def _trend(self, host: HostView, width: int) -> str:
         values = host.total.series("iops", last=width * (2 if self.symbols == "braille" else 1))
-        return spark(values, width, self.symbols, high=self._trend_top)
+        return spark(values, width, self.symbols, high=self._trend_top).replace("\u2800", " ")
 
 
 def figures_of(host: HostView) -> str:

@@ -1,0 +1,105 @@
+"""Driving the whole app in tests, in the words of somebody who sits in front of it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from tui.app.app import BenchtuiApp, Options
+from tui.app.widgets.picklist import PickList
+from tui.model.paths import Paths
+
+DEADLINE_S = 30.0
+INVENTORY = """\
+# hosts of the lab
+hosts:
+  weka-[01-04]: {groups: [weka]}
+  mapr-[1-3]: {user: bench, groups: [mapr]}
+  spare: {address: 127.0.0.1, port: 1}
+"""
+
+
+class User:
+    """Presses keys and reads the screen."""
+
+    def __init__(self, app: BenchtuiApp, pilot: Pilot[None]) -> None:
+        self.app = app
+        self.pilot = pilot
+
+    async def press(self, *keys: str) -> None:
+        """Press keys and let everything settle that they set off."""
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def types(self, text: str) -> None:
+        """Type text."""
+        await self.press(*("space" if letter == " " else letter for letter in text))
+
+    async def sees(self, what: str | Callable[[], bool]) -> None:
+        """Wait until a text is on the screen, or something is true."""
+        true = what if callable(what) else lambda: what in self.text
+        end = time.monotonic() + DEADLINE_S
+        while not true():
+            assert time.monotonic() < end, f"not seen: {what}\n{self.text}"
+            await self.pilot.pause()
+            await asyncio.sleep(0.02)
+
+    @property
+    def text(self) -> str:
+        """Everything on the screen."""
+        compositor = self.app.screen._compositor
+        return "\n".join("".join(part.text for part in line) for line in compositor.render_strips())
+
+    @property
+    def scope(self) -> str:
+        """Which step is shown."""
+        return str(getattr(self.app.screen, "SCOPE", type(self.app.screen).__name__))
+
+    @property
+    def cursor(self) -> str | None:
+        """Key of the row under the cursor."""
+        return self.app.screen.query_one(PickList).cursor_key
+
+    def static(self, selector: str) -> str:
+        """The text of one widget."""
+        return str(self.app.screen.query_one(selector, Static).content)
+
+
+def options(home: Path, **changes: object) -> Options:
+    """How the app is opened in tests: everything under `home`, symbols and colours that do not depend on the terminal."""
+    environ: Mapping[str, str] = {"TERM": "xterm-256color"}
+    ssh_config = home / "ssh_config"
+    ssh_config.touch()
+    settings: dict[str, object] = {
+        "paths": Paths(config=home, data=home),
+        "ssh_config": ssh_config,
+        "symbols": "braille",
+        "theme": "dark",
+        "environ": environ,
+        **changes,
+    }
+    return Options(**settings)  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def opened(given: Options, size: tuple[int, int] = (80, 24)) -> AsyncIterator[User]:
+    """Open the app and wait until its first list is filled."""
+    app = BenchtuiApp(given)
+    async with app.run_test(size=size) as pilot:
+        user = User(app, pilot)
+        await user.sees(lambda: user.scope != "Screen" and not any(w.is_running for w in app.workers))
+        await pilot.pause()
+        yield user
+
+
+def write_inventory(home: Path, text: str = INVENTORY) -> Path:
+    """Write the user's inventory."""
+    path = home / "inventory.yaml"
+    path.write_text(text)
+    return path

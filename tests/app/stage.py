@@ -1,0 +1,104 @@
+"""The app on a stage of its own: one run directory, a clock that stands still, an engine that lives as long as told."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.widget import Widget
+
+import tui.app.app
+from tests.app.journal_maker import RunMaker
+from tui.app.app import BenchtuiApp, Options
+from tui.app.screens.live import LiveScreen
+from tui.app.widgets.lines import Lines
+from tui.model.paths import Paths
+
+WIDE, SMALL = (120, 36), (80, 24)
+
+
+class Stage(BenchtuiApp):
+    """The real app; Live gets the stage's clock and hears from the stage whether the engine lives."""
+
+    CSS_PATH = str(Path(tui.app.app.__file__).with_name("app.tcss"))
+
+    def __init__(self, home: Path, open_run: Path | None = None, replay: float | None = None, **options: str) -> None:
+        super().__init__(Options(paths=Paths(home, home), environ={"COLORTERM": "truecolor"}, **options))  # type: ignore[arg-type]
+        self.first_run = open_run
+        self.replay = replay
+        self.wall = 0.0
+        self.engine_lives = True
+        self.first_step = "live"
+
+    def apply_options(self) -> None:
+        """Open the screen under test first."""
+        if self.first_step == "live" and self.first_run is not None:
+            self.open_live(self.first_run, self.replay)
+        elif self.first_step == "result" and self.first_run is not None:
+            self.open_result(self.first_run)
+        else:
+            self.go(self.first_step)
+
+    def find_running(self) -> None:  # type: ignore[override]
+        """No other run is looked for."""
+
+    def run_is_alive(self, run_dir: Path) -> bool:
+        """As the test says."""
+        return self.engine_lives
+
+    def open_live(self, run_dir: Path, replay_speed: float | None = None) -> None:
+        """Live, on the stage's clock."""
+        self.live_run = run_dir
+        self.keep_step("live", LiveScreen(run_dir, replay_speed, lambda: self.wall, lambda _: self.engine_lives))
+        self.show_step("live")
+
+    @property
+    def live(self) -> LiveScreen:
+        """The Live screen."""
+        screen = self.screen
+        assert isinstance(screen, LiveScreen), f"on {screen}"
+        return screen
+
+    async def settle(self, pilot: Pilot[None]) -> None:
+        """Wait until everything that was asked for is done and painted."""
+        for _ in range(3):
+            await pilot.pause()
+            await self.workers.wait_for_complete()
+        await pilot.pause()
+
+    async def tick(self, pilot: Pilot[None], maker: RunMaker | None = None) -> None:
+        """Let the screen look at the journal once, at the time of its last event."""
+        if maker is not None:
+            self.wall = maker.now
+        self.live.tick()
+        await self.settle(pilot)
+
+    def text_of(self, selector: str) -> str:
+        """Return what a widget of lines shows, as text."""
+        return text_of(self.screen.query_one(selector, Lines))
+
+    def screen_text(self) -> str:
+        """Return everything the screen's widgets of lines show."""
+        return "\n".join(text_of(widget) for widget in self.screen.query(Lines) if widget.display)
+
+
+def text_of(widget: Widget) -> str:
+    """Return the lines of a widget as text, as they are painted."""
+    return "\n".join(widget.render_line(y).text.rstrip() for y in range(widget.size.height))
+
+
+@asynccontextmanager
+async def stage(
+    maker: RunMaker, size: tuple[int, int] = WIDE, *, step: str = "live", replay: float | None = None, **options: str
+) -> AsyncIterator[tuple[Stage, Pilot[None]]]:
+    """Open the app on a run, at the time of its last event, and wait until it is painted."""
+    app = Stage(maker.run_dir.parent.parent, maker.run_dir, replay, **options)
+    app.first_step = step
+    app.wall = maker.now
+    async with app.run_test(size=size) as pilot:
+        await app.settle(pilot)
+        if isinstance(app.screen, LiveScreen):
+            app.screen.hold_timer()  # tests tick by hand
+        yield app, pilot

@@ -1,0 +1,178 @@
+"""Step 1, Hosts: what somebody does there, on real inventory files, with real checks of this machine and a real sshd."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.app.driver import INVENTORY, opened, options, write_inventory
+from tests.lab.sshd import SshdLab
+from tui.model.inventory import load_inventory
+
+
+async def test_this_machine_can_be_ticked_even_without_an_inventory(home: Path) -> None:
+    async with opened(options(home)) as user:
+        assert user.cursor == "local"
+        await user.press("space")
+        assert user.app.selection.ticked == ["local"]
+        assert "1 of 1 ticked" in user.text
+
+
+async def test_hosts_stand_under_their_groups(home: Path) -> None:
+    write_inventory(home)
+    async with opened(options(home)) as user:
+        lines = [line.strip("│╭╮╰╯ ") for line in user.text.splitlines()]
+        assert any(line.startswith("weka  0/4") for line in lines)
+        assert any(line.startswith("mapr  0/3") for line in lines)
+        assert any(line.startswith("this machine  0/1") for line in lines)
+
+
+async def test_names_of_the_ssh_config_are_hosts_too(home: Path) -> None:
+    config = home / "my_ssh_config"
+    config.write_text("Host jump *.lab !x\n  User me\nHost gate\n")
+    async with opened(options(home, ssh_config=config)) as user:
+        assert [host.name for host in user.app.screen.hosts] == ["jump", "gate", "local"]  # type: ignore[attr-defined]
+
+
+async def test_space_on_a_heading_ticks_its_group_and_again_unticks_it(home: Path) -> None:
+    write_inventory(home)
+    async with opened(options(home)) as user:
+        await user.press("g", "space")
+        assert user.app.selection.ticked == ["weka-01", "weka-02", "weka-03", "weka-04"]
+        await user.press("space")
+        assert user.app.selection.ticked == []
+
+
+async def test_u_ticks_the_group_of_the_host_under_the_cursor(home: Path) -> None:
+    write_inventory(home)
+    async with opened(options(home)) as user:
+        await user.press("j", "u")
+        assert user.cursor == "weka-02"
+        assert len(user.app.selection.ticked) == 4
+
+
+async def test_a_ticks_everything_and_again_nothing(home: Path) -> None:
+    write_inventory(home)
+    async with opened(options(home)) as user:
+        await user.press("a")
+        assert len(user.app.selection.ticked) == 9
+        await user.press("a")
+        assert user.app.selection.ticked == []
+
+
+async def test_the_filter_narrows_while_typing_and_keeps_ticks_and_cursor(home: Path) -> None:
+    write_inventory(home)
+    async with opened(options(home)) as user:
+        await user.press("space", "slash")
+        await user.types("map")
+        assert "3 of 9 shown, 1 of 9 ticked" in user.text
+        assert "weka-01" not in user.text.splitlines()[3]
+        await user.press("enter", "a")
+        assert user.app.selection.ticked == ["weka-01", "mapr-1", "mapr-2", "mapr-3"]
+        cursor = user.cursor
+        await user.press("escape")
+        assert user.cursor == cursor
+        assert "4 of 9 ticked" in user.text
+
+
+async def test_letters_that_are_keys_can_be_typed_into_the_filter(home: Path) -> None:
+    write_inventory(home)
+    async with opened(options(home)) as user:
+        await user.press("slash")
+        await user.types("spare 1q?")
+        assert user.scope == "hosts"
+        assert "Nothing matches the filter" in user.text
+
+
+async def test_enter_goes_on_to_profiles_with_the_host_under_the_cursor_when_none_is_ticked(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await user.press("enter")
+        assert user.scope == "profiles"
+        assert user.app.selection.ticked == ["local"]
+
+
+async def test_a_check_of_this_machine_shows_what_it_is(home: Path) -> None:
+    async with opened(options(home), size=(120, 36)) as user:
+        await user.press("c")
+        await user.sees("✓ ready")
+        assert "fio-3." in user.text
+        assert "cores" in user.text
+        assert "GiB available" in user.text
+
+
+async def test_an_unreachable_host_says_why_below_the_list(home: Path) -> None:
+    write_inventory(home)
+    async with opened(options(home)) as user:
+        user.app.screen.picklist.move_to("spare")  # type: ignore[attr-defined]
+        await user.press("c")
+        await user.sees("✗ refused")
+        await user.sees("connection refused by 127.0.0.1 port 1")
+
+
+async def test_a_check_looks_at_the_directory_of_the_chosen_profile(home: Path) -> None:
+    chosen = options(home, profile="demo/quick", overrides={"directory": "/no/such/dir"}, hosts=("local",))
+    async with opened(chosen) as user:
+        await user.press("c")
+        await user.sees("directory /no/such/dir does not exist")
+
+
+async def test_an_unknown_host_key_is_pinned_only_after_its_fingerprint_was_agreed_to(home: Path, lab: SshdLab) -> None:
+    host = lab.host("h1")
+    async with opened(options(home, ssh_config=lab.ssh_config_unknown)) as user:
+        await user.press("c")
+        await user.sees("✗ key unknown")
+        await user.press("t")
+        await user.sees("Trust the key of h1?")
+        assert host.fingerprint in user.text
+        await user.press("enter")  # the focus is on No
+        assert not (home / "known_hosts").exists()
+        await user.press("t")
+        await user.sees("Trust the key of h1?")
+        await user.press("y")
+        await user.sees("✓ ready")
+        assert f"[127.0.0.1]:{host.port}" in (home / "known_hosts").read_text()
+
+
+async def test_a_new_host_goes_into_the_inventory_and_comments_stay(home: Path) -> None:
+    path = write_inventory(home)
+    async with opened(options(home)) as user:
+        await user.press("n")
+        await user.types("weka-09")
+        await user.press("tab", *"10.0.0.9", "enter")
+        await user.sees(lambda: user.cursor == "weka-09")
+        assert path.read_text().startswith("# hosts of the lab")
+        assert load_inventory(path.read_text(), "x").hosts["weka-09"].address == "10.0.0.9"
+
+
+async def test_the_first_host_makes_the_inventory(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await user.press("n")
+        await user.types("first")
+        await user.press("enter")
+        await user.sees(lambda: user.cursor == "first")
+        assert (home / "inventory.yaml").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_broken_inventory_is_told_with_its_place_and_left_alone(home: Path) -> None:
+    path = write_inventory(home, INVENTORY + "hots: {}\n")
+    async with opened(options(home), size=(120, 36)) as user:
+        assert f"{path}:6:1" in user.text
+        assert "did you mean 'hosts'" in user.text
+        assert path.read_text() == INVENTORY + "hots: {}\n"
+
+
+@pytest.mark.parametrize("spec", [("weka-02", "weka-01"), ("local",)])
+async def test_hosts_of_the_command_line_are_ticked(home: Path, spec: tuple[str, ...]) -> None:
+    write_inventory(home)
+    async with opened(options(home, hosts=spec)) as user:
+        assert user.app.selection.ticked == sorted(spec)
+        assert user.cursor == sorted(spec)[0]
+
+
+async def test_200_hosts_are_no_problem(home: Path) -> None:
+    write_inventory(home, "hosts: {'n[001-200]': {}}\n")
+    async with opened(options(home)) as user:
+        await user.press("a", "G")
+        assert "201 of 201 ticked" in user.text
+        assert user.cursor == "local"

@@ -1,0 +1,341 @@
+"""The Live screen: what somebody sees and can do while a run goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
+from tests.app.stage import SMALL, WIDE, stage
+from tui.app.confirm import Confirm
+from tui.app.screens.result import ResultScreen
+from tui.engine.control import ControlServer, Request
+from tui.metrics.units import iops, latency
+
+
+@pytest.fixture
+def maker(tmp_path: Path) -> RunMaker:
+    """A run on four hosts, hosts connected and checked."""
+    return RunMaker(tmp_path / "runs" / RUN_ID, host_names(4)).begin()
+
+
+async def test_the_header_says_which_run_on_how_many_hosts_and_how_far(maker: RunMaker) -> None:
+    maker.go().measure(30)
+    async with stage(maker) as (app, _):
+        header = app.text_of("#live-header")
+        assert "RUNNING" in header and "weka/read-iops" in header and "4 hosts" in header
+        assert "0:30 / 1:00" in header and "left 0:30" in header and "50%" in header
+
+
+async def test_phases_behind_us_are_ticked_and_the_current_one_is_marked(maker: RunMaker) -> None:
+    maker.layout(2, 2).go().measure(2)
+    async with stage(maker) as (app, _):
+        trail = app.text_of("#live-header").splitlines()[1]
+        assert trail.startswith("✓ connect  ✓ preflight  ✓ layout  ✓ barrier  › measure  · collect")
+
+
+async def test_a_layout_that_was_not_needed_is_not_shown_as_pending(maker: RunMaker) -> None:
+    maker.go().measure(2)
+    async with stage(maker) as (app, _):
+        assert "layout" not in app.text_of("#live-header").splitlines()[1]
+
+
+async def test_while_connecting_the_panels_say_that_there_is_no_load(maker: RunMaker) -> None:
+    async with stage(maker, SMALL) as (app, _):
+        assert "no load yet" in app.text_of("#live-iops")
+        assert "4 ready" in app.text_of("#live-hosts")
+
+
+async def test_during_layout_the_first_panel_says_how_much_is_written(maker: RunMaker) -> None:
+    maker.layout(4, 8)
+    async with stage(maker) as (app, _):
+        panel = app.text_of("#live-iops")
+        assert "Layout" in panel and "3.12 GiB" in panel and "of 6.25 GiB" in panel and "50% written" in panel
+        assert "800 MiB/s" in app.text_of("#live-bandwidth")
+
+
+async def test_iops_of_all_hosts_are_the_sum_of_their_last_second(maker: RunMaker) -> None:
+    maker.go().measure(10)
+    async with stage(maker) as (app, _):
+        hosts = app.live.feed.state.hosts.values()
+        reads = sum(host.dirs["read"].last.sample.ios for host in hosts)
+        assert reads > 0
+        assert f"▲{iops(reads)}" in app.text_of("#live-iops")
+
+
+async def test_percentiles_say_what_they_cover(maker: RunMaker) -> None:
+    maker.go().measure(10)
+    async with stage(maker) as (app, _):
+        lines = app.text_of("#live-percentiles").splitlines()
+        assert "p50" in lines[0] and "p99.5" in lines[0] and "max" in lines[0]
+        assert [" ".join(line[:15].split()) for line in lines[1:]] == ["read last 1 s", "so far", "write last 1 s", "so far"]
+        view = app.live.feed.state.cluster["read"]
+        assert latency(view.so_far_percentiles["99.9"]) in lines[2]
+
+
+async def test_with_one_direction_latency_shows_mean_and_p99(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2), READS).begin().go().measure(5)
+    async with stage(maker) as (app, _):
+        view = app.live.feed.state.total
+        panel = app.text_of("#live-latency")
+        assert latency(view.lat_mean_ns) in panel
+        assert f"p99 {latency(view.interval_percentiles['99'])}" in panel
+
+
+async def test_a_silent_host_is_called_stale_with_the_seconds(maker: RunMaker) -> None:
+    maker.go().measure(3).measure(6, silent=["weka-03"])
+    async with stage(maker) as (app, _):
+        row = next(line for line in app.text_of("#live-hosts").splitlines() if "weka-03" in line)
+        assert row.startswith("! weka-03") and row.endswith("stale 6s")
+        assert "3 running, 1 stale" in app.text_of("#live-hosts")
+
+
+async def test_a_failed_host_shows_why_instead_of_figures(maker: RunMaker) -> None:
+    maker.go().measure(3).fail("weka-02", "no-space", "No space left on device")
+    async with stage(maker) as (app, _):
+        row = next(line for line in app.text_of("#live-hosts").splitlines() if "weka-02" in line)
+        assert row == "✗ weka-02  failed: No space left on device"
+        assert "No space left on device" in app.text_of("#live-messages")
+
+
+async def test_new_samples_appear_with_the_next_tick(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        before = app.live.feed.state.total.ios
+        maker.measure(1)
+        await app.tick(pilot, maker)
+        assert app.live.feed.state.total.ios > before
+        assert "0:04 / 1:00" in app.text_of("#live-header")
+
+
+async def test_a_tick_without_news_paints_nothing(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        damaged: list[Any] = []
+        for widget in app.screen.query("Lines"):
+            widget.damage = lambda *span: damaged.append(span)  # type: ignore[attr-defined]
+        await app.tick(pilot)
+        assert damaged == []
+
+
+async def test_holding_the_display_does_not_hold_the_run(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        await pilot.press("p")
+        maker.measure(5)
+        await app.tick(pilot, maker)
+        assert "DISPLAY HELD" in app.text_of("#live-header") and "0:03 / 1:00" in app.text_of("#live-header")
+        assert app.live.feed.state.t == maker.t
+        await pilot.press("p")
+        await app.settle(pilot)
+        assert "0:08 / 1:00" in app.text_of("#live-header")
+
+
+async def test_plus_and_minus_change_the_refresh_rate(maker: RunMaker) -> None:
+    maker.go().measure(1)
+    async with stage(maker) as (app, pilot):
+        seen = []
+        for key in ("plus", "plus", "plus", "minus", "minus"):
+            await pilot.press(key)
+            seen.append(app.live.rate_hz)
+        assert seen == [2, 4, 4, 2, 1]
+
+
+async def test_sorting_keeps_the_cursor_on_its_host(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        await pilot.press("j", "j")
+        for _ in range(6):
+            await pilot.press("s")
+            assert app.live.table.cursor_key == "weka-03"
+        assert app.live.table.sort.name == "host"
+
+
+async def test_sorting_by_iops_puts_the_busiest_host_first(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        await pilot.press("s")
+        rows = [line.split()[1] for line in app.text_of("#live-hosts").splitlines()[2:6]]
+        hosts = app.live.feed.state.hosts
+        assert rows == sorted(rows, key=lambda name: -(hosts[name].total.iops or 0))
+        await pilot.press("S")
+        assert [line.split()[1] for line in app.text_of("#live-hosts").splitlines()[2:6]] == rows[::-1]
+
+
+async def test_enter_shows_one_host_in_all_panels_and_escape_all_again(maker: RunMaker) -> None:
+    maker.say("late I/O", "warning", "weka-01").say("all well", "info", "weka-02").go().measure(3)
+    async with stage(maker) as (app, pilot):
+        await pilot.press("j", "enter")
+        await app.settle(pilot)
+        assert "IOPS · weka-02" in app.text_of("#live-iops")
+        assert "kernel Linux 6.1.0" in app.text_of("#live-facts")
+        assert "all well" in app.text_of("#live-messages") and "late I/O" not in app.text_of("#live-messages")
+        await pilot.press("j")
+        await app.settle(pilot)
+        assert "IOPS · weka-03" in app.text_of("#live-iops")
+        await pilot.press("escape")
+        await app.settle(pilot)
+        assert "weka" not in app.text_of("#live-iops")
+
+
+async def test_the_log_shows_every_message_and_scrolls(maker: RunMaker) -> None:
+    for number in range(60):
+        maker.say(f"line {number}")
+    async with stage(maker, SMALL) as (app, pilot):
+        assert "line 59" in app.text_of("#live-messages") and "line 40" not in app.text_of("#live-messages")
+        await pilot.press("L")
+        await app.settle(pilot)
+        assert "line 45" in app.text_of("#live-messages")
+        await pilot.press("g")
+        assert "line 0\n" in app.text_of("#live-messages") + "\n"
+        await pilot.press("escape")
+        await app.settle(pilot)
+        assert app.live.table.display and app.focused is app.live.table
+
+
+async def test_z_gives_all_room_to_one_graph_after_the_other(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        shown = []
+        for _ in range(4):
+            await pilot.press("z")
+            shown.append([name for name in app.live.PANELS if app.screen.query_one(f"#live-{name}").display])
+        assert shown == [["iops"], ["bandwidth"], ["latency"], ["iops", "bandwidth", "latency"]]
+
+
+async def test_256_hosts_are_reached_by_paging(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, [f"node-{n:03}" for n in range(256)]).begin().go().measure(1)
+    async with stage(maker, SMALL) as (app, pilot):
+        await pilot.press("G")
+        assert "node-255" in app.text_of("#live-hosts") and "/256" in app.text_of("#live-hosts")
+        await pilot.press("g")
+        assert "node-000" in app.text_of("#live-hosts")
+
+
+async def test_stop_asks_first_and_no_is_the_default(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    asked: list[Request] = []
+    async with ControlServer(maker.run_dir, lambda request: asked.append(request) or {"ok": True}):  # type: ignore[func-returns-value]
+        async with stage(maker) as (app, pilot):
+            await pilot.press("x")
+            assert isinstance(app.screen, Confirm)
+            await pilot.press("enter")
+            await app.settle(pilot)
+            assert asked == []
+            await pilot.press("x", "y")
+            await app.settle(pilot)
+            assert [request["verb"] for request in asked] == ["stop"]
+            await pilot.press("X", "y")
+            await app.settle(pilot)
+            assert [request["verb"] for request in asked] == ["stop", "abort"]
+
+
+async def test_a_note_goes_to_the_engine(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    asked: list[Request] = []
+    async with ControlServer(maker.run_dir, lambda request: asked.append(request) or {"ok": True}):  # type: ignore[func-returns-value]
+        async with stage(maker) as (app, pilot):
+            await pilot.press("n", *"hot", "enter")
+            await app.settle(pilot)
+            assert [(request["verb"], request["text"]) for request in asked] == [("note", "hot")]
+
+
+async def test_a_run_that_ends_well_leads_to_its_result(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        maker.finish()
+        await app.tick(pilot, maker)
+        assert "complete" in app.text_of("#live-banner") and "Enter: result" in app.text_of("#live-banner")
+        app.wall += 3
+        app.live.tick()
+        await app.settle(pilot)
+        assert isinstance(app.screen, ResultScreen)
+
+
+async def test_whoever_presses_a_key_after_the_end_is_left_alone(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        maker.finish()
+        await app.tick(pilot, maker)
+        await pilot.press("j")
+        app.wall += 30
+        await app.tick(pilot)
+        assert app.live.feed.state.ended
+        await pilot.press("enter")
+        await app.settle(pilot)
+        assert isinstance(app.screen, ResultScreen)
+
+
+async def test_a_failed_run_stays_and_lists_every_problem(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        maker.fail("weka-02", "no-space", "No space left on device").fail("weka-04", "host-lost", "connection lost")
+        maker.finish("partial", "2 problems on hosts", broken=["weka-02", "weka-04"])
+        await app.tick(pilot, maker)
+        app.wall += 60
+        await app.tick(pilot)
+        banner = app.text_of("#live-banner")
+        assert "partial" in banner and "2 problems on hosts" in banner
+        assert "weka-02: No space left on device (no-space)" in banner
+        assert "weka-04: connection lost (host-lost)" in banner
+
+
+async def test_a_dead_engine_is_told_with_what_to_do(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        app.engine_lives = False
+        app.wall += 10
+        await app.tick(pilot)
+        assert "GONE" in app.text_of("#live-header")
+        assert "benchtui hosts sweep" in app.text_of("#live-banner")
+        assert "weka-01" in app.text_of("#live-hosts")
+
+
+async def test_an_engine_that_ended_properly_is_not_called_dead(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        maker.finish("failed", "nothing was measured")
+        app.engine_lives = False
+        app.wall += 10
+        await app.tick(pilot)
+        assert "GONE" not in app.text_of("#live-header") and "failed" in app.text_of("#live-banner")
+
+
+async def test_while_another_screen_is_shown_nothing_is_read(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        live = app.live
+        live.go_on()
+        await app.settle(pilot)
+        app.go("runs")
+        await app.settle(pilot)
+        timer = live._timer
+        assert timer is not None and not timer._active.is_set()
+        maker.measure(2)
+        app.go("live")
+        await app.settle(pilot)
+        assert live.feed.state.t == maker.t
+
+
+async def test_an_empty_run_directory_does_not_break_the_screen(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, ["h1"])
+    maker.journal.unlink()
+    async with stage(maker, SMALL) as (app, _):
+        assert "STARTING" in app.text_of("#live-header")
+
+
+async def test_ascii_terminals_get_nothing_but_ascii(maker: RunMaker) -> None:
+    maker.say("late I/O", "warning", "weka-01").go().measure(5).fail("weka-02", "no-space", "No space left on device")
+    for size in (SMALL, WIDE):
+        async with stage(maker, size, symbols="ascii") as (app, _):
+            assert app.screen_text().isascii(), [c for c in app.screen_text() if not c.isascii()]
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE, (60, 16), (200, 60)])
+async def test_no_line_is_wider_than_the_screen(maker: RunMaker, size: tuple[int, int]) -> None:
+    maker.go().measure(5)
+    async with stage(maker, size) as (app, _):
+        for line in app.screen_text().splitlines():
+            assert len(line) <= size[0]

@@ -1,0 +1,126 @@
+"""Replay: a finished run on the Live screen, on a clock of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.app.journal_maker import RUN_ID, RunMaker, host_names
+from tests.app.stage import SMALL, stage
+from tui.app.screens.live_feed import LiveFeed, ReplayFeed, last_time
+from tui.app.screens.result import ResultScreen
+
+
+@pytest.fixture
+def maker(tmp_path: Path) -> RunMaker:
+    """A finished run of 22 s on three hosts: 2 s to the start, 20 s of load."""
+    return RunMaker(tmp_path / "runs" / RUN_ID, host_names(3)).begin().go().measure(20).finish()
+
+
+async def test_the_header_says_that_this_is_a_replay_and_where_it_is(maker: RunMaker) -> None:
+    async with stage(maker, replay=1.0) as (app, pilot):
+        app.wall += 10
+        await app.tick(pilot)
+        header = app.text_of("#live-header")
+        assert "REPLAY 1x 0:10 of 0:22" in header and "RUNNING" in header
+
+
+async def test_space_holds_and_plays(maker: RunMaker) -> None:
+    async with stage(maker, replay=1.0) as (app, pilot):
+        app.wall += 5
+        await app.tick(pilot)
+        await pilot.press("space")
+        app.wall += 100
+        await app.tick(pilot)
+        assert "REPLAY held 0:05" in app.text_of("#live-header")
+        await pilot.press("space")
+        app.wall += 2
+        await app.tick(pilot)
+        assert "REPLAY 1x 0:07" in app.text_of("#live-header")
+
+
+async def test_arrows_seek_ten_seconds_and_the_state_is_that_of_the_moment(maker: RunMaker) -> None:
+    async with stage(maker, replay=1.0) as (app, pilot):
+        app.wall += 5
+        await app.tick(pilot)
+        at_five = app.live.feed.state.total.ios
+        await pilot.press("right")
+        await app.settle(pilot)
+        assert "0:15 of" in app.text_of("#live-header") and app.live.feed.state.total.ios > at_five
+        await pilot.press("left")
+        await app.settle(pilot)
+        assert "0:05 of" in app.text_of("#live-header") and app.live.feed.state.total.ios == at_five
+
+
+async def test_plus_and_minus_step_through_the_speeds(maker: RunMaker) -> None:
+    async with stage(maker, replay=1.0) as (app, pilot):
+        seen = []
+        for key in ("plus", "plus", "minus"):
+            await pilot.press(key)
+            feed = app.live.feed
+            assert isinstance(feed, ReplayFeed)
+            seen.append(feed.speed)
+        assert seen == [2.0, 8.0, 2.0]
+        app.live.hold_timer()
+        app.wall += 4
+        await app.tick(pilot)
+        assert "0:08 of" in app.text_of("#live-header")
+
+
+async def test_the_fastest_speed_shows_the_end_at_once_and_space_plays_again(maker: RunMaker) -> None:
+    async with stage(maker, SMALL, replay=1.0) as (app, pilot):
+        await pilot.press("plus", "plus", "plus")
+        app.live.hold_timer()
+        await app.tick(pilot)
+        assert "end of the recording" in app.text_of("#live-banner")
+        assert "run complete" in app.text_of("#live-banner")
+        await pilot.press("minus", "space")
+        app.live.hold_timer()
+        await app.settle(pilot)
+        assert app.live.feed.position == 0
+
+
+async def test_a_replay_does_not_run_over_to_the_result(maker: RunMaker) -> None:
+    async with stage(maker, replay=1.0) as (app, pilot):
+        for _ in range(3):
+            app.wall += 60
+            await app.tick(pilot)
+        assert not isinstance(app.screen, ResultScreen)
+
+
+async def test_a_replay_cannot_be_stopped_as_if_it_were_a_run(maker: RunMaker) -> None:
+    async with stage(maker, replay=1.0) as (app, pilot):
+        await pilot.press("x")
+        assert app.live is app.screen
+
+
+def test_live_and_replay_come_to_the_same_figures(maker: RunMaker) -> None:
+    live, replay = LiveFeed(maker.run_dir, lambda: maker.now), ReplayFeed(maker.run_dir, float("inf"), lambda: maker.now)
+    for feed in (live, replay):
+        while feed.advance():
+            pass
+    assert replay.finished and live.state.ended and replay.state.ended
+    for name, view in live.state.cluster.items():
+        other = replay.state.cluster[name]
+        assert view.so_far_percentiles == other.so_far_percentiles
+        assert view.iops_series == other.iops_series
+    assert live.tails.values == replay.tails.values
+
+
+def test_the_length_of_a_replay_ignores_a_torn_last_line(maker: RunMaker) -> None:
+    end = last_time(maker.journal)
+    with maker.journal.open("ab") as file:
+        file.write(b'{"type":"message","t":99999')
+    assert last_time(maker.journal) == end == maker.t
+
+
+def test_the_p99_of_a_second_is_that_of_all_hosts_together(maker: RunMaker) -> None:
+    feed = LiveFeed(maker.run_dir, lambda: maker.now)
+    while feed.advance():
+        pass
+    values = feed.tails.values["read"]
+    assert len(values) == 20
+    p50, top = feed.state.cluster["read"].so_far_percentiles["50"], feed.state.cluster["read"].so_far_max
+    assert p50 is not None and top is not None
+    assert all(p50 < value <= top * 1.01 for value in values.values())

@@ -1,0 +1,120 @@
+"""The parts that the Live screen is drawn with."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from tui.app.widgets.graph_area import bucketed, merge_values, nice_ceiling, painted
+from tui.app.widgets.lines import Line, changed_span, clip, fit, merged, spread
+from tui.app.widgets.percentiles import shape_of, shown_columns
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "M"]), max_size=30)
+RUNS = st.lists(st.tuples(TEXTS, st.sampled_from(["text", "value", "read"])), max_size=5)
+
+
+@given(TEXTS, st.integers(0, 40))
+def test_fitted_text_is_exactly_as_wide_as_asked(text: str, width: int) -> None:
+    assert cell_len(fit(text, width)) == width
+
+
+@given(RUNS, RUNS, st.integers(1, 60))
+def test_spread_runs_never_exceed_the_width(left: list[tuple[str, str]], right: list[tuple[str, str]], width: int) -> None:
+    assert Line(tuple(spread(left, right, width))).width <= width
+    assert Line(tuple(clip(left, width))).width <= width
+
+
+@given(RUNS, RUNS)
+def test_outside_the_changed_span_two_lines_are_the_same(a: list[tuple[str, str]], b: list[tuple[str, str]]) -> None:
+    before, after = Line.of(*a), Line.of(*b)
+    span = changed_span(before, after)
+    if span is None:
+        assert [*_cells(before)] == [*_cells(after)]
+    else:
+        assert _cells(before)[: span[0]] == _cells(after)[: span[0]]
+        if before.width == after.width:
+            assert _cells(before)[span[1] :] == _cells(after)[span[1] :]
+
+
+def _cells(line: Line) -> list[tuple[str, str]]:
+    return [(character, key) for text, key in line.runs for character in text for _ in range(cell_len(character))]
+
+
+def test_a_changed_figure_damages_its_own_columns_only() -> None:
+    before = Line.of(("● weka-01", "text"), ("  22.2k", "text"), ("  running", "label"))
+    after = Line.of(("● weka-01", "text"), ("  22.4k", "text"), ("  running", "label"))
+    assert changed_span(before, after) == (14, 15)
+
+
+def test_a_row_that_gets_the_cursor_is_repainted_whole() -> None:
+    line = Line.of(("weka-01", "text"))
+    span = changed_span(line, Line(line.runs, "cursor"))
+    assert span is not None and span[0] == 0 and span[1] >= 200
+
+
+def test_blanks_join_their_neighbours_but_not_where_they_would_show() -> None:
+    assert [*merged([("a", "read"), ("  ", "text"), ("b", "read")])] == [("a  b", "read")]
+    assert [*merged([(" OK ", "badge"), ("  ", "text")])] == [(" OK ", "badge"), ("  ", "text")]
+    assert [*merged([("▄", "read~"), ("  ", "text")])] == [("▄", "read~"), ("  ", "text")]
+
+
+@given(st.floats(1e-3, 1e15), st.sampled_from([1000, 1024]))
+def test_the_top_of_a_scale_holds_the_value_with_little_air(value: float, base: int) -> None:
+    top = nice_ceiling(value, base)
+    assert value * 0.998 <= top <= value * 1.6
+
+
+@pytest.mark.parametrize(("value", "top"), [(373_000, 400_000), (1.42 * 2**30, 1.5 * 2**30), (990 * 2**20, 1000 * 2**20)])
+def test_scales_end_at_round_numbers(value: float, top: float) -> None:
+    assert nice_ceiling(value, 1024 if value > 1e6 else 1000) == pytest.approx(top)
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1e9)), max_size=500), st.integers(1, 80))
+def test_the_whole_history_fits_into_the_columns(values: list[float | None], columns: int) -> None:
+    step, shown = bucketed(values, columns)
+    assert len(shown) <= columns and step & (step - 1) == 0
+    assert step == 1 or len(values) > columns * step / 2
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=1, max_size=300), st.integers(1, 40))
+def test_peaks_survive_bucketing(values: list[float], columns: int) -> None:
+    _, shown = bucketed(values, columns, peaks=True)
+    assert max(value for value in shown if value is not None) == max(values)
+
+
+def test_a_gap_is_not_a_zero() -> None:
+    assert merge_values([None, None]) is None and merge_values([None, 4.0, 0.0]) == 2.0
+
+
+def test_an_area_grows_with_its_values() -> None:
+    rows = painted([0.25, 0.5, 1.0], (), "read", (3, 2), 1.0, "block")
+    assert ["".join(text for text, _ in row) for row in rows] == ["  █", "▄██"]
+
+
+def test_a_hanging_area_is_the_same_upside_down() -> None:
+    rows = painted([0.25, 0.5, 1.0], (), "read", (3, 2), 1.0, "block", hanging=True)
+    first, second = rows
+    assert [(text, key.endswith("~")) for text, key in first] == [("▄", True), ("██", False)]  # upper half, in reverse
+    assert "".join(text for text, _ in second) == "  █"
+
+
+def test_a_front_area_stands_on_the_colour_of_the_one_behind() -> None:
+    (row,) = painted([1.0], [0.5], "latency", (1, 1), 1.0, "block")
+    assert row == (("▄", "latency/latency*45"),)
+
+
+def test_ascii_areas_are_ascii() -> None:
+    rows = painted([0.2, 1.0], [0.1, 0.5], "read", (2, 3), 1.0, "ascii", hanging=True)
+    assert all(text.isascii() for row in rows for text, _ in row)
+
+
+def test_the_shape_of_a_distribution_shows_single_outliers() -> None:
+    shape = shape_of([(100, 10_000), (150, 500), (900, 1)], (100, 900), 40, "block")
+    assert len(shape) == 40 and shape[0] == "▇" and shape[-1] != " " and " " * 10 in shape
+
+
+def test_narrow_percentile_tables_lose_the_mean_before_the_tail() -> None:
+    assert [name for _, name in shown_columns(80)][0] == "mean"
+    assert [name for _, name in shown_columns(50)] == ["p99", "p99.5", "p99.9", "max"]

@@ -1,0 +1,144 @@
+"""The Result screen: what a run measured, also when it did not go well."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
+from tests.app.stage import SMALL, WIDE, stage
+from tui.app.screens.live import LiveScreen
+from tui.app.screens.result_text import big_digits
+from tui.metrics.units import bandwidth, iops
+from tui.model.record import RunRecord
+from tui.results.record import write_record
+
+
+@pytest.fixture
+def maker(tmp_path: Path) -> RunMaker:
+    """A finished run with its record."""
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3)).begin().layout(2, 2).go().measure(20).finish()
+    write_record(maker.run_dir)
+    return maker
+
+
+def record_of(maker: RunMaker) -> RunRecord:
+    return RunRecord.model_validate_json((maker.run_dir / "run.json").read_bytes())
+
+
+async def test_the_page_begins_with_state_profile_and_headline(maker: RunMaker) -> None:
+    async with stage(maker, step="result") as (app, _):
+        page = app.text_of("#result-page")
+        assert "COMPLETE" in page and "weka/read-iops" in page and "2026-11-20 10:15:30 UTC" in page
+        number = iops(record_of(maker).headline.value).rstrip("k")  # type: ignore[union-attr]
+        assert all(row in page for row in big_digits(number))
+        assert "read IOPS" in page and "every host has a final result" in page
+
+
+async def test_there_is_a_line_a_direction_with_every_percentile(maker: RunMaker) -> None:
+    async with stage(maker, step="result") as (app, _):
+        page = app.text_of("#result-page")
+        for direction, result in record_of(maker).steps[0].results.aggregate.items():
+            line = next(line for line in page.splitlines() if line.startswith(direction))
+            assert iops(result.iops) in line and bandwidth(result.bw_bytes_per_s) in line
+        assert all(title in page for title in ("mean", "p50", "p95", "p99", "p99.5", "p99.9", "max"))
+
+
+async def test_every_host_has_its_own_figures(maker: RunMaker) -> None:
+    async with stage(maker, step="result") as (app, _):
+        page = app.text_of("#result-page")
+        assert all(f"{name}  r" in page for name in maker.hosts)
+
+
+async def test_i_b_and_l_switch_the_chart(maker: RunMaker) -> None:
+    async with stage(maker, step="result") as (app, pilot):
+        assert "IOPS: read (line), write (dots)" in app.text_of("#result-page")
+        await pilot.press("b")
+        await app.settle(pilot)
+        assert "bandwidth: read (line)" in app.text_of("#result-page")
+        await pilot.press("l")
+        await app.settle(pilot)
+        assert "mean latency: read (line)" in app.text_of("#result-page")
+
+
+async def test_changed_parameters_files_left_and_the_path_are_told(maker: RunMaker) -> None:
+    async with stage(maker, step="result") as (app, _):
+        page = app.text_of("#result-page")
+        assert "Changed  runtime=60s" in page
+        assert "Left     weka-01 (4 GiB)  /mnt/weka/fio/read_iops.weka-01.0" in page
+        assert str(maker.run_dir / "run.json") in "".join(line[9:] for line in page.splitlines())
+
+
+async def test_y_copies_the_path_of_the_record(maker: RunMaker) -> None:
+    async with stage(maker, step="result") as (app, pilot):
+        await pilot.press("y")
+        assert app.clipboard == str(maker.run_dir / "run.json")
+
+
+async def test_at_80_columns_the_page_scrolls_and_nothing_is_cut(maker: RunMaker) -> None:
+    async with stage(maker, SMALL, step="result") as (app, pilot):
+        page = app.screen.query_one("#result-page")
+        assert all(len(line) <= 80 for line in app.text_of("#result-page").splitlines())
+        scroll = page.parent
+        assert scroll is not None
+        await pilot.press("G")
+        await app.settle(pilot)
+        assert scroll.scroll_offset.y > 0  # type: ignore[attr-defined]
+        await pilot.press("g")
+        await app.settle(pilot)
+        assert scroll.scroll_offset.y == 0  # type: ignore[attr-defined]
+
+
+async def test_problems_come_before_the_figures(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3), READS).begin().go().measure(5)
+    maker.fail("weka-02", "host-lost", "no connection to the end").finish("partial", "1 problem", broken=["weka-02"])
+    write_record(maker.run_dir)
+    async with stage(maker, step="result") as (app, _):
+        page = app.text_of("#result-page")
+        assert "PARTIAL" in page and "✗ weka-02  no connection to the end (host-lost)" in page
+        assert page.index("Problems") < page.index("All hosts")
+        assert "~ rebuilt from samples" in page
+
+
+async def test_a_run_that_measured_nothing_says_so(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2)).begin()
+    maker.fail("weka-01", "fio-missing", "fio is not installed").finish("failed", "refused", broken=maker.hosts)
+    write_record(maker.run_dir)
+    async with stage(maker, SMALL, step="result") as (app, _):
+        page = app.text_of("#result-page")
+        assert "FAILED" in page and "nothing was measured" in page and "fio is not installed" in page
+
+
+async def test_a_run_whose_engine_died_gets_a_record_from_its_journal(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2), READS).begin().go().measure(5)
+    async with stage(maker, step="result") as (app, _):
+        assert "PARTIAL" in app.text_of("#result-page")
+    assert json.loads((maker.run_dir / "run.json").read_bytes())["state"] == "partial"
+
+
+async def test_a_damaged_record_is_told_not_thrown(maker: RunMaker) -> None:
+    (maker.run_dir / "run.json").write_text('{"schema": "benchtui.run/1"}')
+    async with stage(maker, step="result") as (app, _):
+        assert "not a run record" in app.text_of("#result-page")
+
+
+async def test_p_plays_the_run_again(maker: RunMaker) -> None:
+    async with stage(maker, step="result") as (app, pilot):
+        await pilot.press("p")
+        await app.settle(pilot)
+        assert isinstance(app.screen, LiveScreen) and app.live.feed.replay
+
+
+async def test_a_note_is_kept_and_shown(maker: RunMaker) -> None:
+    async with stage(maker, step="result") as (app, pilot):
+        await pilot.press("n", *"hot", "enter")
+        await app.settle(pilot)
+        assert "Note     hot" in app.text_of("#result-page")
+    assert [note.text for note in record_of(maker).notes] == ["hot"]
+
+
+async def test_the_page_is_ascii_where_the_terminal_is(maker: RunMaker) -> None:
+    async with stage(maker, WIDE, step="result", symbols="ascii") as (app, _):
+        assert app.text_of("#result-page").isascii()

@@ -1,0 +1,136 @@
+"""The Runs screen: every run that was kept."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.app.journal_maker import READS, RunMaker, host_names
+from tests.app.stage import SMALL, Stage, stage
+from tui.app.confirm import Confirm
+from tui.app.screens.live import LiveScreen
+from tui.app.screens.result import ResultScreen
+from tui.app.screens.runs import RunsScreen
+from tui.results.record import write_record
+from tui.results.store import RunSummary, write_summary
+
+STATIC = "#runs-empty"
+
+
+def make_run(home: Path, day: int, tag: str, hosts: int = 2) -> RunMaker:
+    run_id = f"202611{day:02}T101530Z-{tag.replace('/', '-')}-00{day:02}"
+    maker = RunMaker(home / "runs" / run_id, host_names(hosts), READS, tag=tag, utc=f"2026-11-{day:02}T10:15:30.000000Z")
+    maker.begin().go().measure(5)
+    return maker
+
+
+@pytest.fixture
+def newest(tmp_path: Path) -> RunMaker:
+    """Three runs: complete, partial, and one that was cut off; the newest is returned."""
+    partial = make_run(tmp_path, 18, "mapr/seq-write").fail("weka-01", "no-space", "full")
+    write_record(partial.finish("partial", "1 problem", broken=["weka-01"]).run_dir)
+    make_run(tmp_path, 19, "weka/write-iops", 1)
+    maker = make_run(tmp_path, 20, "weka/read-iops", 4).finish()
+    write_record(maker.run_dir)
+    return maker
+
+
+def rows(app: Stage) -> list[str]:
+    screen = app.screen
+    assert isinstance(screen, RunsScreen)
+    return [" ".join(text for text, _ in row.cells) for row in screen.picklist.rows]
+
+
+async def test_runs_are_listed_newest_first_with_state_profile_hosts_and_headline(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, _):
+        assert [row.split()[1] for row in rows(app)] == ["complete", "interrupted", "partial"]
+        first = rows(app)[0]
+        assert first.startswith("✓ complete 2026-11-20 10:15 weka/read-iops 4 read") and "IOPS" in first
+
+
+async def test_enter_opens_the_result(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        app.engine_lives = False
+        await pilot.press("enter")
+        await app.settle(pilot)
+        assert isinstance(app.screen, ResultScreen) and app.screen.run_dir == newest.run_dir
+
+
+async def test_p_plays_a_run(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("p")
+        await app.settle(pilot)
+        assert isinstance(app.screen, LiveScreen) and app.live.feed.replay
+
+
+async def test_the_filter_narrows_as_one_types_and_escape_clears_it(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("slash", *"mapr")
+        assert len(rows(app)) == 1 and "mapr/seq-write" in rows(app)[0]
+        await pilot.press("escape")
+        assert len(rows(app)) == 3
+
+
+async def test_a_filter_without_a_hit_says_how_to_get_out(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("slash", *"zzz")
+        note = app.screen.query_one(STATIC)
+        assert note.display and "Esc clears" in str(note.render())
+
+
+async def test_an_empty_store_says_how_to_make_a_run(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "elsewhere" / "runs" / "x", ["h1"])
+    app = Stage(tmp_path)
+    app.first_step = "runs"
+    async with app.run_test(size=SMALL) as pilot:
+        await app.settle(pilot)
+        assert maker.run_dir.exists()
+        assert "No runs yet" in str(app.screen.query_one(STATIC).render())
+
+
+async def test_deleting_asks_and_no_is_the_default(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        app.engine_lives = False
+        await pilot.press("D")
+        assert isinstance(app.screen, Confirm)
+        await pilot.press("enter")
+        assert newest.run_dir.exists()
+        await pilot.press("D", "y")
+        await app.settle(pilot)
+        assert not newest.run_dir.exists() and len(rows(app)) == 2
+
+
+async def test_a_run_that_goes_on_cannot_be_deleted(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("D")
+        assert not isinstance(app.screen, Confirm) and newest.run_dir.exists()
+
+
+async def test_a_note_appears_in_the_list(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("n", *"hot", "enter")
+        await app.settle(pilot)
+        assert rows(app)[0].endswith("hot")
+
+
+async def test_a_thousand_runs_are_listed_quickly(tmp_path: Path) -> None:
+    for number in range(1000):
+        run_id = f"20261120T{number // 60:02}{number % 60:02}00Z-weka-read-iops-{number:04x}"
+        run_dir = tmp_path / "runs" / run_id
+        run_dir.mkdir(parents=True)
+        (run_dir / "run.json").write_text("{}")
+        summary = RunSummary(run_id, "2026-11-20T10:15:30Z", "weka/read-iops", ["a", "b"], "complete", "read 390k IOPS")
+        write_summary(run_dir, summary)
+    app = Stage(tmp_path)
+    app.first_step = "runs"
+    began = time.process_time()
+    async with app.run_test(size=SMALL) as pilot:
+        await app.settle(pilot)
+        assert len(rows(app)) == 1000
+        assert time.process_time() - began < 3.0
+        await pilot.press("G")
+        screen = app.screen
+        assert isinstance(screen, RunsScreen)
+        assert screen.picklist.cursor_key == f"20261120T{0:02}{0:02}00Z-weka-read-iops-0000"

@@ -1,0 +1,76 @@
+"""A plan is computed from profile, hosts and choices, and says everything that will happen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tui.engine.catalogue import Catalogue
+from tui.engine.planning import Choices, build_plan
+from tui.model.plan import HostAddress, Plan
+from tui.model.problem import UsageError
+
+H1, H2 = HostAddress(name="h1"), HostAddress(name="h2")
+
+
+def plan(profile: str = "weka/read-iops", **choices: object) -> Plan:
+    given = {"hosts": [H1, H2], "overrides": {"runtime": "10s", "size": "32m", "numjobs": "4"}, **choices}
+    return build_plan(Catalogue(Path("/nowhere")).load(profile), Choices(**given))  # type: ignore[arg-type]
+
+
+def test_plan_says_how_long_the_load_takes() -> None:
+    assert plan().expected_s == 15.0  # startdelay 5 s and 10 s of runtime
+
+
+def test_each_host_has_files_and_a_seed_of_its_own() -> None:
+    first, second = plan().steps[0].tasks
+    assert not {spec.path for spec in first.files} & {spec.path for spec in second.files}
+    assert first.randseed != second.randseed
+    assert f"randseed={first.randseed}" in first.job_file
+
+
+def test_same_choices_make_the_same_plan() -> None:
+    assert plan() == plan()
+
+
+def test_repetitions_are_steps_with_seeds_of_their_own() -> None:
+    steps = plan(repeat=3).steps
+    assert [(step.index, step.repetition) for step in steps] == [(0, 1), (1, 2), (2, 3)]
+    assert len({task.randseed for step in steps for task in step.tasks}) == 6
+
+
+def test_every_file_is_listed_with_its_size() -> None:
+    files = plan().steps[0].tasks[0].files
+    assert [spec.path for spec in files] == [f"/mnt/weka/fio/h1/{n}/0/iops.{n}.0" for n in range(4)]
+    assert {spec.size_bytes for spec in files} == {32 * 2**20}
+
+
+def test_parameters_that_were_changed_are_named() -> None:
+    assert sorted(plan().profile.changed) == ["numjobs", "runtime", "size"]
+
+
+def test_reading_profile_writes_nothing_while_it_measures() -> None:
+    assert plan().steps[0].tasks[0].writes_bytes == 0
+    assert plan("weka/write-iops").steps[0].tasks[0].writes_bytes == 4 * 32 * 2**20
+
+
+def test_cleanup_follows_the_profile_unless_chosen() -> None:
+    assert plan("demo/quick", overrides={}).cleanup is True
+    assert plan("demo/quick", overrides={}, cleanup=False).cleanup is False
+    assert plan().cleanup is False
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ({"hosts": []}, "no host chosen"),
+        ({"repeat": 0}, "repeat 0"),
+        ({"lease_s": 0.5}, "lease 0.5s"),
+        ({"overrides": {"runtimes": "1"}}, "did you mean 'runtime'"),
+        ({"overrides": {"runtime": "0"}}, "must be more than 0"),
+    ],
+)
+def test_choices_that_make_no_run_are_refused(choice: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        plan(**choice)

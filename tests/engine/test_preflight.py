@@ -1,0 +1,92 @@
+"""Preflight rules: what keeps a host from running a plan, and in which words. Pure; real hosts are in tests/e2e."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from tests.engine.test_planning import plan
+from tui.engine.preflight import HostFindings, file_system_of, judge_host, judge_space, tool_problems
+from tui.model.plan import Plan
+from tui.remote.agent import FileInfo
+from tui.remote.probe import DirFacts, HostProbe, ToolFacts, version_of
+
+TARGET = "/mnt/weka/fio"
+ROOM = DirFacts(TARGET, True, True, False, True, "ext4", "/dev/sda", "/mnt", "rw", 2**40, 2**39)
+
+
+def probe(fio: str | None = "fio-3.33", room: DirFacts = ROOM, boot_id: str = "boot-1") -> HostProbe:
+    tools = {} if fio is None else {"fio": ToolFacts("/usr/bin/fio", fio, version_of(fio))}
+    return HostProbe({"boot_id": boot_id, "user": "bench"}, tools, {TARGET: room})
+
+
+def codes(plan: Plan, findings: HostFindings) -> list[str]:
+    return [code for code, _ in judge_host(plan, "h1", findings)]
+
+
+def test_host_that_has_all_is_fit() -> None:
+    assert codes(plan(), HostFindings(probe())) == []
+
+
+@pytest.mark.parametrize(
+    ("fio", "code"),
+    [(None, "fio-missing"), ("fio-3.17", "fio-too-old"), ("fio-2.99", "fio-too-old"), ("", "fio-unusable")],
+)
+def test_fio_that_will_not_do(fio: str | None, code: str) -> None:
+    assert [found for found, _ in tool_problems("fio", (3, 18), probe(fio))] == [code]
+
+
+@pytest.mark.parametrize("fio", ["fio-3.18", "fio-3.42-135-gf5344384", "fio-4.0"])
+def test_fio_that_will_do(fio: str) -> None:
+    assert not list(tool_problems("fio", (3, 18), probe(fio)))
+
+
+@pytest.mark.parametrize(
+    ("room", "code"),
+    [
+        (DirFacts(TARGET), "dir-missing"),
+        (DirFacts(TARGET, exists=True), "dir-not-a-directory"),
+        (DirFacts(TARGET, exists=True, is_dir=True), "dir-not-writable"),
+    ],
+)
+def test_directory_that_will_not_do(room: DirFacts, code: str) -> None:
+    assert codes(plan(), HostFindings(probe(room=room))) == [code]
+
+
+def test_device_where_a_file_is_meant_is_refused() -> None:
+    path = plan().steps[0].tasks[0].files[0].path
+    assert codes(plan(), HostFindings(probe(), {path: FileInfo(0, 0, "block")})) == ["target-is-device"]
+
+
+def test_device_is_allowed_when_the_profile_says_so() -> None:
+    wanted = replace(plan(), allow_device=True)
+    path = wanted.steps[0].tasks[0].files[0].path
+    assert codes(wanted, HostFindings(probe(), {path: FileInfo(0, 0, "block")})) == []
+
+
+def space(first: HostProbe, second: HostProbe) -> list[str]:
+    return sorted(judge_space(plan(), {"h1": HostFindings(first), "h2": HostFindings(second)}))
+
+
+def test_hosts_on_one_network_file_system_are_added_up() -> None:
+    """Each host needs 128 MiB; 200 MiB are enough for one of them."""
+    export = DirFacts(TARGET, True, True, False, True, "nfs4", "filer:/x", "/mnt", "rw", 2**40, 200 * 2**20)
+    assert space(probe(room=export, boot_id="a"), probe(room=export, boot_id="b")) == ["h1", "h2"]
+
+
+def test_disks_of_two_machines_are_not_added_up() -> None:
+    disk = DirFacts(TARGET, True, True, False, True, "ext4", "/dev/sda", "/mnt", "rw", 2**40, 200 * 2**20)
+    assert space(probe(room=disk, boot_id="a"), probe(room=disk, boot_id="b")) == []
+
+
+def test_disk_of_one_machine_under_two_names_is_one_disk() -> None:
+    assert file_system_of(probe(), ROOM) == file_system_of(probe(), ROOM)
+    assert file_system_of(probe(boot_id="a"), ROOM) != file_system_of(probe(boot_id="b"), ROOM)
+
+
+def test_files_that_are_there_whole_need_no_room() -> None:
+    full = DirFacts(TARGET, True, True, False, True, "ext4", "/dev/sda", "/mnt", "rw", 2**40, 2**20)
+    size = 32 * 2**20
+    files = {spec.path: FileInfo(size, size) for spec in plan().steps[0].tasks[0].files}
+    only_first = {"h1": HostFindings(probe(room=full), dict(files))}
+    assert judge_space(plan(), only_first) == {}

@@ -1,0 +1,93 @@
+"""Agents on this machine, under every shell, and over real SSH."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tests.lab.sshd import SshdLab
+from tui.model.plan import HostAddress
+from tui.remote.agent import Agent
+from tui.remote.connections import Connections
+from tui.remote.local import LocalTransport
+
+SHELLS = {
+    "dash": ("dash",),
+    "bash": ("bash",),
+    "bash-posix": ("bash", "--posix"),
+    "busybox": ("busybox", "ash"),
+    "mksh": ("mksh",),
+}
+PRESENT = [name for name, argv in SHELLS.items() if shutil.which(argv[0])]
+
+
+def new_run_id() -> str:
+    return f"test-{uuid.uuid4().hex[:12]}"
+
+
+def agent_under(shell: str, *, setsid: bool = True, name: str = "local") -> Agent:
+    """An agent on this machine whose scripts and supervisors run under `shell`."""
+    argv = SHELLS[shell]
+    environ = {**os.environ, "BENCHTUI_SH": " ".join(argv), "BENCHTUI_SETSID": "yes" if setsid else "no"}
+    return Agent(LocalTransport(HostAddress(name=name, transport="local"), argv, environ), new_run_id())
+
+
+async def put_away(agent: Agent) -> None:
+    """End what a test left of its run, and check that nothing of it stays."""
+    await agent.sweep(kill=True)
+    await agent.clean()
+    assert await agent.sweep(kill=False) == []
+
+
+@pytest_asyncio.fixture
+async def agent() -> AsyncIterator[Agent]:
+    """An agent on this machine under /bin/sh."""
+    made = Agent(LocalTransport(HostAddress(name="local", transport="local")), new_run_id())
+    yield made
+    await put_away(made)
+
+
+@pytest_asyncio.fixture(params=PRESENT)
+async def shell_agent(request: pytest.FixtureRequest) -> AsyncIterator[Agent]:
+    """An agent on this machine under each shell."""
+    made = agent_under(request.param)
+    yield made
+    await put_away(made)
+
+
+@pytest_asyncio.fixture(params=[False, True], ids=["without-setsid", "with-setsid"])
+async def setsid_agent(request: pytest.FixtureRequest) -> AsyncIterator[Agent]:
+    """An agent on this machine with and without setsid."""
+    made = agent_under("dash" if "dash" in PRESENT else PRESENT[0], setsid=request.param)
+    yield made
+    await put_away(made)
+
+
+@pytest_asyncio.fixture
+async def connections(lab: SshdLab) -> AsyncIterator[Connections]:
+    async with Connections(ssh_config=lab.ssh_config, connect_timeout_s=10) as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture
+async def ssh_agent(lab: SshdLab, connections: Connections) -> AsyncIterator[Agent]:
+    """An agent on h1, over SSH."""
+    made = Agent(await connections.connect(lab.address("h1")), new_run_id())
+    yield made
+    await put_away(Agent(await connections.connect(lab.address("h1")), made.run_id))
+
+
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home without keys, configuration or SSH agent."""
+    home = tmp_path / "own-home"
+    (home / ".ssh").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    return home

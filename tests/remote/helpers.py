@@ -1,0 +1,76 @@
+"""Starting loads, collecting streams, waiting for what must come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from tui.remote.agent import Agent, AgentStream, TaskStatus
+
+DEADLINE_S = 30.0
+
+
+async def start(
+    agent: Agent,
+    argv: Sequence[str],
+    *,
+    task: str = "t",
+    lease_s: float = 60,
+    grace_s: float = 5,
+    armed: bool = False,
+    files: dict[str, str] | None = None,
+) -> str:
+    return await agent.start(task, argv, files or {}, lease_s=lease_s, grace_s=grace_s, armed=armed)
+
+
+def sh(text: str) -> list[str]:
+    return ["/bin/sh", "-c", text]
+
+
+async def collect(stream: AgentStream) -> tuple[bytes, bytes]:
+    """Everything a stream brings until it ends."""
+    found = {"out": bytearray(), "err": bytearray()}
+    async with asyncio.timeout(DEADLINE_S):
+        async for kind, data in stream:
+            found[kind] += data
+    return bytes(found["out"]), bytes(found["err"])
+
+
+async def until(condition: Callable[[], Awaitable[bool]], what: str, timeout_s: float = DEADLINE_S) -> None:
+    """Wait for a condition; fail by name when it does not come."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            while not await condition():
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        raise AssertionError(f"not seen in {timeout_s:g}s: {what}") from None
+
+
+async def ended(agent: Agent, task: str = "t", timeout_s: float = DEADLINE_S) -> TaskStatus:
+    """The status of a task once it is over."""
+
+    async def over() -> bool:
+        return (await agent.status(task)).done
+
+    await until(over, f"the end of task {task}", timeout_s)
+    return await agent.status(task)
+
+
+async def running(agent: Agent, count: int, what: str = "the load's processes") -> None:
+    """Wait until at least `count` marked processes are there."""
+
+    async def there() -> bool:
+        return len(await agent.sweep(kill=False)) >= count
+
+    await until(there, what)
+
+
+def fio_job(directory: Path, *, jobs: int = 3, runtime_s: int = 60) -> str:
+    return (
+        f"[global]\nioengine=psync\nrw=randread\nbs=4k\nsize=1m\ndirectory={directory}\ntime_based=1\n"
+        f"runtime={runtime_s}\nnumjobs={jobs}\nrate_iops=50\n[load]\n"
+    )
+
+
+FIO = ["fio", "--output-format=json+", "--status-interval=1", "--eta=never", "job.fio"]

@@ -1,0 +1,177 @@
+"""`benchtui hosts`: list, check, trust, add, sweep."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from tui.cli.common import add_host_files, ask, load_fleet, paths, say
+from tui.metrics import units
+from tui.model.plan import HostAddress
+from tui.model.problem import UsageError
+
+if TYPE_CHECKING:
+    from tui.engine.fleet import HostCheck
+    from tui.remote.connections import Connections
+
+T = TypeVar("T")
+ALL_GOOD, UNFIT = 0, 3
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verbs below `hosts`."""
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    listed = verbs.add_parser("list", help="all hosts that are known by name")
+    listed.add_argument("--json", action="store_true", help="as JSON on stdout")
+    check = verbs.add_parser("check", help="reachability, fio, cores, kernel, free space")
+    check.add_argument("--dir", metavar="PATH", help="directory of the file system under test")
+    check.add_argument("--json", action="store_true", help="as JSON on stdout")
+    trust = verbs.add_parser("trust", help="show the host keys once, then pin them")
+    trust.add_argument("--yes", action="store_true", help="do not ask: the fingerprints were compared elsewhere")
+    sweep = verbs.add_parser("sweep", help="list what runs of ours left on hosts, and end it")
+    sweep.add_argument("--yes", action="store_true", help="do not ask")
+    for verb in (check, trust, sweep):
+        verb.add_argument("hosts", nargs="*", metavar="SPEC", help="names, @groups, ranges, local; default: all")
+    add = verbs.add_parser("add", help="add a host to the inventory")
+    add.add_argument("name", metavar="NAME", help="a name, or a range like weka-[01-08]")
+    add.add_argument("--address", help="name or IP address, when it is not NAME")
+    add.add_argument("--port", type=int, help="port of the SSH server")
+    add.add_argument("--user", help="user to log in as")
+    add.add_argument("--identity", help="private key file on this machine")
+    add.add_argument("--group", action="append", default=[], dest="groups", help="a group that it belongs to")
+    for verb in (listed, check, trust, sweep, add):
+        add_host_files(verb)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Do what the verb says."""
+    verbs = {"list": list_all, "check": check_all, "trust": trust_all, "add": add_one, "sweep": sweep_all}
+    return verbs[args.verb](args)
+
+
+def chosen(args: argparse.Namespace) -> list[HostAddress]:
+    """Return the hosts of the arguments; all known ones when none is named."""
+    fleet = load_fleet(args)
+    return fleet.resolve(args.hosts) if args.hosts else [address for address, _ in fleet.all()]
+
+
+def connected(args: argparse.Namespace, work: Callable[[Connections], Awaitable[T]]) -> T:
+    """Run something that needs connections, and close them."""
+    from tui.remote.connections import Connections
+
+    async def run() -> T:
+        async with Connections(ssh_config=args.ssh_config, known_hosts=[paths().known_hosts]) as connections:
+            return await work(connections)
+
+    return asyncio.run(run())
+
+
+def list_all(args: argparse.Namespace) -> int:
+    """Print all hosts that are known by name."""
+    found = load_fleet(args).all()
+    if args.json:
+        rows = [{"name": host.name, "origin": origin, "groups": host.groups} for host, origin in found]
+        print(json.dumps(rows, indent=2))
+        return ALL_GOOD
+    width = max(len(host.name) for host, _ in found)
+    for host, origin in found:
+        print(f"{host.name:<{width}}  {origin:<12}  {' '.join(f'@{group}' for group in host.groups)}".rstrip())
+    return ALL_GOOD
+
+
+def check_all(args: argparse.Namespace) -> int:
+    """Look at hosts and print what was found; 3 when one of them cannot run fio."""
+    from tui.engine.fleet import check_hosts
+
+    if args.dir is not None and not args.dir.startswith("/"):
+        raise UsageError(f"--dir {args.dir}: an absolute path on the hosts is needed")
+    addresses = chosen(args)
+    checks = connected(args, lambda connections: check_hosts(addresses, args.dir, connections))
+    if args.json:
+        keys = ("name", "ok", "code", "message", "facts")
+        print(json.dumps([{key: getattr(check, key) for key in keys} for check in checks], indent=2))
+    else:
+        print(check_table(checks, args.dir))
+    return ALL_GOOD if all(check.ok for check in checks) else UNFIT
+
+
+def check_table(checks: list[HostCheck], directory: str | None) -> str:
+    """Return the checks as a table; what is wrong stands behind the host."""
+    rows = [("host", "state", "fio", "cores", "kernel", f"free at {directory or '/tmp'}", "")]
+    rows += [check_row(check) for check in checks]
+    widths = [max(len(row[column]) for row in rows) for column in range(6)]
+    return "\n".join("  ".join([*map(str.ljust, row[:6], widths), row[6]]).rstrip() for row in rows)
+
+
+def check_row(check: HostCheck) -> tuple[str, str, str, str, str, str, str]:
+    """Return one line of the table."""
+    facts = check.facts
+    free = facts.get("target_free_bytes")
+    return (
+        check.name,
+        "ok" if check.ok else "FAIL",
+        str(facts.get("fio_version") or "-"),
+        str(facts.get("cpus") or "-"),
+        str(facts.get("kernel") or "-").removeprefix("Linux "),
+        units.size(int(free)) if isinstance(free, int) else "-",
+        check.message,
+    )
+
+
+def trust_all(args: argparse.Namespace) -> int:
+    """Show the keys that hosts present and pin those that are new; a changed key is refused."""
+    from tui.engine.trust import pin_keys, presented_keys
+
+    addresses = [address for address in chosen(args) if address.transport == "ssh"]
+    keys, errors = connected(args, lambda connections: presented_keys(addresses, connections))
+    width = max((len(address.name) for address in addresses), default=0)
+    for key in keys:
+        print(f"{key.host:<{width}}  {key.fingerprint}  {'trusted already' if key.known else 'new'}")
+    for error in errors:
+        say(f"benchtui: {error}")
+    new = [key for key in keys if not key.known]
+    if new and not (args.yes or ask(f"trust these {len(new)} new keys?")):
+        say("nothing was pinned; compare the fingerprints, then use --yes or answer y")
+        return UNFIT
+    if new:
+        pin_keys(new, paths().known_hosts)
+        say(f"pinned {len(new)} keys in {paths().known_hosts}")
+    return UNFIT if errors else ALL_GOOD
+
+
+def add_one(args: argparse.Namespace) -> int:
+    """Add a host to the inventory."""
+    from tui.engine.inventory_file import add_host
+    from tui.model import hostspec
+
+    hostspec.expand(args.name)
+    path = args.inventory or paths().inventory
+    add_host(path, args.name, {name: getattr(args, name) for name in ("address", "port", "user", "identity", "groups")})
+    say(f"{args.name} is in {path}")
+    return ALL_GOOD
+
+
+def sweep_all(args: argparse.Namespace) -> int:
+    """List what runs of ours left behind; when confirmed, end it and remove its private directories."""
+    from tui.engine.sweep import find_leftovers, remove_leftovers
+
+    addresses = chosen(args)
+    found, errors = connected(args, lambda connections: find_leftovers(addresses, connections))
+    for leftover in found:
+        print(leftover.line())
+    for error in errors:
+        say(f"benchtui: {error}")
+    if not found:
+        say("nothing of ours was found")
+        return UNFIT if errors else ALL_GOOD
+    if not (args.yes or ask(f"end and remove these {len(found)}?")):
+        say("nothing was changed; use --yes or answer y to end and remove them")
+        return ALL_GOOD
+    failed = connected(args, lambda connections: remove_leftovers(addresses, found, connections))
+    for error in failed:
+        say(f"benchtui: {error}")
+    say(f"ended and removed {len(found)} leftovers" if not failed else "not everything could be removed")
+    return UNFIT if errors or failed else ALL_GOOD

@@ -1,0 +1,95 @@
+"""Leftovers of our own runs on hosts: found by mark and private directory, ended only when somebody says so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tui.metrics import units
+from tui.model.plan import HostAddress
+from tui.remote.agent import Agent, MarkedProcess, TaskDir, host_mark
+from tui.remote.transport import HostError
+
+if TYPE_CHECKING:
+    from tui.remote.connections import Connections
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """What one run left on one host. `mark` is the name the run knew the host by."""
+
+    host: str
+    run: str
+    mark: str
+    processes: tuple[MarkedProcess, ...]
+    directories: tuple[TaskDir, ...]
+
+    def line(self) -> str:
+        """Return it for people."""
+        parts = [f"{len(self.processes)} processes" if self.processes else "no process"]
+        if self.directories:
+            oldest = max(directory.age_s for directory in self.directories)
+            alive = any(directory.alive for directory in self.directories)
+            parts.append(f"{'supervised' if alive else 'ended'}, {units.duration(oldest)} old")
+        commands = sorted({process.command.split(" ")[0] for process in self.processes})
+        known_as = "" if self.mark == host_mark(self.host) else f" (as {self.mark})"
+        return f"{self.host}: run {self.run}{known_as}: {', '.join(parts)} {' '.join(commands)}".rstrip()
+
+
+async def find_leftovers(
+    addresses: Sequence[HostAddress], connections: Connections
+) -> tuple[list[Leftover], list[HostError]]:
+    """Return what is left on all hosts, and the hosts that could not be asked."""
+    answers = await asyncio.gather(*(_find(address, connections) for address in addresses), return_exceptions=True)
+    found: list[Leftover] = []
+    errors: list[HostError] = []
+    for answer in answers:
+        if isinstance(answer, HostError):
+            errors.append(answer)
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            found += answer
+    return found, errors
+
+
+async def remove_leftovers(
+    addresses: Sequence[HostAddress], leftovers: Iterable[Leftover], connections: Connections
+) -> list[HostError]:
+    """End the processes of leftovers by their mark and remove their directories; return what failed."""
+    by_name = {address.name: address for address in addresses}
+    work = [_remove(by_name[leftover.host], leftover, connections) for leftover in leftovers]
+    answers = await asyncio.gather(*work, return_exceptions=True)
+    return [answer for answer in answers if isinstance(answer, HostError)]
+
+
+async def _find(address: HostAddress, connections: Connections) -> list[Leftover]:
+    transport = await connections.connect(address)
+    try:
+        processes, directories = await Agent(transport, "sweep").leftovers()
+    finally:
+        await transport.close()
+    keys = dict.fromkeys([(p.run, p.host) for p in processes] + [(d.run, d.host) for d in directories])
+    return [
+        Leftover(
+            address.name,
+            run,
+            mark,
+            tuple(p for p in processes if (p.run, p.host) == (run, mark)),
+            tuple(d for d in directories if (d.run, d.host) == (run, mark)),
+        )
+        for run, mark in keys
+    ]
+
+
+async def _remove(address: HostAddress, leftover: Leftover, connections: Connections) -> None:
+    transport = await connections.connect(address)
+    try:
+        agent = Agent(transport, leftover.run)
+        agent.mark = leftover.mark
+        await agent.sweep(kill=True)
+        await agent.clean()
+    finally:
+        await transport.close()

@@ -1,0 +1,64 @@
+"""Trusting host keys: what a host presents, compared with what is on file, and pinning it when somebody says so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.model.plan import HostAddress
+from tui.remote.transport import HostError
+
+if TYPE_CHECKING:
+    import asyncssh
+
+    from tui.remote.connections import Connections
+
+
+@dataclass(frozen=True, slots=True)
+class PresentedKey:
+    """The key a host presents. `known`: the same one is on file already."""
+
+    host: str
+    pattern: str
+    fingerprint: str
+    key: asyncssh.SSHKey
+    known: bool
+
+
+async def presented_key(address: HostAddress, connections: Connections) -> PresentedKey:
+    """Return the key that a host presents, without logging in.
+
+    Raises HostError when it cannot be reached, or presents another key than the one on file.
+    """
+    from tui.remote import hostkeys
+
+    target = connections.resolve(address)
+    key = await hostkeys.collect(target, await connections.tunnel(target))
+    on_file = hostkeys.known_keys(target, connections.keyring.known_hosts(target))
+    if on_file and key not in on_file:
+        raise hostkeys.changed(target, key, on_file)
+    return PresentedKey(address.name, hostkeys.pattern(target), hostkeys.fingerprint(key), key, key in on_file)
+
+
+async def presented_keys(
+    addresses: Sequence[HostAddress], connections: Connections
+) -> tuple[list[PresentedKey], list[HostError]]:
+    """Return the keys of all hosts, and why some gave none."""
+    answers = await asyncio.gather(
+        *(presented_key(address, connections) for address in addresses), return_exceptions=True
+    )
+    unforeseen = [a for a in answers if isinstance(a, BaseException) and not isinstance(a, HostError)]
+    if unforeseen:
+        raise unforeseen[0]
+    keys = [answer for answer in answers if isinstance(answer, PresentedKey)]
+    return keys, [answer for answer in answers if isinstance(answer, HostError)]
+
+
+def pin_keys(presented: Sequence[PresentedKey], known_hosts: Path) -> None:
+    """Add keys to the user's own known_hosts file."""
+    from tui.remote import hostkeys
+
+    hostkeys.pin(known_hosts, {one.pattern: one.key for one in presented})
