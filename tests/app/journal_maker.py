@@ -42,6 +42,12 @@ MIX = DATA / "mix-3.33.stdout.gz"
 READS = DATA / "basic-randread-2jobs-3.33.stdout.gz"
 UTC = "2026-11-20T10:15:30.000000Z"
 RUN_ID = "20261120T101530Z-weka-read-iops-7f3a"
+FACTS: dict[str, str | int | float | bool | None] = {
+    "kernel": "Linux 6.1.0-23-amd64",
+    "cpus": 64,
+    "fio_version": "fio-3.33",
+    "free_bytes": 3 << 40,
+}
 
 
 @lru_cache
@@ -155,8 +161,8 @@ class RunMaker:
             self.add(HostState(t=0.3 + index / 100, host=host, state="connected"))
         self.add(PhaseEnded(t=1.0, phase="connect"), PhaseStarted(t=1.0, phase="preflight"))
         for host in self.hosts:
-            facts = {"kernel": "Linux 6.1.0-23-amd64", "cpus": 64, "fio_version": "fio-3.33", "free_bytes": 3 << 40}
-            self.add(HostFacts(t=1.2, host=host, facts=dict(facts)), HostState(t=1.4, host=host, state="ready"))
+            facts = HostFacts(t=1.2, host=host, facts=dict(FACTS))
+            self.add(facts, HostState(t=1.4, host=host, state="ready"))
         return self.add(PhaseEnded(t=1.5, phase="preflight"))
 
     def layout(self, seconds: int = 4, of_seconds: int = 8) -> RunMaker:

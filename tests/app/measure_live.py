@@ -68,7 +68,8 @@ def steady(folder: Path, args: argparse.Namespace) -> None:
         pump(terminal, None, 2.0)
         os.close(terminal)
         os.waitpid(pid, 0)
-    print(f"{args.hosts} hosts, {args.size}, 1 Hz: {sent / args.seconds / 1000:.1f} kB/s, CPU {burnt / args.seconds:.2%}")
+    rate, cpu = sent / args.seconds / 1000, burnt / args.seconds
+    print(f"{args.hosts} hosts, {args.size}, 1 Hz: {rate:.1f} kB/s, CPU {cpu:.2%}")
 
 
 def pump(terminal: int, maker: RunMaker | None, seconds: float) -> int:

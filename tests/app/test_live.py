@@ -21,6 +21,17 @@ def maker(tmp_path: Path) -> RunMaker:
     return RunMaker(tmp_path / "runs" / RUN_ID, host_names(4)).begin()
 
 
+class Engine:
+    """The other end of the control socket."""
+
+    def __init__(self) -> None:
+        self.asked: list[Request] = []
+
+    def answer(self, request: Request) -> Request:
+        self.asked.append(request)
+        return {"ok": True}
+
+
 async def test_the_header_says_which_run_on_how_many_hosts_and_how_far(maker: RunMaker) -> None:
     maker.go().measure(30)
     async with stage(maker) as (app, _):
@@ -70,7 +81,8 @@ async def test_percentiles_say_what_they_cover(maker: RunMaker) -> None:
     async with stage(maker) as (app, _):
         lines = app.text_of("#live-percentiles").splitlines()
         assert "p50" in lines[0] and "p99.5" in lines[0] and "max" in lines[0]
-        assert [" ".join(line[:15].split()) for line in lines[1:]] == ["read last 1 s", "so far", "write last 1 s", "so far"]
+        covers = [" ".join(line[:15].split()) for line in lines[1:]]
+        assert covers == ["read last 1 s", "so far", "write last 1 s", "so far"]
         view = app.live.feed.state.cluster["read"]
         assert latency(view.so_far_percentiles["99.9"]) in lines[2]
 
@@ -216,30 +228,28 @@ async def test_256_hosts_are_reached_by_paging(tmp_path: Path) -> None:
 
 async def test_stop_asks_first_and_no_is_the_default(maker: RunMaker) -> None:
     maker.go().measure(3)
-    asked: list[Request] = []
-    async with ControlServer(maker.run_dir, lambda request: asked.append(request) or {"ok": True}):  # type: ignore[func-returns-value]
-        async with stage(maker) as (app, pilot):
-            await pilot.press("x")
-            assert isinstance(app.screen, Confirm)
-            await pilot.press("enter")
-            await app.settle(pilot)
-            assert asked == []
-            await pilot.press("x", "y")
-            await app.settle(pilot)
-            assert [request["verb"] for request in asked] == ["stop"]
-            await pilot.press("X", "y")
-            await app.settle(pilot)
-            assert [request["verb"] for request in asked] == ["stop", "abort"]
+    engine = Engine()
+    async with ControlServer(maker.run_dir, engine.answer), stage(maker) as (app, pilot):
+        await pilot.press("x")
+        assert isinstance(app.screen, Confirm)
+        await pilot.press("enter")
+        await app.settle(pilot)
+        assert engine.asked == []
+        await pilot.press("x", "y")
+        await app.settle(pilot)
+        assert [request["verb"] for request in engine.asked] == ["stop"]
+        await pilot.press("X", "y")
+        await app.settle(pilot)
+        assert [request["verb"] for request in engine.asked] == ["stop", "abort"]
 
 
 async def test_a_note_goes_to_the_engine(maker: RunMaker) -> None:
     maker.go().measure(3)
-    asked: list[Request] = []
-    async with ControlServer(maker.run_dir, lambda request: asked.append(request) or {"ok": True}):  # type: ignore[func-returns-value]
-        async with stage(maker) as (app, pilot):
-            await pilot.press("n", *"hot", "enter")
-            await app.settle(pilot)
-            assert [(request["verb"], request["text"]) for request in asked] == [("note", "hot")]
+    engine = Engine()
+    async with ControlServer(maker.run_dir, engine.answer), stage(maker) as (app, pilot):
+        await pilot.press("n", *"hot", "enter")
+        await app.settle(pilot)
+        assert [(request["verb"], request["text"]) for request in engine.asked] == [("note", "hot")]
 
 
 async def test_a_run_that_ends_well_leads_to_its_result(maker: RunMaker) -> None:

@@ -96,7 +96,8 @@ async def test_a_replay_cannot_be_stopped_as_if_it_were_a_run(maker: RunMaker) -
 
 
 def test_live_and_replay_come_to_the_same_figures(maker: RunMaker) -> None:
-    live, replay = LiveFeed(maker.run_dir, lambda: maker.now), ReplayFeed(maker.run_dir, float("inf"), lambda: maker.now)
+    live = LiveFeed(maker.run_dir, lambda: maker.now)
+    replay = ReplayFeed(maker.run_dir, float("inf"), lambda: maker.now)
     for feed in (live, replay):
         while feed.advance():
             pass

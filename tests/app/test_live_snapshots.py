@@ -89,7 +89,8 @@ def test_result_partial(snap_compare: Compare, tmp_path: Path) -> None:
 def test_runs(snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) -> None:
     for day, state in ((18, "failed"), (19, "partial"), (20, "complete")):
         run_id = f"202611{day}T101530Z-weka-read-iops-00{day}"
-        maker = RunMaker(tmp_path / "runs" / run_id, host_names(day), READS, utc=f"2026-11-{day}T10:15:30.000000Z").begin()
+        utc = f"2026-11-{day}T10:15:30.000000Z"
+        maker = RunMaker(tmp_path / "runs" / run_id, host_names(day), READS, utc=utc).begin()
         if state != "failed":
             maker.go().measure(5)
         maker.finish(state, broken=maker.hosts if state == "failed" else ())  # type: ignore[arg-type]

@@ -21,7 +21,8 @@ STATIC = "#runs-empty"
 
 def make_run(home: Path, day: int, tag: str, hosts: int = 2) -> RunMaker:
     run_id = f"202611{day:02}T101530Z-{tag.replace('/', '-')}-00{day:02}"
-    maker = RunMaker(home / "runs" / run_id, host_names(hosts), READS, tag=tag, utc=f"2026-11-{day:02}T10:15:30.000000Z")
+    utc = f"2026-11-{day:02}T10:15:30.000000Z"
+    maker = RunMaker(home / "runs" / run_id, host_names(hosts), READS, tag=tag, utc=utc)
     maker.begin().go().measure(5)
     return maker
 

@@ -67,7 +67,7 @@ def test_doctor_ends_with_1_where_no_run_can_be_kept(
     monkeypatch.setenv("BENCHTUI_HOME", str(tmp_path / "file"))
     assert main(["doctor"]) == 1
     out = capsys.readouterr().out
-    assert re.search(r"^\S fail +data +\S+ is not a directory$", out, re.MULTILINE)
+    assert re.search(r"^\S fail +data +\S+ cannot be made: \S+ is not a writable directory$", out, re.MULTILINE)
     assert "Not ready: data" in out.splitlines()[-1]
 
 
@@ -137,16 +137,24 @@ def test_a_check_that_cannot_be_made_is_a_warning_and_stops_nothing(user: Surrou
 def test_folders_that_are_not_there_yet_are_fine(user: Surroundings) -> None:
     for check in (folders.config, folders.data, folders.space, folders.runs):
         assert check(user).status == "ok"
-    assert folders.data(user).message == "~/.local/share/benchtui (made when first needed)"
+    assert folders.data(user).message == "~/.local/share/benchtui/runs (made when first needed)"
 
 
-def test_a_data_folder_that_others_can_read_is_a_warning(user: Surroundings) -> None:
-    user.paths.data.mkdir(parents=True)
-    user.paths.data.chmod(0o755)
+def test_runs_that_others_can_read_are_a_warning(user: Surroundings) -> None:
+    user.paths.runs.mkdir(parents=True)
+    user.paths.runs.chmod(0o750)
     found = folders.data(user)
-    assert (found.status, found.advice) == ("warn", f"chmod 700 {user.paths.data}")
-    user.paths.data.chmod(0o700)
+    assert (found.status, found.advice) == ("warn", f"chmod 700 {user.paths.runs}")
+    user.paths.runs.chmod(0o700)
     assert folders.data(user).status == "ok"
+
+
+def test_a_config_folder_that_others_can_write_is_a_warning(user: Surroundings) -> None:
+    user.paths.config.mkdir(parents=True)
+    user.paths.config.chmod(0o755)
+    assert folders.config(user).status == "ok"
+    user.paths.config.chmod(0o775)
+    assert folders.config(user).status == "warn"
 
 
 def test_a_data_folder_that_cannot_be_made_fails(user: Surroundings) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Protocol
@@ -22,6 +23,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "doctor": ("tui.cli.doctor", "what this jump host has and lacks"),
     "app": ("tui.cli.open_app", "open the screens (the same as no verb)"),
 }
+BROKEN_PIPE = 141
 HIDDEN: dict[str, str] = {"engine": "tui.cli.engine"}
 
 
@@ -31,16 +33,7 @@ class VerbModule(Protocol):
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Add the verb's arguments."""
 
-    def main(self, args: argparse.Namespace) -> int:
-        """Do it and return the exit code."""
-
-
-def entry() -> None:
-    """Run the command and exit with its code."""
-    sys.exit(main(sys.argv[1:]))
-
-
-def main(argv: Sequence[str]) -> int:
+    def main(argv: Sequence[str]) -> int:
     """Run the command line `argv` (without the program's name) and return the exit code."""
     if argv and argv[0] in ("-h", "--help", "help"):
         print(usage(), end="")
@@ -67,9 +60,6 @@ def run_verb(verb: str, module_name: str, rest: Sequence[str]) -> int:
         for problem in error.problems:
             print(f"benchtui: {problem}", file=sys.stderr)
         return error.exit_code
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our stdout went away: nothing left to say
-        return 141
     except KeyboardInterrupt:
         return 130
 

@@ -15,31 +15,38 @@ NO_SPACE = 64 * 2**20
 
 
 def config(surroundings: Surroundings) -> Check:
-    """The folder of inventory, profiles and pinned host keys."""
+    """The folder of inventory, profiles and pinned host keys: nobody else may write there."""
     advice = "needed for: hosts add, hosts trust, profiles edit"
-    return folder("config", surroundings, surroundings.paths.config, "warn", advice)
+    path = surroundings.paths.config
+    return usable("config", surroundings, path, "warn", advice) or private("config", surroundings, path, 0o022)
 
 
 def data(surroundings: Surroundings) -> Check:
-    """The folder of the runs; without it no run can be kept."""
+    """The folder of the runs: without it no run can be kept, and what is in it concerns nobody else."""
     advice = "choose another with BENCHTUI_HOME=DIR or XDG_DATA_HOME=DIR"
-    return folder("data", surroundings, surroundings.paths.data, "fail", advice)
+    path = surroundings.paths.runs
+    return usable("data", surroundings, path, "fail", advice) or private("data", surroundings, path, 0o077)
 
 
-def folder(name: str, surroundings: Surroundings, path: Path, status: Status, advice: str) -> Check:
-    """Judge one folder that only its owner should be able to read; `status` is for one that cannot be used."""
+def usable(name: str, surroundings: Surroundings, path: Path, status: Status, advice: str) -> Check | None:
+    """Return a verdict of `status` for a folder that cannot be used, None for one that can."""
+    shown = surroundings.short(path)
+    parent = nearest_existing(path)
+    if path.exists() and not path.is_dir():
+        return Check(name, status, f"{shown} is not a directory", advice)
+    if not parent.is_dir() or not os.access(parent, os.R_OK | os.W_OK | os.X_OK):
+        what = "is not writable" if parent == path else f"cannot be made: {parent} is not a writable directory"
+        return Check(name, status, f"{shown} {what}", advice)
+    return None
+
+
+def private(name: str, surroundings: Surroundings, path: Path, forbidden: int) -> Check:
+    """Judge the mode of a folder; `forbidden` are the bits that other users must not have."""
     shown = surroundings.short(path)
     if not path.exists():
-        parent = nearest_existing(path)
-        if parent.is_dir() and os.access(parent, os.W_OK | os.X_OK):
-            return Check(name, "ok", f"{shown} (made when first needed)")
-        return Check(name, status, f"{shown} cannot be made: {parent} is not a writable directory", advice)
-    if not path.is_dir():
-        return Check(name, status, f"{shown} is not a directory", advice)
-    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        return Check(name, status, f"{shown} is not writable", advice)
+        return Check(name, "ok", f"{shown} (made when first needed)")
     mode = stat.S_IMODE(path.stat().st_mode)
-    if mode & 0o077:
+    if mode & forbidden:
         return Check(name, "warn", f"{shown} is open to other users (mode {mode:04o})", f"chmod 700 {path}")
     return Check(name, "ok", shown)
 

@@ -1,0 +1,175 @@
+"""Step 2, Profiles: the presets that ship, the user's own files, a real editor."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.app.driver import User, opened, options
+from tui.app.app import BenchtuiApp
+from tui.engine.catalogue import Catalogue
+
+OWN = """\
+profile: lab/nightly
+title: Nightly
+tool: fio
+params: {runtime: {default: 5s, kind: duration}}
+fio: {jobs: {j: {rw: randread, size: 1m, directory: /tmp, time_based: 1, runtime: "{runtime}"}}}
+headline: {metric: iops, direction: read}
+"""
+
+
+def own_profile(home: Path, text: str = OWN, name: str = "lab/nightly") -> Path:
+    path = home / "profiles" / f"{name}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def no_suspend(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test has no terminal to give away; the editor runs for real."""
+
+    @contextmanager
+    def suspend(self: BenchtuiApp) -> Iterator[None]:
+        yield
+
+    monkeypatch.setattr(BenchtuiApp, "suspend", suspend)
+
+
+def editor(home: Path, code: str) -> dict[str, str]:
+    """An $EDITOR that changes the file `path` as the code says."""
+    script = home / "editor.py"
+    script.write_text(f"import pathlib, sys\npath = pathlib.Path(sys.argv[1])\ntext = path.read_text()\n{code}\n")
+    return {"TERM": "xterm-256color", "EDITOR": f"{sys.executable} {script}"}
+
+
+async def go_to(user: User, tag: str) -> None:
+    await user.press("2")
+    await user.sees(lambda: user.scope == "profiles" and bool(user.app.screen.entries))  # type: ignore[attr-defined]
+    user.app.screen.picklist.move_to(tag)  # type: ignore[attr-defined]
+    await user.pilot.pause()
+
+
+async def test_every_preset_is_listed_under_its_family(home: Path) -> None:
+    async with opened(options(home), size=(120, 60)) as user:
+        await go_to(user, "demo/quick")
+        for tag in Catalogue(home / "none").names():
+            family, _, name = tag.partition("/")
+            await user.sees(name)
+            assert family in user.text
+
+
+async def test_the_text_beside_the_list_follows_the_cursor(home: Path) -> None:
+    async with opened(options(home), size=(120, 36)) as user:
+        await go_to(user, "demo/quick")
+        await user.sees("Ten seconds of mixed random I/O")
+        await user.press("j")
+        assert "Ten seconds of mixed random I/O" not in user.text
+
+
+async def test_it_says_source_parameters_and_what_is_measured(home: Path) -> None:
+    async with opened(options(home), size=(120, 36)) as user:
+        await go_to(user, "weka/read-iops")
+        await user.sees("measures  read IOPS")
+        await user.sees("WEKA 4.3 performance tests")
+        await user.sees("numjobs    192")
+
+
+async def test_v_shows_the_job_file_as_the_host_would_get_it(home: Path) -> None:
+    async with opened(options(home), size=(120, 36)) as user:
+        await go_to(user, "demo/quick")
+        await user.press("v")
+        await user.sees("[global]")
+        assert "benchtui-demo.local.$jobnum" in user.text
+        assert "{host}" not in user.text
+
+
+async def test_a_profile_of_ones_own_is_marked(home: Path) -> None:
+    own_profile(home)
+    async with opened(options(home), size=(120, 36)) as user:
+        await go_to(user, "lab/nightly")
+        await user.sees("yours")
+
+
+async def test_a_broken_profile_is_listed_with_every_problem_and_its_place_and_cannot_be_chosen(home: Path) -> None:
+    path = own_profile(home, OWN.replace("randread", "randred").replace("title", "titel"))
+    async with opened(options(home), size=(140, 36)) as user:
+        await go_to(user, str(path))
+        await user.sees("this profile cannot be read")
+        await user.sees("nightly.yaml:2:1")
+        await user.sees("did you mean 'title'")
+        await user.press("enter")
+        assert user.scope == "profiles"
+        assert user.app.selection.profile is None
+
+
+async def test_the_filter_narrows_by_tag_and_title(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await go_to(user, "demo/quick")
+        await user.press("slash")
+        await user.types("weka lat")
+        rows = [row.key for row in user.app.screen.picklist.rows if not row.heading]  # type: ignore[attr-defined]
+        assert rows == ["weka/read-latency", "weka/write-latency"]
+        await user.press("escape")
+        assert user.scope == "profiles"
+
+
+async def test_enter_chooses_and_goes_on_to_review(home: Path) -> None:
+    async with opened(options(home, hosts=("local",))) as user:
+        await go_to(user, "demo/quick")
+        await user.press("enter")
+        assert user.scope == "review"
+        assert user.app.selection.profile == "demo/quick"
+        await user.sees("local · demo/quick")
+
+
+async def test_escape_goes_back_to_hosts(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await go_to(user, "demo/quick")
+        await user.press("escape")
+        assert user.scope == "hosts"
+
+
+async def test_editing_a_preset_edits_a_copy_of_ones_own(home: Path) -> None:
+    environ = editor(home, "path.write_text(text.replace('Ten seconds', 'Eleven seconds'))")
+    preset = Catalogue(home / "none").load("demo/quick")
+    async with opened(options(home, environ=environ), size=(120, 36)) as user:
+        await go_to(user, "demo/quick")
+        await user.press("e")
+        await user.sees("Eleven seconds")
+        assert (home / "profiles" / "demo" / "quick.yaml").exists()
+        assert preset.path.read_text() == preset.text
+
+
+async def test_a_mistake_made_in_the_editor_is_shown_on_return(home: Path) -> None:
+    own_profile(home)
+    environ = editor(home, "path.write_text(text.replace('randread', 'randred'))")
+    async with opened(options(home, environ=environ), size=(120, 36)) as user:
+        await go_to(user, "lab/nightly")
+        await user.press("e")
+        await user.sees("this profile cannot be read")
+        await user.sees("randred")
+
+
+@pytest.mark.parametrize(("command", "said"), [("no-such-editor", "no editor"), ("false", "ended with code 1")])
+async def test_an_editor_that_does_not_work_is_told(home: Path, command: str, said: str) -> None:
+    own_profile(home)
+    environ = {"TERM": "xterm-256color", "EDITOR": command}
+    async with opened(options(home, environ=environ), size=(120, 36)) as user:
+        await go_to(user, "lab/nightly")
+        await user.press("e")
+        await user.sees(said)
+        assert user.scope == "profiles"
+
+
+async def test_tab_goes_to_the_text_where_j_scrolls(home: Path) -> None:
+    async with opened(options(home), size=(80, 24)) as user:
+        await go_to(user, "weka/read-iops")
+        await user.press("tab", "j", "j")
+        assert user.cursor == "weka/read-iops"
+        assert user.app.screen.detail.scroll_offset.y == 2  # type: ignore[attr-defined]

@@ -1,0 +1,169 @@
+"""Step 3, Review: the plan of real profiles, changed in the form, started for real."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from textual.widgets import Input
+
+from tests.app.driver import User, opened, options, write_inventory
+from tui.app.app import Options
+from tui.engine.launch import load_plan
+from tui.results.store import is_running, summarize
+
+
+def review(home: Path, profile: str = "demo/quick", hosts: tuple[str, ...] = ("local",), **changes: object) -> Options:
+    return options(home, hosts=hosts, profile=profile, review=True, **changes)
+
+
+async def change(user: User, name: str, text: str) -> None:
+    """Put a text into a field of the form."""
+    field = next(box for box in user.app.screen.query(Input) if box.name == name)
+    field.focus()
+    await user.press("ctrl+u")
+    await user.types(text)
+
+
+def notes(user: User) -> str:
+    return "\n".join(note.message for note in user.app._notifications)
+
+
+async def test_it_opens_on_review_when_hosts_and_profile_are_given(home: Path) -> None:
+    async with opened(review(home)) as user:
+        assert user.scope == "review"
+        await user.sees("Ten seconds of mixed")
+        await user.sees("/var/tmp")
+        await user.sees("00:10")
+        await user.sees("runs on local, 00:10")
+
+
+async def test_nothing_chosen_says_what_comes_first(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await user.press("3")
+        await user.sees("1 choose hosts first")
+        await user.press("1", "space", "3")
+        await user.sees("2 choose a profile first")
+
+
+async def test_bytes_a_host_and_in_all(home: Path) -> None:
+    write_inventory(home)
+    async with opened(review(home, "weka/read-iops", ("weka-01", "weka-02")), size=(120, 36)) as user:
+        await user.sees("768 GiB a host, 1.50 TiB in all")
+
+
+async def test_a_big_layout_is_warned_of(home: Path) -> None:
+    async with opened(review(home, "weka/read-iops")) as user:
+        await user.sees("! lays out 768 GiB of test files in all before it measures")
+
+
+async def test_overwriting_files_is_warned_of(home: Path) -> None:
+    async with opened(review(home)) as user:
+        await user.sees("! overwrites its test files in /var/tmp")
+
+
+async def test_a_changed_parameter_changes_the_plan_while_typing(home: Path) -> None:
+    async with opened(review(home)) as user:
+        await change(user, "runtime", "90s")
+        await user.sees("01:30")
+        assert user.app.selection.overrides == {"runtime": "90s"}
+        await user.sees("1 changed")
+
+
+async def test_a_wrong_value_is_told_under_its_field_and_nothing_can_start(home: Path) -> None:
+    async with opened(review(home)) as user:
+        await change(user, "numjobs", "many")
+        await user.sees("is not a count")
+        await user.sees("cannot start: numjobs")
+        await user.press("enter")
+        assert user.scope == "review"
+        await user.press("escape", "r")
+        assert "numjobs" in notes(user)
+        assert not (home / "runs").exists()
+
+
+async def test_repeat_and_note_go_into_the_plan(home: Path) -> None:
+    async with opened(review(home)) as user:
+        await change(user, "@repeat", "3")
+        await change(user, "@note", "before the upgrade")
+        await user.sees("00:30")
+        plan = user.app.screen.plan  # type: ignore[attr-defined]
+        assert [step.repetition for step in plan.steps] == [1, 2, 3]
+        assert plan.note == "before the upgrade"
+        await change(user, "@repeat", "0")
+        await user.sees("a whole number from 1 to 100")
+
+
+async def test_files_can_be_kept_although_the_profile_removes_them(home: Path) -> None:
+    async with opened(review(home), size=(120, 36)) as user:
+        await user.sees("test files are removed")
+        await change(user, "@cleanup", "no")
+        await user.sees("test files stay")
+
+
+async def test_d_puts_the_defaults_back(home: Path) -> None:
+    async with opened(review(home, overrides={"runtime": "90s"})) as user:
+        await user.sees("01:30")
+        await user.press("d")
+        await user.sees("00:10")
+        assert user.app.selection.overrides == {}
+
+
+async def test_v_shows_the_job_file_with_the_changes(home: Path) -> None:
+    async with opened(review(home, overrides={"numjobs": "7"}), size=(120, 36)) as user:
+        await user.press("v")
+        await user.sees("numjobs=7")
+        await user.press("v")
+        await user.sees("What will happen")
+
+
+async def test_escape_leaves_the_field_first_then_the_screen(home: Path) -> None:
+    async with opened(review(home)) as user:
+        await user.press("e")
+        await user.sees("Tab next field")
+        await user.press("escape")
+        assert user.scope == "review"
+        await user.press("escape")
+        assert user.scope == "profiles"
+
+
+async def test_what_was_typed_is_still_there_after_a_look_at_hosts(home: Path) -> None:
+    write_inventory(home)
+    async with opened(review(home)) as user:
+        await change(user, "runtime", "20s")
+        await user.press("escape", "1", "3")
+        await user.sees("00:20")
+
+
+async def test_another_profile_starts_from_its_own_defaults(home: Path) -> None:
+    async with opened(review(home, overrides={"numjobs": "7"})) as user:
+        user.app.selection.choose_profile("weka/read-iops")
+        await user.press("1", "3")
+        await user.sees("192")
+        assert user.app.selection.overrides == {}
+
+
+async def test_no_text_is_cut_at_80_columns(home: Path) -> None:
+    async with opened(review(home, "weka/read-iops")) as user:
+        await user.sees("768 GiB")
+        assert "…" not in user.text
+
+
+async def test_enter_starts_the_run_shown_and_goes_to_live(home: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    small = {"directory": str(target), "runtime": "2s", "size": "1M", "numjobs": "1", "direct": "no"}
+    async with opened(review(home, overrides=small)) as user:
+        await user.sees("00:02")
+        await user.press("enter")
+        await user.sees(lambda: user.scope == "live")
+        run_dir = user.app.live_run
+        assert run_dir is not None
+        assert load_plan(run_dir).params["runtime"] == 2.0
+        await user.sees(lambda: (run_dir / "run.json").exists() and not is_running(run_dir))
+        record = json.loads((run_dir / "run.json").read_text())
+        assert record["state"] == "complete"
+        summary = summarize(run_dir)
+        assert summary is not None
+        assert summary.headline_value
+        assert list(target.iterdir()) == []

@@ -1,0 +1,217 @@
+"""The shell around the screens: moving, help, palette, size, leaving, crashing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from tests.app.driver import User, opened, options
+from tui.app.app import BenchtuiApp
+from tui.app.confirm import Confirm
+from tui.app.help import HelpScreen
+from tui.engine.control import NotRunning, request
+from tui.engine.launch import launch
+from tui.engine.planning import Choices, build_plan
+from tui.results.store import is_running
+
+
+async def test_digits_jump_between_the_steps(home: Path) -> None:
+    async with opened(options(home)) as user:
+        for key, scope in (("2", "profiles"), ("3", "review"), ("6", "runs"), ("1", "hosts")):
+            await user.press(key)
+            await user.sees(lambda scope=scope: user.scope == scope)  # type: ignore[misc]
+
+
+async def test_live_and_result_need_a_run(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await user.press("4")
+        assert user.scope == "hosts"
+        await user.sees("no run yet")
+        await user.press("5")
+        assert user.scope == "hosts"
+
+
+async def test_the_top_line_names_the_steps_and_what_is_chosen(home: Path) -> None:
+    async with opened(options(home, hosts=("local",), profile="weka/read-iops")) as user:
+        top = user.text.splitlines()[0]
+        assert top.split() == [
+            "benchtui", "¹Hosts", "²Profiles", "³Review", "⁴Live", "⁵Result", "⁶Runs", "local", "·", "weka/read-iops",
+        ]  # fmt: skip
+        assert len(top.rstrip()) <= 80
+
+
+async def test_question_mark_and_f1_show_the_keys(home: Path) -> None:
+    for key in ("question_mark", "f1"):
+        async with opened(options(home)) as user:
+            await user.press(key)
+            assert isinstance(user.app.screen, HelpScreen)
+            await user.sees("Tick or untick the host")
+            await user.press("escape")
+            assert user.scope == "hosts"
+
+
+async def test_the_palette_finds_an_action_by_its_help_and_runs_it(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await user.press("ctrl+p")
+        await user.types("choose what to run")
+        await user.sees("Go to Profiles")
+        await user.press("enter")
+        await user.sees(lambda: user.scope == "profiles")
+
+
+async def test_the_palette_acts_on_the_screen_it_was_opened_on(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await user.press("ctrl+p")
+        await user.types("untick them all")
+        await user.sees("Tick every host")
+        await user.press("enter")
+        await user.sees(lambda: user.app.selection.ticked == ["local"])
+
+
+async def test_no_cursor_ever_blinks(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await user.press("slash")
+        fields = list(user.app.screen.query(Input))
+        await user.press("escape", "n")
+        await user.sees("Add a host")
+        fields += user.app.screen.query(Input)
+        await user.press("escape", "ctrl+p")
+        await user.pilot.pause()
+        fields += user.app.screen.query(Input)
+        assert len(fields) >= 7
+        assert not any(field.cursor_blink for field in fields)
+
+
+async def test_f2_changes_the_colours(home: Path) -> None:
+    async with opened(options(home)) as user:
+        seen = [user.app.theme]
+        for _ in range(3):
+            await user.press("f2")
+            seen.append(user.app.theme)
+        assert seen == ["benchtui-dark", "benchtui-light", "benchtui-ansi", "benchtui-dark"]
+
+
+async def test_a_small_terminal_is_told_and_everything_is_there_again_after(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await user.press("space")
+        await user.pilot.resize_terminal(50, 12)
+        await user.sees("terminal is 50x12; benchtui needs 60x16")
+        await user.pilot.resize_terminal(60, 16)
+        await user.sees("1 of 1 ticked")
+
+
+async def test_60x16_is_enough_for_every_screen(home: Path) -> None:
+    async with opened(options(home, hosts=("local",), profile="demo/quick"), size=(60, 16)) as user:
+        for key in ("1", "2", "3", "6"):
+            await user.press(key)
+            await user.pilot.pause()
+            lines = user.text.splitlines()
+            assert "? help" in lines[-1]
+            assert "q quit" in lines[-1]
+
+
+async def test_q_leaves_at_once_when_nothing_runs(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await user.press("q")
+        await user.sees(lambda: user.app._exit)
+        assert user.app.farewell is None
+
+
+async def test_q_is_a_letter_in_a_field_and_ctrl_c_leaves_from_there(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await user.press("slash", "q")
+        assert not user.app._exit
+        await user.press("ctrl+c")
+        await user.sees(lambda: user.app._exit)
+
+
+@pytest.fixture
+def running(home: Path, tmp_path: Path) -> Iterator[Path]:
+    """A real run of 60 s on this machine, ended with the test."""
+    app = BenchtuiApp(options(home))
+    target = tmp_path / "target"
+    target.mkdir()
+    small = {"directory": str(target), "runtime": "60s", "size": "1M", "numjobs": "1", "direct": "no"}
+    plan = build_plan(app.catalogue.load("demo/quick"), Choices(hosts=app.fleet.resolve(["local"]), overrides=small))
+    run_dir = launch(plan, home / "runs")
+    wait_until(lambda: (run_dir / "control.sock").exists())
+    yield run_dir
+    try:
+        request(run_dir, {"verb": "abort"})
+    except NotRunning:
+        return
+    wait_until(lambda: not is_running(run_dir))
+
+
+def wait_until(true: object, deadline_s: float = 30.0) -> None:
+    end = time.monotonic() + deadline_s
+    while not true():  # type: ignore[operator]
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+async def ask_to_leave(user: User, run_dir: Path) -> None:
+    await user.sees(f"run {run_dir.name} goes on: 4 watches it")
+    await user.press("q")
+    await user.sees(lambda: isinstance(user.app.screen, Confirm))
+
+
+async def test_a_run_that_goes_on_is_offered_and_4_watches_it(home: Path, running: Path) -> None:
+    async with opened(options(home)) as user:
+        await user.sees(f"run {running.name} goes on: 4 watches it")
+        await user.press("4")
+        await user.sees(lambda: user.scope == "live")
+        await user.sees("RUNNING")
+
+
+async def test_q_asks_and_detaches_by_default(home: Path, running: Path) -> None:
+    async with opened(options(home)) as user:
+        await ask_to_leave(user, running)
+        await user.press("enter")
+        await user.sees(lambda: user.app._exit)
+        assert user.app.farewell == (
+            f"run {running.name} goes on; come back with: benchtui attach {running.name}"
+        )
+    assert is_running(running)
+
+
+async def test_cancel_stays_and_a_second_question_is_not_asked_above_the_first(home: Path, running: Path) -> None:
+    async with opened(options(home)) as user:
+        await ask_to_leave(user, running)
+        await user.press("ctrl+c")
+        assert len(user.app.screen_stack) == 3
+        await user.press("c")
+        assert user.scope == "hosts"
+        assert not user.app._exit
+
+
+async def test_stop_ends_the_run_and_keeps_what_it_measured(home: Path, running: Path) -> None:
+    async with opened(options(home)) as user:
+        await ask_to_leave(user, running)
+        await user.press("s")
+        await user.sees(lambda: user.app._exit)
+        assert "is stopping" in (user.app.farewell or "")
+    wait_until(lambda: not is_running(running))
+
+
+async def test_a_crash_leaves_a_private_file_without_values_and_code_1(home: Path) -> None:
+    app = BenchtuiApp(options(home))
+
+    def explode(password: str = "hunter2-secret") -> None:
+        raise RuntimeError("the reason")
+
+    with pytest.raises(RuntimeError, match="the reason"):
+        async with app.run_test() as pilot:
+            app.call_later(explode)
+            await pilot.pause()
+    assert app.return_code == 1
+    assert app.crash_log is not None
+    assert app.crash_log.stat().st_mode & 0o777 == 0o600
+    text = app.crash_log.read_text()
+    assert "the reason" in text
+    assert "hunter2" not in text
+    assert app._exit_renderables == []
