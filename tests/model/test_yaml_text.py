@@ -44,8 +44,8 @@ def test_what_is_not_there_has_the_place_of_its_parent() -> None:
     [
         ("a: 1\nb: 2\na: 3\n", "f.yaml:3:1: the key 'a' stands twice; it was first given on line 1"),
         ("", "f.yaml:1:1: the file is empty; a mapping of keys to values is expected"),
-        ("- a\n", "f.yaml:1:1: the file must hold a mapping of keys to values, such as 'title: ...'"),
-        ("just text", "f.yaml:1:1: the file must hold a mapping of keys to values, such as 'title: ...'"),
+        ("- a\n", "f.yaml:1:1: the file must hold a mapping of keys to values"),
+        ("just text", "f.yaml:1:1: the file must hold a mapping of keys to values"),
         (
             "a: !!python/object/apply:os.system [id]",
             "f.yaml:1:4: the tag 'tag:yaml.org,2002:python/object/apply:os.system' is not allowed; "

@@ -33,7 +33,25 @@ class VerbModule(Protocol):
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Add the verb's arguments."""
 
-    def main(argv: Sequence[str]) -> int:
+    def main(self, args: argparse.Namespace) -> int:
+        """Do it and return the exit code."""
+
+
+def entry() -> None:
+    """Run the command and exit with its code. A reader of our stdout that goes away ends us quietly."""
+    try:
+        try:
+            code = main(sys.argv[1:])
+        except SystemExit as end:  # argparse has said what it had to say
+            code = end.code if isinstance(end.code, int) else 1
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more at exit
+        code = BROKEN_PIPE
+    sys.exit(code)
+
+
+def main(argv: Sequence[str]) -> int:
     """Run the command line `argv` (without the program's name) and return the exit code."""
     if argv and argv[0] in ("-h", "--help", "help"):
         print(usage(), end="")
