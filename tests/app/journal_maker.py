@@ -11,7 +11,6 @@ from pathlib import Path
 
 import msgspec
 
-from tui.engine.launch import PLAN_FILE
 from tui.model.event import (
     AnyEvent,
     FileCreated,
@@ -32,6 +31,7 @@ from tui.model.event import (
     encode,
 )
 from tui.model.plan import FileSpec, Headline, HostAddress, HostTask, Plan, ProfileRef, Step
+from tui.model.rundir import PLAN_FILE
 from tui.workloads.fio.framing import Framer
 from tui.workloads.fio.meter import Meter
 from tui.workloads.fio.results import host_result

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.control import SOCKET, ControlServer, NotRunning, Request, request
+from tui.engine.control import ControlServer, NotRunning, Request, request
+from tui.model.rundir import SOCKET_FILE
 
 
 async def test_request_reaches_the_engine_and_its_answer_comes_back(tmp_path: Path) -> None:
@@ -32,8 +33,8 @@ async def test_socket_works_below_a_path_longer_than_a_socket_address(tmp_path: 
 
 async def test_socket_is_private_and_goes_with_the_engine(tmp_path: Path) -> None:
     async with ControlServer(tmp_path, lambda _: {"ok": True}):
-        assert (tmp_path / SOCKET).stat().st_mode & 0o777 == 0o600
-    assert not (tmp_path / SOCKET).exists()
+        assert (tmp_path / SOCKET_FILE).stat().st_mode & 0o777 == 0o600
+    assert not (tmp_path / SOCKET_FILE).exists()
 
 
 def test_run_that_is_over_says_so(tmp_path: Path) -> None:
@@ -44,7 +45,7 @@ def test_run_that_is_over_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("line", [b"no json\n", b"[1]\n", b"\n"])
 async def test_nonsense_is_answered_not_obeyed(tmp_path: Path, line: bytes) -> None:
     async with ControlServer(tmp_path, lambda _: {"ok": True}):
-        reader, writer = await asyncio.open_unix_connection(str(tmp_path / SOCKET))
+        reader, writer = await asyncio.open_unix_connection(str(tmp_path / SOCKET_FILE))
         writer.write(line)
         assert b'"ok": false' in await reader.readline()
         writer.close()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tui.engine.journal import JOURNAL_FILE, Journal
+from tui.engine.journal import Journal
 from tui.model.event import HostProblem, Message, decode
+from tui.model.rundir import JOURNAL_FILE
 
 
 def test_event_is_on_disk_when_append_returns(tmp_path: Path) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import datetime
+import re
 from pathlib import Path
 
 import pytest
 
-from tui.engine.launch import create_run, load_plan, new_run_id
+from tui.engine.launch import create_run, load_plan
 from tui.model.plan import Headline, HostAddress, Plan, ProfileRef
 from tui.model.problem import BenchtuiError
+from tui.model.rundir import new_run_id
 
 PLAN = Plan(
     profile=ProfileRef(tag="weka/read-iops", version=1, title="t", text="y", sha256="0"),
@@ -25,6 +27,12 @@ def test_run_id_sorts_by_time_and_names_the_profile() -> None:
     later = new_run_id("aerodisk/x", datetime.datetime(2026, 11, 20, 10, 15, 31, tzinfo=datetime.UTC))
     assert first.startswith("20261120T101530Z-weka-read-iops-")
     assert first < later
+
+
+@pytest.mark.parametrize(("tag", "slug"), [("My Profile: №2!", "my-profile-2-"), ("№", ""), ("x" * 500, "x" * 60 + "-")])
+def test_run_id_is_a_plain_file_name(tag: str, slug: str) -> None:
+    now = datetime.datetime(2026, 11, 20, 10, 15, 30, tzinfo=datetime.UTC)
+    assert re.fullmatch(rf"20261120T101530Z-{slug}[0-9a-f]{{4}}", new_run_id(tag, now))
 
 
 def test_run_ids_of_one_second_differ() -> None:

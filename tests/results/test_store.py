@@ -2,21 +2,19 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from tests.results.samples import DATA
-from tui.model.problem import BenchtuiError, UsageError
+from tui.model.problem import UsageError
 from tui.results.record import write_record
-from tui.results.store import RunStore, is_running, new_run_id, process_identity, summarize
+from tui.results.store import RunStore, is_running, process_identity, summarize
 
 IDS = ("20261118T080000Z-weka-read-iops-0001", "20261119T080000Z-weka-read-iops-0002", "20261120T080000Z-ceph-mix-0003")
 
@@ -191,25 +189,6 @@ def test_a_path_without_a_run_says_so(store: RunStore, tmp_path: Path) -> None:
 def test_the_last_of_no_runs_says_so(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no runs in"):
         RunStore(tmp_path).resolve("last")
-
-
-def test_an_id_sorts_by_time_and_names_the_profile() -> None:
-    now = datetime(2026, 11, 20, 10, 15, 30, tzinfo=UTC)
-    assert re.fullmatch(r"20261120T101530Z-weka-read-iops-[0-9a-f]{4}", new_run_id("weka/read-iops", now))
-    assert re.fullmatch(r"20261120T101530Z-my-profile-2-[0-9a-f]{4}", new_run_id("My Profile: №2!", now))
-    assert re.fullmatch(r"20261120T101530Z-[0-9a-f]{4}", new_run_id("№", now))
-    assert len(new_run_id("x" * 500, now)) < 100
-
-
-def test_a_new_run_directory_is_for_the_user_alone(tmp_path: Path) -> None:
-    path = RunStore(tmp_path / "data" / "runs").create(IDS[0])
-    assert path.stat().st_mode & 0o777 == 0o700
-    assert path.parent.stat().st_mode & 0o777 == 0o700
-
-
-def test_a_directory_that_cannot_be_made_is_one_clear_line(store: RunStore) -> None:
-    with pytest.raises(BenchtuiError, match=f"cannot make .*{IDS[0]}: File exists"):
-        store.create(IDS[0])
 
 
 def test_a_thousand_runs_are_listed_without_reading_their_records(store: RunStore) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from tui.model.paths import Paths
 from tui.model.problem import BenchtuiError, Problem, UsageError
-from tui.results.rundir import RECORD_FILE
+from tui.model.rundir import RECORD_FILE
 from tui.results.store import RunStore, RunSummary, is_running, summarize
 
 if TYPE_CHECKING:

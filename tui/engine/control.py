@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tui.model.problem import BenchtuiError
+from tui.model.rundir import SOCKET_FILE
 
-SOCKET = "control.sock"
 Request = dict[str, Any]
 Handler = Callable[[Request], Request]
 
@@ -32,7 +32,7 @@ def request(run_dir: Path, message: Request, timeout_s: float = 10.0) -> Request
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(timeout_s)
             # by way of /proc: the path of a socket is limited to 107 bytes, that of a run directory is not
-            client.connect(f"/proc/self/fd/{directory}/{SOCKET}")
+            client.connect(f"/proc/self/fd/{directory}/{SOCKET_FILE}")
             client.sendall(json.dumps(message).encode() + b"\n")
             with client.makefile("rb") as answers:
                 answer: Request = json.loads(answers.readline() or b"{}")
@@ -55,10 +55,10 @@ class ControlServer:
         directory = os.open(self.run_dir, os.O_RDONLY | os.O_DIRECTORY)
         try:
             with suppress(FileNotFoundError):
-                (self.run_dir / SOCKET).unlink()
+                (self.run_dir / SOCKET_FILE).unlink()
             listener = socket.socket(socket.AF_UNIX)
-            listener.bind(f"/proc/self/fd/{directory}/{SOCKET}")
-            (self.run_dir / SOCKET).chmod(0o600)
+            listener.bind(f"/proc/self/fd/{directory}/{SOCKET_FILE}")
+            (self.run_dir / SOCKET_FILE).chmod(0o600)
             self._server = await asyncio.start_unix_server(self._serve, sock=listener, limit=65536)
         finally:
             os.close(directory)
@@ -68,7 +68,7 @@ class ControlServer:
         if self._server is not None:
             self._server.close()
         with suppress(FileNotFoundError):
-            (self.run_dir / SOCKET).unlink()
+            (self.run_dir / SOCKET_FILE).unlink()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, ValueError, TimeoutError):

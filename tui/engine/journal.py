@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from tui.model.event import Event, HostProblem, encode
+from tui.model.rundir import JOURNAL_FILE
 
-JOURNAL_FILE = "journal.jsonl"
 SYNC_EVERY_S = 1.0
 
 E = TypeVar("E", bound=Event)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
 import os
-import re
-import secrets
 import subprocess
 import sys
 from pathlib import Path
@@ -14,16 +11,7 @@ import msgspec
 
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError
-
-PLAN_FILE = "plan.json"
-LOG_FILE = "engine.log"
-
-
-def new_run_id(tag: str, now: datetime.datetime | None = None) -> str:
-    """Return an id that sorts by time and names the profile: 20261120T101530Z-weka-read-iops-7f3a."""
-    now = now or datetime.datetime.now(datetime.UTC)
-    name = re.sub(r"[^a-z0-9]+", "-", tag.lower()).strip("-")
-    return f"{now:%Y%m%dT%H%M%SZ}-{name}-{secrets.token_hex(2)}"
+from tui.model.rundir import LOG_FILE, PLAN_FILE, RAW_DIR, new_run_id
 
 
 def create_run(plan: Plan, runs: Path) -> Path:
@@ -32,7 +20,7 @@ def create_run(plan: Plan, runs: Path) -> Path:
         runs.mkdir(parents=True, exist_ok=True, mode=0o700)
         run_dir = runs / new_run_id(plan.profile.tag)
         run_dir.mkdir(mode=0o700)
-        (run_dir / "raw").mkdir(mode=0o700)
+        (run_dir / RAW_DIR).mkdir(mode=0o700)
         write_private(run_dir / PLAN_FILE, msgspec.json.format(msgspec.json.encode(plan)))
     except OSError as error:
         raise BenchtuiError(f"cannot create a run under {runs}: {error.strerror}") from error

@@ -15,9 +15,8 @@ from tui.engine.run import execute, open_run
 from tui.model.event import Message, Note, RunEnded, RunStateName
 from tui.model.paths import Paths
 from tui.model.plan import Plan
+from tui.model.rundir import PID_FILE
 from tui.remote.connections import Connections
-
-PID_FILE = "engine.pid"
 
 
 def run_engine(run_dir: Path) -> RunEnded:

@@ -33,14 +33,8 @@ async def presented_key(address: HostAddress, connections: Connections) -> Prese
 
     Raises HostError when it cannot be reached, or presents another key than the one on file.
     """
-    from tui.remote import hostkeys
-
-    target = connections.resolve(address)
-    key = await hostkeys.collect(target, await connections.tunnel(target))
-    on_file = hostkeys.known_keys(target, connections.keyring.known_hosts(target))
-    if on_file and key not in on_file:
-        raise hostkeys.changed(target, key, on_file)
-    return PresentedKey(address.name, hostkeys.pattern(target), hostkeys.fingerprint(key), key, key in on_file)
+    found = await connections.presented(address)
+    return PresentedKey(found.name, found.pattern, found.fingerprint, found.key, found.known)
 
 
 async def presented_keys(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -156,7 +156,7 @@ def _groups(
         for group in entry.groups:
             claimed.setdefault(group, []).append(host)
     found = _GroupFinder(written.groups, claimed, hosts, document, problems)
-    return {name: list(dict.fromkeys(found.members(name))) for name in {**written.groups, **claimed}}
+    return {name: found.members(name) for name in {**written.groups, **claimed}}
 
 
 @dataclass
@@ -166,8 +166,15 @@ class _GroupFinder:
     hosts: dict[str, HostEntry]
     document: Document
     problems: list[Problem]
+    done: dict[str, list[str]] = field(default_factory=dict)
 
-    def members(self, group: str, above: tuple[str, ...] = ()) -> Iterator[str]:
+    def members(self, group: str, above: tuple[str, ...] = ()) -> list[str]:
+        """Return the members of a group, each once; each group is looked into once."""
+        if group not in self.done:
+            self.done[group] = list(dict.fromkeys(self.listed(group, above)))
+        return self.done[group]
+
+    def listed(self, group: str, above: tuple[str, ...]) -> Iterator[str]:
         for index, spec in enumerate(self.written.get(group, ())):
             place = ("groups", group, index)
             if spec.startswith("@"):

@@ -155,16 +155,14 @@ class Connections:
         """Make one of few handshakes at a time on a route, again when the server is too busy to greet."""
         gate = self._gates.setdefault(" ".join(target.jumps), asyncio.Semaphore(self.handshakes))
         pause = FIRST_PAUSE_S
-        for _ in range(ATTEMPTS):
+        for _ in range(ATTEMPTS - 1):
             async with gate:
-                try:
+                with contextlib.suppress(BusyError):
                     return await attempt()
-                except BusyError:
-                    pass
             await asyncio.sleep(pause * random.uniform(0.5, 1.5))
             pause *= 2
-        message = f"{where(target)} hangs up before it greets: not an SSH server, or its MaxStartups is too low"
-        raise HostError("lost", target.name, message)
+        async with gate:
+            return await attempt()
 
     async def _handshake(
         self, target: Resolved, tunnel: asyncssh.SSHClientConnection | None
@@ -210,7 +208,7 @@ class Connections:
             raise await hostkeys.explain(target, on_file[0], tunnel, str(error)) from error
         except (asyncssh.ConnectionLost, ConnectionResetError) as error:
             if not greeting.heard:
-                raise BusyError from error
+                raise BusyError(target.name, f"{target.host} port {target.port}") from error
             raise explained(target, error, unusable) from error
         except (asyncssh.Error, OSError, TimeoutError, ValueError) as error:
             raise explained(target, error, [] if agent_keys else unusable) from error

@@ -47,7 +47,7 @@ async def collect(target: Resolved, tunnel: asyncssh.SSHClientConnection | None)
                 kex_algs=target.algorithm_options["kex_algs"],
             )
     except (asyncssh.ConnectionLost, ConnectionResetError) as error:
-        raise BusyError from error
+        raise BusyError(target.name, f"{target.host} port {target.port}") from error
     except ConnectionRefusedError as error:
         message = f"connection refused by {target.host} port {target.port}"
         raise HostError("refused", target.name, message) from error
@@ -75,8 +75,8 @@ async def explain(
         return HostError("host-key-revoked", target.name, f"the host key of {target.host} is revoked")
     try:
         key = await collect(target, tunnel)
-    except (HostError, BusyError) as error:
-        return HostError("host-key-unknown", target.name, f"host key not trusted: {reason}; {error}")
+    except HostError as error:
+        return HostError("host-key-unknown", target.name, f"host key not trusted: {reason}; {error.message}")
     if key in on_file:
         return HostError("unreachable", target.name, f"no common algorithm with {target.host}: {reason}")
     if not on_file:

@@ -29,8 +29,12 @@ class HostError(BenchtuiError):
         return self.problems[0].message
 
 
-class BusyError(Exception):
+class BusyError(HostError):
     """A server hung up before it said anything: it is too busy (MaxStartups), or no SSH server. Worth another try."""
+
+    def __init__(self, host: str, place: str) -> None:
+        message = f"{place} hangs up before it greets: not an SSH server, or its MaxStartups is too low"
+        super().__init__("lost", host, message)
 
 
 @dataclass(frozen=True, slots=True)

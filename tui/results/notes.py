@@ -9,9 +9,9 @@ from pathlib import Path
 
 from tui.model.event import Note, RunStarted, encode
 from tui.model.problem import BenchtuiError, Problem
+from tui.model.rundir import JOURNAL_FILE
 from tui.results.gather import parse_utc
 from tui.results.journal import read_events
-from tui.results.rundir import JOURNAL_FILE
 
 
 def append_note(run_dir: Path, text: str, now: datetime | None = None) -> None:

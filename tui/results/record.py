@@ -27,9 +27,10 @@ from tui.model.record import (
     RunRecord,
     StepRecord,
 )
+from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
 from tui.results.gather import Gathered, gather
 from tui.results.headline import run_headline
-from tui.results.rundir import JOURNAL_FILE, RECORD_FILE, load_plan, write_atomic
+from tui.results.rundir import load_plan, write_atomic
 from tui.results.step_record import build_step, phase_record, rounded
 from tui.results.store import summary_of, write_summary
 

@@ -9,12 +9,7 @@ import msgspec
 
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError, Problem
-
-PLAN_FILE = "plan.json"
-JOURNAL_FILE = "journal.jsonl"
-RECORD_FILE = "run.json"
-SUMMARY_FILE = "summary.json"
-PID_FILE = "engine.pid"
+from tui.model.rundir import JOURNAL_FILE, PLAN_FILE, RECORD_FILE
 
 
 def is_run_dir(path: Path) -> bool:

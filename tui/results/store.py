@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,8 +13,9 @@ import msgspec
 from msgspec import Struct, field
 
 from tui.model.plan import Plan
-from tui.model.problem import BenchtuiError, UsageError, did_you_mean
-from tui.results.rundir import JOURNAL_FILE, PID_FILE, PLAN_FILE, RECORD_FILE, SUMMARY_FILE, is_run_dir, write_atomic
+from tui.model.problem import UsageError, did_you_mean
+from tui.model.rundir import JOURNAL_FILE, PID_FILE, PLAN_FILE, RECORD_FILE, SUMMARY_FILE
+from tui.results.rundir import is_run_dir, write_atomic
 
 if TYPE_CHECKING:
     from tui.model.record import RunRecord
@@ -24,7 +24,6 @@ SummaryState = Literal[
     "complete", "partial", "aborted", "failed", "imported", "baseline", "running", "interrupted", "unreadable"
 ]
 STARTING_S = 30.0  # how long a new run may take until its engine says who it is
-SLUG_LENGTH = 60
 ID_PATTERN = re.compile(r"^(\d{8}T\d{6})Z-")
 
 
@@ -135,16 +134,6 @@ class RunStore:
                 return self.runs_dir / run_id
         raise UsageError(f"no runs in {self.runs_dir}")
 
-    def create(self, run_id: str) -> Path:
-        """Make the directory of a new run, for the user alone. Raises BenchtuiError."""
-        path = self.runs_dir / run_id
-        try:
-            self.runs_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-            path.mkdir(mode=0o700)
-        except OSError as error:
-            raise BenchtuiError(f"cannot make {path}: {error.strerror}") from error
-        return path
-
 
 def _run_at(path: Path) -> Path:
     if path.name == RECORD_FILE and path.is_file():
@@ -161,12 +150,6 @@ def _no_single_match(ref: str, matches: list[str], ids: list[str]) -> str:
         return f"no run '{ref}'{did_you_mean(ref, ids)}; see benchtui runs list"
     shown = ", ".join(matches[:5]) + (f" and {len(matches) - 5} more" if len(matches) > 5 else "")
     return f"'{ref}' is the beginning of {len(matches)} runs: {shown}"
-
-
-def new_run_id(tag: str, now: datetime) -> str:
-    """Return an id that sorts by time and names the profile: 20261120T101530Z-weka-read-iops-7f3a."""
-    slug = re.sub(r"[^a-z0-9]+", "-", tag.lower()).strip("-")[:SLUG_LENGTH].rstrip("-")
-    return "-".join(part for part in (f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}", slug, secrets.token_hex(2)) if part)
 
 
 def is_running(run_dir: Path) -> bool:

@@ -36,6 +36,8 @@ from tui.model.problem import BenchtuiError
 RATES_HZ = (1, 2, 4)
 SWITCH_AFTER_S = 3.0
 CATCH_UP_PAINT_S = 0.3
+CHROME_LINES = 4  # top bar, two lines of header, footer
+MIN_GRAPH, MAX_GRAPH = 7, 16
 LOOK_AT_ENGINE_S = 2.0
 REPLAY_KEYS = (("Space", "play/hold"), ("←→", "10 s"), ("+-", "speed"), ("Enter", "host"), ("s", "sort"), ("L", "log"))
 
@@ -74,6 +76,7 @@ class LiveScreen(StepScreen):
         self.touched = False  # a key was pressed since the run ended
         self.ended_at: float | None = None
         self._timer: Timer | None = None
+        self._graph_height = 0
         self._looked_at_engine = 0.0
 
     # -- building
@@ -218,7 +221,18 @@ class LiveScreen(StepScreen):
         kind = self.plan.latency_kind if self.plan else "clat"
         self.query_one("#live-percentiles", PercentileTable).show(*live_text.percentiles(subject, kind))
         self.table.show(list(state.hosts.values()), state.clock.now)
+        self.share_room()
         self.log_pane.show(live_text.messages(state, view))
+
+    def share_room(self) -> None:
+        """Give the graphs the room that few hosts leave; many hosts get what is above the graphs' least height."""
+        height = self.size.height
+        others = sum(self.query_one(f"#live-{name}").outer_size.height for name in ("banner", "percentiles", "messages"))
+        spare = height - CHROME_LINES - others - (len(self.feed.state.hosts) + 2)
+        wanted = max(MIN_GRAPH, min(MAX_GRAPH, max(spare, height * 3 // 10)))
+        if wanted != self._graph_height:
+            self._graph_height = wanted
+            self.query_one("#live-graphs").styles.height = wanted
 
     def mode(self) -> str:
         """Return what is unusual about what is shown: replay, held display, a faster refresh."""

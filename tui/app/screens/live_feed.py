@@ -15,9 +15,9 @@ from pathlib import Path
 
 from tui.metrics.histogram import Histogram
 from tui.model.event import AnyEvent, PhaseEnded, PhaseStarted, Sample
+from tui.model.rundir import JOURNAL_FILE
 from tui.results.journal import Damaged, JournalTail, parse_line
 from tui.results.live import RunState
-from tui.results.rundir import JOURNAL_FILE
 
 PHASES = ("connect", "preflight", "layout", "barrier", "measure", "collect")
 CHUNK_BYTES = 1 << 20

@@ -87,7 +87,7 @@ def facts_of(state: RunState, plan: Plan | None) -> list[str]:
     if plan and plan.steps and state.step is not None and state.step < len(plan.steps):
         step = plan.steps[state.step]
         found += [f"step {state.step + 1}/{len(plan.steps)}"] if len(plan.steps) > 1 else []
-        found.append(step.name)
+        found += [step.name] if step.name != plan.profile.tag else []
     if plan and plan.target:
         found.append(plan.target)
     return found

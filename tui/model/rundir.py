@@ -1,0 +1,25 @@
+"""The names in a run's directory, and of the directory itself. What is in the files is read by `results`."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from datetime import UTC, datetime
+
+PLAN_FILE = "plan.json"
+JOURNAL_FILE = "journal.jsonl"
+RECORD_FILE = "run.json"
+SUMMARY_FILE = "summary.json"  # a cache for lists; it can be deleted
+PID_FILE = "engine.pid"
+LOG_FILE = "engine.log"
+SOCKET_FILE = "control.sock"
+RAW_DIR = "raw"
+
+SLUG_LENGTH = 60
+
+
+def new_run_id(tag: str, now: datetime | None = None) -> str:
+    """Return an id that sorts by time and names the profile: 20261120T101530Z-weka-read-iops-7f3a."""
+    slug = re.sub(r"[^a-z0-9]+", "-", tag.lower()).strip("-")[:SLUG_LENGTH].rstrip("-")
+    stamp = f"{(now or datetime.now(UTC)).astimezone(UTC):%Y%m%dT%H%M%SZ}"
+    return "-".join(part for part in (stamp, slug, secrets.token_hex(2)) if part)
