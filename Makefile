@@ -31,7 +31,7 @@ lint:
 .PHONY: check
 check:
 	@status=0; \
-	$(BIN)/ruff check --quiet . || status=1; \
+	$(BIN)/ruff check --quiet --output-format concise . || status=1; \
 	$(BIN)/mypy --no-error-summary || status=1; \
 	$(BIN)/lint-imports --no-cache --no-logo >/dev/null || { status=1; $(BIN)/lint-imports --no-cache --no-logo; }; \
 	exit $$status

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,18 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshdLab]:
         pytest.skip("no sshd on this machine")
     with SshdLab(tmp_path_factory.mktemp("lab")) as started:
         yield started
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_locks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Locks of this test session alone: this machine may be under somebody's benchmark, or under another session."""
+    before = os.environ.get("BENCHTUI_LOCKS")
+    os.environ["BENCHTUI_LOCKS"] = str(tmp_path_factory.mktemp("locks"))
+    yield
+    if before is None:
+        del os.environ["BENCHTUI_LOCKS"]
+    else:
+        os.environ["BENCHTUI_LOCKS"] = before
 
 
 @pytest.fixture

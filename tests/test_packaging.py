@@ -21,6 +21,7 @@ import tui
 
 ROOT = Path(__file__).parent.parent
 SOURCES = (".ci", "docs", "profiles", "tests", "tui")
+TOP = ("pyproject.toml", "Makefile", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", ".gitignore", ".gitattributes")
 COMMON_FOLDERS = {"/", "/builds", "/data", "/home", "/mnt", "/opt", "/root", "/src", "/srv", "/tmp", "/usr", "/var"}
 REGISTRY = re.compile(r"(pypi|pythonhosted)\.org|(index|find)[-_](ur[l]|link[s])|trusted-hos[t]", re.IGNORECASE)
 
@@ -117,8 +118,8 @@ def test_the_source_archive_can_be_built_and_tested(tmp_path: Path) -> None:
 
 def text_files() -> Iterator[tuple[str, str]]:
     """Name and text of every text file of the project."""
-    top = [path for path in ROOT.iterdir() if path.is_file() and path.name != ".git"]
-    for path in [*top, *(path for folder in SOURCES for path in files_below(ROOT / folder))]:
+    top = [ROOT / name for name in TOP]
+    for path in [*filter(Path.exists, top), *(path for folder in SOURCES for path in files_below(ROOT / folder))]:
         content = path.read_bytes()
         if b"\0" not in content:
             yield str(path.relative_to(ROOT)), content.decode(errors="replace")

@@ -72,7 +72,7 @@ class User:
 
 
 def options(home: Path, **changes: object) -> Options:
-    """How the app is opened in tests: everything under `home`, symbols and colours that do not depend on the terminal."""
+    """How the app is opened in tests: everything under `home`, nothing that depends on the terminal."""
     environ: Mapping[str, str] = {"TERM": "xterm-256color"}
     ssh_config = home / "ssh_config"
     ssh_config.touch()
@@ -91,7 +91,7 @@ def options(home: Path, **changes: object) -> Options:
 async def opened(given: Options, size: tuple[int, int] = (80, 24)) -> AsyncIterator[User]:
     """Open the app and wait until its first list is filled."""
     app = BenchtuiApp(given)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=True) as pilot:
         user = User(app, pilot)
         await user.sees(lambda: user.scope != "Screen" and not any(w.is_running for w in app.workers))
         await pilot.pause()

@@ -1,4 +1,4 @@
-"""Step 1, Hosts: what somebody does there, on real inventory files, with real checks of this machine and a real sshd."""
+"""Step 1, Hosts: real inventory files, real checks of this machine and of a real sshd."""
 
 from __future__ import annotations
 

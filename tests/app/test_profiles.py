@@ -101,7 +101,8 @@ async def test_a_broken_profile_is_listed_with_every_problem_and_its_place_and_c
     async with opened(options(home), size=(140, 36)) as user:
         await go_to(user, str(path))
         await user.sees("this profile cannot be read")
-        await user.sees("nightly.yaml:2:1")
+        await user.sees("2:1       unknown key 'titel'")
+        await user.sees("5:22      rw: found 'randred'")
         await user.sees("did you mean 'title'")
         await user.press("enter")
         assert user.scope == "profiles"

@@ -91,8 +91,8 @@ class LabHost:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def _config(self) -> str:
+        own = {option.split()[0] for option in self.options}
         lines = [
-            *self.options,  # sshd keeps the first value of an option: a test's own come first
             f"Port {self.port}",
             "ListenAddress 127.0.0.1",
             f"HostKey {self.root / 'host_key'}",
@@ -102,11 +102,13 @@ class LabHost:
             "UsePAM no",
             "PermitRootLogin yes",
             "PasswordAuthentication no",
+            f"SetEnv BENCHTUI_LOCKS={self.root / 'locks'}",  # each lab host is a machine of its own
             "MaxStartups 500:30:600",
             "MaxSessions 100",
             "Subsystem sftp internal-sftp",
             "LogLevel VERBOSE",
         ]
+        lines = [*self.options, *(line for line in lines if line.split()[0] not in own)]
         return "\n".join(lines) + "\n"
 
     def _accepts(self) -> bool:
@@ -122,8 +124,8 @@ class SshdLab:
     """`hosts` real sshd instances under `root`.
 
     `ssh_config` lists them as h1..hN with their keys already known; `ssh_config_unknown` is the same with an empty
-    known_hosts file. `extra_config` is put in front of every sshd_config (for example ``("ForceCommand true",)``).
-    `wrapper` is a command that starts sshd, for example in a namespace of its own.
+    known_hosts file. `extra_config` is put into every sshd_config, in place of the usual lines of these options (for
+    example ``("ForceCommand true",)``). Each host has a `directory` of its own.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ TYPES = {
 }
 
 # Written with macros (engines/cmdprio.h), or known to releases before the checkout.
-BESIDES = {
+BESIDES: dict[str, dict[str, Any]] = {
     "cmdprio_percentage": {"type": "int", "min": 0, "max": 100},
     "cmdprio_class": {"type": "int", "min": 0, "max": 3},
     "cmdprio_hint": {"type": "int", "min": 0},
@@ -126,7 +126,8 @@ def main(root: Path) -> None:
     options: dict[str, dict[str, Any]] = dict(options_of((root / "options.c").read_text()))
     source = clean((root / "options.c").read_text())
     at = source.index('.name\t= "ioengine"')
-    engines = set(re.findall(r"\{\s*\.ival\s*=\s*\"([^\"]+)\"", source[at : source.index(".parent", at)].split(".name", 2)[1]))
+    own = source[at : source.index(".parent", at)].split(".name", 2)[1]
+    engines = set(re.findall(r"\{\s*\.ival\s*=\s*\"([^\"]+)\"", own))
     engine_options: dict[str, dict[str, Any]] = dict(BESIDES)
     for path in sorted((root / "engines").glob("*.c")):
         if path.name == "skeleton_external.c":
@@ -137,7 +138,8 @@ def main(root: Path) -> None:
             merge(engine_options, name, found)
     engines |= ENGINES_BESIDES
     version = subprocess.run(["git", "-C", root, "describe", "--tags"], capture_output=True, text=True, check=True)
-    table = {"made_from": version.stdout.strip(), "engines": sorted(engines), "options": options, "engine_options": engine_options}
+    made_from = version.stdout.strip()
+    table = {"made_from": made_from, "engines": sorted(engines), "options": options, "engine_options": engine_options}
     print(json.dumps(table, indent=None, separators=(",", ":")).replace('},"', '},\n"'))
 
 

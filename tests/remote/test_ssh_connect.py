@@ -193,9 +193,7 @@ async def test_agent_stands_in_for_an_encrypted_key(
     lab: SshdLab, encrypted: Path, alone: Path, ssh_agent_socket: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSH_AUTH_SOCK", str(ssh_agent_socket))
-    addresses = [
-        HostAddress(name=name, ssh_config=str(lab.ssh_config), identity=str(encrypted)) for name in lab.names
-    ]
+    addresses = [HostAddress(name=name, ssh_config=str(lab.ssh_config), identity=str(encrypted)) for name in lab.names]
     encrypted.with_suffix(".pub").write_bytes((lab.root / "client_key.pub").read_bytes())  # IdentitiesOnly needs it
     async with Connections() as connections:
         kernels = await asyncio.gather(*(uname(connections, address) for address in addresses))
@@ -263,7 +261,9 @@ async def test_hosts_behind_one_bastion_share_its_connection(lab: SshdLab, tmp_p
 async def test_chain_of_bastions_is_followed(lab: SshdLab, tmp_path: Path) -> None:
     path = tmp_path / "config"
     text = lab.ssh_config.read_text().replace("Host h2\n", "Host h2\n  ProxyJump h1\n")
-    path.write_text(f"{text}\nHost deep\n  ProxyJump h2\n{target(lab, 3)}\nHost listed\n  ProxyJump h1,h4\n{target(lab, 3)}")
+    path.write_text(
+        f"{text}\nHost deep\n  ProxyJump h2\n{target(lab, 3)}\nHost listed\n  ProxyJump h1,h4\n{target(lab, 3)}"
+    )
     before = lab.host("h1").log.count("Accepted publickey")
     async with Connections(ssh_config=path) as connections:
         for name in ("deep", "listed"):
@@ -273,7 +273,9 @@ async def test_chain_of_bastions_is_followed(lab: SshdLab, tmp_path: Path) -> No
 
 async def test_bastion_that_cannot_be_reached_is_named(lab: SshdLab, tmp_path: Path) -> None:
     path = tmp_path / "config"
-    path.write_text(f"Host jump\n  HostName 127.0.0.1\n  Port {free_port()}\nHost box\n  ProxyJump jump\n{target(lab, 1)}")
+    path.write_text(
+        f"Host jump\n  HostName 127.0.0.1\n  Port {free_port()}\nHost box\n  ProxyJump jump\n{target(lab, 1)}"
+    )
     error = await refusal(HostAddress(name="box", ssh_config=str(path)))
     assert (error.code, error.host) == ("refused", "box")
     assert error.message.startswith("bastion jump: connection refused")
@@ -288,15 +290,18 @@ async def test_bastion_loop_is_told(lab: SshdLab, tmp_path: Path) -> None:
 
 async def test_target_behind_bastion_that_is_down_is_told(lab: SshdLab, tmp_path: Path) -> None:
     path = tmp_path / "config"
-    path.write_text(f"{lab.ssh_config.read_text()}\nHost box\n  ProxyJump h1\n  HostName 127.0.0.1\n  Port {free_port()}\n")
+    path.write_text(
+        f"{lab.ssh_config.read_text()}\nHost box\n  ProxyJump h1\n  HostName 127.0.0.1\n  Port {free_port()}\n"
+    )
     error = await refusal(HostAddress(name="box", ssh_config=str(path)))
     assert error.code == "unreachable" and "the bastion cannot reach" in error.message
 
 
 async def test_proxy_command_is_used(lab: SshdLab, tmp_path: Path) -> None:
-    if shutil.which("socat") is None and shutil.which("nc") is None:
-        pytest.skip("neither socat nor nc on this machine")
-    command = "nc %h %p" if shutil.which("nc") else "socat - TCP:%h:%p"
+    tools = {"nc": "nc %h %p", "socat": "socat - TCP:%h:%p", "busybox": "busybox nc %h %p"}
+    command = next((line for tool, line in tools.items() if shutil.which(tool)), None)
+    if command is None:
+        pytest.skip("no tool that connects stdin to a port")
     path = config(tmp_path / "config", lab.host("h1"), lab, f"ProxyCommand {command}")
     async with Connections(ssh_config=path) as connections:
         assert (await uname(connections, HostAddress(name="h1"))).startswith("Linux ")

@@ -85,10 +85,7 @@ class BenchtuiApp(App[None]):
     CSS_PATH = "app.tcss"
     BINDINGS = actions.bindings("app")
     COMMANDS: ClassVar = {ActionCommands}
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
-
-    class FleetLoaded(Message):
-        """Inventory and ssh config were read."""
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012  (Textual declares it so)
 
     class RunFound(Message):
         """A run is going on that this app did not start."""

@@ -78,7 +78,8 @@ def add_to_inventory(path: Path, host: NewHost) -> None:
 
     Raises UsageError before anything is written when the file is broken or would become so.
     """
-    from ruamel.yaml import YAML, YAMLError
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
 
     from tui.model.inventory import load_inventory
 

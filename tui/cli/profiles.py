@@ -7,7 +7,6 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -150,7 +149,7 @@ def open_editor(path: Path) -> None:
     """Run the user's editor on a file. Raises UsageError when it cannot be run."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
-        done = subprocess.run([*shlex.split(editor), str(path)], check=False, stdin=sys.stdin)
+        done = subprocess.run([*shlex.split(editor), str(path)], check=False)
     except (OSError, ValueError) as error:
         raise UsageError(f"the editor '{editor}' cannot be started: {error}; set EDITOR") from error
     if done.returncode != 0:

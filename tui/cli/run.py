@@ -20,6 +20,7 @@ from tui.engine.control import NotRunning, request
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration
+from tui.model.rundir import RECORD_FILE
 from tui.results.live import RunState
 from tui.results.store import is_running
 
@@ -37,6 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--note", metavar="TEXT", help="a remark to keep with the result")
     add("--tag", action="append", default=[], metavar="K=V", dest="tags", help="a tag to keep with the result")
     add("--lease", default="60s", metavar="DURATION", help="hosts end the load this long after they lost us (60s)")
+    add("--on-host-loss", choices=["continue", "stop"], help="when a host drops out (default: as the profile says)")
+    add("--take-locks", action="store_true", help="run on hosts that another run is using")
     add("--cleanup", action=argparse.BooleanOptionalAction, help="remove the test files that the run created")
     add("--dry-run", action="store_true", help="print the plan and run nothing")
     add("--detach", action="store_true", help="start the run and return")
@@ -80,6 +83,8 @@ def plan_from(args: argparse.Namespace) -> Plan:
         tags=pairs(args.tags, "--tag"),
         lease_s=lease_s,
         cleanup=args.cleanup,
+        on_host_loss=args.on_host_loss,
+        take_locks=args.take_locks,
     )
     return build_plan(loaded, choices)
 
@@ -89,7 +94,7 @@ def watch(run_dir: Path, *, as_json: bool) -> int:
     with interrupts_stop(run_dir) as interrupts:
         state = follow(run_dir, ProgressDisplay())
     if state.exit_code is None:
-        say(f"the engine of {run_dir.name} is gone; what it measured is kept: benchtui runs show {run_dir.name}")
+        say(f"the engine of {run_dir.name} is gone; what hosts still hold is collected by: benchtui runs recover")
     await_record(run_dir)
     print_result(run_dir, as_json=as_json)
     return INTERRUPTED if interrupts else exit_code_of(state)
@@ -122,22 +127,19 @@ def interrupts_stop(run_dir: Path) -> Iterator[list[int]]:
 
 
 def await_record(run_dir: Path) -> None:
-    """Wait until the engine has written the record; derive it here when the engine cannot any more."""
-    from tui.results.record import write_record
-
+    """Wait until the engine has written the record; one that died leaves that to `runs recover`."""
     deadline = time.monotonic() + RECORD_PATIENCE_S
     while is_running(run_dir) and time.monotonic() < deadline:
         time.sleep(0.05)
-    if not (run_dir / "run.json").exists():
-        write_record(run_dir)
 
 
 def print_result(run_dir: Path, *, as_json: bool) -> None:
     """Print the record as one JSON document, or its summary."""
-    if as_json:
-        sys.stdout.write((run_dir / "run.json").read_text(encoding="utf-8"))
-        return
     from tui.results.record import load_record
     from tui.results.summary import summary_text
 
-    print(summary_text(load_record(run_dir), run_dir / "run.json"), end="")
+    path = run_dir / RECORD_FILE
+    if as_json:
+        sys.stdout.write(path.read_text(encoding="utf-8") if path.exists() else load_record(run_dir).to_json())
+    else:
+        print(summary_text(load_record(run_dir), path if path.exists() else None), end="")

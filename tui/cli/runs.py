@@ -40,6 +40,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     note.add_argument("run", metavar="RUN", help=RUN_HELP)
     note.add_argument("text", metavar="TEXT", help="the remark")
     note.set_defaults(do=note_run)
+    recover = actions.add_parser("recover", help="finish runs whose engine died: collect what the hosts still hold")
+    recover.add_argument("runs", metavar="RUN", nargs="*", help=f"{RUN_HELP}; default: all unfinished ones")
+    recover.set_defaults(do=recover_runs)
     remove = actions.add_parser("rm", help="remove runs from this machine")
     remove.add_argument("runs", metavar="RUN", nargs="+", help=RUN_HELP)
     remove.add_argument("--yes", action="store_true", help="do not ask")
@@ -165,6 +168,26 @@ def _remove(run_dir: Path) -> None:
         shutil.rmtree(doomed)
     except OSError as error:
         raise BenchtuiError(Problem(f"cannot be removed: {error.strerror}", file=str(run_dir))) from error
+
+
+def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
+    """Finish unfinished runs one after the other; 4 when one of them is not complete."""
+    from tui.cli.run import watch
+    from tui.engine.launch import spawn_engine
+    from tui.results.unfinished import is_unfinished, unfinished_runs
+
+    chosen = [store.resolve(ref) for ref in args.runs] or unfinished_runs(store.runs_dir)
+    for run_dir in chosen:
+        if not is_unfinished(run_dir):
+            raise UsageError(f"run {run_dir.name} is {'going on' if is_running(run_dir) else 'finished already'}")
+    if not chosen:
+        print("no run is unfinished", file=sys.stderr)
+    codes = [0]
+    for run_dir in chosen:
+        print(f"recovering {run_dir.name}", file=sys.stderr)
+        spawn_engine(run_dir, recover=True)
+        codes.append(watch(run_dir, as_json=False))
+    return max(codes)
 
 
 def _positive(text: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,15 +16,31 @@ SYNC_EVERY_S = 1.0
 E = TypeVar("E", bound=Event)
 
 
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Where another engine's journal ends: whole bytes, last t, wall clock at t = 0, problems so far."""
+
+    intact_bytes: int
+    t: float
+    zero_ms: float
+    problems: int
+
+
 class Journal:
     """Appends events, stamped with seconds since the journal was opened (monotonic clock)."""
 
-    def __init__(self, run_dir: Path) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-        self._fd = os.open(run_dir / JOURNAL_FILE, flags, 0o600)
-        self._start = time.monotonic()
+    def __init__(self, run_dir: Path, resume: Resume | None = None) -> None:
+        path = run_dir / JOURNAL_FILE
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        begun_s = 0.0
+        self.zero_ms = round(time.time() * 1000, 3)  # this machine's wall clock at t = 0
+        if resume is not None:
+            os.ftruncate(self._fd, resume.intact_bytes)  # an incomplete last line would spoil the next one
+            self.zero_ms = resume.zero_ms
+            begun_s = max(resume.t, time.time() - resume.zero_ms / 1000)
+        self._start = time.monotonic() - begun_s
         self._synced = 0.0
-        self.problems = 0  # HostProblem events so far: a run with any is not complete
+        self.problems = resume.problems if resume else 0  # HostProblem events: a run with any is not complete
 
     @property
     def now(self) -> float:

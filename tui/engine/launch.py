@@ -46,9 +46,9 @@ def launch(plan: Plan, runs: Path) -> Path:
     return run_dir
 
 
-def spawn_engine(run_dir: Path) -> None:
-    """Start the engine process of an existing run directory."""
-    engine = [sys.executable, "-P", "-m", "tui", "engine", str(run_dir)]
+def spawn_engine(run_dir: Path, *, recover: bool = False) -> None:
+    """Start the engine process of an existing run directory; `recover`: one that goes on after another died."""
+    engine = [sys.executable, "-P", "-m", "tui", "engine", str(run_dir), *(["--recover"] if recover else [])]
     # ignored by the shell before exec: between fork and setsid a hangup of the terminal would kill the engine
     command = ["/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh", *engine]
     with (run_dir / LOG_FILE).open("ab") as log:

@@ -86,7 +86,7 @@ async def _make_on(session: HostSession, task: HostTask) -> None:
     try:
         made = await session.agent.make_dirs(task.directories)
     except HostError as error:
-        session.problem("preflight", error.code, error.problems[0].message)
+        session.problem("preflight", error.code, error.message)
         return
     if made:
         session.remember_created(made)
@@ -100,7 +100,7 @@ async def _look(ctx: RunContext, step: Step, session: HostSession) -> list[FileN
     try:
         found = await session.agent.files([spec.path for spec in task.files])
     except HostError as error:
-        session.problem("layout", error.code, error.problems[0].message)
+        session.problem("layout", error.code, error.message)
         raise RunRefused("failed", 4, f"layout could not be checked on {session.name}") from error
     return needs_of(task, found)
 
@@ -129,7 +129,7 @@ async def _start_one(run: TaskRun) -> None:
         await run.start(armed=False)
         run.session.enter("layout")
     except HostError as error:
-        run.session.problem("layout", error.code, error.problems[0].message)
+        run.session.problem("layout", error.code, error.message)
 
 
 def _judge(run: TaskRun, exit_code: int | None, reason: str) -> None:
@@ -149,4 +149,4 @@ async def _clean_host(session: HostSession) -> None:
             await session.agent.remove(files[start : start + REMOVED_AT_ONCE])
         session.say("info", f"removed {len(files)} files and directories that the run had created")
     except HostError as error:
-        session.say("warning", f"files stay behind: {error.problems[0].message}")
+        session.say("warning", f"files stay behind: {error.message}")

@@ -10,9 +10,10 @@ from tui.engine.task import Outcome, TaskRun
 from tui.model.event import HostStateName
 from tui.remote.transport import HostError
 
+DELIVERY_S = 5.0
 OVERTIME_S = 60.0  # what a host may take longer than planned before the engine ends its load
-STOP_PATIENCE_S = 45.0  # after a stop: the agent's INT, TERM and KILL each had their grace by then
-ABORT_PATIENCE_S = 15.0
+STOP_PATIENCE_S = 11.0  # after a stop: the agent's INT, TERM and KILL each had their grace by then
+ABORT_PATIENCE_S = 4.0
 
 
 async def run_load(
@@ -45,7 +46,7 @@ async def _watch(
     overtime = None if expected_s is None else expected_s + OVERTIME_S
     try:
         async with asyncio.timeout(overtime):
-            await ctx.stop_event.wait()
+            await _reason_to_end(ctx, followers)
     except TimeoutError:
         late = [run.session for run in runs if not run.session.failed and run.session.state != "done"]
         for session in late:
@@ -62,14 +63,33 @@ async def _watch(
         follower.cancel()
 
 
+async def _reason_to_end(ctx: RunContext, followers: set[asyncio.Task[Outcome]]) -> None:
+    """Wait until somebody asks to stop, or a host is lost whose loss shall end the run."""
+    asked = asyncio.create_task(ctx.stop_event.wait())
+    waiting: set[asyncio.Task[Outcome]] = set(followers)
+    try:
+        while not asked.done():
+            done, _ = await asyncio.wait({asked, *waiting}, return_when=asyncio.FIRST_COMPLETED)
+            ended = {task for task in waiting if task in done}
+            waiting -= ended
+            lost = any(not task.cancelled() and not task.result().collected for task in ended)
+            if lost and ctx.plan.on_host_loss == "stop":
+                ctx.say("warning", "a host was lost; the run stops, as asked (on_host_loss: stop)")
+                return
+            if not waiting:
+                await asked
+    finally:
+        asked.cancel()
+
+
 async def _stop_all(runs: Sequence[TaskRun], mode: StopMode) -> None:
     await asyncio.gather(*(_stop_one(run, mode) for run in runs))
 
 
 async def _stop_one(run: TaskRun, mode: StopMode) -> None:
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(DELIVERY_S):
             await run.stop(abort=mode == "abort")
     except (HostError, TimeoutError) as error:
-        reason = error.problems[0].message if isinstance(error, HostError) else "no answer in 10s"
+        reason = error.message if isinstance(error, HostError) else f"no answer in {DELIVERY_S:g}s"
         run.session.say("warning", f"{mode} could not be delivered: {reason}; its lease will end the load")

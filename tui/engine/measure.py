@@ -9,11 +9,18 @@ from tui.engine.context import RunContext, RunRefused
 from tui.engine.load import run_load
 from tui.engine.session import HostSession
 from tui.engine.task import Outcome, TaskRun
-from tui.model.event import FileCreated
+from tui.model.event import FileCreated, PhaseName
 from tui.model.plan import Step
 from tui.remote.transport import HostError
 
+SIGNS_OF_AN_END = ("fio-stopped-by-signal", "fio-killed", "fio-exit-unknown", "fio-exit-code", "fio-output-cut")
 ASKED_TO_END = ("stop", "abort")
+ENDS = {
+    "lease": ("lease-expired", "nobody renewed the lease: the agent ended the load"),
+    "supervisor-died": ("supervisor-died", "the agent's supervisor was killed; the rest of the load was ended"),
+    "host-rebooted": ("host-rebooted", "the host was rebooted while it measured"),
+    "runner-died": ("runner-died", "the shell that ran the load was killed"),
+}
 
 
 async def measure(ctx: RunContext, step: Step) -> None:
@@ -29,11 +36,13 @@ async def measure(ctx: RunContext, step: Step) -> None:
             take_result(ctx, run, outcomes[run.session.name])
 
 
-def task_run(ctx: RunContext, step: Step, session: HostSession) -> TaskRun:
-    """Return the measurement of a step on a host, not yet started."""
+def task_run(
+    ctx: RunContext, step: Step, session: HostSession, phase: PhaseName = "measure", *, resume: bool = False
+) -> TaskRun:
+    """Return the command of a step on a host, not yet started, or one of a dead engine, not yet reopened."""
     task = ctx.task_of(step, session)
-    reader = workloads.get(step.tool).reader(session.name, step, "measure", ctx.plan.latency_kind)
-    return TaskRun(session, step, "measure", task, reader, ctx.run_dir, ctx.plan.lease_s)
+    reader = workloads.get(step.tool).reader(session.name, step, phase, ctx.plan.latency_kind)
+    return TaskRun(session, step, phase, task, reader, ctx.run_dir, ctx.plan.lease_s, resume=resume)
 
 
 async def arm_all(ctx: RunContext, step: Step) -> list[TaskRun]:
@@ -73,14 +82,14 @@ async def _arm_one(run: TaskRun) -> None:
         await run.start(armed=True)
         run.session.enter("armed")
     except HostError as error:
-        run.session.problem("barrier", error.code, error.problems[0].message)
+        run.session.problem("barrier", error.code, error.message)
 
 
 async def _disarm(run: TaskRun) -> None:
     try:
         await run.stop(abort=True)
     except HostError as error:
-        run.session.say("warning", f"could not be disarmed: {error.problems[0].message}; its lease will end it")
+        run.session.say("warning", f"could not be disarmed: {error.message}; its lease will end it")
 
 
 async def say_go(runs: list[TaskRun]) -> None:
@@ -117,6 +126,7 @@ def verdict_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
     if outcome.reason in ASKED_TO_END:
         return []
     problems = list(run.reader.verdict(outcome.exit_code))
-    if outcome.reason != "exit":
-        problems.append((f"agent-{outcome.reason}", f"the agent ended the load: {outcome.reason}"))
-    return problems
+    if outcome.reason == "exit":
+        return problems
+    end = ENDS.get(outcome.reason, (f"agent-{outcome.reason}", f"the agent ended it: {outcome.reason}"))
+    return [end, *(problem for problem in problems if problem[0] not in SIGNS_OF_AN_END)]

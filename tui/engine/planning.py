@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
@@ -22,7 +22,7 @@ MIN_LEASE_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What is chosen at launch. `overrides` are parameters as typed; `cleanup` None means: as the profile says."""
+    """What is chosen at launch. `overrides` are parameters as typed; None means: as the profile says."""
 
     hosts: Sequence[HostAddress]
     overrides: Mapping[str, str] = field(default_factory=dict)
@@ -31,6 +31,8 @@ class Choices:
     tags: Mapping[str, str] = field(default_factory=dict)
     lease_s: float = 60.0
     cleanup: bool | None = None
+    on_host_loss: Literal["continue", "stop"] | None = None
+    take_locks: bool = False
 
 
 def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
@@ -54,6 +56,8 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         cleanup=profile.prepare.cleanup if choices.cleanup is None else choices.cleanup,
         allow_device=profile.allow_device,
         lease_s=choices.lease_s,
+        on_host_loss=choices.on_host_loss or profile.on_host_loss,
+        take_locks=choices.take_locks,
         drop_caches=profile.drop_caches,
         note=choices.note,
         tags=dict(choices.tags),

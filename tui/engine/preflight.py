@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
+import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -11,9 +13,9 @@ from tui.engine.context import RunContext, RunRefused
 from tui.engine.layout import needs_of
 from tui.engine.session import HostSession
 from tui.metrics import units
-from tui.model.event import HostFacts
+from tui.model.event import HostClock, HostFacts
 from tui.model.plan import HostTask, Plan
-from tui.remote.agent import FileInfo
+from tui.remote.agent import ClockOffset, FileInfo
 from tui.remote.probe import DirFacts, HostProbe
 from tui.remote.transport import HostError
 
@@ -57,8 +59,36 @@ async def preflight(ctx: RunContext) -> None:
             next(session for session in ctx.sessions if session.name == name).problem("preflight", code, message)
         if failed := [session.name for session in ctx.sessions if session.failed]:
             raise RunRefused("failed", 3, f"preflight refused: {', '.join(failed)}")
+        await take_locks(ctx)
         for session in ctx.alive:
             session.enter("ready")
+
+
+async def take_locks(ctx: RunContext) -> None:
+    """Take every host for this run, or go on holding it; refuse when another run holds one."""
+    await asyncio.gather(*(_take_lock(ctx, session) for session in ctx.alive))
+    if failed := [session.name for session in ctx.sessions if session.failed]:
+        raise RunRefused("failed", 3, f"in use by another run: {', '.join(failed)}")
+
+
+async def _take_lock(ctx: RunContext, session: HostSession) -> None:
+    try:
+        holder = await session.agent.lock(ctx.plan.lease_s, owner(), force=ctx.plan.take_locks)
+    except HostError as error:
+        session.problem("preflight", error.code, error.message)
+        return
+    if holder is None:
+        return
+    held = f"in use by run {holder.run} of {holder.owner} (for {holder.left_s}s more, unless that run renews it)"
+    if ctx.plan.take_locks:
+        session.say("warning", f"{held}; running beside it, as asked")
+    else:
+        session.problem("preflight", "host-locked", f"{held}; wait, stop it, or run with --take-locks")
+
+
+def owner() -> str:
+    """Return who we are, for whoever finds our lock."""
+    return f"{getpass.getuser()}@{platform.node()}"
 
 
 async def _look_everywhere(ctx: RunContext, found: dict[str, HostFindings]) -> None:
@@ -73,12 +103,27 @@ async def _look(ctx: RunContext, session: HostSession, found: dict[str, HostFind
     try:
         probe = await session.agent.probe(directories)
         files = await session.agent.files(paths) if paths else {}
+        clock = await session.agent.clock()
     except HostError as error:
-        session.problem("preflight", error.code, error.problems[0].message)
+        session.problem("preflight", error.code, error.message)
         return
     found[session.name] = HostFindings(probe, files)
     session.facts = probe.facts()
     session.journal.append(HostFacts(t=0.0, host=session.name, facts=session.facts))
+    if clock is not None:
+        session.journal.append(clock_event(session, clock))
+
+
+def clock_event(session: HostSession, clock: ClockOffset) -> HostClock:
+    """Return a measured clock as an event on the run's time line."""
+    return HostClock(
+        t=0.0,
+        host=session.name,
+        offset_s=clock.offset_s,
+        uncertainty_s=clock.uncertainty_s,
+        rtt_s=clock.rtt_s,
+        run_zero_ms=session.journal.zero_ms,
+    )
 
 
 def tasks_of(plan: Plan, host: str) -> list[HostTask]:

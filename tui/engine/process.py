@@ -3,27 +3,48 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import fcntl
 import os
 import signal
 import traceback
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
 
 from tui.engine.context import RunContext
 from tui.engine.control import ControlServer, Request
-from tui.engine.launch import load_plan, write_private
+from tui.engine.history import History, read_history
+from tui.engine.launch import load_plan
+from tui.engine.recover import execute_rest
 from tui.engine.run import execute, open_run
 from tui.model.event import Message, Note, RunEnded, RunStateName
 from tui.model.paths import Paths
 from tui.model.plan import Plan
-from tui.model.rundir import PID_FILE
+from tui.model.problem import BenchtuiError
+from tui.model.rundir import JOURNAL_FILE, PID_FILE
 from tui.remote.connections import Connections
 
 
-def run_engine(run_dir: Path) -> RunEnded:
-    """Execute the plan of a run directory in this process and return how the run ended."""
-    write_private(run_dir / PID_FILE, process_identity(os.getpid()).encode())
+def run_engine(run_dir: Path, *, recover: bool = False) -> RunEnded:
+    """Execute the plan of a run directory in this process, or finish what a dead engine began; return its end."""
     plan = load_plan(run_dir)
-    return asyncio.run(_serve(run_dir, plan))
+    with sole_engine(run_dir):
+        return asyncio.run(_serve(run_dir, plan, read_history(run_dir / JOURNAL_FILE) if recover else None))
+
+
+@contextlib.contextmanager
+def sole_engine(run_dir: Path) -> Iterator[None]:
+    """Be the only engine of a run, known by pid to whoever looks. Raises BenchtuiError when there is another one."""
+    descriptor = os.open(run_dir / PID_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, process_identity(os.getpid()).encode())
+        yield
+    except BlockingIOError:
+        raise BenchtuiError(f"run {run_dir.name} has an engine already") from None
+    finally:
+        os.close(descriptor)
 
 
 def process_identity(pid: int) -> str:
@@ -34,22 +55,22 @@ def process_identity(pid: int) -> str:
     return f"{pid} {start_ticks} {boot_id}\n"
 
 
-async def _serve(run_dir: Path, plan: Plan) -> RunEnded:
+async def _serve(run_dir: Path, plan: Plan, history: History | None) -> RunEnded:
     config = next((host.ssh_config for host in plan.hosts if host.ssh_config), None)
     pins = Paths.from_environ(os.environ).known_hosts
     async with Connections(ssh_config=Path(config) if config else None, known_hosts=[pins]) as connections:
-        ctx = open_run(run_dir, plan, connections)
+        ctx = open_run(run_dir, plan, connections, history)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, ctx.request_stop, "stop", signal.Signals(number).name)
         async with ControlServer(run_dir, lambda request: answer(ctx, request)):
-            return await _guarded(ctx)
+            return await _guarded(ctx, execute(ctx) if history is None else execute_rest(ctx, history))
 
 
-async def _guarded(ctx: RunContext) -> RunEnded:
+async def _guarded(ctx: RunContext, work: Coroutine[None, None, RunEnded]) -> RunEnded:
     """A fault of ours must end as a failed run with a journal, never as a silent death."""
     try:
-        return await execute(ctx)
+        return await work
     except Exception as error:
         traceback.print_exc()  # to engine.log
         text = f"internal error: {type(error).__name__}: {error}; details in {ctx.run_dir / 'engine.log'}"

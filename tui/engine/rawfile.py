@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import os
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from tui.model.event import Artefact
@@ -16,14 +17,26 @@ COMPRESSION = 1  # 64 hosts x 40 KB/s must not cost a core; text this repetitive
 class RawFile:
     """One stream of one command in `raw/`. `offset` counts the uncompressed bytes taken so far."""
 
-    def __init__(self, run_dir: Path, name: str, host: str) -> None:
+    def __init__(self, run_dir: Path, name: str, host: str, *, keep: bool = False) -> None:
         self.run_dir = run_dir
         self.path = run_dir / "raw" / f"{name}.gz"
         self.host = host
         self.offset = 0
+        self._before = self.path.with_suffix(".before") if keep else None
+        if self._before is not None and self.path.exists():
+            self.path.replace(self._before)
         descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         self._raw = os.fdopen(descriptor, "wb")
         self._gzip = gzip.GzipFile(filename="", mode="wb", compresslevel=COMPRESSION, fileobj=self._raw)
+
+    def restore(self) -> Iterator[bytes]:
+        """Take over, and yield, what a dead engine had written; its file may end anywhere."""
+        if self._before is None or not self._before.exists():
+            return
+        for piece in readable(self._before):
+            self.write(piece)
+            yield piece
+        self._before.unlink()
 
     def write(self, data: bytes) -> None:
         """Take bytes; they are readable in the file when this returns."""
@@ -46,3 +59,16 @@ class RawFile:
             sha256=digest.hexdigest(),
             host=self.host,
         )
+
+
+def readable(path: Path) -> Iterator[bytes]:
+    """Yield the bytes of a gzip file as far as they can be read: it may have been cut anywhere."""
+    inflate = zlib.decompressobj(wbits=31)
+    with path.open("rb") as stored:
+        while block := stored.read(1 << 16):
+            try:
+                piece = inflate.decompress(block)
+            except zlib.error:
+                return
+            if piece:
+                yield piece

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import tui
 from tui.engine.context import RunContext, RunRefused, RunStopped
-from tui.engine.journal import Journal
+from tui.engine.history import History
+from tui.engine.journal import Journal, Resume
 from tui.engine.layout import clean_up, layout, make_directories
 from tui.engine.measure import measure
-from tui.engine.preflight import preflight
+from tui.engine.preflight import preflight, take_locks
 from tui.engine.session import HostSession
-from tui.model.event import RunEnded, RunStarted, RunStateName
+from tui.model.event import RunEnded, RunResumed, RunStarted, RunStateName
 from tui.model.plan import Plan, Step
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
@@ -24,22 +25,45 @@ from tui.remote.transport import HostError
 EXIT_COMPLETE, EXIT_PREFLIGHT, EXIT_PARTIAL = 0, 3, 4
 
 
-def open_run(run_dir: Path, plan: Plan, connections: Connections) -> RunContext:
-    """Return the context of a run, with its journal begun."""
-    journal = Journal(run_dir)
+def open_run(run_dir: Path, plan: Plan, connections: Connections, history: History | None = None) -> RunContext:
+    """Return the context of a run, its journal begun, or gone on with after the engine that wrote `history`."""
+    journal = Journal(run_dir, resume_point(history) if history else None)
     sessions = [HostSession(host, connections, run_dir.name, journal) for host in plan.hosts]
-    journal.append(
-        RunStarted(
-            t=0.0,
-            run_id=run_dir.name,
-            utc=utc_now(),
-            benchtui_version=tui.__version__,
-            profile=plan.profile.tag,
-            hosts=[host.name for host in plan.hosts],
-            jump_host=jump_host_facts(),
-        )
+    ctx = RunContext(run_dir, plan, journal, sessions)
+    if history is None:
+        journal.append(run_started(run_dir, plan))
+    else:
+        take_up(ctx, history)
+    return ctx
+
+
+def run_started(run_dir: Path, plan: Plan) -> RunStarted:
+    """Return the first event of a journal."""
+    return RunStarted(
+        t=0.0,
+        run_id=run_dir.name,
+        utc=utc_now(),
+        benchtui_version=tui.__version__,
+        profile=plan.profile.tag,
+        hosts=[host.name for host in plan.hosts],
+        jump_host=jump_host_facts(),
     )
-    return RunContext(run_dir, plan, journal, sessions)
+
+
+def resume_point(history: History) -> Resume:
+    """Return where the journal of a dead engine ends."""
+    return Resume(history.intact_bytes, history.t, history.zero.timestamp() * 1000, history.problems)
+
+
+def take_up(ctx: RunContext, history: History) -> None:
+    """Put a context where a dead engine left its run."""
+    ctx.journal.append(RunResumed(t=0.0, utc=utc_now(), gap_s=round(ctx.journal.now - history.t, 3)))
+    ctx.measured_hosts = len(history.results)
+    ctx.stop_mode = "abort" if history.stop_mode == "abort" else "stop" if history.stop_mode else None
+    if ctx.stop_mode is not None:
+        ctx.stop_event.set()
+    for session in ctx.sessions:
+        session.created = list(history.created.get(session.name, []))
 
 
 async def execute(ctx: RunContext) -> RunEnded:
@@ -62,6 +86,7 @@ async def execute(ctx: RunContext) -> RunEnded:
 
 async def run_step(ctx: RunContext, step: Step) -> None:
     """Prepare and measure one step."""
+    await take_locks(ctx)
     await make_directories(ctx, step)
     await layout(ctx, step)
     ctx.check_stop()
@@ -87,7 +112,7 @@ async def _connect_one(session: HostSession) -> None:
         await session.connect()
         session.enter("connected")
     except HostError as error:
-        session.problem("connect", error.code, error.problems[0].message)
+        session.problem("connect", error.code, error.message)
 
 
 async def drop_caches(ctx: RunContext, step: Step) -> None:
@@ -121,6 +146,7 @@ async def leave_hosts(ctx: RunContext) -> None:
 async def _leave(session: HostSession) -> None:
     try:
         async with asyncio.timeout(15):
+            await session.agent.unlock()
             await session.agent.clean()
     except (HostError, TimeoutError, OSError):
         pass  # a host that cannot be reached keeps a few kilobytes; `benchtui hosts sweep` finds them

@@ -88,7 +88,7 @@ class HostSession:
             try:
                 await self.connect()
             except HostError as error:
-                self.enter("connecting", f"connection lost, retrying: {error.problems[0].message}")
+                self.enter("connecting", f"connection lost, retrying: {error.message}")
                 await asyncio.sleep(min(pause * random.uniform(0.5, 1.0), max(0.0, deadline - loop.time())))
                 pause = min(pause * 2, LONGEST_PAUSE_S)
             else:

@@ -12,11 +12,11 @@ from tui.engine.rawfile import RawFile
 from tui.engine.session import HostSession
 from tui.model.event import Artefact, HostStateName, PhaseName, Sample, TaskEnded, TaskStarted
 from tui.model.plan import HostTask, Step
-from tui.remote.agent import AgentStream
+from tui.remote.agent import AgentError, AgentStream
 from tui.remote.transport import HostError
 from tui.workloads.base import LogLine, Reader
 
-GRACE_S = 10.0
+GRACE_S = 6.0
 RENEWALS_PER_LEASE = 6
 JOB_FILE = "job.fio"
 
@@ -42,6 +42,8 @@ class TaskRun:
         reader: Reader,
         run_dir: Path,
         lease_s: float,
+        *,
+        resume: bool = False,
     ) -> None:
         self.session = session
         self.step = step
@@ -50,10 +52,11 @@ class TaskRun:
         self.reader = reader
         self.lease_s = lease_s
         self.task_id = f"{step.index}.{phase}"
+        self.alive = False  # whether its load still ran when it was reopened
         name = f"{step.index}.{phase}.{session.name}"
-        self._files = {kind: RawFile(run_dir, f"{name}.{kind}", session.name) for kind in ("out", "err")}
+        self._files = {kind: RawFile(run_dir, f"{name}.{kind}", session.name, keep=resume) for kind in ("out", "err")}
         self._stream: AgentStream | None = None
-        self.started = False
+        self._orphaned = ""  # why the load has no supervisor any more, when it has none
 
     async def start(self, *, armed: bool) -> None:
         """Start the command (armed: it waits for `go`) and open its stream. Raises HostError."""
@@ -65,7 +68,6 @@ class TaskRun:
             grace_s=GRACE_S,
             armed=armed,
         )
-        self.started = True
         self.session.journal.append(
             TaskStarted(
                 t=0.0,
@@ -84,6 +86,24 @@ class TaskRun:
         if self._stream is None:
             raise HostError("lost", self.session.name, "no stream to say GO on")
         await self._stream.go()
+
+    async def reopen(self, sampled_ms: int) -> None:
+        """Go on with a command that another engine started. Raises HostError when its spool is gone.
+
+        What had been collected is read again; samples up to `sampled_ms` (host clock) are in the journal already.
+        """
+        for kind, file in self._files.items():
+            for piece in file.restore():
+                items = self.reader.feed(piece) if kind == "out" else self.reader.feed_stderr(piece)
+                self._journal_items(i for i in items if isinstance(i, Sample) and i.host_time_ms > sampled_ms)
+        self.alive = (await self.session.agent.status(self.task_id)).alive
+        await self._open_stream()
+
+    def lost(self) -> Outcome:
+        """Return the outcome of a command whose spool is gone, journalled."""
+        outcome = Outcome(None, "lost", collected=False)
+        self._journal_end(outcome)
+        return outcome
 
     async def stop(self, *, abort: bool) -> None:
         """Ask the agent to end the command; its output goes on to arrive through `follow`."""
@@ -114,11 +134,13 @@ class TaskRun:
     async def _drain(self, state: HostStateName) -> bool:
         while True:
             try:
-                if await self._take_all():
+                if await self._take_all() or self._orphaned:
                     return True
+                if await self._look_after():
+                    continue
                 detail = "the stream ended early"
             except HostError as error:
-                detail = error.problems[0].message
+                detail = error.message
             if not await self._resume(state, detail):
                 return False
 
@@ -131,6 +153,17 @@ class TaskRun:
             self._take(*piece)
         return stream.complete
 
+    async def _look_after(self) -> bool:
+        """After a stream that ended early: end what has no supervisor any more; True when the stream is open again."""
+        status = await self.session.agent.status(self.task_id)
+        if status.rebooted:
+            self._orphaned = "host-rebooted"
+        elif not status.alive and not status.done:
+            await self.session.agent.sweep(kill=True)
+            self._orphaned = "supervisor-died"
+        await self._open_stream()
+        return True
+
     async def _resume(self, state: HostStateName, detail: str) -> bool:
         self.session.enter("connecting", f"connection lost: {detail}")
         self.session.say("warning", f"connection lost ({detail}); the load goes on, reconnecting")
@@ -140,12 +173,15 @@ class TaskRun:
                 break
             try:
                 await self._open_stream()
+            except AgentError as error:
+                detail = f"what it spooled is gone: {error.message}"
+                break
             except HostError:
                 continue
             self.session.enter(state, "reconnected")
             self.session.say("info", "reconnected; nothing was lost")
             return True
-        self.session.enter("lost", f"no connection for {self.lease_s:g}s: {detail}")
+        self.session.enter("lost", f"given up after {self.lease_s:g}s: {detail}")
         return False
 
     def _take(self, kind: str, data: bytes) -> None:
@@ -170,9 +206,9 @@ class TaskRun:
         try:
             status = await self.session.agent.status(self.task_id)
         except HostError as error:
-            self.session.say("warning", f"how the command ended is unknown: {error.problems[0].message}")
+            self.session.say("warning", f"how the command ended is unknown: {error.message}")
             return Outcome(None, "unknown", collected=True)
-        return Outcome(status.exit_code, status.reason or "unknown", collected=True)
+        return Outcome(status.exit_code, self._orphaned or status.reason or "unknown", collected=True)
 
     def _journal_end(self, outcome: Outcome) -> None:
         self.session.journal.append(

@@ -86,6 +86,26 @@ class HostFacts(Event, tag="host_facts"):
     facts: dict[str, str | int | float | bool | None]
 
 
+class HostClock(Event, tag="host_clock"):
+    """A host's wall clock against the jump host's: `offset_s` is host minus jump host, true within `uncertainty_s`.
+
+    `run_zero_ms` is the jump host's wall clock at t = 0, so that host times can be put on the run's time line.
+    """
+
+    host: str
+    offset_s: float
+    uncertainty_s: float
+    rtt_s: float
+    run_zero_ms: float
+
+
+class RunResumed(Event, tag="run_resumed"):
+    """Another engine took the run over after its first one had died. `gap_s`: seconds without an engine."""
+
+    utc: str
+    gap_s: float
+
+
 class HostProblem(Event, tag="host_problem"):
     """Something wrong on one host. `code` is a stable name (fio-missing, no-space, host-key-unknown, ...)."""
 
@@ -245,6 +265,8 @@ AnyEvent = (
     | PhaseEnded
     | HostState
     | HostFacts
+    | HostClock
+    | RunResumed
     | HostProblem
     | TaskStarted
     | TaskEnded

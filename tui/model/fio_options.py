@@ -141,7 +141,7 @@ def option_problem(name: str, text: str) -> str | None:
     option = by_name().get(name)
     if option is None:
         return None
-    check = CHECKS.get(option["type"])
+    check = None if text.startswith("(") else CHECKS.get(option["type"])  # "(4*1024)": fio calculates
     ranged = canonical(name) in _RANGES and "-" in text
     parts = text.split("-", 1) if ranged else [text]
     return next((found for part in parts if check and (found := check(option, part))), None)

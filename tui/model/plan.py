@@ -102,6 +102,8 @@ class Plan(Struct, omit_defaults=True):
     cleanup: bool = False
     allow_device: bool = False
     lease_s: float = 60.0
+    on_host_loss: Literal["continue", "stop"] = "continue"
+    take_locks: bool = False  # run on hosts that another run has locked
     drop_caches: Literal["no", "try", "require"] = "no"
     note: str | None = None
     tags: dict[str, str] = field(default_factory=dict)

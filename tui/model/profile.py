@@ -134,6 +134,9 @@ class Profile(Strict):
     )
     headline: HeadlineSpec = Field(description="The one figure the profile is about")
     latency: Literal["clat", "lat"] = Field("clat", description="Which of fio's latencies is shown")
+    on_host_loss: Literal["continue", "stop"] = Field(
+        "continue", description="What the run does when a host drops out: go on without it, or stop"
+    )
     allow_device: bool = Field(False, description="Whether the target may be a block device")
     hosts: HostsSpec = Field(
         default_factory=lambda: HostsSpec(published=None), description="How many clients the profile is for"

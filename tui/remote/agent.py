@@ -11,6 +11,7 @@ import secrets
 import shlex
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib import resources
 
 from tui.remote.answers import (
@@ -27,6 +28,7 @@ from tui.remote.answers import (
     parse_status,
     parse_tasks,
 )
+from tui.remote.clock import ClockOffset, measure_clock
 from tui.remote.probe import HostProbe, parse_probe
 from tui.remote.stream import AgentStream, Piece
 from tui.remote.transport import HostError, Transport
@@ -36,7 +38,9 @@ __all__ = [
     "AgentError",
     "AgentStream",
     "CacheDrop",
+    "ClockOffset",
     "FileInfo",
+    "Holder",
     "MarkedProcess",
     "Piece",
     "TaskDir",
@@ -50,6 +54,7 @@ TIMEOUT_S = 60.0
 PROBE_TIMEOUT_S = 30.0
 SYNC_TIMEOUT_S = 600.0  # `sync` writes out everything that is dirty, which may be most of the memory
 STREAM_TIMEOUT_S = 20.0
+CLOCK_TIMEOUT_S = 15.0
 PATHS_AT_ONCE = 500  # far below the longest argument list of any system
 
 
@@ -62,6 +67,15 @@ def agent_script() -> str:
 def host_mark(name: str) -> str:
     """Return a host's name as a plain file name and mark."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name) or "_"
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds a host: run, owner, and for how many seconds more unless renewed."""
+
+    run: str
+    owner: str
+    left_s: int
 
 
 class Agent:
@@ -172,6 +186,33 @@ class Agent:
     async def clean(self) -> None:
         """Remove the run's private directories on this host; refused while something of it runs."""
         await self._call("clean", self.run_id, self.mark)
+
+    async def lock(self, lease_s: float, owner: str, *, force: bool = False) -> Holder | None:
+        """Take the host for this run, for `lease_s` and as long as streams renew it; return who holds it instead.
+
+        With `force` the lock is taken beside the other one.
+        """
+        words = [str(math.ceil(lease_s)), str(int(force)), owner]
+        values = (await self._call("lock", self.run_id, self.mark, *words)).values
+        if "held_run" not in values:
+            return None
+        return Holder(values["held_run"], values.get("held_by", ""), int(values.get("held_s") or 0))
+
+    async def unlock(self) -> None:
+        """Give the host free."""
+        await self._call("unlock", self.run_id, self.mark)
+
+    async def clock(self) -> ClockOffset | None:
+        """Return the host's clock against ours, None when its `date` has no fractions of a second."""
+        token = secrets.token_hex(8)
+        channel = await self.transport.open(self._script(token, ["clock"]))
+        try:
+            async with asyncio.timeout(CLOCK_TIMEOUT_S):
+                return await measure_clock(channel, token, self.host)
+        except TimeoutError:
+            raise HostError("timeout", self.host, f"no time of day in {CLOCK_TIMEOUT_S:g}s") from None
+        finally:
+            await channel.close()
 
     async def drop_caches(self) -> CacheDrop:
         """Drop the host's page cache, as root or by sudo, and say how it went."""

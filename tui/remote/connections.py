@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import random
 import socket
-import weakref
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -53,7 +52,7 @@ class Connections:
         self._keyring: Keyring | None = None
         self._bastions: dict[str, asyncio.Task[asyncssh.SSHClientConnection]] = {}
         self._gates: dict[str, asyncio.Semaphore] = {}
-        self._transports: weakref.WeakSet[SshTransport] = weakref.WeakSet()
+        self._transports: list[SshTransport] = []
 
     async def __aenter__(self) -> Connections:
         return self
@@ -89,7 +88,7 @@ class Connections:
 
         target = await asyncio.to_thread(self.resolve, address)
         transport = SshTransport(address, await self._open(target, ()))
-        self._transports.add(transport)
+        self._transports = [*(other for other in self._transports if not other.lost()), transport]
         return transport
 
     async def presented(self, address: HostAddress) -> Presented:
@@ -199,17 +198,14 @@ class Connections:
                     keepalive_count_max=self.keepalive_count,
                     **target.algorithm_options,
                 )
-        except asyncssh.KeyExchangeFailed as error:
-            if not on_file[0]:
-                raise explained(target, error, unusable) from error
-            # the types of key that are on file are not offered: the key may be another one
-            raise await hostkeys.explain(target, on_file[0], tunnel, str(error)) from error
         except asyncssh.HostKeyNotVerifiable as error:
             raise await hostkeys.explain(target, on_file[0], tunnel, str(error)) from error
-        except (asyncssh.ConnectionLost, ConnectionResetError) as error:
+        except (asyncssh.KeyExchangeFailed, asyncssh.ConnectionLost, ConnectionResetError) as error:
             if not greeting.heard:
                 raise BusyError(target.name, f"{target.host} port {target.port}") from error
-            raise explained(target, error, unusable) from error
+            # a server that has no key of the types on file ends the negotiation: it may be another server
+            other = await hostkeys.another(target, on_file[0], tunnel)
+            raise other or explained(target, error, unusable) from error
         except (asyncssh.Error, OSError, TimeoutError, ValueError) as error:
             raise explained(target, error, [] if agent_keys else unusable) from error
 
@@ -253,7 +249,7 @@ def explained(target: Resolved, error: Exception, unusable: list[str]) -> HostEr
     if isinstance(error, socket.gaierror):
         return HostError("unreachable", name, f"host name {target.host} is not known")
     if isinstance(error, asyncssh.ConnectionLost | ConnectionResetError):
-        return HostError("lost", name, f"{at} hung up during the handshake")
+        return HostError("lost", name, f"{at} hung up during the handshake: {error}")
     if isinstance(error, asyncssh.ChannelOpenError):
         return HostError("unreachable", name, f"the bastion cannot reach {at}: {error.reason}")
     return HostError("unreachable", name, f"cannot connect to {place}: {str(error) or type(error).__name__}")

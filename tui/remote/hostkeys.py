@@ -63,8 +63,9 @@ async def collect(target: Resolved, tunnel: asyncssh.SSHClientConnection | None)
 
 def known_keys(target: Resolved, known: asyncssh.SSHKnownHosts) -> list[asyncssh.SSHKey]:
     """Return the keys that are on file for a host."""
-    port = None if target.port == 22 else target.port
-    return list(asyncssh.match_known_hosts(known, target.known_name, target.host, port)[0])
+    from tui.remote.sshconfig import entries_of
+
+    return list(entries_of(target, known)[0])
 
 
 async def explain(
@@ -77,8 +78,6 @@ async def explain(
         key = await collect(target, tunnel)
     except HostError as error:
         return HostError("host-key-unknown", target.name, f"host key not trusted: {reason}; {error.message}")
-    if key in on_file:
-        return HostError("unreachable", target.name, f"no common algorithm with {target.host}: {reason}")
     if not on_file:
         return HostError(
             "host-key-unknown",
@@ -86,6 +85,19 @@ async def explain(
             f"unknown host key {fingerprint(key)}; compare it, then: benchtui hosts trust {target.name}",
         )
     return changed(target, key, on_file)
+
+
+async def another(
+    target: Resolved, on_file: Sequence[asyncssh.SSHKey], tunnel: asyncssh.SSHClientConnection | None
+) -> HostError | None:
+    """Return the refusal when a host presents another key than those on file, None when it does not or cannot tell."""
+    if not on_file:
+        return None
+    try:
+        key = await collect(target, tunnel)
+    except HostError:
+        return None
+    return None if key in on_file else changed(target, key, on_file)
 
 
 def changed(target: Resolved, key: asyncssh.SSHKey, on_file: Iterable[asyncssh.SSHKey]) -> HostError:

@@ -120,6 +120,10 @@ class SshTransport:
         except TimeoutError:
             raise HostError("timeout", self.address.name, f"no channel in {OPEN_TIMEOUT_S:g}s") from None
 
+    def lost(self) -> bool:
+        """Whether the connection is gone, closed by us or broken."""
+        return self.connection.is_closed()
+
     async def close(self) -> None:
         """Close the connection."""
         self.connection.close()

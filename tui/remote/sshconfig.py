@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import getpass
+import ipaddress
 import os
 import threading
 from collections.abc import Sequence
@@ -171,8 +172,7 @@ class Keyring:
 
     def trusted(self, target: Resolved) -> KnownKeys:
         """Return what is on file for a target. A hashed file costs milliseconds a host: call this off the loop."""
-        port = None if target.port == DEFAULT_PORT else target.port
-        return asyncssh.match_known_hosts(self.known_hosts(target), target.known_name, target.host, port)
+        return entries_of(target, self.known_hosts(target))
 
     def agent_keys(self, path: str) -> AgentKeys:
         """Return the keys of an SSH agent, asked once for all hosts."""
@@ -238,6 +238,21 @@ def read_known_hosts(target: Resolved) -> asyncssh.SSHKnownHosts:
         return asyncssh.read_known_hosts(list(target.known_hosts))
     except (OSError, ValueError, asyncssh.Error) as error:
         raise HostError("config", target.name, f"known_hosts {', '.join(target.known_hosts)}: {error}") from error
+
+
+def entries_of(target: Resolved, known: asyncssh.SSHKnownHosts) -> KnownKeys:
+    """Return the known_hosts entries that speak of a target."""
+    port = None if target.port == DEFAULT_PORT else target.port
+    return asyncssh.match_known_hosts(known, target.known_name, literal_address(target.host), port)
+
+
+def literal_address(host: str) -> str:
+    """Return an IP address as it is, an empty text for a name."""
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return ""
+    return host
 
 
 def with_certificates(

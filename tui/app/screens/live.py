@@ -38,6 +38,7 @@ SWITCH_AFTER_S = 3.0
 CATCH_UP_PAINT_S = 0.3
 CHROME_LINES = 4  # top bar, two lines of header, footer
 MIN_GRAPH, MAX_GRAPH = 7, 16
+FIXED = ("banner", "percentiles", "messages")  # widgets whose height does not give way
 LOOK_AT_ENGINE_S = 2.0
 REPLAY_KEYS = (("Space", "play/hold"), ("←→", "10 s"), ("+-", "speed"), ("Enter", "host"), ("s", "sort"), ("L", "log"))
 
@@ -227,8 +228,8 @@ class LiveScreen(StepScreen):
     def share_room(self) -> None:
         """Give the graphs the room that few hosts leave; many hosts get what is above the graphs' least height."""
         height = self.size.height
-        others = sum(self.query_one(f"#live-{name}").outer_size.height for name in ("banner", "percentiles", "messages"))
-        spare = height - CHROME_LINES - others - (len(self.feed.state.hosts) + 2)
+        others = sum(self.query_one(f"#live-{name}").outer_size.height for name in FIXED)
+        spare = height - CHROME_LINES - others - (len(self.feed.state.hosts) + 3)
         wanted = max(MIN_GRAPH, min(MAX_GRAPH, max(spare, height * 3 // 10)))
         if wanted != self._graph_height:
             self._graph_height = wanted

@@ -89,8 +89,8 @@ def plan_content(plan: Plan, width: int) -> Content:
 def summary(plan: Plan) -> Iterator[tuple[str, Content]]:
     """Yield label and value of what answers what, where, how long, how much."""
     yield pair("profile", plan.profile.title, f"  v{plan.profile.version}")
-    in_all = f"  {len(plan.hosts)} in all" if len(plan.hosts) > 1 else ""
-    yield pair("hosts", some(host.name for host in plan.hosts), in_all)
+    count = f"{len(plan.hosts)}: " if len(plan.hosts) > 1 else ""
+    yield "hosts", Content.assemble((count, "$bright"), some(host.name for host in plan.hosts))
     yield pair("target", plan.target or units.UNKNOWN)
     yield pair("time", time_text(plan.expected_s), " of load, plus layout" if plan.expected_s else "")
     yield pair("layout", *each_and_all(layout_bytes(plan), "nothing is laid out", "where missing"))

@@ -66,9 +66,16 @@ def row(entry: CatalogueEntry, chosen: bool, symbols: Symbols) -> Row:
 def broken(problems: Sequence[Problem], symbols: Symbols, width: int) -> Content:
     """Return why a profile cannot be read, with the places."""
     lines = [Content.styled(f"{symbols.bad} this profile cannot be read", "bold $bad"), Content()]
-    lines += [indented(Content(str(problem)), width, 0) for problem in problems]
+    named = dict.fromkeys(problem.file for problem in problems if problem.file)
+    lines += [indented(Content.styled(file, "$dim"), width, 0) for file in named]
+    lines += [labelled(place_of(problem), Content(problem.message), width, LABEL) for problem in problems]
     lines += [Content(), Content.assemble(("e", "bold $accent"), (" edits it", "$dim"))]
     return Content("\n").join(lines)
+
+
+def place_of(problem: Problem) -> str:
+    """Return line and column: ``5:22``."""
+    return ":".join(str(part) for part in (problem.line, problem.column) if part is not None)
 
 
 def description(profile: Profile, headline: str, width: int) -> Content:

@@ -57,8 +57,10 @@ def head(page: Page, width: int) -> list[Line]:
     record = page.record
     badge = (f" {record.state.upper()} ", STATES.get(record.state, "badge"))
     when = (record.created_utc or "start unknown").replace("T", " ")[:19]
-    title: Run = (f"  {record.profile.title}" if record.profile.title else "", TEXT)
-    first = spread([badge, (" ", TEXT), (record.profile.tag, "title"), title], [(f"{when} UTC", LABEL)], width)
+    left: list[Run] = [badge, (" ", TEXT), (record.profile.tag, "title")]
+    room = width - Line(tuple(left)).width - len(when) - 7
+    title = f"  {record.profile.title}" if record.profile.title else ""
+    first = spread([*left, (title if len(title) <= room else "", TEXT)], [(f"{when} UTC", LABEL)], width)
     count = len(record.hosts)
     parts = [f"{count} host{'s' if count != 1 else ''}", record.target or "", units.duration(record.duration_s)]
     parts += [f"{name}={value}" for name, value in record.profile.changed.items()]

@@ -211,7 +211,7 @@ class RunsScreen(StepScreen):
     async def remove_run(self, run_dir: Path) -> None:
         """Remove the directory of a run."""
         try:
-            await asyncio.to_thread(shutil.rmtree, run_dir)
+            await asyncio.to_thread(delete_run, run_dir)
         except OSError as error:
             self.notify(f"{run_dir}: {error.strerror}", severity="error", markup=False)
         self.load()
@@ -241,6 +241,13 @@ class RunsScreen(StepScreen):
             self.picklist.focus()
         else:
             super().action_back()
+
+
+def delete_run(run_dir: Path) -> None:
+    """Remove a run's directory. Renamed first: it is gone at once, and nobody writes a summary into it meanwhile."""
+    grave = run_dir.with_name(f".removed-{run_dir.name}")
+    run_dir.rename(grave)
+    shutil.rmtree(grave)
 
 
 def haystack(run: RunSummary) -> str:

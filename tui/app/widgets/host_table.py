@@ -86,7 +86,7 @@ class HostTable(Lines, can_focus=True):
 
     BINDINGS = actions.bindings("list")
     DEFAULT_CSS = "HostTable { padding: 0 1; }"
-    TALL: ClassVar[int] = 9  # from this height on the heading has a line of its own
+    TALL: ClassVar[int] = 9  # from this height on, or where all hosts fit, the heading has a line of its own
 
     class AboutHost(Message):
         """Something happened to one host's row."""
@@ -127,7 +127,7 @@ class HostTable(Lines, can_focus=True):
             self._resort(now)
         self.counts = count_states(hosts, now)
         busiest = max((host.total.iops or 0.0 for host in hosts), default=0.0)
-        self._trend_top = nice_ceiling(busiest * 1.1) if busiest else None
+        self._trend_top = nice_ceiling(busiest * 1.35) if busiest else None  # full cells would join the rows
         self.update_lines()
 
     def sort_by_next(self, *, reverse: bool = False) -> None:
@@ -164,7 +164,7 @@ class HostTable(Lines, can_focus=True):
     @property
     def head(self) -> int:
         """Lines above the hosts."""
-        return 2 if self.size.height >= self.TALL else 1
+        return 2 if self.size.height >= min(self.TALL, len(self._order) + 2) else 1
 
     def move(self, distance: int) -> None:
         """Move the cursor by rows."""

@@ -216,6 +216,11 @@ class PickList(ScrollView, can_focus=True):
         return 1 if self.header else 0
 
     @property
+    def _room(self) -> int:
+        """Columns for text: the last one stays free beside a scroll bar."""
+        return self.scrollable_content_region.width - int(self.show_vertical_scrollbar)
+
+    @property
     def _visible(self) -> int:
         return max(self.scrollable_content_region.height - self._head, 1)
 
@@ -258,7 +263,7 @@ class PickList(ScrollView, can_focus=True):
 
     def _column_at(self, x: int) -> int:
         edge = 0
-        widths = layout(self.columns, self.scrollable_content_region.width, self._gap)
+        widths = layout(self.columns, self._room, self._gap)
         for index, width in enumerate(widths):
             edge += width + self._gap if width else 0
             if x < edge:
@@ -268,7 +273,7 @@ class PickList(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """Return one line of the window: the header, a row, or blank."""
         width = self.scrollable_content_region.width
-        widths = layout(self.columns, width, self._gap)
+        widths = layout(self.columns, self._room, self._gap)
         if y < self._head:
             return self._paint([(c.title, "head") for c in self.columns], widths, width, self.rich_style)
         number = y - self._head + round(self.scroll_offset.y)

@@ -55,8 +55,8 @@ def login(surroundings: Surroundings) -> Check:
     message = "; ".join((agent_text(socket, held), files_text(files, locked)))
     if held or len(files) > len(locked):
         return Check("ssh keys", "ok", message)
-    advice = "ssh-add, with an agent running (eval $(ssh-agent))" if locked else "ssh-keygen, then ssh-copy-id HOST"
-    return Check("ssh keys", "warn", f"{message}: only 'local' and hosts with an IdentityFile", advice)
+    create = "ssh-keygen, ssh-copy-id HOST; or name an IdentityFile"
+    return Check("ssh keys", "warn", message, "eval $(ssh-agent); ssh-add" if locked else create)
 
 
 def agent_text(socket: str | None, held: int | None) -> str:
@@ -86,8 +86,10 @@ async def agent_keys(socket: str) -> int | None:
 
 
 def private_keys(folder: Path) -> list[Path]:
-    """Return the private keys under the names that SSH tries by itself."""
-    return sorted(path for path in folder.glob("id_*") if path.suffix == "" and path.is_file())
+    """Return the private keys under the names that are tried without being named in the configuration."""
+    from tui.remote.sshconfig import DEFAULT_KEYS
+
+    return [folder / name for name in DEFAULT_KEYS if (folder / name).is_file()]
 
 
 def needs_passphrase(path: Path) -> bool:

@@ -1,0 +1,86 @@
+"""Pictures of the shell's screens with frozen content; ``pytest --snapshot-update`` takes new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.app.driver import User, options, write_inventory
+from tui.app.app import BenchtuiApp
+from tui.engine.fleet import HostCheck
+
+PROFILE = """\
+profile: lab/read-iops
+title: Random read of 4 KiB blocks
+description: A fixed profile for pictures.
+source: {document: Lab notes, section: Reading, date: "2026-11"}
+tool: fio
+params:
+  directory: {default: /mnt/lab, kind: directory, help: Where the test files are}
+  runtime: {default: 300s, kind: duration, help: Measured time}
+  size: {default: 4G, kind: size, help: Size of each job's file}
+  numjobs: {default: 192, kind: count, help: Jobs on each client}
+fio:
+  global: {ioengine: psync, direct: 1, time_based: 1, runtime: "{runtime}", directory: "{directory}"}
+  jobs: {read: {rw: randread, bs: 4k, numjobs: "{numjobs}", filesize: "{size}"}}
+prepare: {layout: true}
+headline: {metric: iops, direction: read}
+"""
+FACTS: dict[str, str | int | float | bool | None] = {
+    "fio_version": "fio-3.33",
+    "fio_path": "/usr/bin/fio",
+    "cpus": 48,
+    "kernel": "Linux 5.14.0-427.el9",
+    "mem_bytes": 512 * 2**30,
+    "target_free_bytes": 7 * 2**40,
+    "target_total_bytes": 8 * 2**40,
+    "target": "/mnt/lab",
+    "target_fstype": "ext4",
+    "target_source": "/dev/vda",
+}
+Shot = Callable[..., bool]
+
+
+@pytest.fixture
+def app(home: Path) -> BenchtuiApp:
+    """Four hosts, three of them ticked and checked, one with an unknown key; one profile of the user's own."""
+    write_inventory(home)
+    path = home / "profiles" / "lab" / "read-iops.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(PROFILE)
+    app = BenchtuiApp(options(home, hosts=("weka-01", "weka-02", "weka-04"), profile="lab/read-iops"))
+    checks = [HostCheck(f"weka-0{n}", True, facts=FACTS) for n in (1, 2)]
+    message = "unknown host key ssh-ed25519 SHA256:0123456789abcdef"
+    checks.append(HostCheck("weka-03", False, "host-key-unknown", message))
+    app.selection.checks = {check.name: check for check in checks}
+    return app
+
+
+async def settled(app: BenchtuiApp, pilot: Pilot[None]) -> User:
+    user = User(app, pilot)
+    await user.sees(lambda: user.scope == "hosts" and not any(worker.is_running for worker in app.workers))
+    await pilot.pause()
+    return user
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
+def test_hosts(app: BenchtuiApp, snap_compare: Shot, size: tuple[int, int]) -> None:
+    async def look(pilot: Pilot[None]) -> None:
+        user = await settled(app, pilot)
+        await user.press("j", "j")
+        await user.sees("fingerprint")
+
+    assert snap_compare(app, terminal_size=size, run_before=look)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
+def test_review(app: BenchtuiApp, snap_compare: Shot, size: tuple[int, int]) -> None:
+    async def look(pilot: Pilot[None]) -> None:
+        user = await settled(app, pilot)
+        await user.press("3")
+        await user.sees("runs on 3 hosts")
+
+    assert snap_compare(app, terminal_size=size, run_before=look)

@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import time
+from pathlib import Path
+from select import select
+
+import jsonschema
+import pytest
+from ruamel.yaml import YAML
+
+from tui.cli.main import main
+from tui.model.inventory import load_inventory
+
+ROOT = Path(__file__).parents[2]
+Captured = pytest.CaptureFixture[str]
+
+
+def run(capsys: Captured, *argv: str) -> tuple[int, str, str]:
+    """Run the command; return its exit code, stdout and stderr."""
+    code = main(argv)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def editor(folder: Path, body: str) -> str:
+    """Return an editor: a shell script that gets the file as $1."""
+    path = folder / "editor"
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_list_has_a_line_for_every_profile(home: Path, capsys: Captured) -> None:
+    code, out, err = run(capsys, "profiles", "list")
+    assert (code, err) == (0, "")
+    assert "weka/read-iops              preset  WEKA read IOPS" in out.splitlines()
+
+
+def test_list_shows_a_broken_file_and_the_others(home: Path, capsys: Captured) -> None:
+    folder = home / "profiles"
+    folder.mkdir()
+    (folder / "x.yaml").write_text("profile: [")
+    code, out, _ = run(capsys, "profiles", "list")
+    assert code == 0
+    (line,) = (line for line in out.splitlines() if line.startswith("x "))
+    assert f"broken: {folder}/x.yaml:1:11: broken YAML" in line
+    assert "demo/quick" in out
+
+
+def test_list_as_json_is_one_document(home: Path, capsys: Captured) -> None:
+    _, out, _ = run(capsys, "profiles", "list", "--json")
+    found = {row["tag"]: row for row in json.loads(out)}
+    assert found["weka/read-latency"] == {
+        "tag": "weka/read-latency", "title": "WEKA read latency", "preset": True, "tool": "fio",
+        "headline": "read p99.5 latency", "error": None, "path": str(ROOT / "profiles/weka/read-latency.yaml"),
+    }  # fmt: skip
+
+
+def test_show_prints_the_file_as_it_is(home: Path, capsys: Captured) -> None:
+    _, out, _ = run(capsys, "profiles", "show", "demo/quick")
+    assert out == (ROOT / "profiles/demo/quick.yaml").read_text()
+
+
+def test_show_prints_a_job_file_that_fio_takes(home: Path, capsys: Captured, tmp_path: Path) -> None:
+    _, out, _ = run(capsys, "profiles", "show", "demo/quick", "--fio", "--set", "size=32M", "--set", "direct=no")
+    assert {"size=32M", "direct=0", "rw=randrw"} <= set(out.splitlines())
+    job = tmp_path / "job.fio"
+    job.write_text(out)
+    done = subprocess.run(["fio", "--parse-only", job], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_show_as_json_has_the_values_of_the_parameters(home: Path, capsys: Captured) -> None:
+    _, out, _ = run(capsys, "profiles", "show", "weka/read-iops", "--json", "--set", "runtime=5m")
+    shown = json.loads(out)
+    assert shown["values"] == {"directory": "/mnt/weka/fio", "runtime": 300.0, "size": 4 << 30, "numjobs": 192}
+    assert shown["fio"]["jobs"]["read_iops"]["rw"] == "randread"
+    assert (shown["preset"], shown["path"]) == (True, str(ROOT / "profiles/weka/read-iops.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["demo/quik"], "unknown profile 'demo/quik' (did you mean 'demo/quick'?); see benchtui profiles list"),
+        (
+            ["demo/quick", "--fio", "--set", "sise=1"],
+            "unknown parameter 'sise' (did you mean 'size'?); "
+            "demo/quick has: directory, runtime, size, numjobs, direct",
+        ),
+        (["demo/quick", "--fio", "--set", "size"], "--set 'size': expected NAME=VALUE"),
+        (["demo/quick", "--set", "size=1M"], "--set goes with --fio or --json; the YAML is the same for all values"),
+    ],
+)
+def test_show_refuses_in_one_line(home: Path, capsys: Captured, arguments: list[str], message: str) -> None:
+    assert run(capsys, "profiles", "show", *arguments) == (2, "", f"benchtui: {message}\n")
+
+
+def test_check_says_what_is_right_and_all_that_is_wrong(home: Path, capsys: Captured, tmp_path: Path) -> None:
+    good, bad = ROOT / "profiles/demo/quick.yaml", tmp_path / "bad.yaml"
+    bad.write_text(good.read_text().replace("tool: fio", "tool: foo").replace("bs: 4k", "bss: 4k"))
+    code, out, err = run(capsys, "profiles", "check", str(bad), str(good), str(tmp_path / "none.yaml"))
+    assert code == 2
+    assert out == f"{good}: ok (demo/quick)\n"
+    assert err.splitlines() == [
+        f"{bad}:6:7: tool: found 'foo'; allowed are 'fio'",
+        f"{bad}:25:38: unknown fio option 'bss' (did you mean 'ss'?)",
+        f"{tmp_path}/none.yaml: cannot be read: No such file or directory",
+    ]
+
+
+def test_check_of_good_files_ends_with_0(home: Path, capsys: Captured) -> None:
+    files = [str(path) for path in sorted((ROOT / "profiles").rglob("*.yaml"))]
+    code, out, err = run(capsys, "profiles", "check", *files)
+    assert (code, err, len(out.splitlines())) == (0, "", len(files))
+
+
+def test_new_prints_the_file_it_made(home: Path, capsys: Captured) -> None:
+    path = home / "profiles/my/reads.yaml"
+    assert run(capsys, "profiles", "new", "my/reads", "--from", "weka/read-iops") == (0, f"{path}\n", "")
+    assert run(capsys, "profiles", "check", str(path)) == (0, f"{path}: ok (my/reads)\n", "")
+
+
+def test_new_without_an_origin_starts_from_the_demo(home: Path, capsys: Captured) -> None:
+    run(capsys, "profiles", "new", "my/first")
+    _, out, _ = run(capsys, "profiles", "show", "my/first")
+    assert "profile: my/first" in out
+    assert "Ten seconds" in out
+
+
+def test_new_never_overwrites(home: Path, capsys: Captured) -> None:
+    run(capsys, "profiles", "new", "my/reads")
+    code, out, err = run(capsys, "profiles", "new", "my/reads")
+    assert (code, out) == (2, "")
+    assert err == f"benchtui: profile 'my/reads' is there already: {home}/profiles/my/reads.yaml; choose another name\n"
+
+
+def test_edit_opens_a_copy_and_leaves_the_preset_alone(
+    home: Path, capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = (ROOT / "profiles/demo/quick.yaml").read_text()
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", editor(tmp_path, 'sed -i s/16M/8M/ "$1"'))
+    code, _, err = run(capsys, "profiles", "edit", "demo/quick")
+    own = home / "profiles/demo/quick.yaml"
+    assert (code, err) == (0, f"{own}: ok\n")
+    assert own.read_text() == before.replace("16M", "8M")
+    assert (ROOT / "profiles/demo/quick.yaml").read_text() == before
+
+
+def test_visual_wins_over_editor_and_may_have_arguments(
+    home: Path, capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDITOR", "/nonexistent")
+    monkeypatch.setenv("VISUAL", editor(tmp_path, 'shift; sed -i s/16M/8M/ "$1"') + " --wait")
+    assert run(capsys, "profiles", "edit", "demo/quick")[0] == 0
+    assert "8M" in (home / "profiles/demo/quick.yaml").read_text()
+
+
+def test_edit_without_a_terminal_says_what_is_wrong_once(
+    home: Path, capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VISUAL", editor(tmp_path, 'sed -i s/psync/psink/ "$1"'))
+    code, _, err = run(capsys, "profiles", "edit", "demo/quick")
+    assert code == 2
+    place = f"{home}/profiles/demo/quick.yaml:17:15"
+    assert err.startswith(f"{place}: ioengine: unknown ioengine 'psink' (did you mean 'psync'?)")
+
+
+def test_a_broken_profile_can_be_edited_again(
+    home: Path, capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VISUAL", editor(tmp_path, 'sed -i s/psync/psink/ "$1"'))
+    assert run(capsys, "profiles", "edit", "demo/quick")[0] == 2
+    monkeypatch.setenv("VISUAL", editor(tmp_path, 'sed -i s/psink/psync/ "$1"'))
+    assert run(capsys, "profiles", "edit", "demo/quick")[0] == 0
+
+
+def test_an_editor_that_cannot_be_started_is_named(
+    home: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VISUAL", "/nonexistent/editor")
+    code, _, err = run(capsys, "profiles", "edit", "demo/quick")
+    assert code == 2
+    assert err.startswith("benchtui: the editor '/nonexistent/editor' cannot be started: ")
+
+
+def test_on_a_terminal_a_broken_profile_is_offered_again(home: Path, tmp_path: Path) -> None:
+    """The editor breaks the file first, and mends it the second time."""
+    body = 'if grep -q psync "$1"; then sed -i s/psync/psink/ "$1"; else sed -i s/psink/psync/ "$1"; fi'
+    environ = {**os.environ, "VISUAL": editor(tmp_path, body), "BENCHTUI_HOME": str(home)}
+    terminal, side = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tui", "profiles", "edit", "demo/quick"],
+        stdin=side, stdout=subprocess.PIPE, stderr=side, env=environ, cwd=ROOT,
+    )  # fmt: skip
+    os.close(side)
+    assert "unknown ioengine 'psink'" in read_until(terminal, "edit again? [y/N]")
+    os.write(terminal, b"y\n")
+    assert read_until(terminal, "quick.yaml: ok")
+    assert process.wait(30) == 0
+    os.close(terminal)
+
+
+def read_until(terminal: int, text: str, deadline_s: float = 30) -> str:
+    """Return what a terminal showed up to and with a text."""
+    shown = ""
+    end = time.monotonic() + deadline_s
+    while text not in shown:
+        ready, _, _ = select([terminal], [], [], max(0.0, end - time.monotonic()))
+        assert ready, f"{text!r} was not shown within {deadline_s} s, but: {shown!r}"
+        shown += os.read(terminal, 4096).decode(errors="replace")
+    return shown
+
+
+def test_import_is_not_offered(home: Path, capsys: Captured) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["profiles", "import", "x.fio"])
+    assert caught.value.code == 2
+
+
+def test_the_schema_of_a_profile_takes_the_presets(home: Path, capsys: Captured) -> None:
+    schema = json.loads(run(capsys, "schema", "profile")[1])
+    for path in (ROOT / "profiles").rglob("*.yaml"):
+        jsonschema.validate(json.loads(json.dumps(YAML(typ="safe").load(path), default=str)), schema)
+
+
+def test_the_schema_of_an_inventory_takes_what_loads(home: Path, capsys: Captured) -> None:
+    text = "hosts: {'h[1-2]': {user: x}, b: null}\ngroups: {g: ['h[1-2]']}\n"
+    assert load_inventory(text, "i")
+    jsonschema.validate(YAML(typ="safe").load(text), json.loads(run(capsys, "schema", "inventory")[1]))
+
+
+def test_the_schema_of_a_run_is_one(home: Path, capsys: Captured) -> None:
+    jsonschema.Draft202012Validator.check_schema(json.loads(run(capsys, "schema", "run")[1]))

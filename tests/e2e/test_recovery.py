@@ -1,0 +1,110 @@
+"""Engines die; what they steered is found again, taken over while it lives, collected afterwards."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.command import benchtui, marked_processes, measures, start, wait_until
+from tests.e2e.test_survival import arguments
+from tests.lab.sshd import SshdLab
+
+pytestmark = pytest.mark.e2e
+
+
+def kill_engine(run_dir: Path) -> None:
+    """End the engine as a power cut would, and wait until it is gone."""
+    pid = int((run_dir / "engine.pid").read_text().split()[0])
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not Path(f"/proc/{pid}").exists() or zombie(pid), "the end of the engine")
+
+
+def zombie(pid: int) -> bool:
+    return ") Z " in Path(f"/proc/{pid}/stat").read_text()
+
+
+def begin(lab: SshdLab, home: Path, target: Path, runtime: str, *more: str) -> Path:
+    """Start a run and return its directory once it measures."""
+    started = benchtui(home, *arguments(lab, target, runtime, "--detach", *more))
+    run_dir = home / "runs" / started.stdout.strip()
+    wait_until(lambda: measures(run_dir), "live samples")
+    return run_dir
+
+
+def record_of(run_dir: Path) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads((run_dir / "run.json").read_text())
+    return record
+
+
+def last_total(run_dir: Path, host: str) -> int:
+    text = gzip.decompress((run_dir / "raw" / f"0.measure.{host}.out.gz").read_bytes()).decode()
+    total: int = json.loads(text[text.rindex("\n{\n") :])["jobs"][0]["read"]["total_ios"]
+    return total
+
+
+def test_run_is_taken_over_while_its_load_goes_on_and_nothing_is_lost(
+    lab: SshdLab, home: Path, tmp_path: Path
+) -> None:
+    run_dir = begin(lab, home, tmp_path, "8s")
+    kill_engine(run_dir)
+    recovered = benchtui(home, "runs", "recover")
+    assert recovered.returncode == 0, recovered.stderr
+    record = record_of(run_dir)
+    assert record["state"] == "complete"
+    for host, results in record["steps"][0]["results"]["per_host"].items():
+        assert results["read"]["ios"] == last_total(run_dir, host)
+
+
+def test_what_a_dead_engine_left_is_collected_after_the_lease(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+    run_dir = begin(lab, home, tmp_path, "90s", "--lease", "10s")
+    kill_engine(run_dir)
+    wait_until(lambda: not marked_processes(run_dir.name), "no process with the run's mark", timeout_s=20)
+    recovered = benchtui(home, "runs", "recover", run_dir.name)
+    assert recovered.returncode == 4, recovered.stderr
+    record = record_of(run_dir)
+    assert record["state"] == "partial"
+    assert sorted(record["steps"][0]["results"]["per_host"]) == ["h1", "h2"]
+    assert {problem["code"] for host in record["hosts"] for problem in host["problems"]} == {"lease-expired"}
+    assert not list(Path("/tmp").glob(f".benchtui-*/{run_dir.name}"))
+
+
+def test_later_repetitions_go_on_after_a_takeover(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+    run_dir = begin(lab, home, tmp_path, "4s", "--repeat", "2")
+    kill_engine(run_dir)
+    recovered = benchtui(home, "runs", "recover")
+    assert recovered.returncode == 0, recovered.stderr
+    record = record_of(run_dir)
+    assert [step["repetition"] for step in record["steps"] if step["results"]["aggregate"]] == [1, 2]
+
+
+def test_run_that_goes_on_is_not_recovered(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+    run_dir = begin(lab, home, tmp_path, "90s")
+    refused = benchtui(home, "runs", "recover", run_dir.name)
+    assert refused.returncode == 2
+    assert "is going on" in refused.stderr
+    benchtui(home, "stop", run_dir.name, "--abort")
+
+
+def test_host_in_use_refuses_a_second_run(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+    run_dir = begin(lab, home, tmp_path, "90s")
+    second = benchtui(home, *arguments(lab, tmp_path, "5s"))
+    assert second.returncode == 3
+    assert f"in use by run {run_dir.name} of " in second.stderr
+    benchtui(home, "stop", run_dir.name, "--abort")
+    third = start(home, *arguments(lab, tmp_path, "2s"))
+    _, err = third.communicate(timeout=60)
+    assert third.returncode == 0, err
+
+
+def test_host_in_use_can_be_taken_when_asked(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+    run_dir = begin(lab, home, tmp_path, "90s")
+    second = benchtui(home, *arguments(lab, tmp_path, "2s", "--take-locks"))
+    assert second.returncode == 0, second.stderr
+    assert "running beside it, as asked" in second.stderr
+    benchtui(home, "stop", run_dir.name, "--abort")

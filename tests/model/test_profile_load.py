@@ -1,0 +1,399 @@
+"""Every rule of a profile has a broken profile here, with the exact message."""
+
+from __future__ import annotations
+
+import pytest
+
+from tui.model.problem import UsageError
+from tui.model.profile import Profile
+from tui.model.profile_load import load_profile
+
+GOOD = """\
+profile: test/x
+title: A test
+tool: fio
+params:
+  directory: {default: /mnt/t, kind: directory}
+  runtime: {default: 60s, kind: duration}
+  size: {default: 4G, kind: size}
+fio:
+  global: {ioengine: psync, directory: "{directory}/{host}"}
+  jobs:
+    a: {rw: randread, bs: 4k, time_based: 1, runtime: "{runtime}", size: "{size}"}
+prepare: {layout: true}
+headline: {metric: iops, direction: read}
+"""
+JOB = '    a: {rw: randread, bs: 4k, time_based: 1, runtime: "{runtime}", size: "{size}"}\n'
+
+
+def load(text: str) -> Profile:
+    return load_profile(text, "p.yaml")
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(UsageError) as caught:
+        load(text)
+    return str(caught.value)
+
+
+def replaced(old: str, new: str) -> str:
+    assert GOOD.count(old) == 1
+    return GOOD.replace(old, new)
+
+
+def with_option(option: str) -> str:
+    """The good profile with one more option in its job, on line 11, column 9."""
+    return replaced("a: {rw: randread,", "a: {" + option + ", rw: randread,")
+
+
+def test_a_good_profile_loads() -> None:
+    profile = load(GOOD)
+    assert profile.profile == "test/x"
+    assert profile.version == 1
+    assert list(profile.fio.jobs) == ["a"]
+    assert profile.prepare.layout is True
+
+
+def test_what_is_absent_has_the_careful_default() -> None:
+    profile = load(replaced("prepare: {layout: true}\n", ""))
+    assert (profile.prepare.layout, profile.prepare.cleanup) == (False, False)
+    assert (profile.drop_caches, profile.latency, profile.allow_device) == ("no", "clat", False)
+
+
+@pytest.mark.parametrize("word", ["no", "false", "'no'"])
+def test_drop_caches_no_is_the_word_however_yaml_reads_it(word: str) -> None:
+    assert load(GOOD + f"drop_caches: {word}\n").drop_caches == "no"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "title: A test", "titel: A test",
+            "p.yaml:1:1: missing key 'title'\n"
+            "p.yaml:2:1: unknown key 'titel' (did you mean 'title'?); allowed are " + ", ".join(Profile.model_fields),
+        ),
+        ("title: A test", "title: [A]", "p.yaml:2:8: title: found a list; allowed is text"),
+        ("title: A test", 'title: "A\\ntest"', "p.yaml:2:8: title: one printable line is allowed"),
+        (
+            "profile: test/x", "profile: Test X",
+            "p.yaml:1:10: profile: found 'Test X'; it must look like family/name in small letters, "
+            "such as weka/read-iops",
+        ),
+        (
+            "profile: test/x", "profile: ../x",
+            "p.yaml:1:10: profile: found '../x'; it must look like family/name in small letters, "
+            "such as weka/read-iops",
+        ),
+        ("tool: fio", "tool: iozone", "p.yaml:3:7: tool: found 'iozone'; allowed are 'fio'"),
+        ("tool: fio", "tool: fio\nversion: 0", "p.yaml:4:10: version: found 0; allowed is 1 or more"),
+        ("tool: fio", "tool: fio\nversion: x", "p.yaml:4:10: version: found 'x'; allowed is a whole number"),
+        (
+            "tool: fio", "tool: fio\nsource: {section: x}",
+            "p.yaml:4:1: missing key 'document' in 'source'",
+        ),
+        (
+            "tool: fio", "tool: fio\nlatency: slat",
+            "p.yaml:4:10: latency: found 'slat'; allowed are 'clat', 'lat'",
+        ),
+        (
+            "tool: fio", "tool: fio\ndrop_caches: maybe",
+            "p.yaml:4:14: drop_caches: found 'maybe'; allowed are 'no', 'try', 'require'",
+        ),
+        (
+            "tool: fio", "tool: fio\ndrop_caches: true",
+            "p.yaml:4:14: drop_caches: found true; allowed are 'no', 'try', 'require'",
+        ),
+        (
+            "tool: fio", "tool: fio\nhosts: {published: 0}",
+            "p.yaml:4:20: hosts.published: found 0; allowed is 1 or more",
+        ),
+        (
+            "tool: fio", "tool: fio\ndeviations: [{what: size, kind: other, why: x}]",
+            "p.yaml:4:33: deviations.0.kind: found 'other'; allowed are 'defaulted', 'reconstructed', 'deviation'",
+        ),
+        (
+            "{metric: iops, direction: read}", "{metric: iops}",
+            "p.yaml:13:1: missing key 'direction' in 'headline'",
+        ),
+        (
+            "{metric: iops, direction: read}", "{metric: speed, direction: read}",
+            "p.yaml:13:20: headline.metric: found 'speed'; allowed are 'iops', 'bandwidth', 'latency'",
+        ),
+        (
+            "{metric: iops, direction: read}", "{metric: latency, direction: read, percentile: 101}",
+            "p.yaml:13:58: headline.percentile: found 101; allowed is 100 or less",
+        ),
+        (
+            "{metric: iops, direction: read}", "{metric: iops, direction: read, percentile: 99}",
+            "p.yaml:13:43: a percentile is of a latency; the metric here is iops",
+        ),
+        (
+            "{metric: iops, direction: read}", "{metric: iops, direction: write}",
+            "p.yaml:13:37: direction: found write, but the jobs do randread",
+        ),
+    ],
+)  # fmt: skip
+def test_a_key_is_checked(old: str, new: str, message: str) -> None:
+    assert refusal(replaced(old, new)) == message
+
+
+@pytest.mark.parametrize(
+    ("param", "message"),
+    [
+        ("{kind: size}", "p.yaml:7:3: missing key 'default' in 'params.size'"),
+        ("{default: 4G}", "p.yaml:7:3: missing key 'kind' in 'params.size'"),
+        (
+            "{default: 4G, kind: bytes}",
+            "p.yaml:7:29: params.size.kind: found 'bytes'; allowed are 'directory', 'path', 'device', 'duration', "
+            "'size', 'count', 'number', 'text', 'flag', 'choice'",
+        ),
+        (
+            "{default: 4G, kind: size, hlep: x}",
+            "p.yaml:7:35: unknown key 'hlep' (did you mean 'help'?); "
+            "allowed are default, kind, help, choices, min, max",
+        ),
+        (
+            "{default: 4Q, kind: size}",
+            "p.yaml:7:19: parameter 'size': '4Q' is not a size: bytes as a whole number, "
+            "or a number with k, m, g, t or p (powers of 1024), such as 4k, 128G",
+        ),
+        (
+            "{default: 0, kind: size}",
+            "p.yaml:7:19: parameter 'size': 0 is not allowed: it must be more than 0",
+        ),
+        (
+            "{default: soon, kind: duration}",
+            "p.yaml:7:19: parameter 'size': 'soon' is not a duration: seconds, or a number with us, ms, s, m, h or d, "
+            "such as 300s, 15m, 1h30m",
+        ),
+        (
+            "{default: 0, kind: count}",
+            "p.yaml:7:19: parameter 'size': 0 is not a count: whole numbers from 1 are allowed",
+        ),
+        ("{default: many, kind: number}", "p.yaml:7:19: parameter 'size': 'many' is not a number"),
+        (
+            "{default: maybe, kind: flag}",
+            "p.yaml:7:19: parameter 'size': 'maybe' is not a flag: allowed are yes, no, true, false, on, off, 1, 0",
+        ),
+        (
+            "{default: mnt, kind: directory}",
+            "p.yaml:7:19: parameter 'size': 'mnt' is not an absolute path on the hosts: it must begin with /",
+        ),
+        (
+            "{default: /mnt/$HOME, kind: directory}",
+            "p.yaml:7:19: parameter 'size': '/mnt/$HOME' is not a path that fio can be given: it holds $",
+        ),
+        (
+            "{default: c, kind: choice, choices: [a, b]}",
+            "p.yaml:7:19: parameter 'size': 'c' is not allowed: one of a, b",
+        ),
+        ("{default: c, kind: choice}", "p.yaml:7:3: parameter 'size': 'choices' and kind choice need each other"),
+        (
+            "{default: 4G, kind: size, max: 1G}",
+            "p.yaml:7:19: parameter 'size': '4G' is not allowed: at most 1G",
+        ),
+        (
+            "{default: 4G, kind: size, min: lots}",
+            "p.yaml:7:40: parameter 'size': min: 'lots' is not a size: bytes as a whole number, "
+            "or a number with k, m, g, t or p (powers of 1024), such as 4k, 128G",
+        ),
+        (
+            "{default: x, kind: text, min: 1}",
+            "p.yaml:7:34: 'min' is for the kinds size, duration, count, number, not for text",
+        ),
+        (
+            "{default: /dev/sdb, kind: device}",
+            "p.yaml:7:35: kind device needs 'allow_device: true': a device loses its data",
+        ),
+    ],
+)
+def test_a_parameter_is_checked(param: str, message: str) -> None:
+    lines = refusal(replaced("{default: 4G, kind: size}", param)).splitlines()
+    assert lines[0] == message
+
+
+def test_a_parameter_that_no_option_uses_is_an_error() -> None:
+    assert refusal(replaced("  size:", "  depth: {default: 1, kind: count}\n  size:")) == (
+        "p.yaml:7:3: parameter 'depth' is never used: no option holds {depth}"
+    )
+
+
+def test_a_parameter_may_not_be_named_like_what_every_host_has() -> None:
+    assert "p.yaml:7:3: parameter 'host': the name is taken, every host has its own {host}" in refusal(
+        replaced("  size:", "  host: {default: x, kind: text}\n  size:")
+    )
+
+
+def test_a_parameter_has_a_plain_name() -> None:
+    assert refusal(replaced("  size:", "  Max-Size: {default: 1, kind: count}\n  size:")).splitlines()[0] == (
+        "p.yaml:7:3: params: found the name 'Max-Size'; it must look like a small letter, "
+        "then small letters, digits or _"
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("iodpeth: 4", "p.yaml:11:9: unknown fio option 'iodpeth' (did you mean 'iodepth'?)"),
+        (
+            "stonewall: 1",
+            "p.yaml:11:9: 'stonewall' is not allowed in a profile: one fio process runs one step; "
+            "write one profile for each",
+        ),
+        (
+            "wait_for: b",
+            "p.yaml:11:9: 'wait_for' is not allowed in a profile: one fio process runs one step; "
+            "write one profile for each",
+        ),
+        (
+            "status-interval: 1",
+            "p.yaml:11:9: 'status-interval' is not allowed in a profile: benchtui asks for a status every second",
+        ),
+        (
+            "group_reporting: 0",
+            "p.yaml:11:26: group_reporting: found '0'; allowed is 1: benchtui always reports by group",
+        ),
+        ("blocksize: 8k", "p.yaml:11:38: 'bs' and 'blocksize' are one option of fio; give one"),
+        (
+            "iodepth: deep",
+            "p.yaml:11:18: iodepth: found 'deep'; allowed are whole numbers, with k, m, g as powers of 1024",
+        ),
+        ("rwmixread: 101", "p.yaml:11:20: rwmixread: found '101'; the largest allowed value is 100"),
+        ("direct: yes", "p.yaml:11:17: direct: found 'yes'; allowed are 0 and 1, or true and false"),
+        ("ramp_time: 1h30m", "p.yaml:11:20: ramp_time: found '1h30m', which fio misreads; write 5400s"),
+        ("io_size: 4GiB", "p.yaml:11:18: io_size: found '4GiB', which fio misreads; write 4G"),
+        (
+            "invalidate: [1]",
+            "p.yaml:11:21: fio.jobs.a.invalidate: found a list; allowed is text, true or false, a number",
+        ),
+        (
+            "iodepth: '{depth}'",
+            "p.yaml:11:18: unknown placeholder {depth}; known are directory, runtime, size, host, host_index",
+        ),
+        (
+            "nrfiles: '{sise}'",
+            "p.yaml:11:18: unknown placeholder {sise} (did you mean 'size'?); "
+            "known are directory, runtime, size, host, host_index",
+        ),
+        (
+            "comm: 'x{size'",
+            "p.yaml:11:15: comm: found 'x{size'; a brace stands alone, write {{ or }} for the character itself",
+        ),
+        ("filename: f;g", "p.yaml:11:19: filename: found 'f;g'; fio reads nothing after '#' or ';'"),
+        ('comm: "a\\nb"', "p.yaml:11:15: comm: a value must be one line"),
+        (
+            "filename: /dev/sdb",
+            "p.yaml:11:19: filename: /dev/sdb is a device; that needs 'allow_device: true', a device loses its data",
+        ),
+    ],
+)  # fmt: skip
+def test_an_option_is_checked(option: str, message: str) -> None:
+    assert refusal(with_option(option)) == message
+
+
+@pytest.mark.parametrize(
+    ("new", "message"),
+    [
+        ("    a: {rw: foo}\n", "p.yaml:11:13: rw: found 'foo'; allowed are read, write, trim, randread, randwrite"),
+        ("    a: {rw: randread, time_based: 1}\n", "p.yaml:11:23: time_based needs a runtime"),
+        ("    a: {rw: randread, runtime: 0}\n", "p.yaml:11:32: runtime: 0 means without end; a time above 0 is needed"),
+        ("    a: {rw: randread, timeout: 0ms}\n", "p.yaml:11:32: timeout: 0 means without end; a time above 0"),
+        ("    a/b: {rw: randread}\n", "p.yaml:11:5: found 'a/b'; a job's name is printable, without [ ] ; # / : and"),
+        ("    global: {rw: randread}\n", "p.yaml:11:5: found 'global'; a job's name is printable, without [ ] ; # / :"),
+        ("    a: 5\n", "p.yaml:11:8: fio.jobs.a: found 5; allowed is a mapping"),
+        ("    a: {rw: randread, directory: t}\n", "p.yaml:11:34: directory: found 't'; an absolute path is needed"),
+    ],
+)
+def test_a_job_is_checked(new: str, message: str) -> None:
+    assert any(line.startswith(message) for line in refusal(replaced(JOB, new)).splitlines())
+
+
+def test_jobs_may_not_be_empty() -> None:
+    assert refusal(replaced("  jobs:\n" + JOB, "  jobs: {}\n")).splitlines()[-1] == (
+        "p.yaml:10:9: fio.jobs: found a mapping; it must not be empty"
+    )
+
+
+def test_a_profile_without_jobs_says_so() -> None:
+    assert "p.yaml:8:1: missing key 'jobs' in 'fio'" in refusal(replaced("  jobs:\n" + JOB, ""))
+
+
+def test_files_must_have_a_place() -> None:
+    text = replaced('directory: "{directory}/{host}"', 'comm: "{directory}"')
+    assert refusal(text) == "p.yaml:8:1: fio: neither 'directory' nor 'filename' says where the files go"
+
+
+def test_an_engine_without_files_needs_no_place() -> None:
+    assert load(replaced('psync, directory: "{directory}/{host}"', 'rbd, pool: x, rbdname: y, comm: "{directory}"'))
+
+
+def test_a_relative_filename_needs_a_directory() -> None:
+    text = replaced('directory: "{directory}/{host}"', 'filename: f1, comm: "{directory}"')
+    assert refusal(text) == "p.yaml:9:39: filename: found 'f1'; an absolute path or a directory is needed"
+
+
+def test_layout_may_be_left_to_a_flag() -> None:
+    text = replaced("{layout: true}", "{layout: '{fill}'}").replace(
+        "params:\n", "params:\n  fill: {default: true, kind: flag}\n"
+    )
+    assert load(text).prepare.layout == "{fill}"
+
+
+@pytest.mark.parametrize("layout", ["'{size}'", "'{nothing}'", "maybe", "'{}'", "'x{size}'"])
+def test_layout_may_be_nothing_else(layout: str) -> None:
+    assert "; allowed are true, false, or the name of a flag parameter in braces" in refusal(
+        replaced("{layout: true}", f"{{layout: {layout}}}")
+    )
+
+
+def test_unified_reporting_leaves_only_mixed() -> None:
+    assert refusal(with_option("unified_rw_reporting: 1")) == (
+        "p.yaml:13:37: direction: found read, but unified_rw_reporting leaves only mixed"
+    )
+
+
+def test_a_device_may_be_named_where_the_profile_says_so() -> None:
+    assert load(with_option("filename: /dev/sdb") + "allow_device: true\n").allow_device
+
+
+def test_unknown_options_can_be_passed_on() -> None:
+    text = with_option("brand_new: 7").replace("  jobs:", "  extra_options: [brand_new]\n  jobs:")
+    assert load(text).fio.extra_options == ["brand_new"]
+
+
+def test_an_engine_from_a_file_has_options_of_its_own() -> None:
+    text = replaced("ioengine: psync", "ioengine: external:/usr/lib/libfio_vitastor.so, image: testimg")
+    assert load(text).fio.shared["image"] == "testimg"
+
+
+def test_an_option_without_a_value_is_set() -> None:
+    assert load(with_option("thread: ~")).fio.jobs["a"]["thread"] is None
+
+
+def test_doubled_braces_are_characters() -> None:
+    assert load(with_option("comm: 'x{{y}}'"))
+
+
+def test_all_mistakes_come_at_once_in_the_order_of_the_file() -> None:
+    text = """\
+profile: Bad
+titel: x
+title: [a]
+tool: mdtest
+params:
+  size: {default: 4Q, kind: size}
+  n: {kind: count}
+  unused: {default: 1, kind: count}
+fio:
+  globals: {}
+  global: {rw: foo, ioengine: [1], bss: 2}
+  jobs:
+    a: {bs: "{sze}", size: "{size}", iodepth: "{n}"}
+drop_caches: maybe
+headline: {metric: iops}
+"""
+    places = [line.split(": ")[0].removeprefix("p.yaml:") for line in refusal(text).splitlines()]
+    assert places == [
+        "1:10", "2:1", "3:8", "4:7", "6:19", "7:3", "8:3", "10:3", "11:16", "11:31", "11:36", "13:13", "14:14", "15:1",
+    ]  # fmt: skip

@@ -1,0 +1,94 @@
+"""docs/profiles.md says what the code does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import get_args
+
+from tests.model.test_profile_load import GOOD
+from tui.model import fio_options
+from tui.model.problem import UsageError
+from tui.model.profile import (
+    Deviation,
+    Fio,
+    HeadlineSpec,
+    Param,
+    ParamKind,
+    Prepare,
+    Profile,
+    resolve_options,
+    resolve_params,
+)
+from tui.model.profile_load import load_profile
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "profiles.md").read_text()
+# What makes the good profile of the rules' tests into one of the broken ones of the tables.
+MISTAKES = [
+    ("title: A test", "titel: x"), ("tool: fio\n", ""), ("tool: fio", "tool: fio\nversion: x"),
+    ("tool: fio", "tool: fio\ndrop_caches: maybe"), ("profile: test/x", "profile: Reads"),
+    ("default: 4G", "default: 4Q"), ("  size:", "  depth: {default: 1, kind: count}\n  size:"),
+    ("  size:", "  numjobs: {default: 1, kind: count}\n  size:"), ("a: {", "a: {numjobs: '{siz}', "),
+    ("a: {", "a: {iodpeth: 4, "), ("psync", "libaoi"), ("randread", "randraed"), ("a: {", "a: {rwmixread: 101, "),
+    ("a: {", "a: {ramp_time: 1h30m, "), ("a: {", "a: {stonewall: 1, "), ("a: {", "a: {blocksize: 8k, "),
+    ('bs: 4k, time_based: 1, runtime: "{runtime}"', "time_based: 1"),
+    ('bs: 4k, time_based: 1, runtime: "{runtime}"', "runtime: 0"),
+    ('directory: "{directory}/{host}"', 'comm: "{directory}"'), ("a: {", "a: {filename: /dev/sdb, "),
+    ("direction: read", "direction: write"),
+]  # fmt: skip
+
+
+def lines_of(call: Callable[[], object]) -> list[str]:
+    try:
+        call()
+    except UsageError as error:
+        return str(error).splitlines()
+    return []
+
+
+def all_refusals() -> set[str]:
+    """What the loader and the launch say to every mistake of the tables."""
+    found: set[str] = set()
+    for text in ("a: [1", "a: 1\nb: 2\na: 3\n", *(GOOD.replace(old, new) for old, new in MISTAKES)):
+        found.update(lines_of(lambda text=text: load_profile(text, "x.yaml")))  # type: ignore[misc]
+    demo = ROOT / "profiles" / "demo" / "quick.yaml"
+    profile = load_profile(demo.read_text(), str(demo))
+    for given in ({"sise": "4G"}, {"runtime": "0"}, {"directory": "data"}):
+        found.update(lines_of(lambda given=given: resolve_params(profile, given)))  # type: ignore[misc]
+    mix = GOOD.replace("test/x", "my/x").replace("a: {", 'a: {rwmixread: "{mix}", ')
+    mix = mix.replace("  size:", "  mix: {default: 70, kind: count}\n  size:")
+    own = load_profile(mix, "x.yaml")
+    found.update(lines_of(lambda: resolve_options(own, resolve_params(own, {"mix": "170"}), "h", 1)))
+    return found
+
+
+def test_the_example_is_a_profile() -> None:
+    (example,) = re.findall(r"```yaml\n(.*?)```", TEXT, re.S)
+    assert load_profile(example, "docs/profiles.md").fio.jobs["mix"]["rwmixread"] == 70
+
+
+def test_every_key_is_in_the_reference() -> None:
+    for model in (Profile, Prepare, Param, HeadlineSpec, Deviation, Fio):
+        for name, field in model.model_fields.items():
+            assert f"`{field.alias or name}`" in TEXT, name
+
+
+def test_every_kind_of_parameter_is_in_the_reference() -> None:
+    for kind in get_args(ParamKind):
+        assert f"`{kind}`" in TEXT, kind
+
+
+def test_every_option_that_is_refused_is_in_the_reference() -> None:
+    for name in (*fio_options.OWN_OPTIONS, *fio_options.FIXED_VALUES):
+        assert f"`{name}`" in TEXT, name
+
+
+def test_every_message_of_the_tables_is_what_is_said() -> None:
+    said = all_refusals()
+    tables = TEXT[TEXT.index("## What can be wrong") :]
+    messages = re.findall(r"^\| .* \| `(.+)` \|$", tables, re.M)
+    assert len(messages) > 20
+    patterns = {message: ".*".join(map(re.escape, message.split("..."))) for message in messages}
+    assert [m for m, pattern in patterns.items() if not any(re.fullmatch(pattern, line) for line in said)] == []

@@ -1,0 +1,63 @@
+"""What the documents say can be typed, clicked and found."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tui.cli.main import VERBS, VerbModule
+from tui.engine.catalogue import Catalogue
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def commands(document: Path) -> Iterator[str]:
+    """The benchtui command lines in indented blocks."""
+    for line in document.read_text().splitlines():
+        if line.startswith("    benchtui"):
+            said = re.split(r" {3,}|  #", line.strip())[0]  # what follows explains it
+            yield from (part.strip() for part in said.split(";"))
+
+
+ALL_COMMANDS = sorted({command for document in DOCUMENTS for command in commands(document)})
+
+
+def parser_of(words: list[str]) -> tuple[argparse.ArgumentParser, list[str]]:
+    """The parser of a command line's verb, and the rest of the words."""
+    verb, rest = (words[0], words[1:]) if words and not words[0].startswith("-") else ("app", words)
+    module: VerbModule = importlib.import_module(VERBS[verb][0])
+    parser = argparse.ArgumentParser(prog=f"benchtui {verb}")
+    module.configure(parser)
+    return parser, rest
+
+
+@pytest.mark.parametrize("command", ALL_COMMANDS)
+def test_every_command_line_in_the_documents_is_accepted(command: str) -> None:
+    words = [word for word in shlex.split(re.sub(r"[<>] \S+", "", command))[1:] if word != "..."]
+    parser, rest = parser_of(words)
+    parser.parse_args(rest)
+
+
+def test_the_documents_have_command_lines() -> None:
+    assert len(ALL_COMMANDS) > 15
+
+
+def test_profiles_in_the_documents_exist(tmp_path: Path) -> None:
+    known = set(Catalogue(tmp_path).names())
+    families = {name.partition("/")[0] for name in known}
+    named = {name for line in ALL_COMMANDS for name in re.findall(r"\b([a-z]+/[a-z0-9-]+)", line)}
+    assert {name for name in named if name.partition("/")[0] in families} <= known
+    assert "weka/read-iops" in named
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    targets = re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", document.read_text())
+    assert [target for target in targets if not (document.parent / target).exists()] == []
