@@ -2,12 +2,13 @@
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help demo test lint clean
+.PHONY: help demo test lint bench clean
 
 help:
 	@echo "make demo    a first run on this machine: the screens in a terminal, a summary without one"
 	@echo "make test    ruff, mypy, lint-imports and all tests"
 	@echo "make lint    the checkers alone"
+	@echo "make bench   figures: start skew beside fio --client"
 	@echo "make clean   remove .venv and everything else that make left here"
 
 demo:
@@ -35,6 +36,10 @@ check:
 	$(BIN)/mypy --no-error-summary || status=1; \
 	$(BIN)/lint-imports --no-cache --no-logo >/dev/null || { status=1; $(BIN)/lint-imports --no-cache --no-logo; }; \
 	exit $$status
+
+bench:
+	@.ci/setup test
+	@$(BIN)/python -m tests.bench
 
 clean:
 	@rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache snapshot_report.html

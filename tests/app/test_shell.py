@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +26,16 @@ async def test_digits_jump_between_the_steps(home: Path) -> None:
         for key, scope in (("2", "profiles"), ("3", "review"), ("6", "runs"), ("1", "hosts")):
             await user.press(key)
             await user.sees(lambda scope=scope: user.scope == scope)  # type: ignore[misc]
+
+
+async def test_steps_and_footer_keys_can_be_clicked(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await user.pilot.click("TopBar", offset=(22, 0))
+        await user.sees(lambda: user.scope == "profiles")
+        await user.pilot.click("TopBar", offset=(12, 0))
+        await user.sees(lambda: user.scope == "hosts")
+        await user.pilot.click("KeyBar", offset=(14, 0))  # Space tick
+        await user.sees(lambda: user.app.selection.ticked == ["local"])
 
 
 async def test_live_and_result_need_a_run(home: Path) -> None:
@@ -215,3 +227,10 @@ async def test_a_crash_leaves_a_private_file_without_values_and_code_1(home: Pat
     assert "the reason" in text
     assert "hunter2" not in text
     assert app._exit_renderables == []
+
+
+def test_the_first_frame_waits_for_no_heavy_import() -> None:
+    heavy = ("asyncssh", "pydantic", "ruamel", "plotext")
+    code = f"import sys, tui.app.app; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.app.tmux import Terminal
+from tui.engine.control import request
+from tui.results.store import is_running
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 READY = "ticked"
@@ -87,6 +89,59 @@ def test_a_terminal_of_16_colours_is_enough(tmp_path: Path, term: str) -> None:
         coloured = terminal.tmux("capture-pane", "-p", "-e", "-t", "t")
         assert "\x1b[38;2;" not in coloured
         assert "\x1b[48;2;" not in coloured
+
+
+CRASH = """
+from tui.app.screens.hosts import HostsScreen
+from tui.cli import main
+
+def explode(self):
+    password = "hunter2-very-secret"
+    raise RuntimeError("the reason")
+
+HostsScreen.action_check = explode
+main.entry()
+"""
+
+
+def test_a_crash_restores_the_terminal_and_says_where_the_details_are_and_nothing_else(tmp_path: Path) -> None:
+    program = tmp_path / "crash.py"
+    program.write_text(CRASH)
+    with Terminal(tmp_path, program=[str(program)]) as terminal:
+        terminal.wait_for(READY)
+        terminal.keys("c")
+        assert terminal.exit_code() == 1
+        assert_restored(terminal)
+        printed = terminal.screen()
+        assert "benchtui: internal error" in printed
+        assert "Traceback" not in printed
+        assert "hunter2" not in printed
+    log = next((tmp_path / "home").glob("crash-*.log"))
+    assert "the reason" in log.read_text()
+    assert "hunter2" not in log.read_text().replace('password = "hunter2-very-secret"', "")
+
+
+def test_detaching_says_how_to_come_back_once_the_terminal_is_restored(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    sets = {"directory": str(target), "runtime": "60s", "size": "1M", "numjobs": "1", "direct": "no"}
+    options = [word for name, value in sets.items() for word in ("--set", f"{name}={value}")]
+    with Terminal(
+        tmp_path, "--hosts", "local", "--profile", "demo/quick", "--review", *options, size="120x36"
+    ) as terminal:
+        terminal.wait_for("runs on local, 01:00")
+        terminal.keys("Enter")
+        terminal.wait_for("RUNNING")
+        terminal.keys("q")
+        terminal.wait_for("Detach")
+        terminal.keys("Enter")
+        assert terminal.exit_code() == 0
+        assert_restored(terminal)
+        run_dir = next((tmp_path / "home" / "runs").iterdir())
+        assert f"run {run_dir.name} goes on; come back with: benchtui attach {run_dir.name}" in terminal.screen()
+        assert is_running(run_dir)
+        request(run_dir, {"verb": "abort"})
+        terminal.wait_until(lambda: not is_running(run_dir), "the end of the run")
 
 
 def run_without_terminal(*arguments: str, term: str = "xterm") -> subprocess.CompletedProcess[str]:

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -21,10 +21,15 @@ set -g remain-on-exit on
 
 
 class Terminal:
-    """`python -m tui` in a tmux window. Use as a context manager; `wait_for` waits for text, never for time."""
+    """A Python program, `python -m tui`, in a tmux window. `wait_for` waits for text, never for time."""
 
     def __init__(
-        self, folder: Path, *arguments: str, size: str = "80x24", environ: Mapping[str, str] | None = None
+        self,
+        folder: Path,
+        *arguments: str,
+        size: str = "80x24",
+        environ: Mapping[str, str] | None = None,
+        program: Sequence[str] = ("-m", "tui"),
     ) -> None:
         self.socket = folder / "tmux.sock"
         self.conf = folder / "tmux.conf"
@@ -32,10 +37,10 @@ class Terminal:
         self.size = size
         self.code_file = folder / "code"
         self.environ = {"BENCHTUI_HOME": str(folder / "home"), "HOME": str(folder), **(environ or {})}
-        program = shlex.join([sys.executable, "-m", "tui", *arguments])
+        command = shlex.join([sys.executable, *program, *arguments])
         settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in self.environ.items())
         # the shell outlives the program, to tell its exit code and to keep what it printed after the screens
-        self.command = f"env {settings} {program}; echo $? > {shlex.quote(str(self.code_file))}; sleep 60"
+        self.command = f"env {settings} {command}; echo $? > {shlex.quote(str(self.code_file))}; sleep 60"
 
     def tmux(self, *arguments: str) -> str:
         """Run one tmux command and return what it prints."""

@@ -77,3 +77,25 @@ def test_ctrl_c_stops_the_run_and_saves_it(lab: SshdLab, home: Path, tmp_path: P
     assert watcher.returncode == 130, err
     assert run_dir.name in out
     assert json.loads((run_dir / "run.json").read_text())["state"] == "partial"
+
+
+def test_one_host_is_stopped_alone_and_the_others_go_on(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+    started = benchtui(home, *arguments(lab, tmp_path, "12s", "--detach"))
+    run_dir = home / "runs" / started.stdout.strip()
+    wait_until(lambda: measures(run_dir), "live samples")
+    assert benchtui(home, "stop", run_dir.name, "--host", "h2").returncode == 0
+    benchtui(home, "attach", run_dir.name, "--json")
+    record = json.loads((run_dir / "run.json").read_text())
+    results = record["steps"][0]["results"]["per_host"]
+    assert results["h1"]["read"]["runtime_s"] > 11
+    assert 0 < results["h2"]["read"]["runtime_s"] < 9
+    assert record["state"] == "partial"
+    assert [problem["code"] for problem in record["hosts"][1]["problems"]] == ["stopped-alone"]
+
+
+def test_lease_of_zero_is_for_those_who_are_sure(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+    refused = benchtui(home, *arguments(lab, tmp_path, "5s", "--lease", "0"))
+    assert refused.returncode == 2
+    assert "add --yes" in refused.stderr
+    planned = benchtui(home, *arguments(lab, tmp_path, "5s", "--lease", "0", "--yes", "--dry-run", "--json"))
+    assert json.loads(planned.stdout)["lease_s"] > 86400

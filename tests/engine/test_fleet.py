@@ -41,6 +41,10 @@ def test_names_of_the_ssh_configuration_are_hosts_and_patterns_are_not(fleet: Fl
     assert names(fleet, "box[1-2]", "jump") == ["box1", "box2", "jump"]
 
 
+def test_name_that_only_a_pattern_describes_is_a_host_though_it_cannot_be_looked_up_from_here(fleet: Fleet) -> None:
+    assert names(fleet, "node7.lab") == ["node7.lab"]
+
+
 def test_inventory_says_how_to_reach_a_host(fleet: Fleet) -> None:
     head, weka = fleet.resolve(["head", "weka-01"])
     assert (head.address, head.port, head.user) == ("127.0.0.9", 2222, "root")

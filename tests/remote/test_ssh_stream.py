@@ -207,13 +207,25 @@ async def test_renewed_lease_keeps_the_load_and_a_dead_controller_ends_it(lab: S
         await put_away(agent)
 
 
-async def test_sweep_finds_what_a_killed_supervisor_left(ssh_agent: Agent, tmp_path: Path) -> None:
+async def test_load_whose_supervisor_was_killed_ends_with_its_results(ssh_agent: Agent, tmp_path: Path) -> None:
     directory = Path(await start(ssh_agent, FIO, files={"job.fio": fio_job(tmp_path)}))
     await running(ssh_agent, 4)
-    stream = await ssh_agent.stream("t", 0, 0)
     kill(int((directory / "pid").read_text().split()[0]))
-    await collect(stream)
-    assert not stream.complete, "without a supervisor nobody can say that this was everything"
+    status = await ended(ssh_agent)
+    assert (status.exit_code, status.reason, status.alive) == (128, "supervisor-died", False)
+    assert await ssh_agent.sweep(kill=False) == []
+    stream = await ssh_agent.stream("t", 0, 0)
+    out, _ = await collect(stream)
+    assert stream.complete
+    assert out.rstrip().endswith(b"}")
+
+
+async def test_sweep_finds_what_no_one_watches(ssh_agent: Agent, tmp_path: Path) -> None:
+    directory = Path(await start(ssh_agent, FIO, files={"job.fio": fio_job(tmp_path)}))
+    await running(ssh_agent, 4)
+    supervisor = int((directory / "pid").read_text().split()[0])
+    for shell in (*children(supervisor), supervisor):  # the guard, the runner, the supervisor
+        kill(shell)
     status = await ssh_agent.status("t")
     assert not status.alive and not status.done
     assert len(await ssh_agent.sweep(kill=True)) == 4
@@ -249,3 +261,7 @@ def kill(pid: int) -> None:
     import signal
 
     os.kill(pid, signal.SIGKILL)
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

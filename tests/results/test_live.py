@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tests.results.samples import CASES, DATA, direction, sample, started
+from tests.results.samples import CASES, DATA, compared, direction, sample, started
 from tui.metrics.histogram import Histogram
 from tui.model.event import (
     AnyEvent,
@@ -16,6 +16,7 @@ from tui.model.event import (
     PhaseEnded,
     PhaseStarted,
     RunEnded,
+    RunResumed,
     Sample,
     StopRequested,
 )
@@ -311,3 +312,34 @@ def test_rates_of_a_recorded_run_are_finite_at_every_event(case: str) -> None:
             rates = [state.total.iops, state.total.bw_bytes_per_s, state.total.lat_mean_ns]
             rates += [value for view in state.cluster.values() for value in view.series("iops")]
             assert all(rate is None or (math.isfinite(rate) and rate >= 0) for rate in rates)
+
+
+def test_another_engine_goes_on_with_the_same_measurement() -> None:
+    state = state_after(
+        *started("h1"),
+        *(sample(float(t), "h1", [1000] * 10) for t in range(1, 6)),
+        RunResumed(t=15.0, utc="2026-11-20T10:00:15Z", gap_s=10.0),
+        PhaseStarted(t=15.1, phase="connect"),
+        PhaseStarted(t=15.2, phase="measure", step=0, expected_s=60.0),
+        sample(16.0, "h1", [1000] * 10),
+    )
+    assert state.total.ios == 60
+    assert state.total.series("iops") == [10.0] * 5 + [None] * 10 + [10.0]
+    assert state.progress(30.0).fraction == pytest.approx(0.5)
+    assert state.messages[0].text == "taken over after 10.0 s without an engine"
+
+
+def test_without_a_takeover_a_phase_of_the_same_step_begins_anew() -> None:
+    again = PhaseStarted(t=15.2, phase="measure", step=0, expected_s=60.0)
+    state = state_after(*started("h1"), sample(1.0, "h1", [1000] * 10), again, sample(16.0, "h1", [1000] * 7))
+    assert state.total.ios == 7
+
+
+def test_a_compared_clock_places_samples_from_the_first_one_on() -> None:
+    state = state_after(
+        *started("h1"),
+        compared("h1", 3600.0),
+        sample(2.9, "h1", [1000] * 10, clock_s=3600.0, late_s=0.9),
+        sample(3.8, "h1", [1000] * 20, clock_s=3600.0, late_s=0.8),
+    )
+    assert state.total.series("iops") == pytest.approx([10.0, 20.0])

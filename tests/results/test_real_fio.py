@@ -15,8 +15,10 @@ import pytest
 from tests.results.make_journals import Case, plan_of
 from tests.results.samples import write
 from tui.metrics.histogram import Histogram
-from tui.model.event import AnyEvent, HostState, PhaseEnded, PhaseStarted, RunEnded, RunStarted, Sample
+from tui.model.event import AnyEvent, HostClock, HostState, PhaseEnded, PhaseStarted, RunEnded, RunStarted, Sample
 from tui.model.plan import Headline, Step
+from tui.model.record import RunRecord
+from tui.results.journal import read_events
 from tui.results.record import build_record
 from tui.workloads.fio.reader import FioReader
 
@@ -26,13 +28,16 @@ JOB = "[null]\nioengine=null\nrw=randrw\nrwmixread=70\nbs=4k\nsize=1g\nrate_iops
 pytestmark = pytest.mark.skipif(FIO is None, reason="no fio on this machine")
 
 
-async def measure(host: str, step: Step, start: float, events: list[AnyEvent], raw: dict[str, bytes]) -> None:
-    """Run fio for one host and add its events as its output arrives."""
+async def measure(
+    host: str, step: Step, job: str, start: float, events: list[AnyEvent], raw: dict[str, bytes], late_s: float
+) -> None:
+    """Run fio for one host and add its events as its output arrives; it begins `late_s` later than it could."""
+    await asyncio.sleep(late_s)
     command = [str(FIO), "--output-format=json+", "--status-interval=1", "--eta=never", "-"]
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
     assert process.stdin is not None and process.stdout is not None
-    process.stdin.write(JOB.encode())
+    process.stdin.write(job.encode())
     process.stdin.close()
     reader = FioReader(host, step, "measure")
     raw[host] = b""
@@ -54,25 +59,74 @@ def take(items: list[Any], events: list[AnyEvent], t: float) -> None:
             events.append(item)
 
 
-async def test_a_record_agrees_with_fio(tmp_path: Path) -> None:
-    case = Case("null", JOB, {}, 3, 0, Headline("iops", "read"))
-    plan = plan_of(case)
+async def run_fio(
+    directory: Path, late_s: dict[str, float], *, clocks: bool, job: str = JOB, ramp_s: float = 0.0
+) -> tuple[RunRecord, dict[str, bytes]]:
+    """Run fio for each host, some of them later, and return the record and what each fio printed."""
+    plan = plan_of(Case("null", job, {}, 3, ramp_s, Headline("iops", "read")))
+    zero_ms, start = time.time() * 1000, time.monotonic()
     events: list[AnyEvent] = [
         RunStarted(
-            t=0.0, run_id="r", utc="2026-11-20T10:00:00Z", benchtui_version="0", profile="test/null", hosts=["h1", "h2"]
+            t=0.0, run_id="r", utc="2026-11-20T10:00:00Z", benchtui_version="0", profile="test/null", hosts=list(late_s)
         ),
         PhaseStarted(t=0.0, phase="measure", step=0, expected_s=3.0),
-        *(HostState(t=0.0, host=host, state="running") for host in ("h1", "h2")),
     ]
+    for host in late_s:
+        if clocks:
+            events.append(
+                HostClock(t=0.0, host=host, offset_s=0.0, uncertainty_s=0.001, rtt_s=0.002, run_zero_ms=zero_ms)
+            )
+        events.append(HostState(t=0.0, host=host, state="running"))
     raw: dict[str, bytes] = {}
-    start = time.monotonic()
-    await asyncio.gather(*(measure(host, plan.steps[0], start, events, raw) for host in ("h1", "h2")))
+    step = plan.steps[0]
+    await asyncio.gather(*(measure(host, step, job, start, events, raw, late) for host, late in late_s.items()))
     end = events[-1].t
     events += [PhaseEnded(t=end, phase="measure", step=0), RunEnded(t=end, state="complete", exit_code=0)]
-    (tmp_path / "plan.json").write_bytes(msgspec.json.encode(plan))
-    write(tmp_path / "journal.jsonl", events)
+    (directory / "plan.json").write_bytes(msgspec.json.encode(plan))
+    write(directory / "journal.jsonl", events)
+    return build_record(directory), raw
 
-    record = build_record(tmp_path)
+
+@pytest.mark.parametrize("clocks", [True, False])
+async def test_two_fio_processes_that_start_2_s_apart_have_that_skew(tmp_path: Path, clocks: bool) -> None:
+    record, _ = await run_fio(tmp_path, {"h1": 0.0, "h2": 2.0}, clocks=clocks)
+
+    timing = record.steps[0].timing
+    assert timing is not None and timing.window is not None and timing.start_skew_s is not None
+    assert timing.start_skew_s == pytest.approx(2.0, abs=0.3)
+    assert timing.end_skew_s == pytest.approx(timing.start_skew_s, abs=0.3)
+    assert timing.window.length_s == pytest.approx(3.0 - timing.start_skew_s, abs=0.3)
+    assert (timing.start_skew_uncertainty_s is not None) == clocks
+    finding = next(finding for finding in record.findings if finding.id == "V12")
+    assert (finding.severity, finding.scope) == ("error", {"step": 0, "hosts": "h2"})
+
+
+@pytest.mark.parametrize("extra", ["", "ramp_time=1\n", "startdelay=1\n", "numjobs=16\ngroup_reporting\n"])
+async def test_the_derived_start_is_as_near_to_the_first_logged_io_as_the_record_says(
+    extra: str, tmp_path: Path
+) -> None:
+    """fio writes the time of day of every I/O into a log; it prints no start before 3.36."""
+    job = JOB.replace("runtime=3", "runtime=2") + extra + f"write_lat_log={tmp_path}/io\nlog_unix_epoch=1\n"
+    record, _ = await run_fio(tmp_path, {"h1": 0.0}, clocks=True, job=job, ramp_s=float("ramp" in extra))
+
+    timing, created_ms = record.steps[0].timing, zero_ms_of(tmp_path)
+    assert timing is not None
+    logged = [line.split(",")[0] for log in tmp_path.glob("io_lat*.log") for line in log.read_text().splitlines()]
+    first_s = (min(map(int, logged)) - created_ms) / 1000
+    host = timing.hosts["h1"]
+    assert abs(host.start_s - first_s) <= host.start_uncertainty_s + 0.05  # what a busy machine adds
+    if record.provenance.tool_versions["h1"] < "fio-3.36":
+        assert host.source == "samples"
+
+
+def zero_ms_of(directory: Path) -> float:
+    """Return the time of day at t=0 of a run."""
+    clocks = (event for event in read_events(directory / "journal.jsonl") if isinstance(event, HostClock))
+    return next(clocks).run_zero_ms
+
+
+async def test_a_record_agrees_with_fio(tmp_path: Path) -> None:
+    record, raw = await run_fio(tmp_path, {"h1": 0.0, "h2": 0.0}, clocks=False)
 
     assert record.state == "complete"
     finals = {host: json.loads(b"{\n" + data.rpartition(b"\n{\n")[2])["jobs"][0] for host, data in raw.items()}

@@ -6,7 +6,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]
+import jsonschema
 import msgspec
 import pytest
 from hypothesis import given, settings

@@ -117,8 +117,10 @@ def test_another_process_with_the_same_number_is_not_the_engine(
 
 
 def test_a_process_that_ended_but_was_not_waited_for_does_not_run(store: RunStore) -> None:
-    child = subprocess.Popen(["true"])
+    child = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
     write_pid(store.runs_dir / IDS[0], child.pid)
+    assert child.stdin is not None
+    child.stdin.close()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     assert not is_running(store.runs_dir / IDS[0])
     child.wait()

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.results.samples import CASES, DATA
+from tests.results.samples import CASES, DATA, closed, compared, run_of
 from tests.results.test_record import events_of, run_dir_of, steps_of
-from tui.model.event import HostProblem, Note
+from tests.results.test_timing import host_run
+from tui.model.event import HostProblem, Note, RunResumed
 from tui.model.plan import Headline
 from tui.results.record import build_record
 from tui.results.summary import summary_text
@@ -54,6 +55,35 @@ def test_a_rate_that_differs_in_the_common_window_is_told() -> None:
     text = summary_text(build_record(DATA / "lost"))
     assert "read: 39.2k IOPS (-3.9 %) in the 2 s in which all hosts measured" in text
     assert "all hosts measured" not in summary_text(build_record(DATA / "mix"))
+
+
+def test_how_far_hosts_started_apart_and_measured_together_is_told_with_its_uncertainty(tmp_path: Path) -> None:
+    events = [
+        *(compared(host, 0.0, 0.003) for host in ("h1", "h2")),
+        *host_run("h1", 10.0, 40.0),
+        *host_run("h2", 10.4, 40.7),
+        closed(42.0),
+    ]
+    lines = summary_text(build_record(run_of(tmp_path, ["h1", "h2"], events))).splitlines()
+    assert "start skew 0.400 s ± 0.008 s, end skew 0.700 s ± 0.008 s; all together 29.6 s" in lines
+    assert "verdict: valid" in lines
+
+
+def test_one_host_has_no_line_about_skew(tmp_path: Path) -> None:
+    text = summary_text(build_record(run_of(tmp_path, ["h1"], [*host_run("h1", 10.0, 40.0), closed(42.0)])))
+    assert "skew" not in text
+
+
+def test_findings_stand_below_the_verdict(tmp_path: Path) -> None:
+    events = [*host_run("h1", 10.0, 40.0), *host_run("h2", 15.0, 45.0), closed(46.0)]
+    text = summary_text(build_record(run_of(tmp_path, ["h1", "h2"], events)))
+    assert "verdict: invalid\n  error V12: started 5.00 s apart (by arrival: clocks were not compared):" in text
+
+
+def test_a_run_that_was_taken_over_says_when_and_after_which_gap(tmp_path: Path) -> None:
+    resumed = RunResumed(t=20.0, utc="2026-11-20T10:00:20Z", gap_s=4.25)
+    text = summary_text(build_record(run_of(tmp_path, ["h1"], [*host_run("h1", 10.0, 40.0), resumed, closed(42.0)])))
+    assert "taken over: 2026-11-20T10:00:20.000Z, after 4.2 s without an engine" in text
 
 
 def test_files_left_behind_are_named_with_their_size() -> None:

@@ -28,6 +28,7 @@ from tui.app import actions
 from tui.app.choices import Selection
 from tui.app.confirm import Answer, Confirm
 from tui.app.crash import write_crash_log
+from tui.app.driver import TerminalDriver
 from tui.app.help import HelpScreen
 from tui.app.palette import ActionCommands
 from tui.app.screens.base import StepScreen
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from tui.engine.fleet import Fleet
     from tui.results.store import RunStore
 
+WARM_UP = ("tui.engine.planning", "asyncssh")
+WARM_UP_AFTER_S = 0.5  # the first list is on the screen by then
 RECENT = 50  # runs that are looked at for one that goes on
 FLOW = ("hosts", "profiles", "review", "live", "result")
 LEAVE_RUNNING = (
@@ -97,7 +100,7 @@ class BenchtuiApp(App[None]):
     def __init__(self, options: Options) -> None:
         self.symbols = pick_symbols(options.symbols, options.environ, getattr(sys.__stderr__, "encoding", None))
         self.selection = Selection()
-        super().__init__()
+        super().__init__(driver_class=TerminalDriver)
         self.options = options
         self.paths = options.paths
         self.live_run: Path | None = None
@@ -121,11 +124,9 @@ class BenchtuiApp(App[None]):
         """Hosts that can be chosen. Raises UsageError when the inventory is broken."""
         if self._fleet is None:
             from tui.engine.fleet import Fleet
-            from tui.model.inventory import load_inventory
+            from tui.engine.inventory_file import read_inventory
 
-            path = self.inventory_file
-            inventory = load_inventory(path.read_text(encoding="utf-8"), str(path)) if path.is_file() else None
-            self._fleet = Fleet(inventory, self.options.ssh_config)
+            self._fleet = Fleet(read_inventory(self.inventory_file), self.options.ssh_config)
         return self._fleet
 
     @property
@@ -164,6 +165,7 @@ class BenchtuiApp(App[None]):
         self.take_signals()
         self.apply_options()
         self.find_running()
+        self.set_timer(WARM_UP_AFTER_S, self.warm_up)
 
     def apply_options(self) -> None:
         """Choose what the command line names and open the screen it asks for."""
@@ -179,11 +181,14 @@ class BenchtuiApp(App[None]):
 
     @work(thread=True, group="find-running")
     def find_running(self) -> None:
-        """Tell the screens when a run goes on; also imports what the next screens need while nobody waits."""
-        for run_dir in self.running_runs():
+        """Tell the screens when a run goes on."""
+        for run_dir in self.running_runs()[:1]:
             self.post_message(self.RunFound(run_dir))
-            break
-        for module in ("tui.engine.planning", "asyncssh"):
+
+    @work(thread=True, group="warm-up")
+    def warm_up(self) -> None:
+        """Import what the next screens need, while nobody waits for it."""
+        for module in WARM_UP:
             importlib.import_module(module)
 
     def running_runs(self) -> list[Path]:

@@ -33,6 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     trust.add_argument("--yes", action="store_true", help="do not ask: the fingerprints were compared elsewhere")
     sweep = verbs.add_parser("sweep", help="list what runs of ours left on hosts, and end it")
     sweep.add_argument("--yes", action="store_true", help="do not ask")
+    sweep.add_argument("--run", metavar="RUN", help="this run alone, by its full id, even while it is supervised")
     for verb in (check, trust, sweep):
         verb.add_argument("hosts", nargs="*", metavar="SPEC", help="names, @groups, ranges, local; default: all")
     add = verbs.add_parser("add", help="add a host to the inventory")
@@ -160,18 +161,22 @@ def sweep_all(args: argparse.Namespace) -> int:
 
     addresses = chosen(args)
     found, errors = connected(args, lambda connections: find_leftovers(addresses, connections))
+    found = [leftover for leftover in found if args.run in (None, leftover.run)]
     for leftover in found:
         print(leftover.line())
     for error in errors:
         say(f"benchtui: {error}")
-    if not found:
-        say("nothing of ours was found")
+    ours = [leftover for leftover in found if args.run or not leftover.live]
+    if len(ours) < len(found):
+        say("what is still supervised is left alone: benchtui stop RUN ends it, or hosts sweep --run RUN")
+    if not ours:
+        say("nothing to sweep")
         return UNFIT if errors else ALL_GOOD
-    if not (args.yes or ask(f"end and remove these {len(found)}?")):
+    if not (args.yes or ask(f"end and remove these {len(ours)}?")):
         say("nothing was changed; use --yes or answer y to end and remove them")
         return ALL_GOOD
-    failed = connected(args, lambda connections: remove_leftovers(addresses, found, connections))
+    failed = connected(args, lambda connections: remove_leftovers(addresses, ours, connections))
     for error in failed:
         say(f"benchtui: {error}")
-    say(f"ended and removed {len(found)} leftovers" if not failed else "not everything could be removed")
+    say(f"ended and removed {len(ours)} leftovers" if not failed else "not everything could be removed")
     return UNFIT if errors or failed else ALL_GOOD

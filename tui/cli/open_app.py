@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -107,8 +108,9 @@ def open_screens(options: Options, *, mouse: bool = True) -> int:
             raise UsageError(f"{name}={value}: allowed are {', '.join(allowed)}")
     app = BenchtuiApp(options)
     app.run(mouse=mouse)
-    if app.crash_log is not None:
-        print(f"benchtui: internal error, sorry; details are in {app.crash_log}", file=sys.stderr)
-    if app.farewell:
-        print(app.farewell)
+    with contextlib.suppress(OSError):  # the terminal may be gone
+        if app.crash_log is not None:
+            print(f"benchtui: internal error, sorry; details are in {app.crash_log}", file=sys.stderr, flush=True)
+        if app.farewell:
+            print(app.farewell, flush=True)
     return app.return_code or 0

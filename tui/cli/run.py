@@ -25,6 +25,7 @@ from tui.results.live import RunState
 from tui.results.store import is_running
 
 INTERRUPTED = 130
+NEVER_S = 10 * 365 * 86400.0
 RECORD_PATIENCE_S = 30.0
 
 
@@ -70,10 +71,7 @@ def plan_from(args: argparse.Namespace) -> Plan:
     from tui.engine.catalogue import Catalogue
     from tui.engine.planning import Choices, build_plan
 
-    try:
-        lease_s = parse_duration(args.lease)
-    except ValueError as error:
-        raise UsageError(f"--lease: {error}") from error
+    lease_s = lease_of(args.lease, sure=args.yes)
     loaded = Catalogue(paths().profiles).load(args.profile)
     choices = Choices(
         hosts=load_fleet(args).resolve(args.hosts),
@@ -87,6 +85,17 @@ def plan_from(args: argparse.Namespace) -> Plan:
         take_locks=args.take_locks,
     )
     return build_plan(loaded, choices)
+
+
+def lease_of(text: str, *, sure: bool) -> float:
+    """Return the lease in seconds; 0 is for ever, and only for those who are sure. Raises UsageError."""
+    try:
+        lease_s = parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"--lease: {error}") from error
+    if lease_s == 0 and not sure:
+        raise UsageError("--lease 0: hosts would go on for ever when this machine dies; if that is meant, add --yes")
+    return lease_s or NEVER_S
 
 
 def watch(run_dir: Path, *, as_json: bool) -> int:

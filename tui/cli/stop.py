@@ -6,11 +6,13 @@ import argparse
 import getpass
 
 from tui.cli.common import paths, say
+from tui.model.problem import UsageError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("run", metavar="RUN", help="run id, unique prefix, path, or last")
+    parser.add_argument("--host", metavar="NAME", help="end the load of this host alone; the others go on")
     parser.add_argument("--abort", action="store_true", help="end at once instead of finishing properly")
 
 
@@ -22,6 +24,12 @@ def main(args: argparse.Namespace) -> int:
     from tui.results.store import RunStore
 
     run_dir = RunStore(paths().runs).resolve(args.run)
+    if args.host:
+        answer = request(run_dir, {"verb": "stop-host", "host": args.host})
+        if not answer.get("ok"):
+            raise UsageError(str(answer.get("error")))
+        say(f"stop requested for {args.host} in {run_dir.name}; the others go on")
+        return 0
     verb = "abort" if args.abort else "stop"
     request(run_dir, {"verb": verb, "by": getpass.getuser()})
     say(f"{verb} requested for {run_dir.name}")

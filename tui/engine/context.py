@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tui.engine.journal import Journal
 from tui.engine.session import HostSession
 from tui.model.event import Message, PhaseEnded, PhaseName, PhaseStarted, RunStateName, Severity, StopRequested
 from tui.model.plan import HostTask, Plan, Step
+
+if TYPE_CHECKING:
+    from tui.engine.task import TaskRun
 
 StopMode = Literal["stop", "abort"]
 
@@ -41,6 +44,8 @@ class RunContext:
     sessions: list[HostSession]
     stop_mode: StopMode | None = None
     stop_event: asyncio.Event = field(default_factory=asyncio.Event)
+    active: dict[str, TaskRun] = field(default_factory=dict)  # loads that go on, by host
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)  # held, or asyncio would drop them
     measured_hosts: int = 0  # host results that were taken, over all steps
 
     @property

@@ -1,6 +1,7 @@
 """The narrow door into a running engine: one Unix socket a run, one JSON object a line each way.
 
-Requests: {"verb": "ping"|"stop"|"abort"|"note", "text"?: str, "by"?: str}. Answers: {"ok": bool, "error"?: str}.
+Requests: {"verb": "ping"|"stop"|"abort"|"stop-host"|"note", "host"?, "text"?, "by"?}.
+Answers: {"ok": bool, "error"?: str}.
 """
 
 from __future__ import annotations

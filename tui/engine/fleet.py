@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fnmatch
 import re
 import socket
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,7 @@ from tui import workloads
 from tui.model import hostspec
 from tui.model.inventory import Inventory
 from tui.model.plan import HostAddress
-from tui.model.problem import UsageError, did_you_mean
+from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.remote.transport import HostError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ Origin = Literal["inventory", "ssh config", "this machine"]
 HOST_LINE = re.compile(r"^\s*Host(?:\s+|\s*=\s*)(.+?)\s*$", re.IGNORECASE)
 INCLUDE_LINE = re.compile(r"^\s*Include(?:\s+|\s*=\s*)(.+?)\s*$", re.IGNORECASE)
 DEEPEST_INCLUDE = 8
+PATTERN = set("*?!")
 LOCAL_ADDRESS = HostAddress(name=hostspec.LOCAL, transport="local")
 
 
@@ -45,15 +47,20 @@ class Fleet:
     def __init__(self, inventory: Inventory | None, ssh_config: Path | None) -> None:
         self.inventory = inventory or Inventory(hosts={}, groups={})
         self.ssh_config = ssh_config
-        self._config_names: list[str] | None = None
+        self._config_words: list[str] | None = None
 
     @property
     def config_names(self) -> list[str]:
         """Host names of the SSH configuration; patterns are no names."""
-        if self._config_names is None:
+        return [word for word in self._words if not PATTERN & set(word)]
+
+    @property
+    def _words(self) -> list[str]:
+        """Every word of the configuration's Host lines: names and patterns."""
+        if self._config_words is None:
             path = self.ssh_config or Path("~/.ssh/config").expanduser()
-            self._config_names = list(dict.fromkeys(names_in(path)))
-        return self._config_names
+            self._config_words = list(dict.fromkeys(words_in(path)))
+        return self._config_words
 
     def all(self) -> list[tuple[HostAddress, Origin]]:
         """Return every host that is known by name, this machine last."""
@@ -69,7 +76,7 @@ class Fleet:
         )
         unknown = [name for name in names if not self._known(name)]
         if unknown:
-            raise UsageError("\n".join(self._unknown(name) for name in unknown))
+            raise UsageError([Problem(self._unknown(name)) for name in unknown])
         return [LOCAL_ADDRESS if name == hostspec.LOCAL else self._address(name) for name in names]
 
     def _part(self, part: str) -> list[str]:
@@ -87,7 +94,12 @@ class Fleet:
 
     def _known(self, name: str) -> bool:
         known = name == hostspec.LOCAL or name in self.inventory.hosts or name in self.config_names
-        return known or resolvable(name)
+        return known or self._described(name) or resolvable(name)
+
+    def _described(self, name: str) -> bool:
+        """Whether a pattern speaks of a name; behind a bastion no name can be looked up from here. `*` says nothing."""
+        patterns = [word for word in self._words if PATTERN & set(word) and word[0] != "!" and set(word) != {"*"}]
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
     def _unknown(self, name: str) -> str:
         names = [*self.inventory.hosts, *self.config_names, hostspec.LOCAL]
@@ -110,27 +122,27 @@ def resolvable(name: str) -> bool:
     return True
 
 
-def names_in(path: Path, depth: int = 0) -> Iterator[str]:
-    """Yield the host names of an SSH configuration and the files it includes."""
+def words_in(path: Path, depth: int = 0) -> Iterator[str]:
+    """Yield the host names and patterns of an SSH configuration and the files it includes."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return
     for line in lines:
         if match := HOST_LINE.match(line):
-            yield from (word for word in match[1].replace('"', "").split() if not set("*?!") & set(word))
+            yield from match[1].replace('"', "").split()
         elif (match := INCLUDE_LINE.match(line)) and depth < DEEPEST_INCLUDE:
             for pattern in match[1].replace('"', "").split():
                 yield from included(pattern, path, depth + 1)
 
 
 def included(pattern: str, base: Path, depth: int) -> Iterator[str]:
-    """Yield the host names of the files that an Include names; relative ones lie in ~/.ssh."""
+    """Yield the host names and patterns of the files that an Include names; relative ones lie in ~/.ssh."""
     full = Path(pattern).expanduser()
     root = full if full.is_absolute() else Path("~/.ssh").expanduser() / pattern
     for path in sorted(Path(root.anchor).glob(str(root.relative_to(root.anchor)))):
         if path != base:
-            yield from names_in(path, depth)
+            yield from words_in(path, depth)
 
 
 async def check_hosts(

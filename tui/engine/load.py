@@ -11,6 +11,7 @@ from tui.model.event import HostStateName
 from tui.remote.transport import HostError
 
 DELIVERY_S = 5.0
+FROZEN_S = 15.0
 OVERTIME_S = 60.0  # what a host may take longer than planned before the engine ends its load
 STOP_PATIENCE_S = 11.0  # after a stop: the agent's INT, TERM and KILL each had their grace by then
 ABORT_PATIENCE_S = 4.0
@@ -20,12 +21,14 @@ async def run_load(
     ctx: RunContext, runs: Sequence[TaskRun], state: HostStateName, expected_s: float | None
 ) -> dict[str, Outcome]:
     """Follow started commands to their end and return each host's outcome."""
+    ctx.active = {run.session.name: run for run in runs}
     followers = {run.session.name: asyncio.create_task(_follow(run, state)) for run in runs}
     watcher = asyncio.create_task(_watch(ctx, runs, set(followers.values()), expected_s))
     try:
         await asyncio.wait(followers.values()) if followers else None
         return {name: follower.result() for name, follower in followers.items()}
     finally:
+        ctx.active = {}
         watcher.cancel()
         await asyncio.gather(watcher, return_exceptions=True)
 
@@ -48,9 +51,8 @@ async def _watch(
         async with asyncio.timeout(overtime):
             await _reason_to_end(ctx, followers)
     except TimeoutError:
-        late = [run.session for run in runs if not run.session.failed and run.session.state != "done"]
-        for session in late:
-            session.problem("measure", "overtime", f"still busy {OVERTIME_S:g}s after its planned end", fatal=False)
+        for run in runs:
+            _name_late(run)
         ctx.say("warning", "load far over its time; ending it")
     await _stop_all(runs, ctx.stop_mode or "stop")
     if ctx.stop_mode != "abort":
@@ -61,6 +63,18 @@ async def _watch(
     await asyncio.wait(followers, timeout=ABORT_PATIENCE_S)
     for follower in followers:
         follower.cancel()
+
+
+def _name_late(run: TaskRun) -> None:
+    """Say why a host is still busy long after its planned end."""
+    if run.session.failed or run.ended:
+        return
+    late = f"still busy {OVERTIME_S:g}s after its planned end"
+    if run.silent_s > FROZEN_S:
+        message = f"{late}, and silent for {run.silent_s:.0f}s: frozen, or its storage does not answer"
+        run.session.problem(run.phase, "load-frozen", message, fatal=False)
+    else:
+        run.session.problem(run.phase, "overtime", late, fatal=False)
 
 
 async def _reason_to_end(ctx: RunContext, followers: set[asyncio.Task[Outcome]]) -> None:
@@ -84,6 +98,18 @@ async def _reason_to_end(ctx: RunContext, followers: set[asyncio.Task[Outcome]])
 
 async def _stop_all(runs: Sequence[TaskRun], mode: StopMode) -> None:
     await asyncio.gather(*(_stop_one(run, mode) for run in runs))
+
+
+def stop_host(ctx: RunContext, name: str) -> str | None:
+    """End the load of one host and keep what it measured; the others go on. Returns why that cannot be."""
+    run = ctx.active.get(name)
+    if run is None or run.ended:
+        return f"host {name} has no load now"
+    run.session.say("warning", "stopped on request, alone")
+    ctx.tasks.add(task := asyncio.create_task(_stop_one(run, "stop")))
+    task.add_done_callback(ctx.tasks.discard)
+    run.stopped_alone = True
+    return None
 
 
 async def _stop_one(run: TaskRun, mode: StopMode) -> None:

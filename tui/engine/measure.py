@@ -123,6 +123,8 @@ def verdict_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
     """Return what makes this host's result less than complete, as (code, message)."""
     if not outcome.collected:
         return [("host-lost", f"no connection to the end; the load's end is unknown ({outcome.reason})")]
+    if run.stopped_alone:
+        return [("stopped-alone", "its load was ended on request while the others went on")]
     if outcome.reason in ASKED_TO_END:
         return []
     problems = list(run.reader.verdict(outcome.exit_code))

@@ -15,6 +15,7 @@ from tui.engine.context import RunContext
 from tui.engine.control import ControlServer, Request
 from tui.engine.history import History, read_history
 from tui.engine.launch import load_plan
+from tui.engine.load import stop_host
 from tui.engine.recover import execute_rest
 from tui.engine.run import execute, open_run
 from tui.model.event import Message, Note, RunEnded, RunStateName
@@ -89,6 +90,9 @@ def answer(ctx: RunContext, request: Request) -> Request:
     if verb in ("stop", "abort"):
         ctx.request_stop("abort" if verb == "abort" else "stop", str(request.get("by", "")))
         return {"ok": True}
+    if verb == "stop-host" and isinstance(request.get("host"), str):
+        problem = stop_host(ctx, request["host"])
+        return {"ok": problem is None, "error": problem}
     if verb == "note" and isinstance(request.get("text"), str):
         ctx.journal.append(Note(t=0.0, text=request["text"]))
         return {"ok": True}

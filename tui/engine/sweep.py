@@ -26,13 +26,17 @@ class Leftover:
     processes: tuple[MarkedProcess, ...]
     directories: tuple[TaskDir, ...]
 
+    @property
+    def live(self) -> bool:
+        """Whether a supervisor looks after it: then it is no leftover, and ends by itself when its lease does."""
+        return any(directory.alive for directory in self.directories)
+
     def line(self) -> str:
         """Return it for people."""
         parts = [f"{len(self.processes)} processes" if self.processes else "no process"]
         if self.directories:
             oldest = max(directory.age_s for directory in self.directories)
-            alive = any(directory.alive for directory in self.directories)
-            parts.append(f"{'supervised' if alive else 'ended'}, {units.duration(oldest)} old")
+            parts.append(f"{'still supervised' if self.live else 'ended'}, {units.duration(oldest)} old")
         commands = sorted({process.command.split(" ")[0] for process in self.processes})
         known_as = "" if self.mark == host_mark(self.host) else f" (as {self.mark})"
         return f"{self.host}: run {self.run}{known_as}: {', '.join(parts)} {' '.join(commands)}".rstrip()

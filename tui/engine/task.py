@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from tui.workloads.base import LogLine, Reader
 
 GRACE_S = 6.0
 RENEWALS_PER_LEASE = 6
+LONGEST_RENEWAL_S = 10.0
 JOB_FILE = "job.fio"
 
 
@@ -52,10 +54,13 @@ class TaskRun:
         self.reader = reader
         self.lease_s = lease_s
         self.task_id = f"{step.index}.{phase}"
+        self.ended = False
+        self.stopped_alone = False  # somebody ended this host's load but not the run
         self.alive = False  # whether its load still ran when it was reopened
         name = f"{step.index}.{phase}.{session.name}"
         self._files = {kind: RawFile(run_dir, f"{name}.{kind}", session.name, keep=resume) for kind in ("out", "err")}
         self._stream: AgentStream | None = None
+        self._heard = time.monotonic()
         self._orphaned = ""  # why the load has no supervisor any more, when it has none
 
     async def start(self, *, armed: bool) -> None:
@@ -184,7 +189,13 @@ class TaskRun:
         self.session.enter("lost", f"given up after {self.lease_s:g}s: {detail}")
         return False
 
+    @property
+    def silent_s(self) -> float:
+        """Seconds since the tool last said anything."""
+        return time.monotonic() - self._heard
+
     def _take(self, kind: str, data: bytes) -> None:
+        self._heard = time.monotonic()
         self._files[kind].write(data)
         self._journal_items(self.reader.feed(data) if kind == "out" else self.reader.feed_stderr(data))
 
@@ -197,7 +208,7 @@ class TaskRun:
 
     async def _renew(self) -> None:
         while True:
-            await asyncio.sleep(self.lease_s / RENEWALS_PER_LEASE)
+            await asyncio.sleep(min(self.lease_s / RENEWALS_PER_LEASE, LONGEST_RENEWAL_S))
             if self._stream is not None:
                 with contextlib.suppress(HostError, OSError):
                     await self._stream.renew()
@@ -211,6 +222,7 @@ class TaskRun:
         return Outcome(status.exit_code, self._orphaned or status.reason or "unknown", collected=True)
 
     def _journal_end(self, outcome: Outcome) -> None:
+        self.ended = True
         self.session.journal.append(
             TaskEnded(
                 t=0.0,

@@ -16,6 +16,7 @@ PERCENTILES: tuple[float, ...] = (1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 
 UTC_PATTERN = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$"
 
 RecordState = Literal["complete", "partial", "aborted", "failed", "imported", "baseline"]
+Verdict = Literal["valid", "valid-with-warnings", "invalid"]
 Scalar = str | int | float | bool | None
 
 
@@ -77,6 +78,13 @@ class IntervalRecord(Part):
     end_s: float = Field(description="end, seconds from created_utc")
 
 
+class WindowRecord(IntervalRecord):
+    """The time in which all hosts of a step were measuring."""
+
+    length_s: float = Field(description="length, seconds")
+    uncertainty_s: float | None = Field(None, description="begin and end are true within this; null: unknown")
+
+
 class AggregateRecord(DirectionRecord):
     """One direction over several hosts: counts added, histograms merged bucket by bucket."""
 
@@ -84,6 +92,7 @@ class AggregateRecord(DirectionRecord):
     interval: IntervalRecord | None = Field(None, description="common window, in which all these hosts were measuring")
     iops_window: float | None = Field(None, description="I/Os per second in the common window, from samples")
     bw_window_bytes_per_s: float | None = Field(None, description="bytes per second in the common window, from samples")
+    window_difference: float | None = Field(None, description="iops_window / iops - 1; null: either is unknown")
 
 
 class ResultsRecord(Part):
@@ -144,6 +153,38 @@ class TaskRecord(Part):
     sys_cpu: float | None = Field(None, description="system CPU as the tool reports it, per cent")
 
 
+class HostTimingRecord(Part):
+    """When one host measured. Ramp and start delay are not part of it."""
+
+    start_s: float = Field(description="first measured I/O, seconds from created_utc")
+    end_s: float = Field(description="end of the measured load, as far as it was seen; seconds from created_utc")
+    start_uncertainty_s: float = Field(description="how exactly the tool tells the start, by the host's own clock")
+    end_uncertainty_s: float = Field(description="how exactly the tool tells the end, by the host's own clock")
+    clock_uncertainty_s: float | None = Field(
+        None, description="how exactly the host's clock is known; null: never compared, times are late by a delay"
+    )
+    source: Literal["tool", "samples"] = Field(description="tool: it printed its start; samples: derived from counters")
+
+
+class TimingRecord(Part):
+    """How well the hosts of a step measured at the same time. Uncertainties hold in both directions."""
+
+    hosts: dict[str, HostTimingRecord] = Field(default_factory=dict, description="by host, those that did any I/O")
+    start_skew_s: float | None = Field(None, description="last start minus first start; null: fewer than two hosts")
+    start_skew_uncertainty_s: float | None = Field(None, description="of start_skew_s, clocks included; null: unknown")
+    end_skew_s: float | None = Field(None, description="last end minus first end; null: fewer than two hosts")
+    end_skew_uncertainty_s: float | None = Field(None, description="of end_skew_s, clocks included; null: unknown")
+    window: WindowRecord | None = Field(None, description="when all these hosts measured; null: never all at once")
+
+
+class CoverageRecord(IntervalRecord):
+    """How many hosts of a step measured in a span of its time."""
+
+    hosts: int = Field(description="hosts that measured")
+    of: int = Field(description="hosts that should have measured")
+    missing: list[str] = Field(default_factory=list, description="hosts that did not")
+
+
 class StepError(Part):
     """Something that went wrong on one host in one step."""
 
@@ -167,6 +208,11 @@ class StepRecord(Part):
     headline: float | None = Field(None, description="the headline figure of this step, unit as in headline.unit")
     results: ResultsRecord = Field(default_factory=ResultsRecord, description="what was measured")
     tasks: dict[str, TaskRecord] = Field(default_factory=dict, description="by host: how its command ran")
+    timing: TimingRecord | None = Field(None, description="when each host measured; null: nothing was measured")
+    coverage: list[CoverageRecord] = Field(
+        default_factory=list, description="how many hosts measured when; more than one entry: hosts dropped out"
+    )
+    coverage_text: str = Field("", description="the loss of hosts for people: 7 of 8 hosts from 132 s on ...")
     series: SeriesRecord | None = Field(None, description="measured load over time; null: no samples")
     errors: list[StepError] = Field(default_factory=list, description="what went wrong in this step")
 
@@ -175,7 +221,11 @@ class ClockRecord(Part):
     """A host's clock against the jump host's."""
 
     offset_s: float | None = Field(None, description="host clock minus jump host clock; positive: the host is ahead")
-    method: str = Field(description="how it was found: samples = from the least delayed sample")
+    uncertainty_s: float | None = Field(None, description="offset_s is true within this; null: unknown")
+    rtt_s: float | None = Field(None, description="round trip of the quickest exchange")
+    method: str = Field(
+        description="exchange: clocks compared over the connection; samples: from the least delayed sample"
+    )
 
 
 class FilesLeft(Part):
@@ -256,6 +306,14 @@ class Finding(Part):
     message: str = Field(description="for people")
 
 
+class ResumedRecord(Part):
+    """The run's engine died, and another one took the run over."""
+
+    utc: str = Field(description="when", pattern=UTC_PATTERN)
+    gap_s: float = Field(description="seconds without an engine: what was not spooled on the hosts is unknown")
+    t_s: float | None = Field(None, description="when, seconds from created_utc")
+
+
 class NoteRecord(Part):
     """A remark that somebody added."""
 
@@ -329,7 +387,10 @@ class RunRecord(Part):
     phases: list[PhaseRecord] = Field(default_factory=list, description="phases that stand before or after all steps")
     steps: list[StepRecord] = Field(default_factory=list, description="measurements in order")
     findings: list[Finding] = Field(default_factory=list, description="what the validity checks found")
-    verdict: str | None = Field(None, description="valid, valid-with-warnings, invalid; null: not judged")
+    verdict: Verdict | None = Field(
+        None, description="invalid: a finding of severity error; null: nothing was measured, or not judged"
+    )
+    resumed: list[ResumedRecord] = Field(default_factory=list, description="when another engine took the run over")
     notes: list[NoteRecord] = Field(default_factory=list, description="remarks")
     tags: dict[str, str] = Field(default_factory=dict, description="tags given at launch")
     messages: list[MessageRecord] = Field(default_factory=list, description="what was said during the run")

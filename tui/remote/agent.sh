@@ -354,7 +354,13 @@ bt_supervise() { # RUN HOST TASK LEASE GRACE ARMED UMASK ARGV...: in the task's 
   BT_T=$BT_START
   bt_boot_id
   bt_put pid "$$ $BT_T $(date +%s) $BT_GOT"
+  (bt_guard) &
   bt_watch
+  bt_finish
+  exit 0
+}
+
+bt_finish() { # ends what is left of the load, and says why it ended
   bt_put reason "$BT_WHY"
   [ "$BT_WHY" = exit ] || bt_end_load
   bt_kill_marked "BENCHTUI_TASK=$BT_TASK" "BENCHTUI_RUN=$BT_RUN" "BENCHTUI_HOST=$BT_HOST"
@@ -362,7 +368,16 @@ bt_supervise() { # RUN HOST TASK LEASE GRACE ARMED UMASK ARGV...: in the task's 
   [ -e exit ] || bt_put exit unknown
   bt_put left "$BT_LEFT"
   bt_put done "$BT_WHY"
-  exit 0
+}
+
+bt_guard() { # a supervisor that was killed watches no lease: its load must end all the same
+  while bt_alive "$$" "$BT_T"; do
+    [ ! -e done ] || exit 0
+    bt_nap 2
+  done
+  [ ! -e done ] || exit 0
+  BT_WHY=supervisor-died
+  bt_finish
 }
 
 bt_run_load() { # ARGV...: waits for GO when armed, runs the load, records its exit code
@@ -629,7 +644,9 @@ bt_lock() { # RUN HOST SECONDS FORCE OWNER: takes the lock, or reports who holds
 bt_lock_write() { # RUN HOST SECONDS OWNER
   bt_boot_id
   bt_uptime
-  (umask 022; cd "$BT_LOCKS" && bt_put "lock.$(id -u).$1.$2" "$((BT_UP + $3)) $BT_GOT $3 $1 $4")
+  # everybody may write there: a name that somebody laid in wait is removed, and never followed (set -C is O_EXCL)
+  (umask 022; cd "$BT_LOCKS" && BT_F=lock.$(id -u).$1.$2 && rm -f ".$BT_F.$$" && set -C &&
+    bt_put "$BT_F" "$((BT_UP + $3)) $BT_GOT $3 $1 $4")
 }
 
 bt_lock_live() { # FILE: sets BT_UNTIL, BT_RUN and BT_OWNER of a lock that holds; clears away our own old ones

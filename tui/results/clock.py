@@ -2,32 +2,129 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
-STEP_S = 300.0  # a sample that seems later than this: the host's clock was set, the sample was not under way so long
+from tui.model.event import HostClock, HostResult
+
+STEP_S = 300.0  # a sample that came so much quicker than all before: the host's clock was set forward
+LATE_S = 1.0  # all samples seem later than this: the clock was set back since it was compared
+LATE_SAMPLES = 5
+APART_S = 0.5  # samples that arrive in a bunch are one piece of evidence
+BACK_S = 1.0  # stamps that go back by more: the clock was set
+AGREES_S = 0.05  # a stamp may be this far in the future: rounding, and a busy jump host
+DRIFT = 5e-4  # NTP slews a clock by no more (ntp_adjtime(2): 500 ppm)
 
 
-class HostClock:
-    """Turns a host's wall clock into run time.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a host's clock stands: `offset_s` is run time minus host time.
 
-    A sample arrives some time after the host stamped it. The least delay seen, plus the difference of the clocks, is
-    the best offset known: it is kept, and gets better with every sample that was quicker.
+    `uncertainty_s` is None when the clocks were not compared: times are then late by the least delay of a sample.
     """
 
-    __slots__ = ("offset_s",)
+    offset_s: float
+    uncertainty_s: float | None
+    method: Literal["exchange", "samples"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClockStep:
+    """A host's clock, or the jump host's, was set by about `size_s` after they had been compared, seen at `t`."""
+
+    t: float
+    size_s: float
+
+
+class HostTime:
+    """Turns a host's wall clock into run time.
+
+    With a `HostClock` the difference is known from an exchange of messages. Without one, or when arrivals contradict
+    it, the least delay seen of any sample, plus the difference of the clocks, is the best offset known.
+    """
+
+    __slots__ = ("_arrivals", "_last", "_last_t", "_least_delay", "_stamp", "compared", "jumps", "offset_s", "step")
 
     def __init__(self, offset_s: float | None = None) -> None:
         self.offset_s = offset_s  # run time minus host time
+        self.compared: HostClock | None = None
+        self.step: ClockStep | None = None
+        self.jumps = 0
+        self._stamp: tuple[float, int] | None = None  # arrival and host time of the newest sample
+        self._last = (0.0, 0.0)  # its interval in run time
+        self._arrivals, self._least_delay, self._last_t = 0, float("inf"), float("-inf")
+
+    def compare(self, event: HostClock) -> None:
+        """Take the result of an exchange; it holds from now on."""
+        self.offset_s = -(event.run_zero_ms / 1000 + event.offset_s)
+        self.compared = event
+        self._arrivals, self._least_delay, self._last_t = 0, float("inf"), float("-inf")
+
+    def expect_late(self) -> None:
+        """Samples were spooled while nobody took them: that they come late says nothing from now on."""
+        self._arrivals = -(1 << 62)
+
+    def interval(self, arrival_t: float, host_time_ms: int, interval_s: float) -> tuple[float, float]:
+        """Return the interval of a sample in run time; the same again for the sample that came last."""
+        if self._stamp == (arrival_t, host_time_ms):
+            return self._last
+        known, jumps = self._stamp is not None, self.jumps
+        t1 = self.run_time(arrival_t, host_time_ms)
+        t0 = t1 - interval_s
+        if known and self.jumps > jumps:  # the tool measured the interval by a clock that was set meanwhile
+            t0 = max(t0, min(self._last[1], t1))
+        self._last = max(0.0, t0), max(0.0, t1)
+        return self._last
 
     def run_time(self, arrival_t: float, host_time_ms: int) -> float:
         """Return when the host stamped this, in seconds of the run; never after its arrival."""
         host_s = host_time_ms / 1000
-        offset = arrival_t - host_s
-        if self.offset_s is None or offset < self.offset_s or offset - self.offset_s > STEP_S:
-            self.offset_s = offset
+        arrived = arrival_t - host_s
+        went_back = self._stamp is not None and self._stamp[1] / 1000 - host_s > BACK_S
+        self._stamp = arrival_t, host_time_ms
+        if self.offset_s is None:
+            self.offset_s = arrived
+        elif went_back:
+            self._set_by(arrival_t, self.offset_s - arrived, arrived)
+        elif self.compared is not None:
+            self._check(self.compared, self.offset_s, arrival_t, arrived)
+        elif arrived < self.offset_s:
+            self.jumps += self.offset_s - arrived > STEP_S
+            self.offset_s = arrived
         return host_s + self.offset_s
+
+    def _check(self, compared: HostClock, offset_s: float, arrival_t: float, arrived: float) -> None:
+        """Hold the compared clock against an arrival; one that contradicts it is believed instead."""
+        delay = arrived - offset_s
+        if arrival_t - self._last_t >= APART_S:
+            self._arrivals, self._last_t = self._arrivals + 1, arrival_t
+        self._least_delay = min(self._least_delay, delay)
+        allowed = AGREES_S + compared.uncertainty_s + DRIFT * max(0.0, arrival_t - compared.t)
+        if delay < -allowed:
+            self._set_by(arrival_t, -delay, arrived)
+        elif self._arrivals >= LATE_SAMPLES and self._least_delay > LATE_S + allowed:
+            self._set_by(arrival_t, -self._least_delay, offset_s + self._least_delay)
+        elif delay < 0:
+            self.offset_s = arrived  # drift
+
+    def _set_by(self, arrival_t: float, size_s: float, offset_s: float) -> None:
+        if self.compared is not None:
+            self.step = ClockStep(arrival_t, size_s)
+        self.offset_s, self.compared = offset_s, None
+        self.jumps += 1
+
+    @property
+    def reading(self) -> Reading | None:
+        """How the clock stands now; None before anything is known of it."""
+        if self.offset_s is None:
+            return None
+        if self.compared is None:
+            return Reading(self.offset_s, None, "samples")
+        moved = abs(self.offset_s + self.compared.run_zero_ms / 1000 + self.compared.offset_s)
+        return Reading(self.offset_s, self.compared.uncertainty_s + moved, "exchange")
 
 
 class _Stamp(msgspec.Struct, tag_field="type", tag="sample"):
@@ -39,18 +136,82 @@ class _Stamp(msgspec.Struct, tag_field="type", tag="sample"):
 
 
 _stamp = msgspec.json.Decoder(_Stamp)
+_clock = msgspec.json.Decoder(HostClock)
+_result = msgspec.json.Decoder(HostResult)
 
 
-def best_offsets(journal: Path) -> dict[str, float]:
-    """Return run time minus host time in seconds by host, from the least delayed sample of a whole journal."""
-    clocks: dict[str, HostClock] = {}
+@dataclass(slots=True)
+class Survey:
+    """What a whole journal tells before it is read event by event.
+
+    `offsets` are run time minus host time by host, at the begin, from the least delayed sample: of hosts that were
+    never compared or are in `distrusted`, whose clock was set back before they sent their first samples. `results`
+    are the steps and hosts that have one: their histograms need not be rebuilt from samples.
+    """
+
+    offsets: dict[str, float]
+    distrusted: dict[str, ClockStep]
+    results: set[tuple[int, str]]
+
+
+def survey(journal: Path) -> Survey:
+    """Read a whole journal for what must be known beforehand, as far as it can be read."""
+    surveyor = _Surveyor()
     with journal.open("rb") as file:
         for line in file:
-            if not line.startswith(b'{"type":"sample"'):
-                continue
             try:
-                stamp = _stamp.decode(line)
+                surveyor.take(line)
             except msgspec.DecodeError:
                 break
-            clocks.setdefault(stamp.host, HostClock()).run_time(stamp.t, stamp.host_time_ms)
-    return {host: clock.offset_s for host, clock in clocks.items() if clock.offset_s is not None}
+    return surveyor.survey()
+
+
+class _Surveyor:
+    """Keeps every host's clock twice: as it was compared, and by arrival alone."""
+
+    def __init__(self) -> None:
+        self.compared: dict[str, HostTime] = {}
+        self.arrived: dict[str, HostTime] = {}
+        self.offsets: dict[str, float] = {}
+        self.set_back: dict[str, ClockStep] = {}
+        self.results: set[tuple[int, str]] = set()
+
+    def take(self, line: bytes) -> None:
+        if line.startswith(b'{"type":"sample"'):
+            self._sample(_stamp.decode(line))
+        elif line.startswith(b'{"type":"host_clock"'):
+            event = _clock.decode(line)
+            self.compared.setdefault(event.host, HostTime()).compare(event)
+        elif line.startswith(b'{"type":"run_resumed"'):
+            for clock in self.compared.values():
+                clock.expect_late()
+        elif line.startswith(b'{"type":"host_result"'):
+            self._result(_result.decode(line))
+
+    def _result(self, result: HostResult) -> None:
+        key = result.step, result.host
+        if any(part.ios for part in result.dirs.values()):
+            self.results.add(key)
+        else:
+            self.results.discard(key)
+
+    def _sample(self, stamp: _Stamp) -> None:
+        clock = self.arrived.get(stamp.host)
+        if clock is None:
+            clock = self.arrived[stamp.host] = HostTime()
+        clock.run_time(stamp.t, stamp.host_time_ms)
+        if not clock.jumps and clock.offset_s is not None:
+            self.offsets[stamp.host] = clock.offset_s
+        other = self.compared.get(stamp.host)
+        if other is None or other.compared is None:
+            return
+        other.run_time(stamp.t, stamp.host_time_ms)
+        if other.step is not None and other.step.size_s < 0 and not clock.jumps:
+            self.set_back[stamp.host] = other.step
+
+    def survey(self) -> Survey:
+        needed = {host: offset for host, offset in self.offsets.items() if self._by_arrival(host)}
+        return Survey(needed, self.set_back, self.results)
+
+    def _by_arrival(self, host: str) -> bool:
+        return host not in self.compared or host in self.set_back

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import sqrt
 
 from tui.metrics.buckets import PERCENTILES, index_to_value
@@ -16,7 +17,8 @@ from tui.model.record import (
     ResultsRecord,
 )
 from tui.results.columns import window_rates
-from tui.results.measurement import Measurement, Window
+from tui.results.measurement import Measurement
+from tui.results.timing import HostSpan, common_window
 from tui.results.views import Leaf
 
 MIXED = "mixed"
@@ -26,9 +28,16 @@ HostDirections = dict[str, DirectionResult]
 class StepFigures:
     """Figures of one step: results of the tool where it gave one, else rebuilt from samples."""
 
-    def __init__(self, results: dict[str, HostResult], measurement: Measurement | None, latency_kind: str) -> None:
+    def __init__(
+        self,
+        results: dict[str, HostResult],
+        measurement: Measurement | None,
+        spans: Mapping[str, HostSpan],
+        latency_kind: str,
+    ) -> None:
         self.results = results
         self.measurement = measurement
+        self.spans = spans
         self.latency_kind = latency_kind
         self.rebuilt: set[str] = set()
         self.directions = self._directions()
@@ -67,36 +76,27 @@ class StepFigures:
     def _aggregate(self, direction: str) -> AggregateRecord:
         parts = {host: dirs[direction] for host, dirs in self.directions.items() if direction in dirs}
         whole = direction_record(combine_directions(list(parts.values())), any(host in self.rebuilt for host in parts))
-        window = self._window(list(parts))
-        rates = self._window_rates(list(parts), direction, window) if window is not None else (None, None)
-        return AggregateRecord(
-            **dict(whole), hosts=list(parts), interval=window, iops_window=rates[0], bw_window_bytes_per_s=rates[1]
-        )
+        record = AggregateRecord(**dict(whole), hosts=list(parts))
+        self._add_window(record, direction)
+        return record
 
-    def _window(self, hosts: list[str]) -> IntervalRecord | None:
-        """Return the time in which all these hosts were measuring; None when there was none, or nobody knows."""
-        known = self.measurement.windows if self.measurement is not None else {}
-        if not hosts or any(host not in known for host in hosts):
-            return None
-        start, end = max(known[host].start_t for host in hosts), min(self._end_t(host, known[host]) for host in hosts)
-        return IntervalRecord(start_s=round(start, 3), end_s=round(end, 3)) if end - start > 1e-3 else None
-
-    def _end_t(self, host: str, window: Window) -> float:
-        """Return when a host's load ended: tools print their last counters a little later than that."""
-        runtime_s = max((result.runtime_s for result in self.directions[host].values()), default=0.0)
-        return min(window.end_t, window.start_t + runtime_s) if host not in self.rebuilt else window.end_t
-
-    def _window_rates(self, hosts: list[str], direction: str, window: IntervalRecord) -> tuple[float, float]:
-        leaves = self.measurement.hosts if self.measurement is not None else {}
-        windows = self.measurement.windows if self.measurement is not None else {}
+    def _add_window(self, record: AggregateRecord, direction: str) -> None:
+        """Add the common window of the hosts and the rates in it; nothing when there was none, or nobody knows."""
+        if self.measurement is None or any(host not in self.spans for host in record.hosts):
+            return
+        window = common_window([self.spans[host] for host in record.hosts])
+        if window is None:
+            return
         series = [
-            (leaf.over_time, self._end_t(host, windows[host]))
-            for host in hosts
-            for name, leaf in leaves[host].items()
+            (leaf.over_time, self.spans[host].end_t)
+            for host in record.hosts
+            for name, leaf in self.measurement.hosts[host].items()
             if direction in (name, MIXED)
         ]
-        iops, bandwidth = window_rates(series, window.start_s, window.end_s)
-        return round(iops, 3), round(bandwidth, 3)
+        iops, bandwidth = window_rates(series, *window)
+        record.interval = IntervalRecord(start_s=round(window[0], 3), end_s=round(window[1], 3))
+        record.iops_window, record.bw_window_bytes_per_s = round(iops, 3), round(bandwidth, 3)
+        record.window_difference = round(iops / record.iops - 1, 6) if record.iops else None
 
 
 def _order(name: str) -> tuple[int, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +13,21 @@ from tui.model.event import (
     AnyEvent,
     Artefact,
     FileCreated,
+    HostClock,
     HostProblem,
     Message,
     Note,
     PhaseEnded,
     PhaseStarted,
     RunEnded,
+    RunResumed,
     RunStarted,
     Sample,
     StopRequested,
     TaskEnded,
     TaskStarted,
 )
-from tui.results.clock import best_offsets
+from tui.results.clock import ClockStep, survey
 from tui.results.columns import CLUSTER_OPEN_S, HOST_OPEN_S, PercentileBins
 from tui.results.journal import read_events
 from tui.results.live import RunState
@@ -52,6 +55,7 @@ class Gathered:
     started: RunStarted | None = None
     ended: RunEnded | None = None
     end_t: float = 0.0
+    stopped: bool = False
     aborted: bool = False
     phases: list[PhaseSpan] = field(default_factory=list)
     started_tasks: list[TaskStarted] = field(default_factory=list)
@@ -62,7 +66,11 @@ class Gathered:
     notes: list[Note] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     dropped_messages: int = 0
+    compared: dict[str, HostClock] = field(default_factory=dict)  # the newest comparison of each host's clock
+    clock_steps: dict[str, ClockStep] = field(default_factory=dict)
+    resumed: list[RunResumed] = field(default_factory=list)
     p99: dict[BinsKey, PercentileBins] = field(default_factory=dict)
+    cluster_open_s: int = CLUSTER_OPEN_S
     events: int = 0
     unread_bytes: int = 0
 
@@ -91,7 +99,14 @@ class Gathered:
     def _on_run_ended(self, event: RunEnded) -> None:
         self.ended = event
 
+    def _on_run_resumed(self, event: RunResumed) -> None:
+        self.resumed.append(event)
+
+    def _on_host_clock(self, event: HostClock) -> None:
+        self.compared[event.host] = event
+
     def _on_stop_requested(self, event: StopRequested) -> None:
+        self.stopped = True
         self.aborted = self.aborted or event.mode == "abort"
 
     def _on_phase_started(self, event: PhaseStarted) -> None:
@@ -139,7 +154,7 @@ class Gathered:
     def _bins(self, step: int, host: str | None, direction: str) -> PercentileBins:
         bins = self.p99.get((step, host, direction))
         if bins is None:
-            bins = PercentileBins(CLUSTER_OPEN_S if host is None else HOST_OPEN_S)
+            bins = PercentileBins(self.cluster_open_s if host is None else HOST_OPEN_S)
             self.p99[step, host, direction] = bins
         return bins
 
@@ -147,6 +162,8 @@ class Gathered:
 HANDLERS: dict[type, Callable[[Gathered, Any], None]] = {
     RunStarted: Gathered._on_run_started,
     RunEnded: Gathered._on_run_ended,
+    RunResumed: Gathered._on_run_resumed,
+    HostClock: Gathered._on_host_clock,
     StopRequested: Gathered._on_stop_requested,
     PhaseStarted: Gathered._on_phase_started,
     PhaseEnded: Gathered._on_phase_ended,
@@ -161,14 +178,21 @@ HANDLERS: dict[type, Callable[[Gathered, Any], None]] = {
 }
 
 
-def gather(journal: Path) -> Gathered:
-    """Read a journal, as far as it can be read. A journal that is not there is an empty one."""
+def gather(journal: Path, lease_s: float = 0.0) -> Gathered:
+    """Read a journal, as far as it can be read. A journal that is not there is an empty one.
+
+    `lease_s` is how long load goes on while nobody takes its samples: so far hosts may be behind each other.
+    """
     if not journal.exists():
         return Gathered(RunState(for_record=True))
-    gathered = Gathered(RunState(offsets=best_offsets(journal), for_record=True))
+    known = survey(journal)
+    state = RunState(known.offsets, known.distrusted, known.results, for_record=True)
+    gathered = Gathered(state, clock_steps=dict(known.distrusted))
+    gathered.cluster_open_s = max(CLUSTER_OPEN_S, ceil(1.5 * lease_s))
     reader = read_events(journal)
     for event in reader:
         gathered.apply(event)
+    gathered.clock_steps |= {host: clock.step for host, clock in state.clocks.items() if clock.step is not None}
     gathered.events, gathered.unread_bytes = reader.events, reader.unread_bytes
     return gathered
 

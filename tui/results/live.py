@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from tui.model.event import (
     AnyEvent,
+    HostClock,
     HostFacts,
     HostProblem,
     HostResult,
@@ -19,12 +20,15 @@ from tui.model.event import (
     PhaseName,
     PhaseStarted,
     RunEnded,
+    RunResumed,
     RunStarted,
     Sample,
     Severity,
     StopRequested,
+    TaskEnded,
 )
-from tui.results.clock import HostClock
+from tui.results.clock import HostTime, Reading
+from tui.results.loss import ended_badly, loss_text
 from tui.results.measurement import Measurement
 from tui.results.views import FRESH_S, Clock, DirectionView, Group
 
@@ -80,11 +84,14 @@ class HostView:
 class RunState:
     """Everything known of a run after the events applied so far.
 
-    `offsets` (run time minus host time by host) are taken from the events unless known beforehand. The record keeps
-    the views of every step and leaves the ramp out of series; screens keep only the current one.
+    `offsets` (run time minus host time by host) are taken from the events unless known beforehand; comparisons of the
+    clocks of `distrusted` hosts are passed over. The record keeps the views of every step and leaves the ramp out of
+    series; screens keep only the current one. `has_result` names steps and hosts whose latencies need not be kept.
     """
 
     offsets: dict[str, float] = field(default_factory=dict)
+    distrusted: Collection[str] = ()
+    has_result: Collection[tuple[int, str]] = ()
     for_record: bool = False
     run_id: str = ""
     profile: str = ""
@@ -107,11 +114,13 @@ class RunState:
     measured: dict[int, Measurement] = field(default_factory=dict)
     current: Measurement = field(init=False)
     phase_bytes: int = 0
-    _clocks: dict[str, HostClock] = field(default_factory=dict)
+    clocks: dict[str, HostTime] = field(default_factory=dict)
+    readings: dict[tuple[int, str], Reading] = field(default_factory=dict)  # by step and host, when its result came
+    resumed: bool = False
 
     def __post_init__(self) -> None:
-        self.current = Measurement(self.clock, None, None)
-        self._clocks = {host: HostClock(offset) for host, offset in self.offsets.items()}
+        self.current = Measurement(self.clock, None, None, 0.0)
+        self.clocks = {host: HostTime(offset) for host, offset in self.offsets.items()}
 
     @property
     def cluster(self) -> dict[str, Group]:
@@ -171,14 +180,17 @@ class RunState:
 
     def interval_of(self, sample: Sample) -> tuple[float, float]:
         """Return the interval of a sample in run time."""
-        clock = self._clocks.setdefault(sample.host, HostClock())
-        t1 = max(0.0, clock.run_time(sample.t, sample.host_time_ms))
-        return max(0.0, t1 - sample.interval_s), t1
+        clock = self.clocks.get(sample.host)
+        if clock is None:
+            clock = self.clocks[sample.host] = HostTime()
+        return clock.interval(sample.t, sample.host_time_ms, sample.interval_s)
 
-    def offset_of(self, host: str) -> float | None:
-        """Return run time minus the time of a host's clock in seconds; None before its first sample."""
-        clock = self._clocks.get(host)
-        return clock.offset_s if clock is not None else None
+    def reading_of(self, host: str, step: int | None = None) -> Reading | None:
+        """Return how a host's clock stood when its result of a step came, else now; None: nothing is known of it."""
+        if step is not None and (step, host) in self.readings:
+            return self.readings[step, host]
+        clock = self.clocks.get(host)
+        return clock.reading if clock is not None else None
 
     def _on_run_started(self, event: RunStarted) -> None:
         self.run_id, self.profile, self.utc = event.run_id, event.profile, event.utc
@@ -189,9 +201,16 @@ class RunState:
         if self.state == "starting":
             self.state = "running"
         self.phase, self.step, self.phase_started_t = event.phase, event.step, event.t
-        self.phase_expected_s, self.phase_total_bytes, self.phase_bytes = event.expected_s, event.total_bytes, 0
-        if event.phase in ("layout", "measure"):
-            self._enter(Measurement(self.clock, event.phase, event.step, for_record=self.for_record))
+        self.phase_expected_s, self.phase_total_bytes = event.expected_s, event.total_bytes
+        if event.phase not in ("layout", "measure"):
+            return
+        if self.resumed and event.phase == "measure" and self.current.is_of("measure", event.step):  # it goes on
+            self.phase_started_t = self.current.started_t
+            return
+        self.phase_bytes = 0
+        measurement = Measurement(self.clock, event.phase, event.step, event.t, for_record=self.for_record)
+        measurement.has_result = {host for step, host in self.has_result if step == event.step}
+        self._enter(measurement)
 
     def _enter(self, measurement: Measurement) -> None:
         self.current = measurement
@@ -215,6 +234,8 @@ class RunState:
         if event.state in ("running", "layout") and view.state != event.state:
             view.running_since_t = event.t
         view.state, view.detail = event.state, event.detail
+        if event.state in ("lost", "failed") and self.phase == "measure":
+            self._drop(event.host)
         if event.state in OVER:
             self.current.silence(event.host)
         view.version += 1
@@ -223,6 +244,35 @@ class RunState:
         view = self.host(event.host)
         view.facts.update(event.facts)
         view.version += 1
+
+    def _on_host_clock(self, event: HostClock) -> None:
+        if event.host not in self.distrusted:
+            self.clocks.setdefault(event.host, HostTime()).compare(event)
+
+    def _on_run_resumed(self, event: RunResumed) -> None:
+        self.resumed = True
+        for clock in self.clocks.values():
+            clock.expect_late()
+        self._say(MessageLine(event.t, "warning", None, f"taken over after {event.gap_s:.1f} s without an engine"))
+
+    def _on_task_ended(self, event: TaskEnded) -> None:
+        early = event.t < self.phase_started_t + (self.phase_expected_s or float("inf"))
+        measuring = event.phase == "measure" and self.current.is_of("measure", event.step)
+        if measuring and early and ended_badly(event) and self.state != "stopping":
+            self._drop(event.host)
+
+    def _drop(self, host: str) -> None:
+        """Say once that a host measures no more: every total from here on holds over fewer hosts."""
+        measurement = self.current
+        if host in measurement.dropped:
+            return
+        windows = measurement.windows
+        start_t = min((window.start_t for window in windows.values()), default=measurement.started_t)
+        end_t = windows[host].end_t if host in windows else start_t
+        measurement.dropped[host] = end_t
+        left = len(self.hosts) - len(measurement.dropped)
+        text = loss_text(left, len(self.hosts), end_t - start_t, [host])
+        self._say(MessageLine(self.t, "warning", None, text))
 
     def _on_host_problem(self, event: HostProblem) -> None:
         self.problems.append(event)
@@ -245,6 +295,8 @@ class RunState:
 
     def _on_host_result(self, event: HostResult) -> None:
         self.results[event.step, event.host] = event
+        if (reading := self.reading_of(event.host)) is not None:
+            self.readings[event.step, event.host] = reading
         self.host(event.host).version += 1
 
     def _on_message(self, event: Message) -> None:
@@ -274,6 +326,9 @@ HANDLERS: dict[type, Callable[[RunState, Any], None]] = {
     PhaseEnded: RunState._on_phase_ended,
     HostState: RunState._on_host_state,
     HostFacts: RunState._on_host_facts,
+    HostClock: RunState._on_host_clock,
+    RunResumed: RunState._on_run_resumed,
+    TaskEnded: RunState._on_task_ended,
     HostProblem: RunState._on_host_problem,
     Sample: RunState._on_sample,
     HostResult: RunState._on_host_result,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from tui.model.event import FileCreated
+from tui.model.event import FileCreated, RunResumed
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError, Problem
 from tui.model.record import (
@@ -24,17 +24,20 @@ from tui.model.record import (
     ProfileRecord,
     ProvenanceRecord,
     RecordState,
+    ResumedRecord,
     RunRecord,
     StepRecord,
 )
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
-from tui.results.gather import Gathered, gather
+from tui.results.findings import find, verdict_of
+from tui.results.gather import Gathered, format_utc, gather, parse_utc
 from tui.results.headline import run_headline
 from tui.results.rundir import load_plan, write_atomic
 from tui.results.step_record import build_step, phase_record, rounded
 from tui.results.store import summary_of, write_summary
 
 UNFINISHED = "the journal was not closed: the run's process ended early"
+NAMED_LOSSES = 3
 
 
 @dataclass(slots=True)
@@ -52,10 +55,13 @@ def build_record(run_dir: Path) -> RunRecord:
     Any prefix of a journal gives a valid record of what was measured until then. Raises BenchtuiError when the plan
     cannot be read.
     """
-    source = Source(run_dir, load_plan(run_dir), gather(run_dir / JOURNAL_FILE))
-    seen, plan = source.seen, source.plan
+    plan = load_plan(run_dir)
+    seen = gather(run_dir / JOURNAL_FILE, plan.lease_s)
+    source = Source(run_dir, plan, seen)
     steps = [build_step(plan, step, seen) for step in plan.steps]
     state = final_state(source, steps)
+    hosts = [_host(source, host.name, host.transport) for host in plan.hosts]
+    findings = find(plan, seen, hosts, steps)
     return RunRecord(
         schema_name="benchtui.run/1",
         run_id=seen.started.run_id if seen.started is not None else run_dir.name,
@@ -63,15 +69,18 @@ def build_record(run_dir: Path) -> RunRecord:
         ended_utc=seen.utc(seen.end_t),
         duration_s=rounded(seen.end_t) if seen.started is not None else None,
         state=state,
-        reason=reason_of(source, state),
+        reason=reason_of(source, state, steps),
         exit_code=seen.ended.exit_code if seen.ended is not None else None,
         headline=run_headline(plan.headline, steps),
         profile=_profile(plan),
         target=plan.target,
         latency_kind=plan.latency_kind,
-        hosts=[_host(source, host.name, host.transport) for host in plan.hosts],
+        hosts=hosts,
         phases=[phase_record(seen, span) for span in seen.phases if span.step is None],
         steps=steps,
+        findings=findings,
+        verdict=verdict_of(state, steps, findings),
+        resumed=_resumed(seen),
         notes=_notes(source),
         tags=dict(plan.tags),
         messages=_messages(seen),
@@ -129,14 +138,33 @@ def incomplete(source: Source) -> list[str]:
     return missing
 
 
-def reason_of(source: Source, state: RecordState) -> str:
-    """Return why the state is what it is: the engine's word, else what is missing."""
+def reason_of(source: Source, state: RecordState, steps: list[StepRecord]) -> str:
+    """Return why the state is what it is: the engine's word, else what is missing; and which hosts dropped out."""
+    losses = [f"{step.name}: {step.coverage_text}" for step in steps if step.coverage_text]
+    if len(steps) == 1:
+        losses = [step.coverage_text for step in steps if step.coverage_text]
+    return "; ".join([part for part in (_told_reason(source, state), *losses[:NAMED_LOSSES]) if part])
+
+
+def _told_reason(source: Source, state: RecordState) -> str:
     seen = source.seen
     if seen.ended is None:
         return UNFINISHED
     if seen.ended.reason or state == "complete":
         return seen.ended.reason
     return "; ".join(incomplete(source)[:3]) or ("nothing was measured" if state == "failed" else "")
+
+
+def _resumed(seen: Gathered) -> list[ResumedRecord]:
+    return [
+        ResumedRecord(utc=_utc_of(event, seen), gap_s=round(event.gap_s, 3), t_s=rounded(event.t))
+        for event in seen.resumed
+    ]
+
+
+def _utc_of(event: RunResumed, seen: Gathered) -> str:
+    when = parse_utc(event.utc)
+    return format_utc(when) if when is not None else seen.utc(event.t) or event.utc
 
 
 def _profile(plan: Plan) -> ProfileRecord:
@@ -176,10 +204,18 @@ def _host(source: Source, name: str, transport: str) -> HostRecord:
 
 
 def _clock(seen: Gathered, host: str) -> ClockRecord | None:
-    offset, created = seen.state.offset_of(host), seen.created
-    if offset is None or created is None:
+    compared = seen.compared.get(host)
+    if compared is not None:
+        return ClockRecord(
+            offset_s=round(compared.offset_s, 6),
+            uncertainty_s=round(compared.uncertainty_s, 6),
+            rtt_s=round(compared.rtt_s, 6),
+            method="exchange",
+        )
+    reading, created = seen.state.reading_of(host), seen.created
+    if reading is None or created is None:
         return None
-    return ClockRecord(offset_s=round(-offset - created.timestamp(), 3), method="samples")
+    return ClockRecord(offset_s=round(-reading.offset_s - created.timestamp(), 3), method="samples")
 
 
 def _problems(seen: Gathered, host: str) -> list[HostProblemRecord]:

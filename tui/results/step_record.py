@@ -10,16 +10,20 @@ from tui.model.event import HostResult
 from tui.model.plan import HostTask, Plan, Step
 from tui.model.record import PhaseRecord, StepError, StepRecord, TaskRecord
 from tui.results.columns import series_record
+from tui.results.coverage import coverage, coverage_text
 from tui.results.figures import StepFigures
 from tui.results.gather import Gathered, PhaseSpan
 from tui.results.headline import step_value
+from tui.results.timing import HostSpan, host_spans, timing_record
 
 
 def build_step(plan: Plan, step: Step, seen: Gathered) -> StepRecord:
     """Return the record of a step, as much of it as was seen."""
     measurement = seen.state.measured.get(step.index)
     results = {host: result for (index, host), result in seen.state.results.items() if index == step.index}
-    figures = StepFigures(results, measurement, plan.latency_kind).record()
+    spans = host_spans(seen.state, step.index, results)
+    figures = StepFigures(results, measurement, spans, plan.latency_kind).record()
+    covered = coverage(step, seen, spans, results)
     p99 = {(host, direction): bins for (index, host, direction), bins in seen.p99.items() if index == step.index}
     return StepRecord(
         index=step.index,
@@ -31,7 +35,10 @@ def build_step(plan: Plan, step: Step, seen: Gathered) -> StepRecord:
         phases=[phase_record(seen, span, _command(seen, span)) for span in seen.phases if span.step == step.index],
         headline=step_value(plan.headline, figures.aggregate, plan.latency_kind),
         results=figures,
-        tasks={task.host: _task(seen, step, task, results.get(task.host)) for task in step.tasks},
+        tasks={task.host: _task(seen, step, task, spans.get(task.host), results.get(task.host)) for task in step.tasks},
+        timing=timing_record(spans),
+        coverage=covered,
+        coverage_text=coverage_text(covered),
         series=series_record(measurement, p99) if measurement is not None else None,
         errors=_errors(seen, step, results),
     )
@@ -55,10 +62,11 @@ def _command(seen: Gathered, span: PhaseSpan) -> str | None:
     return shlex.join(first.argv) if first is not None else None
 
 
-def _task(seen: Gathered, step: Step, task: HostTask, result: HostResult | None) -> TaskRecord:
+def _task(seen: Gathered, step: Step, task: HostTask, span: HostSpan | None, result: HostResult | None) -> TaskRecord:
     ended = seen.ended_tasks.get((step.index, "measure", task.host))
-    start_s, end_s = _measured_span(seen, step.index, task.host, result)
-    record = TaskRecord(randseed=task.randseed, start_s=start_s, end_s=end_s)
+    record = TaskRecord(randseed=task.randseed)
+    if span is not None:
+        record.start_s, record.end_s = rounded(span.start_t), rounded(span.end_t)
     if ended is not None:
         record.exit_code, record.ended = ended.exit_code, ended.reason
     if result is not None:
@@ -66,20 +74,6 @@ def _task(seen: Gathered, step: Step, task: HostTask, result: HostResult | None)
         record.tool_version = result.tool_version or None
         record.usr_cpu, record.sys_cpu = result.usr_cpu, result.sys_cpu
     return record
-
-
-def _measured_span(
-    seen: Gathered, step: int, host: str, result: HostResult | None
-) -> tuple[float | None, float | None]:
-    """Return when a host measured, by the tool's own word where it has one, else by its samples."""
-    offset = seen.state.offset_of(host)
-    measurement = seen.state.measured.get(step)
-    window = measurement.windows.get(host) if measurement is not None else None
-    start_s, end_s = (window.start_t, window.end_t) if window is not None else (None, None)
-    if result is not None and offset is not None:
-        start_s = result.start_ms / 1000 + offset if result.start_ms is not None else start_s
-        end_s = result.end_ms / 1000 + offset if result.end_ms is not None else end_s
-    return rounded(start_s), rounded(end_s)
 
 
 def rounded(value: float | None) -> float | None:

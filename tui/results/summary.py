@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tui.metrics import units
-from tui.model.record import DirectionRecord, HostRecord, LatencyRecord, RunRecord, StepRecord
+from tui.model.record import DirectionRecord, Finding, HostRecord, LatencyRecord, RunRecord, StepRecord
 from tui.results.text import printable
 
 WIDTH = 80
 NAME_WIDTH = 14
 SHOWN_PATHS = 4
+WORTH_TELLING = 0.01  # a difference of rates
 STEPS_IN_FULL = 4  # more are a sweep: one line each
 COLUMNS = ("mean", "p50", "p95", "p99", "p99.5", "p99.9", "max")
 Row = tuple[str, DirectionRecord]
@@ -22,7 +23,8 @@ def summary_text(record: RunRecord, path: Path | None = None, *, running: bool =
     """Return the summary of a run; `path` is where its run.json is, `running` says that this is not the end."""
     state = ["state: running; figures so far"] if running else _wrapped(f"state: {record.state}", record.reason)
     blocks = [_head(record), state + _headline(record), *_results(record)]
-    blocks += [_problems(record), _files_left(record), _notes(record), [f"record: {path}"] if path is not None else []]
+    blocks += [_findings(record), _problems(record), _files_left(record), _notes(record)]
+    blocks += [[f"record: {path}"] if path is not None else []]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 
@@ -35,6 +37,8 @@ def _head(record: RunRecord) -> list[str]:
     lines += _wrapped_text(f"{began}, {_count(len(record.hosts), 'host')}{target}")
     if profile.changed:
         lines += _wrapped("changed", ", ".join(f"{name}={value}" for name, value in profile.changed.items()))
+    for each in record.resumed:
+        lines += _wrapped("taken over", f"{each.utc}, after {each.gap_s:.1f} s without an engine")
     if record.tags:
         lines += _wrapped("tags", ", ".join(f"{name}={value}" for name, value in record.tags.items()))
     return lines
@@ -106,13 +110,30 @@ def _remarks(step: StepRecord) -> list[str]:
     lines = []
     if any(result.from_samples for dirs in step.results.per_host.values() for result in dirs.values()):
         lines.append("~ rebuilt from samples: the tool gave no result")
+    lines += _wrapped("coverage", step.coverage_text, indent="") if step.coverage_text else []
     for direction, result in step.results.aggregate.items():
-        if result.iops and result.iops_window is not None and abs(result.iops_window / result.iops - 1) > 0.01:
-            span = result.interval.end_s - result.interval.start_s if result.interval is not None else 0.0
-            change = f"{(result.iops_window / result.iops - 1) * 100:+.1f} %"
-            window = f"{units.iops(result.iops_window)} IOPS ({change})"
+        if result.interval is not None and abs(result.window_difference or 0.0) > WORTH_TELLING:
+            span = result.interval.end_s - result.interval.start_s
+            window = f"{units.iops(result.iops_window)} IOPS ({(result.window_difference or 0.0) * 100:+.1f} %)"
             lines.append(f"{direction}: {window} in the {span:.0f} s in which all hosts measured")
-    return lines
+    return lines + _timing(step)
+
+
+def _timing(step: StepRecord) -> list[str]:
+    """Return how well the hosts measured at the same time; nothing for one host."""
+    timing = step.timing
+    if timing is None or timing.start_skew_s is None:
+        return []
+    start = f"start skew {_skew(timing.start_skew_s, timing.start_skew_uncertainty_s)}"
+    end = f"end skew {_skew(timing.end_skew_s, timing.end_skew_uncertainty_s)}"
+    window = f"all together {timing.window.length_s:.1f} s" if timing.window is not None else "never all together"
+    return _wrapped_text(f"{start}, {end}; {window}")
+
+
+def _skew(value_s: float | None, uncertainty_s: float | None) -> str:
+    if value_s is None:
+        return units.UNKNOWN
+    return f"{value_s:.3f} s" + (f" ± {uncertainty_s:.3f} s" if uncertainty_s is not None else "")
 
 
 def _sweep(record: RunRecord, steps: Iterable[StepRecord]) -> list[str]:
@@ -135,6 +156,19 @@ def _sweep(record: RunRecord, steps: Iterable[StepRecord]) -> list[str]:
 def _varying(params: Sequence[Mapping[str, object]]) -> list[str]:
     names = dict.fromkeys(name for each in params for name in each)
     return [name for name in names if len({str(each.get(name)) for each in params}) > 1]
+
+
+def _findings(record: RunRecord) -> list[str]:
+    """Return the verdict and each finding; nothing when nothing was judged."""
+    if record.verdict is None:
+        return []
+    return [f"verdict: {record.verdict}", *(line for each in record.findings for line in _finding(record, each))]
+
+
+def _finding(record: RunRecord, finding: Finding) -> list[str]:
+    step = finding.scope.get("step")
+    where = f" {record.steps[step].name}" if isinstance(step, int) and len(record.steps) > 1 else ""
+    return _wrapped(f"{finding.severity} {finding.id}{where}", finding.message, indent="  ")
 
 
 def _problems(record: RunRecord) -> list[str]:

@@ -250,9 +250,10 @@ class Leaf(DirectionView):
     bytes: int = 0
     so_far_max: int | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_latencies: bool = True) -> None:
         super().__init__()
         self._histogram = Histogram()
+        self._keeps_latencies = keeps_latencies
         self.over_time = SeriesSet()
         self.last: Interval | None = None
         self.restart()
@@ -284,7 +285,8 @@ class Leaf(DirectionView):
         self.ios += sample.ios
         self.bytes += sample.bytes
         self.lat_sum_ns += sample.lat_sum_ns
-        self._histogram.add(sample.lat)
+        if self._keeps_latencies:
+            self._histogram.add(sample.lat)
         if sample.lat_max_ns:
             self.so_far_max = max(self.so_far_max or 0, sample.lat_max_ns)
 
@@ -380,4 +382,3 @@ class Group(DirectionView):
     def _so_far_mean(self) -> float | None:
         count = self.so_far.total
         return sum(leaf.lat_sum_ns for leaf in self.leaves) / count if count else None
-

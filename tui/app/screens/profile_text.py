@@ -10,11 +10,11 @@ from textual.content import Content
 from tui.app.theme import Symbols
 from tui.app.widgets.picklist import Row
 from tui.app.widgets.textpane import indented, labelled
-from tui.model.profile import Param, Profile, resolve_options, resolve_params
 
 if TYPE_CHECKING:
     from tui.engine.catalogue import CatalogueEntry
     from tui.model.problem import Problem
+    from tui.model.profile import Param, Profile
 
 LABEL = 10
 LONGEST_LABEL = 20
@@ -138,6 +138,8 @@ def param_content(param: Param) -> Content:
 
 def job_lines(profile: Profile, width: int) -> Iterator[Content]:
     """Yield the jobs with the options that make them what they are."""
+    from tui.model.profile import resolve_options, resolve_params
+
     yield heading("jobs" if len(profile.fio.jobs) > 1 else "job")
     shared, jobs = resolve_options(profile, resolve_params(profile, {}), "host", 1)
     indent = min(max(map(len, jobs)), LONGEST_LABEL) + 4

@@ -1,0 +1,175 @@
+"""`benchtui hosts`: list, check, trust, add, sweep, as a user types them, on real sshd instances."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import asyncssh
+import pytest
+
+from tests.e2e.command import benchtui
+from tests.lab.sshd import SshdLab
+from tui.model.plan import HostAddress
+from tui.remote.agent import Agent
+from tui.remote.connections import Connections
+
+
+def lines(text: str) -> dict[str, list[str]]:
+    """The words of each line of a table by its first one."""
+    return {words[0]: words for line in text.splitlines() if (words := line.split())}
+
+
+def test_list_names_inventory_ssh_configuration_and_this_machine(home: Path, lab: SshdLab) -> None:
+    (home / "inventory.yaml").write_text("hosts:\n  weka-[01-02]: {groups: [clients]}\n")
+    done = benchtui(home, "hosts", "list", "--ssh-config", lab.ssh_config)
+    assert done.returncode == 0, done.stderr
+    table = lines(done.stdout)
+    assert table["weka-01"][1:] == ["inventory", "@clients"]
+    assert table["h1"][1:] == ["ssh", "config"]
+    assert table["local"][1:] == ["this", "machine"]
+    rows = json.loads(benchtui(home, "hosts", "list", "--ssh-config", lab.ssh_config, "--json").stdout)
+    assert [row["name"] for row in rows] == ["weka-01", "weka-02", "h1", "h2", "h3", "h4", "local"]
+
+
+def test_check_of_good_hosts_is_a_table_and_code_0(home: Path, lab: SshdLab) -> None:
+    directory = lab.host("h1").directory
+    done = benchtui(home, "hosts", "check", "h[1-4]", "local", "--ssh-config", lab.ssh_config, "--dir", directory)
+    assert done.returncode == 0, done.stderr
+    table = lines(done.stdout)
+    for name in ("h1", "h2", "h3", "h4", "local"):
+        assert table[name][1] == "ok"
+        assert table[name][2].startswith("fio-3.")
+        assert table[name][3] == str(os.cpu_count())
+
+
+def test_check_tells_each_bad_host_what_is_wrong_and_ends_with_3(home: Path, lab: SshdLab, tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    config.write_text(f"{lab.ssh_config.read_text()}\nHost dead\n  HostName 127.0.0.1\n  Port 1\n")
+    unknown = lab.ssh_config_unknown.read_text().split("Host ")[1].replace("h1\n", "Host stranger\n", 1)
+    config.write_text(config.read_text() + unknown)
+    done = benchtui(
+        home, "hosts", "check", "h1", "dead", "stranger", "--ssh-config", config, "--dir", "/no/such", "--json"
+    )
+    assert done.returncode == 3
+    found = {row["name"]: (row["ok"], row["code"]) for row in json.loads(done.stdout)}
+    assert found == {
+        "h1": (False, "dir-missing"),
+        "dead": (False, "refused"),
+        "stranger": (False, "host-key-unknown"),
+    }
+
+
+def test_unknown_name_is_one_line_and_code_2(home: Path, lab: SshdLab) -> None:
+    done = benchtui(home, "hosts", "check", "h9.invalid", "--ssh-config", lab.ssh_config)
+    assert done.returncode == 2
+    assert done.stderr.startswith("benchtui: unknown host 'h9.invalid'")
+    assert "Traceback" not in done.stderr
+
+
+def test_trust_pins_new_keys_once_and_check_succeeds_then(home: Path, lab: SshdLab) -> None:
+    options = ("--ssh-config", lab.ssh_config_unknown)
+    asked = benchtui(home, "hosts", "trust", "h[1-2]", *options)
+    assert asked.returncode == 3 and "nothing was pinned" in asked.stderr
+    assert lab.host("h1").fingerprint in asked.stdout and lab.host("h2").fingerprint in asked.stdout
+    assert not (home / "known_hosts").exists()
+    assert benchtui(home, "hosts", "trust", "h[1-2]", "--yes", *options).returncode == 0
+    assert len((home / "known_hosts").read_text().splitlines()) == 2
+    assert benchtui(home, "hosts", "check", "h[1-2]", *options).returncode == 0
+    again = benchtui(home, "hosts", "trust", "h[1-2]", *options)
+    assert again.returncode == 0 and again.stdout.count("trusted already") == 2
+    assert len((home / "known_hosts").read_text().splitlines()) == 2
+
+
+def test_trust_refuses_a_changed_key_even_with_yes(home: Path, lab: SshdLab) -> None:
+    other = asyncssh.generate_private_key("ssh-ed25519")
+    pinned = f"[127.0.0.1]:{lab.host('h1').port} {other.export_public_key().decode()}"
+    (home / "known_hosts").write_text(pinned)
+    done = benchtui(home, "hosts", "trust", "h1", "--yes", "--ssh-config", lab.ssh_config_unknown)
+    assert done.returncode == 3
+    assert lab.host("h1").fingerprint in done.stderr and other.get_fingerprint() in done.stderr
+    assert (home / "known_hosts").read_text() == pinned
+
+
+def test_add_keeps_comments_and_the_rest(home: Path, lab: SshdLab) -> None:
+    path = home / "inventory.yaml"
+    path.write_text("# racks 1 and 2\nhosts:\n  old: {port: 2200}  # since May\n")
+    add = ("hosts", "add", "new-[1-2]", "--user", "bench", "--port", "2222", "--group", "clients")
+    assert benchtui(home, *add).returncode == 0
+    text = path.read_text()
+    assert "# racks 1 and 2" in text and "# since May" in text
+    listed = lines(benchtui(home, "hosts", "list", "--ssh-config", lab.ssh_config).stdout)
+    assert listed["new-2"][-1] == "@clients" and "old" in listed
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("new[1", "--port", "22"), "brackets"),
+        (("new", "--port", "70000"), "port"),
+        (("new-[1-2]", "--address", "10.0.0.1"), "names 2 hosts"),
+    ],
+)
+def test_add_of_nonsense_changes_nothing(home: Path, args: tuple[str, ...], said: str) -> None:
+    path = home / "inventory.yaml"
+    path.write_text("hosts:\n  old: {}\n")
+    done = benchtui(home, "hosts", "add", *args)
+    assert done.returncode == 2
+    assert said in done.stderr and "Traceback" not in done.stderr
+    assert path.read_text() == "hosts:\n  old: {}\n"
+
+
+@pytest.fixture
+def left(lab: SshdLab) -> Iterator[tuple[str, Path]]:
+    """A run that is still supervised on h1, without anybody who follows it: its id and its directory there."""
+    run_id = f"test-{uuid.uuid4().hex[:12]}"
+    yield run_id, asyncio.run(leave_behind(lab, run_id))
+    asyncio.run(end(lab, run_id))
+
+
+def test_sweep_leaves_a_supervised_run_alone_unless_it_is_named(
+    home: Path, lab: SshdLab, left: tuple[str, Path]
+) -> None:
+    run_id, directory = left
+    options = ("--ssh-config", lab.ssh_config)
+    listed = benchtui(home, "hosts", "sweep", "h1", *options)
+    assert f"run {run_id}: 1 processes, still supervised" in listed.stdout
+    assert "left alone" in listed.stderr
+    asked = benchtui(home, "hosts", "sweep", "h1", "--run", run_id, *options)
+    assert asked.returncode == 0 and "nothing was changed" in asked.stderr
+    assert directory.exists()
+    swept = benchtui(home, "hosts", "sweep", "h1", "--run", run_id, "--yes", *options)
+    assert swept.returncode == 0 and "ended and removed 1 leftovers" in swept.stderr
+    assert not directory.exists()
+
+
+def test_sweep_ends_what_a_dead_supervisor_left(home: Path, lab: SshdLab, left: tuple[str, Path]) -> None:
+    run_id, directory = left
+    os.kill(int((directory / "pid").read_text().split()[0]), signal.SIGKILL)
+    load = int((directory / "load").read_text().split()[0])
+    done = benchtui(home, "hosts", "sweep", "h1", "--run", run_id, "--yes", "--ssh-config", lab.ssh_config)
+    assert f"run {run_id}: 1 processes, ended" in done.stdout
+    assert done.returncode == 0, done.stderr
+    assert not directory.exists() and not Path(f"/proc/{load}").exists()
+
+
+async def leave_behind(lab: SshdLab, run_id: str) -> Path:
+    """Start a load on h1, and go."""
+    async with Connections(ssh_config=lab.ssh_config) as connections:
+        agent = Agent(await connections.connect(HostAddress(name="h1")), run_id)
+        started = await agent.start("t", ["sleep", "300"], {}, lease_s=300, grace_s=1, armed=False)
+        while not await agent.sweep(kill=False):
+            await asyncio.sleep(0.05)
+        return Path(started)
+
+
+async def end(lab: SshdLab, run_id: str) -> None:
+    async with Connections(ssh_config=lab.ssh_config) as connections:
+        agent = Agent(await connections.connect(HostAddress(name="h1")), run_id)
+        await agent.sweep(kill=True)
+        await agent.clean()

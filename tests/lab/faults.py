@@ -1,0 +1,90 @@
+"""Processes of a run on lab hosts, and what can be done to them: each is one pid, checked to be the run's own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tests.lab.sshd import LabHost, parent_of
+
+
+class HostLoad:
+    """The processes that one host runs for one task. `remote_dir` is the task's private directory."""
+
+    def __init__(self, run_id: str, host: str, remote_dir: Path) -> None:
+        self.run_id = run_id
+        self.host = host
+        self.remote_dir = remote_dir
+
+    @property
+    def supervisor(self) -> int:
+        """The agent's shell that holds the lease."""
+        return int((self.remote_dir / "pid").read_text().split()[0])
+
+    @property
+    def main(self) -> int:
+        """The load generator's first process."""
+        return int((self.remote_dir / "load").read_text().split()[0])
+
+    @property
+    def runner(self) -> int:
+        """The agent's shell that waits for the load."""
+        return parent_of(self.main) or 0
+
+    def workers(self) -> list[int]:
+        """The load generator's other processes."""
+        main = self.main
+        return [pid for pid in marked(self.run_id, self.host) if parent_of(pid) == main]
+
+
+def marked(run_id: str, host: str | None = None) -> list[int]:
+    """Pids of all processes that carry a run's mark (and a host's), whoever is their parent; zombies have none."""
+    marks = {f"BENCHTUI_RUN={run_id}".encode()} | ({f"BENCHTUI_HOST={host}".encode()} if host else set())
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                if marks <= set((entry / "environ").read_bytes().split(b"\0")):
+                    found.append(int(entry.name))
+    return found
+
+
+def end_marked(run_id: str) -> None:
+    """End what is left of one run of ours: for cleaning up after a test that failed."""
+    for _ in range(20):
+        pids = marked(run_id)
+        if not pids:
+            return
+        for pid in pids:
+            kill(pid)
+        time.sleep(0.05)
+
+
+def kill(pid: int, number: signal.Signals = signal.SIGKILL) -> bool:
+    """Send a signal to one process; False when it is gone."""
+    if pid <= 1:
+        return False
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@contextmanager
+def frozen(pid: int) -> Iterator[None]:
+    """Stop a process for a while."""
+    kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        kill(pid, signal.SIGCONT)
+
+
+def kill_sessions(host: LabHost) -> int:
+    """SIGKILL the sshd processes that serve a host's open connections; return how many."""
+    return sum(kill(pid) for pid in host.sessions())

@@ -1,0 +1,50 @@
+"""Textual's terminal driver, made to survive a terminal that goes away."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+
+from textual.app import App
+from textual.drivers.linux_driver import LinuxDriver
+from textual.geometry import Size
+
+
+class LenientFile(io.TextIOBase):
+    """A terminal to write to. What it refuses is dropped: after a hangup every write fails with EIO.
+
+    Textual's output thread dies of such an error, its queue fills up, and the app waits for ever when it leaves.
+    """
+
+    def __init__(self, file: io.TextIOBase) -> None:
+        self._terminal = file
+
+    def write(self, text: str) -> int:
+        """Write, or drop."""
+        with contextlib.suppress(OSError, ValueError):
+            self._terminal.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush, or drop."""
+        with contextlib.suppress(OSError, ValueError):
+            self._terminal.flush()
+
+    def fileno(self) -> int:
+        """The terminal's."""
+        return self._terminal.fileno()
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+
+class TerminalDriver(LinuxDriver):
+    """Draws on stderr as Textual's own driver does."""
+
+    def __init__(
+        self, app: App[object], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | Size | None = None
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self._file = LenientFile(sys.__stderr__)  # type: ignore[assignment, arg-type]

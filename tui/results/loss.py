@@ -1,0 +1,33 @@
+"""Hosts that dropped out of a measurement: from when on every total holds over fewer of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui.model.event import TaskEnded
+
+ASKED_TO_END = ("stop", "abort")
+NAMED = 3  # more hosts than this are counted, not named
+
+
+def ended_badly(event: TaskEnded) -> bool:
+    """Tell whether a command ended without anybody having asked it to; an exit code that nobody knows is no success."""
+    if not event.collected:
+        return True
+    if event.reason in ASKED_TO_END:
+        return False
+    return event.reason != "exit" or event.exit_code != 0
+
+
+def names_of(hosts: Sequence[str]) -> str:
+    """Return some of the names, and how many more there are."""
+    more = len(hosts) - NAMED
+    if more <= 1:
+        return ", ".join(hosts)
+    return f"{', '.join(hosts[:NAMED])} and {more} more"
+
+
+def loss_text(left: int, total: int, from_s: float, missing: Sequence[str]) -> str:
+    """Return a loss for people: "7 of 8 hosts from 132 s on (without h8)"; `from_s` counts from the first start."""
+    since = f"from {from_s:.0f} s on" if from_s >= 0.5 else "from the start"
+    return f"{left} of {total} hosts {since} (without {names_of(missing)})"
