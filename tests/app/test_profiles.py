@@ -72,6 +72,12 @@ async def test_the_text_beside_the_list_follows_the_cursor(home: Path) -> None:
         assert "Ten seconds of mixed random I/O" not in user.text
 
 
+async def test_a_family_shows_what_its_profiles_measure(home: Path) -> None:
+    async with opened(options(home), size=(120, 36)) as user:
+        await go_to(user, "#weka")
+        await user.sees("read-iops  read IOPS")
+
+
 async def test_it_says_source_parameters_and_what_is_measured(home: Path) -> None:
     async with opened(options(home), size=(120, 36)) as user:
         await go_to(user, "weka/read-iops")

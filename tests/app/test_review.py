@@ -91,7 +91,7 @@ async def test_repeat_and_note_go_into_the_plan(home: Path) -> None:
         assert [step.repetition for step in plan.steps] == [1, 2, 3]
         assert plan.note == "before the upgrade"
         await change(user, "@repeat", "0")
-        await user.sees("a whole number from 1 to 100")
+        await user.sees("cannot start: repeat")
 
 
 async def test_files_can_be_kept_although_the_profile_removes_them(home: Path) -> None:
@@ -155,8 +155,9 @@ async def test_enter_starts_the_run_shown_and_goes_to_live(home: Path, tmp_path:
     small = {"directory": str(target), "runtime": "2s", "size": "1M", "numjobs": "1", "direct": "no"}
     async with opened(review(home, overrides=small)) as user:
         await user.sees("00:02")
-        await user.press("enter")
+        await user.press("enter", "enter")  # twice is one run
         await user.sees(lambda: user.scope == "live")
+        assert len(list((home / "runs").iterdir())) == 1
         run_dir = user.app.live_run
         assert run_dir is not None
         assert load_plan(run_dir).params["runtime"] == 2.0

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.app.driver import write_inventory
 from tests.app.tmux import Terminal
 from tui.engine.control import request
 from tui.results.store import is_running
@@ -80,6 +81,21 @@ def test_without_utf8_everything_on_the_screen_is_ascii(tmp_path: Path) -> None:
     with Terminal(tmp_path, environ={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}) as terminal:
         terminal.wait_for(READY)
         assert terminal.screen().isascii()
+
+
+def test_keys_that_arrive_in_one_piece_do_what_they_would_one_by_one(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    write_inventory(home)
+    with Terminal(tmp_path) as terminal:
+        terminal.wait_for("9 ticked")
+        terminal.tmux("send-keys", "-t", "t", "-l", "/mapr")  # the a must not tick all hosts
+        terminal.wait_for("3 of 9 shown, 0 of 9 ticked")
+        terminal.keys("Escape")
+        terminal.wait_until(lambda: "shown" not in terminal.screen(), "the whole list")
+        terminal.tmux("send-keys", "-t", "t", "-l", "nw1a")
+        terminal.wait_for("Add a host")
+        terminal.wait_for("w1a")
 
 
 @pytest.mark.parametrize("term", ["linux", "vt100"])

@@ -126,11 +126,12 @@ class LiveRun:
 
     def measuring(self, hosts: int = 2, samples: int = 1) -> None:
         """Wait until this many hosts have sent so many samples with I/Os of the measurement."""
-        self.wait(lambda: self._hosts_measuring(samples) >= hosts or self.over(), f"{hosts} hosts measuring")
+        self.wait(lambda: self.hosts_measuring(samples) >= hosts or self.over(), f"{hosts} hosts measuring")
         if self.over():
             raise AssertionError(f"the run ended before it measured: {self.of_type(RunEnded)[-1:]}")
 
-    def _hosts_measuring(self, samples: int) -> int:
+    def hosts_measuring(self, samples: int = 1) -> int:
+        """How many hosts have sent so many samples with I/Os of the measurement."""
         counts: dict[str, int] = {}
         for event in self.of_type(Sample):
             if event.phase == "measure" and any(part.ios for part in event.dirs.values()):

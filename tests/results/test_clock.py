@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.results.samples import compared, sample, write
-from tui.model.event import RunResumed
+from tui.model.event import AnyEvent, RunResumed
 from tui.results.clock import HostTime, survey
 
 HOST_START_MS = 1_795_000_000_000
@@ -78,7 +78,8 @@ def test_a_stamp_far_in_the_future_means_that_the_clock_was_set_forward() -> Non
 
 
 def test_samples_that_are_all_late_mean_that_the_clock_was_set_back(tmp_path: Path) -> None:
-    events = [compared("h1", 0.0), *(sample(float(t), "h1", [1000], clock_s=-7.0, late_s=0.01) for t in range(10, 20))]
+    late = [sample(float(t), "h1", [1000], clock_s=-7.0, late_s=0.01) for t in range(10, 20)]
+    events: list[AnyEvent] = [compared("h1", 0.0), *late]
     found = survey(write(tmp_path / "journal.jsonl", events))
     assert found.offsets == pytest.approx({"h1": 7.01})
     assert found.distrusted["h1"].size_s == pytest.approx(-7.01)

@@ -150,6 +150,15 @@ def test_a_start_is_never_before_go(tmp_path: Path) -> None:
     assert (host.start_s, host.start_uncertainty_s) == (0.0, 0.001)
 
 
+@pytest.mark.parametrize("says_start", [True, False])
+def test_printed_times_that_do_not_fit_the_samples_are_not_used(says_start: bool, tmp_path: Path) -> None:
+    wrong = result("h1", 10.0, 20.0, clock_s=-5000.0, says_start=says_start)
+    events = [compared("h1", 0.0), *load("h1", 10.0, 20.0), wrong, closed(21.0)]
+    host = timing_of(build_record(run_of(tmp_path, ["h1"], events))).hosts["h1"]
+    assert (host.start_s, host.end_s) == (10.0, 20.0)
+    assert (host.source, host.clock_uncertainty_s) == ("samples", None)
+
+
 def test_jobs_that_ran_one_after_the_other_end_with_the_last_of_them(tmp_path: Path) -> None:
     """The runtime that fio prints of a direction is that of one job: it is no bound of the whole."""
     short = result("h1", 10.0, 15.0, says_start=False)

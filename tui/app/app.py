@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, work
-from textual.app import App
 from textual.command import CommandPalette
 from textual.geometry import Size
 from textual.message import Message
@@ -37,6 +36,7 @@ from tui.app.screens.profiles import ProfilesScreen
 from tui.app.screens.review import ReviewScreen
 from tui.app.screens.too_small import TooSmall, is_too_small
 from tui.app.theme import THEMES, pick_symbols, pick_theme
+from tui.app.typeahead import TypeAheadApp
 from tui.app.widgets.chrome import PlainScrollBar
 from tui.model.paths import Paths
 from tui.model.problem import BenchtuiError
@@ -81,7 +81,7 @@ def still_cursors(screen: Screen[None]) -> None:
         text_field.cursor_blink = False
 
 
-class BenchtuiApp(App[None]):
+class BenchtuiApp(TypeAheadApp[None]):
     """The shell around the screens. Screens read `selection`, `fleet`, `catalogue`, `store` and `symbols`."""
 
     TITLE = "benchtui"
@@ -112,7 +112,7 @@ class BenchtuiApp(App[None]):
         for theme in THEMES.values():
             self.register_theme(theme)
         self.theme = pick_theme(options.theme, options.environ)
-        self.set_class(self.symbols.name == "ascii", "-ascii")
+        self.add_class(f"-{self.symbols.name}")
         self._fleet: Fleet | None = None
         self._catalogue: Catalogue | None = None
         self.steps: dict[str, StepScreen] = {}

@@ -54,7 +54,7 @@ class Confirm(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         """The first answer is the harmless one."""
-        self.query(Button).first().focus()
+        self.set_focus(self.query(Button).first())
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Take the pressed answer."""

@@ -73,7 +73,7 @@ class HelpScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         """Everything at first, ready to type."""
         self.query_one(PickList).set_rows(help_rows(self.about, ""))
-        self.query_one(Input).focus()
+        self.set_focus(self.query_one(Input))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Narrow the list."""

@@ -11,10 +11,12 @@ from tui.model.event import HostStateName
 from tui.remote.transport import HostError
 
 DELIVERY_S = 5.0
+RETRY_S = 0.5
 FROZEN_S = 15.0
 OVERTIME_S = 60.0  # what a host may take longer than planned before the engine ends its load
 STOP_PATIENCE_S = 11.0  # after a stop: the agent's INT, TERM and KILL each had their grace by then
-ABORT_PATIENCE_S = 4.0
+ABORT_PATIENCE_S = 9.0
+LAST_PATIENCE_S = 3.0  # for an abort after a stop that did not help: all in all a stop takes 15 s
 
 
 async def run_load(
@@ -54,15 +56,25 @@ async def _watch(
         for run in runs:
             _name_late(run)
         ctx.say("warning", "load far over its time; ending it")
-    await _stop_all(runs, ctx.stop_mode or "stop")
-    if ctx.stop_mode != "abort":
-        done, _ = await asyncio.wait(followers, timeout=STOP_PATIENCE_S)
-        if len(done) == len(followers):
-            return
-        await _stop_all(runs, "abort")
-    await asyncio.wait(followers, timeout=ABORT_PATIENCE_S)
+    if ctx.stop_mode == "abort":
+        await _end(runs, "abort", followers, ABORT_PATIENCE_S)
+    elif heard := await _end(runs, "stop", followers, STOP_PATIENCE_S):
+        await _end(heard, "abort", followers, LAST_PATIENCE_S)
     for follower in followers:
         follower.cancel()
+
+
+async def _end(
+    runs: Sequence[TaskRun], mode: StopMode, followers: set[asyncio.Task[Outcome]], patience_s: float
+) -> list[TaskRun]:
+    """Have hosts end their load, and give them time; return those that took the word and are busy all the same."""
+    telling = {asyncio.create_task(_stop_one(run, mode)): run for run in runs}
+    await asyncio.wait(followers, timeout=patience_s)
+    heard = [run for task, run in telling.items() if task.done() and not run.ended]
+    for task in telling:
+        task.cancel()
+    await asyncio.gather(*telling, return_exceptions=True)
+    return heard
 
 
 def _name_late(run: TaskRun) -> None:
@@ -96,10 +108,6 @@ async def _reason_to_end(ctx: RunContext, followers: set[asyncio.Task[Outcome]])
         asked.cancel()
 
 
-async def _stop_all(runs: Sequence[TaskRun], mode: StopMode) -> None:
-    await asyncio.gather(*(_stop_one(run, mode) for run in runs))
-
-
 def stop_host(ctx: RunContext, name: str) -> str | None:
     """End the load of one host and keep what it measured; the others go on. Returns why that cannot be."""
     run = ctx.active.get(name)
@@ -113,9 +121,16 @@ def stop_host(ctx: RunContext, name: str) -> str | None:
 
 
 async def _stop_one(run: TaskRun, mode: StopMode) -> None:
-    try:
-        async with asyncio.timeout(DELIVERY_S):
-            await run.stop(abort=mode == "abort")
-    except (HostError, TimeoutError) as error:
-        reason = error.message if isinstance(error, HostError) else f"no answer in {DELIVERY_S:g}s"
-        run.session.say("warning", f"{mode} could not be delivered: {reason}; its lease will end the load")
+    """Have one host end its load; one that cannot be told is told again when it is back."""
+    warned = False
+    while not run.ended:
+        try:
+            async with asyncio.timeout(DELIVERY_S):
+                await run.stop(abort=mode == "abort")
+            return
+        except (HostError, TimeoutError) as error:
+            reason = error.message if isinstance(error, HostError) else f"no answer in {DELIVERY_S:g}s"
+            if not warned:
+                run.session.say("warning", f"{mode} could not be delivered: {reason}; its lease will end the load")
+            warned = True
+        await asyncio.sleep(RETRY_S)

@@ -14,6 +14,7 @@ from tui.results.measurement import Measurement, Window
 
 TOOL_ERROR_S = 0.001  # the tool prints milliseconds
 DERIVED_ERROR_S = 0.1  # fio 3.33 with 100 jobs on 2 CPUs: 0.05 s late
+AGREES_S = 10.0  # what the tool prints of start and end is never farther from its samples
 SHORTEST_S = 1e-3  # a common window shorter than this is none
 
 
@@ -47,7 +48,7 @@ def _span(
     if result is None or not any(part.ios for part in result.dirs.values()):
         start_t, error_s = _not_before(measurement, window.start_t, window)
         return HostSpan(start_t, max(window.io_t1, start_t), error_s, 0.0, reading.uncertainty_s, "samples")
-    if _was_set(state, result.host, window):  # the tool's own times are from before and after: only samples tell
+    if _was_set(state, result.host, window) or not _agrees(window, reading, result):  # only samples tell
         reading, result = Reading(reading.offset_s, None, "samples"), _without_times(result)
     elif result.start_ms is not None and result.end_ms is not None:
         start_t, end_t = (_on_run_time(ms, reading) for ms in (result.start_ms, result.end_ms))
@@ -80,6 +81,12 @@ def _not_before(measurement: Measurement, start_t: float, window: Window) -> tup
 def _was_set(state: RunState, host: str, window: Window) -> bool:
     clock = state.clocks.get(host)
     return clock is not None and clock.step is not None and window.start_t < clock.step.t <= window.end_t
+
+
+def _agrees(window: Window, reading: Reading, result: HostResult) -> bool:
+    """Tell whether the times that a tool prints fit its samples; they do not when its clock was set unnoticed."""
+    pairs = ((result.start_ms, window.start_t), (result.end_ms, window.end_t))
+    return all(ms is None or abs(_on_run_time(ms, reading) - t) <= AGREES_S for ms, t in pairs)
 
 
 def _without_times(result: HostResult) -> HostResult:

@@ -15,7 +15,7 @@ from tui.app.confirm import Confirm
 from tui.app.host_access import add_to_inventory, check_each, pin_key, presented_key
 from tui.app.screens import host_rows
 from tui.app.screens.base import StepScreen
-from tui.app.screens.host_forms import AddHost
+from tui.app.screens.host_forms import AddHost, NewHost
 from tui.app.screens.host_rows import KnownHost
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
@@ -65,7 +65,7 @@ class HostsScreen(StepScreen):
 
     def on_mount(self) -> None:
         """Show the frame at once, the hosts as soon as the files are read."""
-        self.picklist.focus()
+        self.set_focus(self.picklist)
         self.load_hosts()
 
     # -- loading
@@ -201,7 +201,7 @@ class HostsScreen(StepScreen):
     def action_filter(self) -> None:
         """Open the filter."""
         self.filter.add_class("-shown")
-        self.filter.focus()
+        self.set_focus(self.filter)
 
     @on(Input.Changed, "#hosts-filter")
     def filter_changed(self) -> None:
@@ -211,7 +211,7 @@ class HostsScreen(StepScreen):
     @on(Input.Submitted, "#hosts-filter")
     def filter_done(self) -> None:
         """Keep the filter, go back to the list."""
-        self.picklist.focus()
+        self.set_focus(self.picklist)
         self.filter.set_class(bool(self.filter.value), "-shown")
 
     def action_back(self) -> None:
@@ -219,7 +219,7 @@ class HostsScreen(StepScreen):
         if self.filter.has_class("-shown"):
             self.filter.value = ""
             self.filter.remove_class("-shown")
-            self.picklist.focus()
+            self.set_focus(self.picklist)
 
     # -- checking
 
@@ -285,10 +285,12 @@ class HostsScreen(StepScreen):
             pin_key(presented, shell.paths)
             self.start_check([host])
 
-    @work(group="new-host", exclusive=True)
-    async def action_new(self) -> None:
-        """Ask for a host and add it to the inventory."""
-        host = await self.app.push_screen_wait(AddHost(frozenset(known.name for known in self.hosts)))
+    def action_new(self) -> None:
+        """Ask for a host."""
+        self.app.push_screen(AddHost(frozenset(known.name for known in self.hosts)), self.add_host)
+
+    def add_host(self, host: NewHost | None) -> None:
+        """Add a host to the inventory and show it."""
         if host is None:
             return
         try:

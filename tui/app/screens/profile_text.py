@@ -27,6 +27,11 @@ def family_of(tag: str) -> str:
     return tag.partition("/")[0]
 
 
+def heading_key(entry: CatalogueEntry) -> str:
+    """Return the row key of the heading a profile stands under."""
+    return f"#{family_of(entry.tag)}"
+
+
 def name_of(tag: str) -> str:
     """Return a tag without its family."""
     return tag.partition("/")[2] or tag
@@ -49,7 +54,7 @@ def rows(entries: Sequence[CatalogueEntry], chosen: str | None, symbols: Symbols
     families = dict.fromkeys(family_of(entry.tag) for entry in entries)
     for family in families:
         members = [entry for entry in entries if family_of(entry.tag) == family]
-        found.append(Row(f"#{family}", (("", ""), (family, ""), (str(len(members)), "dim")), heading=True))
+        found.append(Row(heading_key(members[0]), (("", ""), (family, ""), (str(len(members)), "dim")), heading=True))
         found += [row(entry, entry.tag == chosen, symbols) for entry in members]
     return found
 
@@ -70,6 +75,16 @@ def broken(problems: Sequence[Problem], symbols: Symbols, width: int) -> Content
     lines += [indented(Content.styled(file, "$dim"), width, 0) for file in named]
     lines += [labelled(place_of(problem), Content(problem.message), width, LABEL) for problem in problems]
     lines += [Content(), Content.assemble(("e", "bold $accent"), (" edits it", "$dim"))]
+    return Content("\n").join(lines)
+
+
+def family(members: Sequence[CatalogueEntry], width: int) -> Content:
+    """Return what the profiles of one family measure."""
+    lines: list[Content] = []
+    for entry in members:
+        about = Content.styled("cannot be read", "$bad") if entry.error else Content.styled(entry.headline, "$dim")
+        lines.append(Content.assemble((name_of(entry.tag), "$bright"), "  ", about))
+        lines.append(indented(Content.styled(entry.title, "$foreground"), width))
     return Content("\n").join(lines)
 
 

@@ -65,7 +65,7 @@ class ProfilesScreen(StepScreen):
 
     def on_mount(self) -> None:
         """Show the list at once; the catalogue is read in a thread."""
-        self.picklist.focus()
+        self.set_focus(self.picklist)
         self.load_profiles(self.shell.selection.profile)
 
     # -- loading
@@ -101,9 +101,19 @@ class ProfilesScreen(StepScreen):
         self.detail.border_title = entry.tag if entry else ""
         self.detail.border_subtitle = ("v description" if self.shows_job else "v job file") if entry else ""
         if entry is None:
-            self.detail.show(lambda _: Content.styled(self.empty_text(), "$dim"))
+            self.show_family()
         else:
             self.detail.show(self.profile_builder(entry))
+
+    def show_family(self) -> None:
+        """Show what the profiles of the family under the cursor measure, or what to do when there is none."""
+        key = self.picklist.cursor_key
+        members = [entry for entry in self.shown if key == profile_text.heading_key(entry)]
+        if members:
+            self.detail.border_title = profile_text.family_of(members[0].tag)
+            self.detail.show(partial(profile_text.family, members))
+        else:
+            self.detail.show(lambda _: Content.styled(self.empty_text(), "$dim"))
 
     def empty_text(self) -> str:
         """Say what to do when no profile is under the cursor."""
@@ -170,7 +180,7 @@ class ProfilesScreen(StepScreen):
     def action_filter(self) -> None:
         """Open the filter."""
         self.filter.add_class("-shown")
-        self.filter.focus()
+        self.set_focus(self.filter)
 
     @on(Input.Changed, "#profiles-filter")
     def filter_changed(self) -> None:
@@ -180,7 +190,7 @@ class ProfilesScreen(StepScreen):
     @on(Input.Submitted, "#profiles-filter")
     def filter_done(self) -> None:
         """Keep the filter, go back to the list."""
-        self.picklist.focus()
+        self.set_focus(self.picklist)
         self.filter.set_class(bool(self.filter.value), "-shown")
 
     def action_back(self) -> None:
@@ -188,7 +198,7 @@ class ProfilesScreen(StepScreen):
         if self.filter.has_class("-shown"):
             self.filter.value = ""
             self.filter.remove_class("-shown")
-            self.picklist.focus()
+            self.set_focus(self.picklist)
         else:
             super().action_back()
 

@@ -42,6 +42,7 @@ class ReviewScreen(StepScreen):
         self.plan: Plan | None = None
         self.problem: str | None = None
         self.shows_jobs = False
+        self.starting = False
         self._made_for: object = None
 
     def compose_body(self) -> Iterable[Widget]:
@@ -87,7 +88,7 @@ class ReviewScreen(StepScreen):
             await self.fill_form()
         self.replan()
         if not isinstance(self.focused, Widget):
-            self.plan_pane.focus()
+            self.set_focus(self.plan_pane)
 
     async def fill_form(self) -> None:
         """Make the fields of the profile's parameters and of the run's own choices."""
@@ -118,8 +119,8 @@ class ReviewScreen(StepScreen):
         """Build the plan from what is chosen now and show it."""
         self.plan, self.problem = None, None
         if self.form.errors:
-            name, error = next(iter(self.form.errors.items()))
-            self.show_problem(f"{name}: {error}")
+            wrong = [field.label for field in self.form.fields if field.error]
+            self.show_problem(f"{', '.join(wrong)}: not right yet, see the form")
             return
         try:
             self.plan = self.build_plan()
@@ -218,7 +219,7 @@ class ReviewScreen(StepScreen):
     @on(Form.Done)
     def leave_form(self) -> None:
         """Back to the plan, where Enter starts."""
-        self.plan_pane.focus()
+        self.set_focus(self.plan_pane)
 
     def on_descendant_focus(self) -> None:
         """The footer follows the focus."""
@@ -236,6 +237,8 @@ class ReviewScreen(StepScreen):
 
     def action_launch(self) -> None:
         """Start what is shown; ask when it destroys what a device holds."""
+        if self.starting:
+            return  # Enter was pressed twice
         if self.plan is None:
             self.notify(self.problem or "nothing to run yet", severity="error")
             self.form.focus_first()
@@ -251,8 +254,13 @@ class ReviewScreen(StepScreen):
         if answer == "yes":
             self.launch(plan)
 
-    @work(group="launch", exclusive=True)
-    async def launch(self, plan: Plan) -> None:
+    def launch(self, plan: Plan) -> None:
+        """Start the engine, once."""
+        self.starting = True
+        self.start_engine(plan)
+
+    @work(group="launch")
+    async def start_engine(self, plan: Plan) -> None:
         """Start the engine and watch it."""
         from tui.engine.launch import launch
 
@@ -261,4 +269,6 @@ class ReviewScreen(StepScreen):
         except BenchtuiError as error:
             self.notify(str(error), severity="error")
             return
+        finally:
+            self.starting = False
         self.shell.open_live(run_dir)

@@ -59,10 +59,15 @@ class Field(Vertical):
     def compose(self) -> ComposeResult:
         """One line, and two that show up when needed."""
         with Horizontal():
-            yield Label(self.spec.label or self.spec.name, classes="field-label", markup=False)
+            yield Label(self.label, classes="field-label", markup=False)
             yield TextInput(self.spec.value, name=self.spec.name)
         yield Static(classes="field-error")
         yield Static(self.spec.hint, classes="field-hint", markup=False)
+
+    @property
+    def label(self) -> str:
+        """What stands before the input."""
+        return self.spec.label or self.spec.name
 
     @property
     def value(self) -> str:
@@ -124,7 +129,7 @@ class Form(VerticalScroll, can_focus=False):
         fields = self.fields
         target = next((field for field in fields if field.error), fields[0] if fields else None)
         if target is not None:
-            target.query_one(TextInput).focus()
+            self.screen.set_focus(target.query_one(TextInput))
 
     @on(Input.Changed)
     def typed(self, event: Input.Changed) -> None:

@@ -1,0 +1,119 @@
+"""The whole job by keys only, in a real terminal, on real hosts: choose, change, launch, watch, read, find again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.app.tmux import Terminal
+from tests.e2e.command import journal_has, only_run, wait_until
+from tests.lab.sshd import SshdLab
+
+pytestmark = pytest.mark.e2e
+
+
+def app(lab: SshdLab, folder: Path, size: str) -> Terminal:
+    locks = {"BENCHTUI_LOCKS": os.environ["BENCHTUI_LOCKS"]}
+    return Terminal(folder, "--ssh-config", str(lab.ssh_config), size=size, environ=locks)
+
+
+def set_field(terminal: Terminal, value: str) -> None:
+    """Replace the text of the field that has the focus, and go to the next one."""
+    terminal.keys("C-a", "C-k")
+    terminal.keys(value)
+    terminal.keys("Tab")
+
+
+def launch(terminal: Terminal, target: Path, runtime: str) -> None:
+    """From the first screen to a launched run: hosts h1 and h2, the 70/30 profile, four small files."""
+    terminal.wait_for("h2")
+    terminal.keys("Space", "j", "Space")
+    terminal.wait_for("2 hosts")
+    terminal.keys("Enter")
+    terminal.wait_for("write-throughput")
+    terminal.keys("/")
+    terminal.keys("read-iops")
+    terminal.wait_until(lambda: "write-throughput" not in terminal.screen(), "the filtered list")
+    terminal.keys("Enter")
+    terminal.keys("Enter")
+    terminal.wait_for("Parameters")
+    terminal.keys("e")
+    for value in (str(target), runtime, "8m", "2"):
+        set_field(terminal, value)
+    terminal.keys("Escape")
+    terminal.wait_for("runs on 2 hosts")
+    terminal.keys("r")
+
+
+def samples(run_dir: Path) -> list[dict[str, Any]]:
+    events = [json.loads(line) for line in (run_dir / "journal.jsonl").read_text().splitlines()]
+    return [e for e in events if e["type"] == "sample" and e["phase"] == "measure" and "read" in e["dirs"]]
+
+
+@pytest.mark.parametrize("size", ["80x24", "120x36"])
+def test_the_whole_job(lab: SshdLab, tmp_path: Path, size: str) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    home = tmp_path / "home"
+    with app(lab, tmp_path, size) as terminal:
+        launch(terminal, target, "8s")
+        wait_until(lambda: (home / "runs").exists() and any((home / "runs").iterdir()), "a run")
+        run_dir = only_run(home)
+        wait_until(lambda: journal_has(run_dir, '"phase":"measure"') and bool(samples(run_dir)), "measured samples")
+        first_sample = time.monotonic()
+        terminal.wait_until(lambda: "p99" in terminal.screen() and "µs" in terminal.screen(), "live percentiles")
+        assert time.monotonic() - first_sample < 3
+        terminal.wait_for("COMPLETE")
+        terminal.keys("6")
+        terminal.wait_for("weka/read-iops")
+        terminal.keys("Enter")
+        terminal.wait_for("COMPLETE")
+        terminal.keys("q")
+        assert terminal.exit_code() == 0
+    record = json.loads((run_dir / "run.json").read_text())
+    assert record["state"] == "complete"
+    assert sorted(record["steps"][0]["results"]["per_host"]) == ["h1", "h2"]
+    assert record["profile"]["params"]["runtime"] == 8.0
+
+
+def test_run_goes_on_when_the_app_is_killed_and_is_shown_again(lab: SshdLab, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    home = tmp_path / "home"
+    with app(lab, tmp_path, "80x24") as terminal:
+        launch(terminal, target, "14s")
+        wait_until(lambda: (home / "runs").exists() and any((home / "runs").iterdir()), "a run")
+        run_dir = only_run(home)
+        wait_until(lambda: journal_has(run_dir, '"phase":"measure"'), "the measurement")
+        os.kill(terminal.pid(), signal.SIGKILL)
+        assert terminal.exit_code() == 128 + signal.SIGKILL
+    again = tmp_path / "again"
+    again.mkdir()
+    with Terminal(again, "attach", "last", environ={"BENCHTUI_HOME": str(home)}) as terminal:
+        terminal.wait_for("RUNNING")
+        terminal.wait_for("COMPLETE")
+    assert json.loads((run_dir / "run.json").read_text())["state"] == "complete"
+
+
+def test_what_hosts_lack_is_shown_in_the_app(lab: SshdLab, tmp_path: Path) -> None:
+    with app(lab, tmp_path, "80x24") as terminal:
+        launch(terminal, tmp_path / "nowhere", "5s")
+        terminal.wait_for("does not exist")
+        terminal.wait_for("FAILED")
+
+
+def test_wrong_value_is_told_at_its_field_and_blocks_the_launch(lab: SshdLab, tmp_path: Path) -> None:
+    with Terminal(tmp_path, "--hosts", "local", "--profile", "demo/quick", "--review") as terminal:
+        terminal.wait_for("runs on local")
+        terminal.keys("e", "Tab")
+        set_field(terminal, "0")
+        terminal.wait_for("must be more than 0")
+        terminal.keys("Escape", "r")
+        terminal.wait_for("must be more than 0")
+        assert not (tmp_path / "home" / "runs").exists()

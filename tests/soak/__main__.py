@@ -1,0 +1,82 @@
+"""The command line of the soak test."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from tests.lab.proxy import ProxiedLab
+from tests.soak.kinds import BY_NAME
+from tests.soak.trial import Trial, clean_run, drawn, play
+
+
+def soak(
+    seed: int, trials: list[int], hosts: int, root: Path, *, limit_s: float = 3600.0, only: str | None = None
+) -> list[Trial]:
+    """Play trials in a lab of their own and return them; one line each on stdout."""
+    home, target = root / "home", root / "target"
+    home.mkdir()
+    target.mkdir()
+    played: list[Trial] = []
+    begin = time.monotonic()
+    with ProxiedLab(root / "lab", hosts) as lab:
+        for number in trials:
+            if time.monotonic() - begin > limit_s:
+                print(f"time is up after {len(played)} trials", flush=True)
+                break
+            trial = play(drawn(seed, number, lab.names, only), lab, home, target)
+            played.append(trial)
+            print(trial.line(), flush=True)
+            for text in trial.broken:
+                print(f"    {text}", flush=True)
+            if trial.story:
+                print(trial.story, flush=True)
+        if problem := clean_run(lab, home, target):
+            last = played[-1]
+            last.broken.append(f"a run without faults afterwards: {problem}")
+            print(f"    {last.broken[-1]}", flush=True)
+    return played
+
+
+def summary(played: list[Trial]) -> str:
+    """Return the counts of all trials: by kind of fault, by state."""
+    kinds = Counter(fault.kind.name for trial in played for fault in trial.faults)
+    hit = Counter(
+        fault.kind.name for trial in played for fault, done in zip(trial.faults, trial.done, strict=False) if done
+    )
+    bad = Counter(fault.kind.name for trial in played if trial.broken for fault in trial.faults)
+    states = Counter(trial.state for trial in played)
+    broken = sum(bool(trial.broken) for trial in played)
+    lines = [f"{'kind':<24}{'drawn':>6}{'done':>6}{'violations':>12}"]
+    lines += [f"{name:<24}{kinds[name]:>6}{hit[name]:>6}{bad[name]:>12}" for name in sorted(kinds)]
+    lines.append(", ".join(f"{count} {state or 'unknown'}" for state, count in states.most_common()))
+    lines.append(f"{len(played)} trials, {broken} with violations, {sum(trial.bytes for trial in played)} bytes collected")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
+    parser.add_argument("--seed", type=int, default=int(time.time()) % 100_000, help="what the trials are drawn from")
+    parser.add_argument("--trials", type=int, default=20, metavar="N", help="how many (20)")
+    parser.add_argument("--first", type=int, default=1, metavar="K", help="number of the first trial (1): to repeat one")
+    parser.add_argument("--hosts", type=int, default=4, help="sshd instances in the lab (4)")
+    parser.add_argument("--limit", type=float, default=3600.0, metavar="SECONDS", help="begin no trial after this time")
+    parser.add_argument("--only", choices=sorted(BY_NAME), metavar="KIND", help="first fault always of this kind")
+    args = parser.parse_args()
+    root = Path(tempfile.mkdtemp(prefix="benchtui-soak-"))
+    numbers = list(range(args.first, args.first + args.trials))
+    try:
+        played = soak(args.seed, numbers, args.hosts, root, limit_s=args.limit, only=args.only)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+    print(summary(played))
+    return 1 if any(trial.broken for trial in played) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
