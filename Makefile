@@ -2,13 +2,14 @@
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench soak clean
 
 help:
 	@echo "make demo    a first run on this machine: the screens in a terminal, a summary without one"
 	@echo "make test    ruff, mypy, lint-imports and all tests"
 	@echo "make lint    the checkers alone"
 	@echo "make bench   figures: start skew beside fio --client"
+	@echo "make soak    random faults against real runs; SEED=7 N=20 HOSTS=4 to choose"
 	@echo "make clean   remove .venv and everything else that make left here"
 
 demo:
@@ -40,6 +41,12 @@ check:
 bench:
 	@.ci/setup test
 	@$(BIN)/python -m tests.bench
+
+N ?= 20
+HOSTS ?= 4
+soak:
+	@.ci/setup test
+	@$(BIN)/python -m tests.soak --trials $(N) --hosts $(HOSTS) $(if $(SEED),--seed $(SEED))
 
 clean:
 	@rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache snapshot_report.html

@@ -46,8 +46,9 @@ def launch(terminal: Terminal, target: Path, runtime: str) -> None:
     terminal.keys("e")
     for value in (str(target), runtime, "8m", "2"):
         set_field(terminal, value)
+    terminal.wait_for("4 changed")
     terminal.keys("Escape")
-    terminal.wait_for("runs on 2 hosts")
+    terminal.wait_for("d defaults")  # the footer of the screen, not of a field
     terminal.keys("r")
 
 
@@ -63,7 +64,7 @@ def test_the_whole_job(lab: SshdLab, tmp_path: Path, size: str) -> None:
     home = tmp_path / "home"
     with app(lab, tmp_path, size) as terminal:
         launch(terminal, target, "8s")
-        wait_until(lambda: (home / "runs").exists() and any((home / "runs").iterdir()), "a run")
+        terminal.wait_until(lambda: (home / "runs").exists() and any((home / "runs").iterdir()), "a run")
         run_dir = only_run(home)
         wait_until(lambda: journal_has(run_dir, '"phase":"measure"') and bool(samples(run_dir)), "measured samples")
         first_sample = time.monotonic()
@@ -88,7 +89,7 @@ def test_run_goes_on_when_the_app_is_killed_and_is_shown_again(lab: SshdLab, tmp
     home = tmp_path / "home"
     with app(lab, tmp_path, "80x24") as terminal:
         launch(terminal, target, "14s")
-        wait_until(lambda: (home / "runs").exists() and any((home / "runs").iterdir()), "a run")
+        terminal.wait_until(lambda: (home / "runs").exists() and any((home / "runs").iterdir()), "a run")
         run_dir = only_run(home)
         wait_until(lambda: journal_has(run_dir, '"phase":"measure"'), "the measurement")
         os.kill(terminal.pid(), signal.SIGKILL)
@@ -98,6 +99,7 @@ def test_run_goes_on_when_the_app_is_killed_and_is_shown_again(lab: SshdLab, tmp
     with Terminal(again, "attach", "last", environ={"BENCHTUI_HOME": str(home)}) as terminal:
         terminal.wait_for("RUNNING")
         terminal.wait_for("COMPLETE")
+    wait_until(lambda: (run_dir / "run.json").exists(), "the record")
     assert json.loads((run_dir / "run.json").read_text())["state"] == "complete"
 
 
@@ -113,7 +115,9 @@ def test_wrong_value_is_told_at_its_field_and_blocks_the_launch(lab: SshdLab, tm
         terminal.wait_for("runs on local")
         terminal.keys("e", "Tab")
         set_field(terminal, "0")
-        terminal.wait_for("must be more than 0")
-        terminal.keys("Escape", "r")
-        terminal.wait_for("must be more than 0")
+        terminal.wait_for("'0' is not allowed")
+        terminal.keys("Escape")
+        terminal.wait_for("d defaults")
+        terminal.keys("r")
+        terminal.wait_for("cannot start: runtime")
         assert not (tmp_path / "home" / "runs").exists()

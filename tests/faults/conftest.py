@@ -36,8 +36,9 @@ def begin(proxied_lab: ProxiedLab, home: Path, target: Path) -> Iterator[Begin]:
     """Starts a run on h1 and h2 through their proxies; afterwards all faults are healed and nothing runs."""
     with ExitStack() as stack:
         stack.callback(proxied_lab.heal)
+        stack.callback(proxied_lab.forget_locks)
 
         def start(*more: str, lease_s: int = 15, **params: str | int) -> LiveRun:
-            return stack.enter_context(LiveRun.begin(home, proxied_lab, target, *more, lease_s=lease_s, **params))
+            return stack.enter_context(LiveRun.begin(home, proxied_lab, target, params, *more, lease_s=lease_s))
 
         yield start

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 import pytest
 
 from tests.faults.conftest import Begin
-from tests.lab.faults import frozen, kill_sessions
+from tests.lab.faults import frozen, kill_sessions, marked
 from tests.lab.faults_check import problem_codes, violations
 from tests.lab.faults_run import LiveRun
+from tests.lab.faults_spool import unzipped
 from tests.lab.proxy import FaultProxy, ProxiedLab
+from tui.model.event import PhaseEnded
 
 pytestmark = pytest.mark.e2e
 
@@ -63,9 +68,9 @@ def test_connection_that_breaks_again_and_again(begin: Begin, proxied_lab: Proxi
     run.measuring()
     proxy = proxied_lab.proxies["h1"]
     for _ in range(4):
-        before = proxy.passed["to_client"]
+        enough = proxy.passed["to_client"] + 20_000
         proxy.reset()
-        run.wait(lambda before=before: run.over() or proxy.passed["to_client"] > before + 20_000, "data again")
+        run.wait(partial(passed_or_over, run, proxy, enough), "data again")
     assert_nothing_was_lost(run)
 
 
@@ -104,6 +109,28 @@ def test_refused_for_less_than_the_lease(begin: Begin, proxied_lab: ProxiedLab) 
     assert_nothing_was_lost(run)
 
 
+def test_break_between_the_last_byte_and_the_question_how_it_ended(begin: Begin, proxied_lab: ProxiedLab) -> None:
+    run = begin(runtime="3s")
+    run.measuring()
+    done = run.load_on("h1").remote_dir / "done"
+    proxy = proxied_lab.proxies["h1"]
+    run.wait(done.exists, "the end of the load on h1")
+    size = (done.parent / "out").stat().st_size
+    raw = run.run_dir / "raw" / "0.measure.h1.out.gz"
+    run.wait(lambda: len(unzipped(raw)) >= size, "the last byte", 5)
+    proxy.reset()
+    assert_nothing_was_lost(run)
+
+
+def test_break_while_the_host_is_being_left(begin: Begin, proxied_lab: ProxiedLab) -> None:
+    run = begin(runtime="2s")
+    run.wait(lambda: any(e.phase == "collect" for e in run.of_type(PhaseEnded)), "the end of the collection")
+    proxied_lab.proxies["h1"].reset()
+    assert_nothing_was_lost(run)
+    assert not list((proxied_lab.host("h1").root / "locks").glob("lock.*")), "the next run would be refused"
+    assert not list(Path("/tmp").glob(f".benchtui-*/{run.run_id}"))
+
+
 def test_slow_link(begin: Begin, proxied_lab: ProxiedLab) -> None:
     for proxy in proxied_lab.proxies.values():
         proxy.slow(0.05)
@@ -138,8 +165,6 @@ def test_sshd_restarted(begin: Begin, proxied_lab: ProxiedLab) -> None:
     host.stop()
     try:
         for pid in sessions:
-            import os
-
             os.kill(pid, signal.SIGKILL)
         run.wait(lambda: run.saw_lost_connection("h1") is not None, "the loss of the connection")
     finally:
@@ -179,7 +204,9 @@ def test_lost_host_stops_the_run_when_asked(begin: Begin, proxied_lab: ProxiedLa
     run.no_process_left(10 + 10)
 
 
-def any_load_on(run: LiveRun, host: str) -> bool:
-    from tests.lab.faults import marked
+def passed_or_over(run: LiveRun, proxy: FaultProxy, size: int) -> bool:
+    return run.over() or proxy.passed["to_client"] > size
 
+
+def any_load_on(run: LiveRun, host: str) -> bool:
     return bool(marked(run.run_id, host))

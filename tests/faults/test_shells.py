@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pwd
+import getpass
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -37,14 +37,15 @@ REAL_SHELLS = ("bash", "mksh", "tcsh", "csh", "fish", "zsh")
 
 
 @contextmanager
-def login_shell(root: Path, shell: Path, **options: tuple[str, ...]) -> Iterator[SshdLab]:
+def login_shell(root: Path, shell: Path) -> Iterator[SshdLab]:
     """One host where this user's login shell is another one: its sshd sees another /etc/passwd."""
     root.mkdir()
-    entry = pwd.getpwuid(__import__("os").getuid())
-    lines = Path("/etc/passwd").read_text().splitlines()
-    changed = [":".join([*line.split(":")[:6], str(shell)]) if line.startswith(f"{entry.pw_name}:") else line for line in lines]
+    user = f"{getpass.getuser()}:"
     passwd = root / "passwd"
-    passwd.write_text("\n".join(changed) + "\n")
+    with passwd.open("w") as file:
+        for line in Path("/etc/passwd").read_text().splitlines():
+            changed = f"{line.rpartition(':')[0]}:{shell}" if line.startswith(user) else line
+            file.write(changed + "\n")
     wrapper = ["unshare", "--mount", "sh", "-c", f'set -e; mount --bind {passwd} /etc/passwd; exec "$@"', "sh"]
     if subprocess.run([*wrapper, "true"], check=False, capture_output=True).returncode != 0:
         pytest.skip("no mount namespaces here")
@@ -53,7 +54,7 @@ def login_shell(root: Path, shell: Path, **options: tuple[str, ...]) -> Iterator
 
 
 def assert_runs_well(lab: SshdLab, home: Path, target: Path) -> None:
-    with LiveRun.begin(home, lab, target, hosts="h1", runtime="3s", lease_s=30) as run:
+    with LiveRun.begin(home, lab, target, {"runtime": "3s"}, hosts="h1", lease_s=30) as run:
         record = run.finished()
         assert record["state"] == "complete", record["reason"]
         assert violations(run, record) == []
@@ -67,7 +68,7 @@ def script(folder: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("text", [TALKATIVE, SLOW, SAYS_GOODBYE], ids=["talkative", "slow", "says-goodbye"])
+@pytest.mark.parametrize("text", [TALKATIVE, SLOW], ids=["talkative", "slow"])
 def test_login_shell_that_is_a_script(text: str, home: Path, tmp_path: Path, target: Path) -> None:
     with login_shell(tmp_path / "host", script(tmp_path, text)) as lab:
         assert_runs_well(lab, home, target)
@@ -93,7 +94,7 @@ def test_banner_of_the_server(home: Path, tmp_path: Path, target: Path) -> None:
 def test_forced_command_is_named(forced: str, home: Path, tmp_path: Path, target: Path) -> None:
     with (
         SshdLab(tmp_path / "lab", hosts=1, extra_config=[f"ForceCommand {forced}"]) as lab,
-        LiveRun.begin(home, lab, target, hosts="h1", runtime="3s") as run,
+        LiveRun.begin(home, lab, target, {"runtime": "3s"}, hosts="h1") as run,
     ):
         record = run.finished()
         assert record["state"] == "failed"
@@ -104,11 +105,21 @@ def test_forced_command_is_named(forced: str, home: Path, tmp_path: Path, target
         assert "only backups" in told or not forced.startswith("echo")
 
 
+def test_login_shell_that_prints_when_all_is_over(home: Path, tmp_path: Path, target: Path) -> None:
+    with (
+        login_shell(tmp_path / "host", script(tmp_path, SAYS_GOODBYE)) as lab,
+        LiveRun.begin(home, lab, target, {"runtime": "3s"}, hosts="h1") as run,
+    ):
+        record = run.finished()
+        assert record["state"] == "failed"
+        assert "prints after our script has ended: goodbye" in record["hosts"][0]["problems"][0]["message"]
+
+
 def test_login_shell_that_is_no_shell(home: Path, tmp_path: Path, target: Path) -> None:
     nologin = script(tmp_path, "#!/bin/sh\necho This account is currently not available.\nexit 1\n")
     with (
         login_shell(tmp_path / "host", nologin) as lab,
-        LiveRun.begin(home, lab, target, hosts="h1", runtime="3s") as run,
+        LiveRun.begin(home, lab, target, {"runtime": "3s"}, hosts="h1") as run,
     ):
         record = run.finished()
         assert record["state"] == "failed"

@@ -37,7 +37,7 @@ def begin(lab: SshdLab, home: Path, target: Path, runtime: str) -> LiveRun:
     h1 = lab.host("h1").process
     assert h1 is not None
     roots = {"h1": Path(f"/proc/{h1.pid}/root")}
-    return LiveRun.begin(home, lab, target, runtime=runtime, root_of=lambda host: roots.get(host, Path("/")))
+    return LiveRun.begin(home, lab, target, {"runtime": runtime}, root_of=lambda host: roots.get(host, Path("/")))
 
 
 def test_spool_that_fills_up_while_it_measures(home: Path, tmp_path: Path, target: Path) -> None:

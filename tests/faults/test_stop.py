@@ -7,7 +7,8 @@ import pytest
 from tests.faults.conftest import Begin
 from tests.lab.faults_check import problem_codes, violations
 from tests.lab.proxy import ProxiedLab
-from tui.model.event import PhaseStarted
+from tui.model.event import PhaseStarted, RunEnded, StopRequested, encode
+from tui.results.record import build_record
 
 pytestmark = pytest.mark.e2e
 
@@ -16,21 +17,19 @@ STOPPED_IN_S = 15.0
 
 
 @pytest.mark.parametrize("verb", [[], ["--abort"]], ids=["stop", "abort"])
-def test_run_ends_in_time_though_a_host_does_not_answer(
-    begin: Begin, proxied_lab: ProxiedLab, verb: list[str]
-) -> None:
+def test_run_ends_in_time_though_a_host_does_not_answer(begin: Begin, proxied_lab: ProxiedLab, verb: list[str]) -> None:
     run = begin(runtime="90s", lease_s=LEASE_S)
     run.measuring()
     proxied_lab.proxies["h1"].blackhole()
-    code, said, took = run.command("stop", run.run_id, *verb)
+    code, said, _ = run.command("stop", run.run_id, *verb)
     assert code == 0, said
     record = run.finished(60)
     assert record["state"] == ("aborted" if verb else "partial")
     assert problem_codes(record, "h1") & {"stop-unconfirmed", "host-lost"}
     assert problem_codes(record, "h2") == set()
     assert violations(run, record) == []
+    assert run.stop_took() < STOPPED_IN_S
     run.no_process_left(LEASE_S + 10)
-    assert took < STOPPED_IN_S
 
 
 def test_stop_while_a_host_is_reconnecting(begin: Begin, proxied_lab: ProxiedLab) -> None:
@@ -40,15 +39,15 @@ def test_stop_while_a_host_is_reconnecting(begin: Begin, proxied_lab: ProxiedLab
     proxy.refuse()
     proxy.reset()
     run.wait(lambda: run.saw_lost_connection("h1") is not None, "the loss of the connection")
-    code, said, took = run.command("stop", run.run_id)
+    code, said, _ = run.command("stop", run.run_id)
     assert code == 0, said
     record = run.finished(60)
     assert record["state"] == "partial"
     assert problem_codes(record, "h1") & {"stop-unconfirmed", "host-lost"}
     assert record["steps"][0]["results"]["per_host"]["h2"]["read"]["ios"] > 0
     assert violations(run, record) == []
+    assert run.stop_took() < STOPPED_IN_S
     run.no_process_left(LEASE_S + 10)
-    assert took < STOPPED_IN_S
 
 
 @pytest.mark.parametrize("phase", ["preflight", "layout", "barrier"])
@@ -58,10 +57,20 @@ def test_stop_before_the_measurement_leaves_no_load(
     fresh = str(tmp_path_factory.mktemp("fresh"))
     run = begin("--set", f"directory={fresh}", runtime="60s", lease_s=LEASE_S)
     run.wait(lambda: any(e.phase == phase for e in run.of_type(PhaseStarted)), f"the phase {phase}")
-    code, said, took = run.command("stop", run.run_id)
+    code, said, _ = run.command("stop", run.run_id)
     assert code == 0, said
     record = run.finished(20)
     assert record["state"] in ("failed", "partial")  # partial: it had just begun to measure
     assert violations(run, record) == []
+    assert run.stop_took() < STOPPED_IN_S
     run.no_process_left(2)
-    assert took < STOPPED_IN_S
+
+
+def test_abort_that_comes_when_all_is_over_changes_nothing(begin: Begin) -> None:
+    run = begin(runtime="2s")
+    assert run.finished()["state"] == "complete"
+    journal = run.run_dir / "journal.jsonl"
+    *lines, last = journal.read_bytes().splitlines(keepends=True)
+    late = encode(StopRequested(t=run.of_type(RunEnded)[0].t, mode="abort"))  # as while the hosts are being left
+    journal.write_bytes(b"".join([*lines, late, last]))
+    assert build_record(run.run_dir).state == "complete"

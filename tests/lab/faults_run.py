@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -17,10 +17,10 @@ from tests.e2e.command import benchtui
 from tests.lab.faults import HostLoad, end_marked, kill, marked
 from tests.lab.faults_spool import SpoolWatch, read_journal
 from tests.lab.sshd import SshdLab
-from tui.model.event import AnyEvent, HostState, RunEnded, RunStarted, Sample, TaskEnded, TaskStarted
+from tui.model.event import AnyEvent, HostState, RunEnded, RunStarted, Sample, StopRequested, TaskEnded, TaskStarted
 
 LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
-POLL_S = 0.05
+POLL_S = 0.02
 
 
 class LiveRun:
@@ -38,13 +38,13 @@ class LiveRun:
         home: Path,
         lab: SshdLab,
         target: Path,
+        params: Mapping[str, str | int],
         *more: str,
         hosts: str = "h[1-2]",
         lease_s: int = 10,
         root_of: Callable[[str], Path] = lambda _: Path("/"),
-        **params: str | int,
     ) -> LiveRun:
-        """Start the light load with these parameters and return at once."""
+        """Start the light load with these parameters, and more words of the command line; return at once."""
         settings = [part for name, value in params.items() for part in ("--set", f"{name}={value}")]
         places = ["--hosts", hosts, "--ssh-config", str(lab.ssh_config), "--set", f"directory={target}"]
         started = benchtui(home, "run", LOAD, *places, *settings, "--lease", f"{lease_s}s", "--detach", *more)
@@ -167,6 +167,12 @@ class LiveRun:
         begin = time.monotonic()
         done = benchtui(self.home, *words)
         return done.returncode, done.stderr, time.monotonic() - begin
+
+    def stop_took(self) -> float:
+        """Seconds from the request to stop to the end of the run."""
+        requests, ends = self.of_type(StopRequested), self.of_type(RunEnded)
+        assert requests and ends, "it was not stopped, or has not ended"
+        return float(ends[-1].t - requests[0].t)
 
     def story(self, lines: int = 60) -> str:
         """The journal without samples, for people who look into a failure."""

@@ -46,9 +46,9 @@ class Spooled:
         return self.out.startswith(self.collected_out) and self.err.startswith(self.collected_err)
 
     def __str__(self) -> str:
-        parts = [f"{self.host} {self.step}.{self.phase}"]
-        parts += [f"out {len(self.collected_out)} of {len(self.out)}", f"err {len(self.collected_err)} of {len(self.err)}"]
-        return ", ".join(parts)
+        out = f"out {len(self.collected_out)} of {len(self.out)}"
+        err = f"err {len(self.collected_err)} of {len(self.err)}"
+        return f"{self.host} {self.step}.{self.phase}, {out}, {err}"
 
 
 class SpoolWatch:
@@ -79,13 +79,9 @@ class SpoolWatch:
         return next(each for each in self.tasks() if (each.host, each.phase) == (host, phase))
 
     def _spooled(self, key: Key, out: BinaryIO, err: BinaryIO) -> Spooled:
-        name = ".".join(map(str, key))
-        raw = self.run_dir / "raw"
-        texts = []
-        for file in (out, err):
-            file.seek(0)
-            texts.append(file.read())
-        return Spooled(*key, *texts, unzipped(raw / f"{name}.out.gz"), unzipped(raw / f"{name}.err.gz"))
+        raw = self.run_dir / "raw" / ".".join(map(str, key))
+        collected = [unzipped(raw.with_name(f"{raw.name}.{kind}.gz")) for kind in ("out", "err")]
+        return Spooled(*key, whole(out), whole(err), *collected)
 
     def _watch(self) -> None:
         while not self._over.wait(POLL_S):
@@ -99,6 +95,12 @@ class SpoolWatch:
                 folder = self._root_of(event.host) / event.remote_dir.lstrip("/")
                 with suppress(OSError):
                     self._files.setdefault(key, ((folder / "out").open("rb"), (folder / "err").open("rb")))
+
+
+def whole(file: BinaryIO) -> bytes:
+    """Return all bytes of an open file."""
+    file.seek(0)
+    return file.read()
 
 
 def read_journal(path: Path, offset: int = 0) -> tuple[list[AnyEvent], int]:

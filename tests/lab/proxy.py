@@ -11,7 +11,7 @@ import contextlib
 import socket
 import struct
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -122,15 +122,15 @@ class FaultProxy:
 
     def reset(self) -> None:
         """Cut every connection by RST to both ends."""
-        self._call(lambda: [link.reset() for link in list(self._links)])
+        self._each(Link.reset)
 
     def fin(self) -> None:
         """Close every connection in an orderly way, at both ends."""
-        self._call(lambda: [link.hang_up() for link in list(self._links)])
+        self._each(Link.hang_up)
 
     def half_close(self, direction: Direction) -> None:
         """Send FIN in one direction and drop what still comes for it; the other direction goes on."""
-        self._call(lambda: [link.shut_down(direction) for link in list(self._links)])
+        self._each(lambda link: link.shut_down(direction))
 
     def cut_after(self, size: int) -> None:
         """Reset the connection once this many more bytes went to the client; only once."""
@@ -144,7 +144,14 @@ class FaultProxy:
         if self._held is not None:
             self._held.close()
 
-    def _call(self, function: Any) -> None:
+    def _each(self, do: Callable[[Link], None]) -> None:
+        def do_all() -> None:
+            for link in list(self._links):
+                do(link)
+
+        self._call(do_all)
+
+    def _call(self, function: Callable[[], None]) -> None:
         async def call() -> None:
             function()
 
@@ -239,6 +246,12 @@ class ProxiedLab(SshdLab):
         """End all faults of all proxies."""
         for proxy in self.proxies.values():
             proxy.heal()
+
+    def forget_locks(self) -> None:
+        """Free hosts that a run could not give back: their locks hold for its lease."""
+        for host in self.hosts:
+            for lock in (host.root / "locks").glob("lock.*"):
+                lock.unlink(missing_ok=True)
 
     def write_config(self) -> None:
         super().write_config()

@@ -46,27 +46,27 @@ def soak(
 def summary(played: list[Trial]) -> str:
     """Return the counts of all trials: by kind of fault, by state."""
     kinds = Counter(fault.kind.name for trial in played for fault in trial.faults)
-    hit = Counter(
-        fault.kind.name for trial in played for fault, done in zip(trial.faults, trial.done, strict=False) if done
-    )
+    hit = Counter(fault.kind.name for trial in played for fault in trial.happened)
     bad = Counter(fault.kind.name for trial in played if trial.broken for fault in trial.faults)
     states = Counter(trial.state for trial in played)
     broken = sum(bool(trial.broken) for trial in played)
     lines = [f"{'kind':<24}{'drawn':>6}{'done':>6}{'violations':>12}"]
     lines += [f"{name:<24}{kinds[name]:>6}{hit[name]:>6}{bad[name]:>12}" for name in sorted(kinds)]
     lines.append(", ".join(f"{count} {state or 'unknown'}" for state, count in states.most_common()))
-    lines.append(f"{len(played)} trials, {broken} with violations, {sum(trial.bytes for trial in played)} bytes collected")
+    collected = sum(trial.bytes for trial in played)
+    lines.append(f"{len(played)} trials, {broken} with violations, {collected} bytes collected")
     return "\n".join(lines)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
-    parser.add_argument("--seed", type=int, default=int(time.time()) % 100_000, help="what the trials are drawn from")
-    parser.add_argument("--trials", type=int, default=20, metavar="N", help="how many (20)")
-    parser.add_argument("--first", type=int, default=1, metavar="K", help="number of the first trial (1): to repeat one")
-    parser.add_argument("--hosts", type=int, default=4, help="sshd instances in the lab (4)")
-    parser.add_argument("--limit", type=float, default=3600.0, metavar="SECONDS", help="begin no trial after this time")
-    parser.add_argument("--only", choices=sorted(BY_NAME), metavar="KIND", help="first fault always of this kind")
+    add = parser.add_argument
+    add("--seed", type=int, default=int(time.time()) % 100_000, help="what the trials are drawn from (the time)")
+    add("--trials", type=int, default=20, metavar="N", help="how many (20)")
+    add("--first", type=int, default=1, metavar="K", help="number of the first trial (1): to repeat one")
+    add("--hosts", type=int, default=4, help="sshd instances in the lab (4)")
+    add("--limit", type=float, default=3600.0, metavar="SECONDS", help="begin no trial after this time (3600)")
+    add("--only", choices=sorted(BY_NAME), metavar="KIND", help="the first fault of every trial is of this kind")
     args = parser.parse_args()
     root = Path(tempfile.mkdtemp(prefix="benchtui-soak-"))
     numbers = list(range(args.first, args.first + args.trials))

@@ -61,13 +61,9 @@ class Fault:
         """Return what it must cost; None: it may or may not, being near the lease or the end of the load."""
         if self.early or self.kind.kills_engine:
             return None
-        if self.kind.permanent:
-            return self.kind.cost
-        if self.kind.cuts_renewal and self.lasts_s + REPAIR_S > lease_s * 5 / 6:
-            return None
-        if self.kind.cost != "none" and self.at_s > runtime_s - 2.5:
-            return None
-        return self.kind.cost
+        near_the_lease = self.kind.cuts_renewal and self.lasts_s + REPAIR_S > lease_s * 5 / 6
+        too_late = self.kind.cost != "none" and self.at_s > runtime_s - 2.5
+        return None if near_the_lease or too_late else self.kind.cost
 
 
 def on_proxy(method: str, *arguments: object) -> Act:
@@ -76,6 +72,11 @@ def on_proxy(method: str, *arguments: object) -> Act:
         return True
 
     return act
+
+
+def signal_all(pids: list[int], number: signal.Signals) -> bool:
+    """Signal all of these; False when none is there."""
+    return sum(kill(pid, number) for pid in pids) > 0
 
 
 def refuse(scene: Scene) -> bool:
@@ -90,7 +91,7 @@ def sessions(scene: Scene) -> bool:
 
 
 def signal_sessions(number: signal.Signals, scene: Scene) -> bool:
-    return any([kill(pid, number) for pid in scene.lab.host(scene.host).sessions()])
+    return signal_all(scene.lab.host(scene.host).sessions(), number)
 
 
 def signal_load(who: str, number: signal.Signals, scene: Scene) -> bool:
@@ -106,7 +107,7 @@ def signal_load(who: str, number: signal.Signals, scene: Scene) -> bool:
         }[who]()
     except (OSError, IndexError, ValueError):
         return False
-    return any([kill(pid, number) for pid in pids])
+    return signal_all(pids, number)
 
 
 def signal_engine(number: signal.Signals, scene: Scene) -> bool:
@@ -131,6 +132,7 @@ def frozen_then(words: tuple[str, ...], scene: Scene) -> bool:
 
 
 STOP, CONT = signal.SIGSTOP, signal.SIGCONT
+freeze_sessions = partial(signal_sessions, STOP)
 KINDS = [
     Kind("nothing", lambda scene: True),
     Kind("reset", on_proxy("reset")),
@@ -145,9 +147,7 @@ KINDS = [
     Kind("refused", refuse, on_proxy("heal"), (0.5, 6), cuts_renewal=True),
     Kind("refused-for-good", refuse, cost="host", permanent=True),
     Kind("sshd-session-killed", sessions),
-    Kind(
-        "sshd-session-frozen", partial(signal_sessions, STOP), partial(signal_sessions, CONT), (1, 12), cuts_renewal=True
-    ),
+    Kind("sshd-session-frozen", freeze_sessions, partial(signal_sessions, CONT), (1, 12), cuts_renewal=True),
     Kind("fio-killed", partial(signal_load, "main", signal.SIGKILL), cost="host"),
     Kind("fio-worker-killed", partial(signal_load, "worker", signal.SIGKILL), cost="host"),
     Kind("fio-frozen", partial(signal_load, "fio", STOP), partial(signal_load, "fio", CONT), (1, 4)),

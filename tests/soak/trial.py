@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import heapq
 import random
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from tests.e2e.command import benchtui
 from tests.lab.faults import marked
-from tests.lab.faults_check import problem_codes, violations
-from tests.lab.faults_run import LiveRun
+from tests.lab.faults_run import LOAD, LiveRun
 from tests.lab.proxy import ProxiedLab
-from tests.soak.kinds import Fault, Scene, draw
+from tests.soak.judge import describe, judge, live_locks
+from tests.soak.kinds import BY_NAME, Fault, Scene, draw
 
 END_S = 100.0  # a run of 8 s, a lease of 20 s, a minute of overtime
-STOPPED_IN_S = 15.0
-Recovery = str  # now, after the lease, never
+FAULTS_S = 60.0
+RECOVERIES = ("now", "after the lease", "never")
 
 
 @dataclass
@@ -32,7 +31,7 @@ class Trial:
     runtime_s: int
     lease_s: int
     faults: list[Fault]
-    recovery: Recovery
+    recovery: str
     done: list[bool] = field(default_factory=list)  # of each fault: whether there was something to do it to
     state: str = ""
     codes: dict[str, set[str]] = field(default_factory=dict)
@@ -42,116 +41,109 @@ class Trial:
     broken: list[str] = field(default_factory=list)
     story: str = ""
 
+    @property
+    def happened(self) -> list[Fault]:
+        return [fault for fault, done in zip(self.faults, self.done, strict=False) if done]
+
+    @property
+    def engine_killed(self) -> bool:
+        return any(fault.kind.kills_engine for fault in self.happened)
+
     def line(self) -> str:
-        what = "; ".join(map(str, self.faults))
-        codes = ", ".join(f"{host}: {'+'.join(sorted(codes))}" for host, codes in sorted(self.codes.items()) if codes)
-        begin = f"seed {self.seed} trial {self.number}: {what} (runtime {self.runtime_s}s, lease {self.lease_s}s"
-        begin += f", recovered {self.recovery})" if any(fault.kind.kills_engine for fault in self.faults) else ")"
-        end = f" -> {self.state or '?'}, {self.bytes} bytes, {self.gaps} gaps, {self.took_s:.0f}s"
-        return f"{begin}{end}{f', {codes}' if codes else ''}{'' if not self.broken else '  VIOLATION'}"
+        """Return all of it on one line."""
+        done = [*self.done, *[False] * len(self.faults)]
+        what = "; ".join(f"{fault}{'' if done[i] else ' (too late)'}" for i, fault in enumerate(self.faults))
+        how = f"runtime {self.runtime_s}s, lease {self.lease_s}s"
+        how += f", recovered {self.recovery}" if self.engine_killed else ""
+        came = f"{self.state or '?'}, {self.bytes} bytes, {self.gaps} gaps, {self.took_s:.0f}s"
+        named = "".join(f", {host}: {'+'.join(sorted(codes))}" for host, codes in sorted(self.codes.items()) if codes)
+        end = "  VIOLATION" if self.broken else ""
+        return f"seed {self.seed} trial {self.number}: {what} ({how}) -> {came}{named}{end}"
 
 
 def drawn(seed: int, number: int, hosts: list[str], only: str | None = None) -> Trial:
     """Return the trial of this seed and number, the same every time."""
-    from tests.soak.kinds import BY_NAME
-
     random_ = random.Random(f"{seed}/{number}")
     runtime_s, lease_s = random_.randint(4, 8), random_.randint(10, 20)
     faults = draw(random_, hosts, runtime_s, BY_NAME[only] if only else None)
-    return Trial(seed, number, runtime_s, lease_s, faults, random_.choice(["now", "after the lease", "never"]))
+    return Trial(seed, number, runtime_s, lease_s, faults, random_.choice(RECOVERIES))
 
 
 def play(trial: Trial, lab: ProxiedLab, home: Path, target: Path) -> Trial:
     """Run a trial and note what is broken. Leaves nothing behind, neither on hosts nor in the lab."""
     begin = time.monotonic()
-    try:
-        with ExitStack() as stack:
-            stack.callback(lab.heal)
-            run = LiveRun.begin(
-                home, lab, target, hosts=",".join(lab.names), lease_s=trial.lease_s, runtime=f"{trial.runtime_s}s"
-            )
-            stack.enter_context(run)
-            try:
-                _play(trial, lab, run)
-            except AssertionError as error:
-                trial.broken.append(str(error))
-            trial.story = run.story() if trial.broken else ""
-    finally:
-        trial.took_s = time.monotonic() - begin
+    with ExitStack() as stack:
+        stack.callback(lab.heal)
+        hosts, params = ",".join(lab.names), {"runtime": f"{trial.runtime_s}s"}
+        run = stack.enter_context(LiveRun.begin(home, lab, target, params, hosts=hosts, lease_s=trial.lease_s))
+        try:
+            Course(trial, lab, run).inflict_all()
+            finish(trial, run)
+            judge(trial, run)
+            no_process_outlives_the_lease(trial, run)
+            lab.heal()
+            clean_up(trial, lab, run)
+        except AssertionError as error:
+            trial.broken.append(str(error))
+        trial.story = run.story() if trial.broken else ""
     wait_for_locks(trial, lab)
+    trial.took_s = time.monotonic() - begin
     return trial
 
 
-def _play(trial: Trial, lab: ProxiedLab, run: LiveRun) -> None:
-    inflict_all(trial, lab, run)
-    finish(trial, run)
-    end = time.monotonic()
-    record = run.record()
-    judge(trial, run, record)
-    while marked(run.run_id):
-        if time.monotonic() > end + trial.lease_s + 10:
-            raise AssertionError(f"processes outlive the lease: {describe(marked(run.run_id))}")
-        time.sleep(0.1)
-    lab.heal()
-    clean_up(trial, lab, run)
+class Course:
+    """Does every fault of a trial at its time and undoes it at its time."""
 
+    def __init__(self, trial: Trial, lab: ProxiedLab, run: LiveRun) -> None:
+        self.trial = trial
+        self.lab = lab
+        self.run = run
+        self.agenda: list[tuple[float, Callable[[], object]]] = []
+        trial.done = [False] * len(trial.faults)
 
-def inflict_all(trial: Trial, lab: ProxiedLab, run: LiveRun) -> None:
-    """Do every fault at its time and undo it at its time, until the run is over."""
-    started = time.monotonic()
-    trial.done = [False] * len(trial.faults)
-    early = [(number, fault) for number, fault in enumerate(trial.faults) if fault.early]
-    agenda: list[tuple[float, int, Callable[[], None]]] = []
+    def inflict_all(self) -> None:
+        """Work off the early faults and wait for the measurement, then the others; return when all is undone."""
+        self._plan(early=True)
+        self._work(until=self._ready)
+        if self.run.over() and not any(fault.early for fault in self.trial.faults):
+            raise AssertionError("the run did not start")
+        self._plan(early=False)
+        self._work(until=lambda: True)
 
-    def plan(base: float, number: int, fault: Fault) -> None:
-        scene = Scene(lab, run, fault.host)
+    def _plan(self, *, early: bool) -> None:
+        now = time.monotonic()
+        for index, fault in enumerate(self.trial.faults):
+            if fault.early == early:
+                self._at(now + fault.at_s, partial(self._inflict, index))
 
-        def inflict() -> None:
-            trial.done[number] = fault.kind.inflict(scene)
-            if fault.kind.heal is not None:
-                heal = fault.kind.heal
-                heapq.heappush(agenda, (time.monotonic() + fault.lasts_s, len(agenda) + 100, lambda: (heal(scene), None)[1]))
+    def _inflict(self, index: int) -> None:
+        fault = self.trial.faults[index]
+        scene = Scene(self.lab, self.run, fault.host)
+        self.trial.done[index] = not self.run.over() and fault.kind.inflict(scene)
+        if (heal := fault.kind.heal) is not None:
+            self._at(time.monotonic() + fault.lasts_s, lambda: heal(scene))
 
-        heapq.heappush(agenda, (base + fault.at_s, number, inflict))
+    def _at(self, when: float, do: Callable[[], object]) -> None:
+        self.agenda.append((when, do))
+        self.agenda.sort(key=lambda entry: entry[0])
 
-    for number, fault in early:
-        plan(started, number, fault)
-    work_off(agenda, run, until=lambda: ready(run, lab) or dead(trial))
-    if not early and run.over():
-        raise AssertionError("the run did not start")
-    for number, fault in enumerate(trial.faults):
-        if not fault.early:
-            plan(time.monotonic(), number, fault)
-    work_off(agenda, run)
+    def _ready(self) -> bool:
+        return self.run.over() or self.trial.engine_killed or self.run.hosts_measuring() >= len(self.lab.names)
 
-
-def ready(run: LiveRun, lab: ProxiedLab) -> bool:
-    """Whether all hosts measure, or never will."""
-    return run.over() or run.hosts_measuring() >= len(lab.names)
-
-
-def dead(trial: Trial) -> bool:
-    """Whether the engine was killed."""
-    return any(done and fault.kind.kills_engine for done, fault in zip(trial.done, trial.faults, strict=True))
-
-
-def work_off(
-    agenda: list[tuple[float, int, Callable[[], None]]], run: LiveRun, until: Callable[[], bool] | None = None
-) -> None:
-    """Do what is due; return when all is done (and `until` holds), or the run is over and nothing is to be undone."""
-    deadline = time.monotonic() + 60
-    while agenda or (until is not None and not until()):
-        if agenda and agenda[0][0] <= time.monotonic():
-            heapq.heappop(agenda)[2]()
-        elif time.monotonic() > deadline or (run.over() and not agenda):
-            return
-        else:
-            time.sleep(0.03)
+    def _work(self, until: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + FAULTS_S
+        while self.agenda or not until():
+            if self.agenda and self.agenda[0][0] <= time.monotonic():
+                self.agenda.pop(0)[1]()
+            elif not self.agenda and time.monotonic() > deadline:
+                return
+            else:
+                time.sleep(0.03)
 
 
 def finish(trial: Trial, run: LiveRun) -> None:
     """Wait for the end of the run; one whose engine was killed is recovered, or left alone until its lease ended it."""
-    if not dead(trial) or run.over():
+    if not trial.engine_killed or run.over():
         run.finished(END_S)
         return
     if trial.recovery != "now":
@@ -163,46 +155,11 @@ def finish(trial: Trial, run: LiveRun) -> None:
         run.finished(END_S)
 
 
-def judge(trial: Trial, run: LiveRun, record: dict[str, Any]) -> None:
-    """Note the state of the run and everything about it that must not be."""
-    trial.state = record["state"]
-    trial.codes = {host["name"]: problem_codes(record, host["name"]) for host in record["hosts"]}
-    tasks = run.spool.tasks()
-    trial.bytes = sum(len(task.collected_out) for task in tasks)
-    trial.gaps = sum(not task.whole for task in tasks)
-    trial.broken += violations(run, record)
-    trial.broken += list(expected(trial, record))
-    log = (run.run_dir / "engine.log").read_text(errors="replace")
-    if "Traceback" in log:
-        trial.broken.append(f"engine.log: {log[-400:]}")
-
-
-def expected(trial: Trial, record: dict[str, Any]) -> list[str]:
-    """Return how the state differs from what these faults must lead to."""
-    done = [fault for fault, done in zip(trial.faults, trial.done, strict=True) if done]
-    costs = [fault.cost(trial.lease_s, trial.runtime_s) for fault in done]
-    found = []
-    if all(cost == "none" for cost in costs) and trial.state != "complete":
-        found.append(f"{trial.state}, though nothing was lost: {record['reason']}")
-    if any(cost in ("host", "run") for cost in costs) and trial.state == "complete":
-        found.append("complete, though something was lost")
-    for fault, cost in zip(done, costs, strict=True):
-        if cost == "host" and not trial.codes[fault.host] and all(other != "run" for other in costs):
-            found.append(f"no problem of {fault.host} is named")
-    suffering = {fault.host for fault in done}
-    if all(cost in ("none", "host") for cost in costs):
-        found += [f"{host} suffers with it: {codes}" for host, codes in trial.codes.items() if codes and host not in suffering]
-        results = record["steps"][0]["results"]["per_host"]
-        found += [f"no result of {host}" for host in trial.codes if host not in results and host not in suffering]
-    return found
-
-
-def describe(pids: list[int]) -> list[str]:
-    lines = []
-    for pid in pids:
-        path = Path(f"/proc/{pid}/cmdline")
-        lines.append(f"{pid} {path.read_bytes()[:80].decode(errors='replace') if path.exists() else 'gone'}")
-    return lines
+def no_process_outlives_the_lease(trial: Trial, run: LiveRun) -> None:
+    try:
+        run.no_process_left(trial.lease_s + 10)
+    except AssertionError:
+        raise AssertionError(f"processes outlive the lease: {describe(marked(run.run_id))}") from None
 
 
 def clean_up(trial: Trial, lab: ProxiedLab, run: LiveRun) -> None:
@@ -212,8 +169,7 @@ def clean_up(trial: Trial, lab: ProxiedLab, run: LiveRun) -> None:
     code, said, _ = run.command("hosts", "sweep", *words, *lab.names)
     if code != 0:
         trial.broken.append(f"hosts sweep: exit {code}: {said[-300:]}")
-    left = list(Path("/tmp").glob(f".benchtui-*/{run.run_id}"))
-    if left:
+    if left := list(Path("/tmp").glob(f".benchtui-*/{run.run_id}")):
         trial.broken.append(f"left on hosts after a sweep: {left}")
 
 
@@ -227,21 +183,8 @@ def wait_for_locks(trial: Trial, lab: ProxiedLab) -> None:
         time.sleep(0.1)
 
 
-def live_locks(lab: ProxiedLab) -> list[str]:
-    uptime = float(Path("/proc/uptime").read_text().split()[0])
-    found = []
-    for host in lab.hosts:
-        for path in host.root.glob("locks/lock.*"):
-            words = path.read_text().split()
-            if words and float(words[0]) > uptime:
-                found.append(f"{host.name}: {path.name}")
-    return found
-
-
 def clean_run(lab: ProxiedLab, home: Path, target: Path) -> str | None:
     """Return why a run without faults is not complete; None: it is."""
     words = ["--hosts", ",".join(lab.names), "--ssh-config", str(lab.ssh_config), "--set", f"directory={target}"]
-    from tests.lab.faults_run import LOAD
-
     done = benchtui(home, "run", LOAD, *words, "--set", "runtime=2s")
     return None if done.returncode == 0 else f"exit {done.returncode}: {done.stderr[-500:]}"

@@ -19,6 +19,7 @@ ENDS = {
     "lease": ("lease-expired", "nobody renewed the lease: the agent ended the load"),
     "supervisor-died": ("supervisor-died", "the agent's supervisor was killed; the rest of the load was ended"),
     "host-rebooted": ("host-rebooted", "the host was rebooted while it measured"),
+    "spool-full": ("spool-full", "no space left in the agent's directory under /tmp on the host: output is lost"),
     "runner-died": ("runner-died", "the shell that ran the load was killed"),
 }
 

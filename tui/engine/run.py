@@ -19,10 +19,12 @@ from tui.engine.preflight import preflight, take_locks
 from tui.engine.session import HostSession
 from tui.model.event import RunEnded, RunResumed, RunStarted, RunStateName
 from tui.model.plan import Plan, Step
+from tui.remote.agent import AgentError
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
 
 EXIT_COMPLETE, EXIT_PREFLIGHT, EXIT_PARTIAL = 0, 3, 4
+LEAVE_S = 15.0
 
 
 def open_run(run_dir: Path, plan: Plan, connections: Connections, history: History | None = None) -> RunContext:
@@ -145,12 +147,25 @@ async def leave_hosts(ctx: RunContext) -> None:
 
 async def _leave(session: HostSession) -> None:
     try:
-        async with asyncio.timeout(15):
-            await session.agent.unlock()
-            await session.agent.clean()
+        async with asyncio.timeout(LEAVE_S):
+            await _give_back(session)
     except (HostError, TimeoutError, OSError):
         pass  # a host that cannot be reached keeps a few kilobytes; `benchtui hosts sweep` finds them
     await session.disconnect()
+
+
+async def _give_back(session: HostSession) -> None:
+    """Unlock a host and remove what the agent had there; over a new connection when the old one breaks just then."""
+    try:
+        await session.agent.unlock()
+        await session.agent.clean()
+    except AgentError:
+        raise
+    except HostError:
+        if session.failed or not await session.reconnect(LEAVE_S):
+            raise
+        await session.agent.unlock()
+        await session.agent.clean()
 
 
 def verdict(ctx: RunContext) -> RunEnded:

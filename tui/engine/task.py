@@ -13,7 +13,7 @@ from tui.engine.rawfile import RawFile
 from tui.engine.session import HostSession
 from tui.model.event import Artefact, HostStateName, PhaseName, Sample, TaskEnded, TaskStarted
 from tui.model.plan import HostTask, Step
-from tui.remote.agent import AgentError, AgentStream
+from tui.remote.agent import AgentError, AgentStream, TaskStatus
 from tui.remote.transport import HostError
 from tui.workloads.base import LogLine, Reader
 
@@ -120,7 +120,7 @@ class TaskRun:
         try:
             complete = await self._drain(state)
             self._journal_items(self.reader.flush())
-            outcome = await self._outcome() if complete else Outcome(None, "lost", collected=False)
+            outcome = await self._outcome(state) if complete else Outcome(None, "lost", collected=False)
         finally:
             renewing.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -213,13 +213,24 @@ class TaskRun:
                 with contextlib.suppress(HostError, OSError):
                     await self._stream.renew()
 
-    async def _outcome(self) -> Outcome:
+    async def _outcome(self, state: HostStateName) -> Outcome:
         try:
-            status = await self.session.agent.status(self.task_id)
+            status = await self._status(state)
         except HostError as error:
             self.session.say("warning", f"how the command ended is unknown: {error.message}")
             return Outcome(None, "unknown", collected=True)
         return Outcome(status.exit_code, self._orphaned or status.reason or "unknown", collected=True)
+
+    async def _status(self, state: HostStateName) -> TaskStatus:
+        """Ask how the command ended, once more when the connection breaks just then."""
+        try:
+            return await self.session.agent.status(self.task_id)
+        except AgentError:
+            raise
+        except HostError as error:
+            if not await self._resume(state, error.message):
+                raise
+            return await self.session.agent.status(self.task_id)
 
     def _journal_end(self, outcome: Outcome) -> None:
         self.ended = True

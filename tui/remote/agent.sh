@@ -315,6 +315,7 @@ BT_EOF
       BT_N=$((BT_N - 1))
     done
     : >out && : >err && echo 0 >lease || bt_die "cannot write to $BT_DIR"
+    dd if=/dev/zero of=reserve bs=4096 count=4 2>/dev/null || bt_die "cannot write to $BT_DIR: no room for 16 KiB"
     [ "$BT_ARMED" = 0 ] || mkfifo go || bt_die "cannot make a FIFO in $BT_DIR"
     bt_spawn "$@"
   fi
@@ -360,10 +361,17 @@ bt_supervise() { # RUN HOST TASK LEASE GRACE ARMED UMASK ARGV...: in the task's 
   exit 0
 }
 
+bt_full() { # is there no room for another file here? Then output is lost, and so is every word that is written
+  if bt_say x 2>/dev/null >room; then rm -f room; return 1; fi
+}
+
 bt_finish() { # ends what is left of the load, and says why it ended
+  if bt_full; then BT_WHY=spool-full; fi
   bt_put reason "$BT_WHY"
   [ "$BT_WHY" = exit ] || bt_end_load
   bt_kill_marked "BENCHTUI_TASK=$BT_TASK" "BENCHTUI_RUN=$BT_RUN" "BENCHTUI_HOST=$BT_HOST"
+  rm -f reserve # room for our last words, now that the load cannot take it
+  [ "$BT_WHY" != spool-full ] || bt_put reason "$BT_WHY"
   bt_await_exit 2
   [ -e exit ] || bt_put exit unknown
   bt_put left "$BT_LEFT"
@@ -403,7 +411,8 @@ bt_run_load() { # ARGV...: waits for GO when armed, runs the load, records its e
     BT_CODE=$?
     [ "$BT_CODE" -gt 128 ] && kill -0 "$BT_LOAD" 2>/dev/null || break
   done
-  bt_put exit "$BT_CODE"
+  BT_N=0
+  until bt_put exit "$BT_CODE" || [ "$BT_N" -ge 20 ]; do BT_N=$((BT_N + 1)); bt_nap 0.5; done # the supervisor makes room
   kill -USR1 $$
 }
 
@@ -415,8 +424,10 @@ bt_tick() { # SECONDS: a sleep that a signal ends
 
 bt_watch() { # until the load ended or must end: sets BT_WHY
   bt_uptime
-  BT_SINCE=$BT_UP BT_LAST=
+  BT_SINCE=$BT_UP BT_LAST= BT_N=0
   while :; do
+    BT_N=$((BT_N + 1))
+    if [ $((BT_N % 4)) = 0 ] && bt_full; then BT_WHY=spool-full; return; fi
     if [ -e exit ]; then BT_WHY=exit; return; fi
     if bt_get stop; then BT_WHY=$BT_GOT; return; fi
     if ! bt_proc "$BT_RUNNER" && [ ! -e exit ]; then BT_WHY=runner-died; return; fi
@@ -454,7 +465,9 @@ bt_polite() { # INT, which fio answers with its results; TERM where the load ign
 
 bt_signal_load() { if bt_alive "$BT_LOAD" "$BT_T"; then kill -"$1" "$BT_LOAD" 2>/dev/null; fi; }
 
-bt_load_over() { [ -e exit ] || { ! bt_proc "$BT_RUNNER" && ! bt_alive "${BT_LOAD:-}" "${BT_T:-}"; }; }
+bt_load_over() { # while the reserve is there and nothing else, the runner cannot write down an exit code
+  [ -e exit ] || { ! bt_alive "${BT_LOAD:-}" "${BT_T:-}" && { [ "$BT_WHY" = spool-full ] && [ -e reserve ] || ! bt_proc "$BT_RUNNER"; }; }
+}
 
 bt_await_exit() { # SECONDS
   bt_uptime

@@ -106,7 +106,8 @@ def parse_answer(done: Completed, token: str, host: str) -> Answer:
     begin = text.find(f"BT-BEGIN {token}\n")
     if begin < 0:
         raise silent(done, host)
-    body, end, code = text[begin:].partition(f"BT-END {token} ")
+    body, end, rest = text[begin:].partition(f"BT-END {token} ")
+    code, _, after = rest.partition("\n")
     answer = Answer(lines=body.split("\n")[1:])
     for line in answer.lines:
         key, equals, value = line.partition("=")
@@ -116,6 +117,9 @@ def parse_answer(done: Completed, token: str, host: str) -> Answer:
         raise HostError("lost", host, "connection lost before the answer was complete")
     if not end or code.strip() != "0":
         raise AgentError(host, answer.values.get("error") or last_line(done.stderr) or "the agent ended early", answer)
+    if after.strip():
+        what = f"something prints after our script has ended: {printable(after)}"
+        raise HostError("forced-command", host, f"{what}; a login shell or forced command must not, output is counted")
     return answer
 
 

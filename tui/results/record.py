@@ -116,8 +116,8 @@ def load_record(run_dir: Path) -> RunRecord:
 def final_state(source: Source, steps: list[StepRecord]) -> RecordState:
     """Return the state that the figures earn: the engine can make it worse, never better."""
     seen = source.seen
-    if seen.aborted or (seen.ended is not None and seen.ended.state == "aborted"):
-        return "aborted"
+    if seen.ended.state == "aborted" if seen.ended is not None else seen.aborted:
+        return "aborted"  # a request that came when everything was over has no effect
     if not any(result.ios for step in steps for result in step.results.aggregate.values()):
         return "failed"
     clean = seen.ended is not None and seen.ended.state == "complete" and not incomplete(source)
