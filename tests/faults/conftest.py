@@ -1,10 +1,11 @@
-"""A small lab behind proxies, and runs on it that leave nothing behind."""
+"""A lab behind proxies, and runs on it that leave nothing behind."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -12,18 +13,26 @@ from tests.lab.faults_run import LiveRun
 from tests.lab.proxy import ProxiedLab
 from tests.lab.sshd import SSHD
 
+HOSTS = 7
 Begin = Callable[..., LiveRun]
+
+
+class Begun(Protocol):
+    """Starts a run on some hosts, in a home of its own; the caller closes it."""
+
+    def __call__(self, hosts: str, *, lease_s: int = 15, **params: str | int) -> LiveRun: ...
 
 
 @pytest.fixture(scope="session")
 def proxied_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProxiedLab]:
+    """h1 to h7, each behind a proxy."""
     if not Path(SSHD).exists():
         pytest.skip("no sshd on this machine")
-    with ProxiedLab(tmp_path_factory.mktemp("proxied"), hosts=2) as started:
+    with ProxiedLab(tmp_path_factory.mktemp("proxied"), HOSTS) as started:
         yield started
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the test files are; shared by all tests, so that they are laid out only once."""
     path = tmp_path_factory.getbasetemp() / "fault-target"
@@ -31,9 +40,21 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def begun(proxied_lab: ProxiedLab, target: Path, tmp_path_factory: pytest.TempPathFactory) -> Begun:
+    """Starts runs that several tests look at."""
+
+    def start(hosts: str, *, lease_s: int = 15, **params: str | int) -> LiveRun:
+        proxied_lab.forget_locks()
+        home = tmp_path_factory.mktemp("home")
+        return LiveRun.begin(home, proxied_lab, target, params, hosts=hosts, lease_s=lease_s)
+
+    return start
+
+
 @pytest.fixture
 def begin(proxied_lab: ProxiedLab, home: Path, target: Path) -> Iterator[Begin]:
-    """Starts a run on h1 and h2 through their proxies; afterwards all faults are healed and nothing runs."""
+    """Starts a run on h1 and h2; afterwards all faults are healed, nothing runs and no host is locked."""
     with ExitStack() as stack:
         stack.callback(proxied_lab.heal)
         stack.callback(proxied_lab.forget_locks)

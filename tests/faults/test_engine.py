@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from tests.e2e.command import start
 from tests.faults.conftest import Begin
 from tests.lab.faults import frozen
 from tests.lab.faults_check import problem_codes, violations
@@ -56,8 +57,6 @@ def test_takeover_of_a_takeover(begin: Begin) -> None:
     run = begin(runtime="12s", lease_s=LEASE_S)
     run.measuring()
     run.kill_engine()
-    from tests.e2e.command import start
-
     watcher = start(run.home, "runs", "recover", run.run_id)
     try:
         run.wait(lambda: any(state.detail == "taken over" for state in run.states("h1")), "the first takeover")

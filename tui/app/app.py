@@ -305,7 +305,7 @@ class BenchtuiApp(TypeAheadApp[None]):
 
     def choice_text(self, room: int) -> str:
         """Return what is chosen in at most `room` columns: the profile goes first, it is on the screen anyway."""
-        hosts, profile = self.selection.hosts_text(), self.selection.profile or ""
+        hosts, profile = self.selection.hosts_text(), self.selection.profile_text()
         dot = f" {self.symbols.dot} "
         for text in (dot.join(filter(None, (hosts, profile))), profile, hosts):
             if len(text) <= room:

@@ -59,7 +59,12 @@ class Selection:
 
     def text(self) -> str:
         """Return the choice in a few words: ``4 hosts · weka/read-iops``."""
-        return " · ".join(part for part in (self.hosts_text(), self.profile or "") if part)
+        return " · ".join(part for part in (self.hosts_text(), self.profile_text()) if part)
+
+    def profile_text(self) -> str:
+        """Return the profile's tag, or the name of its file when it is not in the catalogue."""
+        profile = self.profile or ""
+        return profile.rpartition("/")[2] if profile.startswith("/") else profile
 
     def hosts_text(self) -> str:
         """Return ``local`` or ``4 hosts``, empty when none is ticked."""

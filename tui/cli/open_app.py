@@ -85,15 +85,20 @@ def chosen_hosts(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def chosen_profile(args: argparse.Namespace) -> str | None:
-    """Return the tag of the profile asked for, with its parameters checked. Raises UsageError."""
+    """Return the profile asked for by its tag, or by the path of its file, once its parameters are checked.
+
+    Raises UsageError.
+    """
     if not args.profile:
         return None
     from tui.engine.catalogue import Catalogue
     from tui.model.profile import resolve_params
 
-    profile = Catalogue(paths().profiles).load(args.profile).profile
-    resolve_params(profile, pairs(args.overrides, "--set"))
-    return profile.profile
+    catalogue = Catalogue(paths().profiles)
+    loaded = catalogue.load(args.profile)
+    resolve_params(loaded.profile, pairs(args.overrides, "--set"))
+    listed = any(entry.path == loaded.path for entry in catalogue.list())
+    return loaded.profile.profile if listed else str(loaded.path.absolute())
 
 
 def open_screens(options: Options, *, mouse: bool = True) -> int:
