@@ -29,7 +29,9 @@ def test_run_id_sorts_by_time_and_names_the_profile() -> None:
     assert first < later
 
 
-@pytest.mark.parametrize(("tag", "slug"), [("My Profile: №2!", "my-profile-2-"), ("№", ""), ("x" * 500, "x" * 60 + "-")])
+@pytest.mark.parametrize(
+    ("tag", "slug"), [("My Profile: №2!", "my-profile-2-"), ("№", ""), ("x" * 500, "x" * 60 + "-")]
+)
 def test_run_id_is_a_plain_file_name(tag: str, slug: str) -> None:
     now = datetime.datetime(2026, 11, 20, 10, 15, 30, tzinfo=datetime.UTC)
     assert re.fullmatch(rf"20261120T101530Z-{slug}[0-9a-f]{{4}}", new_run_id(tag, now))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,9 @@ from tui.model.problem import UsageError
 H1, H2 = HostAddress(name="h1"), HostAddress(name="h2")
 
 
-def plan(profile: str = "weka/read-iops", **choices: object) -> Plan:
+def plan(profile: str = "weka/read-iops", **choices: Any) -> Plan:
     given = {"hosts": [H1, H2], "overrides": {"runtime": "10s", "size": "32m", "numjobs": "4"}, **choices}
-    return build_plan(Catalogue(Path("/nowhere")).load(profile), Choices(**given))  # type: ignore[arg-type]
+    return build_plan(Catalogue(Path("/nowhere")).load(profile), Choices(**given))
 
 
 def test_plan_says_how_long_the_load_takes() -> None:
@@ -71,6 +72,6 @@ def test_cleanup_follows_the_profile_unless_chosen() -> None:
         ({"overrides": {"runtime": "0"}}, "must be more than 0"),
     ],
 )
-def test_choices_that_make_no_run_are_refused(choice: dict[str, object], message: str) -> None:
+def test_choices_that_make_no_run_are_refused(choice: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         plan(**choice)
