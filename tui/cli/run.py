@@ -106,12 +106,26 @@ def watch(run_dir: Path, *, as_json: bool) -> int:
         say(f"the engine of {run_dir.name} is gone; what hosts still hold is collected by: benchtui runs recover")
     await_record(run_dir)
     print_result(run_dir, as_json=as_json)
-    return INTERRUPTED if interrupts else exit_code_of(state)
+    return INTERRUPTED if interrupts else exit_code_of(state, run_dir)
 
 
-def exit_code_of(state: RunState) -> int:
-    """Return the exit code of `run`: 4 when the engine died before it could say one."""
-    return 4 if state.exit_code is None else state.exit_code
+class _Finding(msgspec.Struct):
+    severity: str = ""
+
+
+class _RecordHead(msgspec.Struct):
+    findings: list[_Finding] = []
+
+
+def exit_code_of(state: RunState, run_dir: Path) -> int:
+    """Return the exit code of `run`: the engine's, 4 when it died, 1 when a finding invalidates a complete run."""
+    if state.exit_code != 0:
+        return 4 if state.exit_code is None else state.exit_code
+    try:
+        head = msgspec.json.decode((run_dir / RECORD_FILE).read_bytes(), type=_RecordHead)
+    except (OSError, msgspec.DecodeError):
+        return 0
+    return int(any(finding.severity == "error" for finding in head.findings))
 
 
 @contextmanager
