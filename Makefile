@@ -46,6 +46,7 @@ N ?= 20
 HOSTS ?= 4
 soak:
 	@.ci/setup test
+	@$(BIN)/python -m pytest -m slow tests/faults
 	@$(BIN)/python -m tests.soak --trials $(N) --hosts $(HOSTS) $(if $(SEED),--seed $(SEED))
 
 clean:

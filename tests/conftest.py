@@ -10,6 +10,16 @@ import pytest
 
 from tests.lab.sshd import SSHD, SshdLab
 
+FAULTS = Path(__file__).parent / "faults"
+QUICK_FAULTS = ("test_soak_short.py", "test_stop.py")  # the others take minutes: `make soak` runs them
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the fault tests that are too slow for every change."""
+    for item in items:
+        if item.path.parent == FAULTS and item.path.name not in QUICK_FAULTS:
+            item.add_marker(pytest.mark.slow)
+
 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshdLab]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import time
 from collections.abc import Callable, Mapping
@@ -65,6 +66,8 @@ class LiveRun:
             kill(pid)
         end_marked(self.run_id)
         self.spool.close()
+        for left in Path("/tmp").glob(f".benchtui-*/{self.run_id}"):  # of hosts that could not be reached any more
+            shutil.rmtree(left, ignore_errors=True)
 
     # ---- what is known of it ----
 
