@@ -235,8 +235,15 @@ def test_nothing_measured_is_failed(tmp_path: Path) -> None:
 
 
 def test_an_abort_is_aborted_whatever_was_measured(tmp_path: Path) -> None:
-    assert state_of(tmp_path, "mix", StopRequested(t=7.0, mode="abort")) == "aborted"
-    assert state_of(tmp_path, "mix", StopRequested(t=1.0, mode="abort"), drop=(HostResult, Sample)) == "aborted"
+    closed = RunEnded(t=9.0, state="aborted", exit_code=4)
+    assert state_of(tmp_path, "mix", closed, drop=(RunEnded,)) == "aborted"
+    assert state_of(tmp_path, "mix", StopRequested(t=7.0, mode="abort"), drop=(RunEnded,)) == "aborted"
+    nothing = (HostResult, Sample, RunEnded)
+    assert state_of(tmp_path, "mix", StopRequested(t=1.0, mode="abort"), drop=nothing) == "aborted"
+
+
+def test_an_abort_that_came_when_all_was_over_has_no_effect(tmp_path: Path) -> None:
+    assert state_of(tmp_path, "mix", StopRequested(t=7.0, mode="abort")) == "complete"
 
 
 def test_an_error_number_without_an_explanation_is_named(tmp_path: Path) -> None:
