@@ -8,7 +8,7 @@ help:
 	@echo "make demo    a first run on this machine: the screens in a terminal, a summary without one"
 	@echo "make test    ruff, mypy, lint-imports and all tests"
 	@echo "make lint    the checkers alone"
-	@echo "make bench   figures: start skew beside fio --client"
+	@echo "make bench   figures: start skew and frozen hosts beside fio --client"
 	@echo "make soak    random faults against real runs; SEED=7 N=20 HOSTS=4 to choose"
 	@echo "make clean   remove .venv and everything else that make left here"
 
@@ -46,7 +46,7 @@ N ?= 20
 HOSTS ?= 4
 soak:
 	@.ci/setup test
-	@$(BIN)/python -m pytest -m slow tests/faults
+	@$(BIN)/python -m pytest -m slow tests/faults tests/model tests/workloads/fio
 	@$(BIN)/python -m tests.soak --trials $(N) --hosts $(HOSTS) $(if $(SEED),--seed $(SEED))
 
 clean:

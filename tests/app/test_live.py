@@ -243,6 +243,27 @@ async def test_stop_asks_first_and_no_is_the_default(maker: RunMaker) -> None:
         assert [request["verb"] for request in engine.asked] == ["stop", "abort"]
 
 
+async def test_the_host_under_the_cursor_is_ended_alone_after_a_question(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    engine = Engine()
+    async with ControlServer(maker.run_dir, engine.answer), stage(maker) as (app, pilot):
+        await pilot.press("j", "e")
+        assert isinstance(app.screen, Confirm) and "weka-02 alone" in app.screen.question
+        await pilot.press("enter")
+        await app.settle(pilot)
+        assert engine.asked == []
+        await pilot.press("e", "y")
+        await app.settle(pilot)
+        assert [(request["verb"], request["host"]) for request in engine.asked] == [("stop-host", "weka-02")]
+
+
+async def test_a_host_without_load_cannot_be_ended_alone(maker: RunMaker) -> None:
+    maker.go().measure(3).fail("weka-01", "no-space", "full")
+    async with stage(maker) as (app, pilot):
+        await pilot.press("e")
+        assert not isinstance(app.screen, Confirm)
+
+
 async def test_a_note_goes_to_the_engine(maker: RunMaker) -> None:
     maker.go().measure(3)
     engine = Engine()
@@ -299,7 +320,7 @@ async def test_a_dead_engine_is_told_with_what_to_do(maker: RunMaker) -> None:
         app.wall += 10
         await app.tick(pilot)
         assert "GONE" in app.text_of("#live-header")
-        assert "benchtui hosts sweep" in app.text_of("#live-banner")
+        assert "R takes the run over" in app.text_of("#live-banner")
         assert "weka-01" in app.text_of("#live-hosts")
 
 

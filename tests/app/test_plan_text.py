@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from msgspec.structs import replace
 
+from tests.app.matrix_maker import sweep
 from tui.app.screens import plan_text
 from tui.model.plan import FileSpec, Headline, HostAddress, HostTask, Plan, ProfileRef, Step
+from tui.results.plan_sums import layout_bytes
 
 GIB = 2**30
 
@@ -44,7 +48,7 @@ def test_time_is_minutes_and_seconds_of_all_steps() -> None:
 
 
 def test_files_that_several_steps_share_are_laid_out_once() -> None:
-    assert plan_text.layout_bytes(plan(steps=3)) == {"h1": 8 * GIB, "h2": 8 * GIB}
+    assert layout_bytes(plan(steps=3)) == {"h1": 8 * GIB, "h2": 8 * GIB}
 
 
 def test_layout_is_told_a_host_and_in_all() -> None:
@@ -103,3 +107,17 @@ def test_the_job_file_is_shown_whole_for_every_step() -> None:
     assert text.count("[global]") == 2
     assert "rw=read" in text
     assert "step 2: s1 on h1, 1 more with other seeds" in text
+
+
+def test_many_steps_are_the_values_of_their_axes(tmp_path: Path) -> None:
+    text = shown(sweep(tmp_path).plan, 60)
+    assert "20: 20 points over bs, numjobs" in text
+    assert "bs       4k 16k 64k 256k" in text
+    assert "numjobs  1 2 4 8 16" in text
+    assert max(map(len, text.splitlines())) <= 60
+
+
+def test_job_files_of_many_points_are_the_first_ones(tmp_path: Path) -> None:
+    text = plan_text.job_files(sweep(tmp_path, [f"{2**n}k" for n in range(6)]).plan).plain
+    assert text.count("[global]") == 24
+    assert "and 6 points more" in text

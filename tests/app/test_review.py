@@ -94,6 +94,28 @@ async def test_repeat_and_note_go_into_the_plan(home: Path) -> None:
         await user.sees("cannot start: repeat")
 
 
+async def test_a_sweep_can_be_typed_and_is_checked(home: Path) -> None:
+    async with opened(review(home)) as user:
+        await change(user, "@sweep", "numjobs=1,2 size=1M,4M")
+        await user.sees("4: 4 points over numjobs, size")
+        assert [step.point["numjobs"] for step in user.app.screen.plan.steps] == [1, 1, 2, 2]  # type: ignore[attr-defined]
+        await change(user, "@sweep", "jobs=1,2")
+        await user.sees("no parameter 'jobs'")
+        await user.sees("cannot start: sweep")
+
+
+async def test_points_are_repeated_as_the_profile_says_unless_told_otherwise(home: Path) -> None:
+    (home / "profiles").mkdir(exist_ok=True)
+    text = "profile: my/until\ntitle: Until\nextends: demo/quick\nrepeat: {until: 5%, min: 3, max: 4}\n"
+    (home / "profiles" / "until.yaml").write_text(text)
+    async with opened(review(home, "my/until")) as user:
+        await user.sees("until 5%")
+        assert len(user.app.screen.plan.steps) == 4  # type: ignore[attr-defined]
+        await change(user, "@repeat", "2")
+        await user.sees("2 steps")
+        assert user.app.screen.plan.until is None  # type: ignore[attr-defined]
+
+
 async def test_files_can_be_kept_although_the_profile_removes_them(home: Path) -> None:
     async with opened(review(home), size=(120, 36)) as user:
         await user.sees("test files are removed")

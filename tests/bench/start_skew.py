@@ -94,8 +94,9 @@ def fio_servers(count: int, root: Path) -> Iterator[list[int]]:
             server.wait(10)
 
 
-def await_port(port: int) -> None:
-    wanted = f":{port:04X} 00000000:0000 0A"
+def await_port(port: int, address: str = "127.0.0.1") -> None:
+    little_endian = "".join(f"{int(part):02X}" for part in reversed(address.split(".")))
+    wanted = f"{little_endian}:{port:04X} 00000000:0000 0A"
     deadline = time.monotonic() + 10
     while wanted not in Path("/proc/net/tcp").read_text():
         if time.monotonic() > deadline:

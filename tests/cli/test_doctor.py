@@ -287,20 +287,6 @@ def test_a_machine_without_fio_can_still_run_on_others(user: Surroundings) -> No
     assert "'local'" in found.message
 
 
-@pytest.mark.parametrize(
-    ("text", "kills"),
-    [
-        ("", None),
-        ("[Login]\n#KillUserProcesses=no\n", False),
-        ("[Login]\n#KillUserProcesses=yes\n", True),
-        ("[Login]\n#KillUserProcesses=no\n[Login]\nKillUserProcesses=yes\n", True),
-        ("[Login]\nKillUserProcesses=yes\n[Login]\nKillUserProcesses=no\n", False),
-    ],
-)
-def test_logind_files_are_read_as_systemd_does(text: str, kills: bool | None) -> None:
-    assert machine.last_setting(text) is kills
-
-
 # --- terminal ---------------------------------------------------------------------------------------------------
 
 

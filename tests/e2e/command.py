@@ -15,7 +15,8 @@ TIMEOUT_S = 110.0
 def environment(home: Path) -> dict[str, str]:
     """An environment in which benchtui sees nothing of the user who runs the tests."""
     kept = {name: value for name, value in os.environ.items() if name not in ("SSH_AUTH_SOCK", "XDG_DATA_HOME")}
-    return {**kept, "BENCHTUI_HOME": str(home), "HOME": str(home)}
+    # locks of its own: tests that run at the same time share this machine
+    return {**kept, "BENCHTUI_HOME": str(home), "HOME": str(home), "BENCHTUI_LOCKS": str(home / "locks")}
 
 
 def benchtui(home: Path, *args: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

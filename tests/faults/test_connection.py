@@ -185,6 +185,19 @@ def test_break_while_the_host_is_being_left(begin: Begin, proxied_lab: ProxiedLa
     assert not list(Path("/tmp").glob(f".benchtui-*/{run.run_id}"))
 
 
+def test_stream_that_stands_still_is_opened_again(begin: Begin) -> None:
+    run = begin(runtime="60s", lease_s=60)
+    run.measuring()
+    streamer = int((run.load_on("h1").remote_dir / "streamer").read_text().split()[1])
+    with frozen(streamer):  # the connection lives, and so does the load
+        run.wait(lambda: lost(run, "h1"), "that the stream stands still", 45)
+        run.wait(lambda: run.states("h1")[-1].state == "running", "its data again", 10)
+    run.command("stop", run.run_id)
+    record = run.finished()
+    assert violations(run, record) == []
+    assert all(each.whole for each in run.spool.tasks())
+
+
 def test_slow_link(begin: Begin, proxied_lab: ProxiedLab) -> None:
     for proxy in proxied_lab.proxies.values():
         proxy.slow(0.05)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from pathlib import Path
+
 import pytest
 
 from tests.faults.conftest import Begin
+from tests.lab.faults import frozen
 from tests.lab.faults_check import problem_codes, violations
 from tests.lab.proxy import ProxiedLab
+from tui.engine.control import request
 from tui.model.event import PhaseStarted, RunEnded, StopRequested, encode
 from tui.results.record import build_record
 
@@ -30,6 +35,25 @@ def test_run_ends_in_time_though_a_host_does_not_answer(begin: Begin, proxied_la
     assert violations(run, record) == []
     assert run.stop_took() < STOPPED_IN_S
     run.no_process_left(LEASE_S + 10)
+
+
+def test_abort_overtakes_a_stop_that_takes_its_time(begin: Begin) -> None:
+    run = begin(runtime="90s", lease_s=LEASE_S)
+    run.measuring()
+    load = run.load_on("h1")
+    with ExitStack() as stack:
+        for pid in (load.main, *load.workers()):  # a stop gives it 6 s, then 2 s
+            stack.enter_context(frozen(pid))
+        request(run.run_dir, {"verb": "stop"})
+        run.wait((load.remote_dir / "stop").exists, "the word on the host")
+        request(run.run_dir, {"verb": "abort"})
+        record = run.finished(20)
+    assert [event.mode for event in run.of_type(StopRequested)] == ["stop", "abort"]
+    assert run.stop_took() < STOPPED_IN_S
+    assert record["state"] == "aborted"
+    assert (end := run.task_end("h1")) is not None and end.reason == "abort", "the stop took its time"
+    assert violations(run, record) == []
+    run.no_process_left(2)
 
 
 def test_stop_while_a_host_is_reconnecting(begin: Begin, proxied_lab: ProxiedLab) -> None:
@@ -64,6 +88,14 @@ def test_stop_before_the_measurement_leaves_no_load(
     assert violations(run, record) == []
     assert run.stop_took() < STOPPED_IN_S
     run.no_process_left(2)
+
+
+def test_one_host_cannot_be_ended_alone_while_its_files_are_written(begin: Begin, tmp_path: Path) -> None:
+    run = begin("--set", f"directory={tmp_path}", runtime="2s", size="64m")
+    run.wait(lambda: any(state.state == "layout" for state in run.states("h1")), "the layout on h1")
+    asked = {"verb": "stop-host", "host": "h1"}
+    run.wait(lambda: "writing its files" in str(request(run.run_dir, asked)["error"]), "the refusal")
+    assert run.finished()["state"] == "complete"
 
 
 def test_abort_that_comes_when_all_is_over_changes_nothing(begin: Begin) -> None:

@@ -71,7 +71,8 @@ def test_drop_caches_no_is_the_word_however_yaml_reads_it(word: str) -> None:
         (
             "title: A test", "titel: A test",
             "p.yaml:1:1: missing key 'title'\n"
-            "p.yaml:2:1: unknown key 'titel' (did you mean 'title'?); allowed are " + ", ".join(Profile.model_fields),
+            "p.yaml:2:1: unknown key 'titel' (did you mean 'title'?); allowed are "
+            + ", ".join(field.alias or name for name, field in Profile.model_fields.items()),
         ),
         ("title: A test", "title: [A]", "p.yaml:2:8: title: found a list; allowed is text"),
         ("title: A test", 'title: "A\\ntest"', "p.yaml:2:8: title: one printable line is allowed"),
@@ -85,7 +86,7 @@ def test_drop_caches_no_is_the_word_however_yaml_reads_it(word: str) -> None:
             "p.yaml:1:10: profile: found '../x'; it must look like family/name in small letters, "
             "such as weka/read-iops",
         ),
-        ("tool: fio", "tool: iozone", "p.yaml:3:7: tool: found 'iozone'; allowed are 'fio'"),
+        ("tool: fio", "tool: iozone", "p.yaml:3:7: tool: found 'iozone'; allowed are 'fio', 'mdtest', 'suite'"),
         ("tool: fio", "tool: fio\nversion: 0", "p.yaml:4:10: version: found 0; allowed is 1 or more"),
         ("tool: fio", "tool: fio\nversion: x", "p.yaml:4:10: version: found 'x'; allowed is a whole number"),
         (
@@ -118,7 +119,7 @@ def test_drop_caches_no_is_the_word_however_yaml_reads_it(word: str) -> None:
         ),
         (
             "{metric: iops, direction: read}", "{metric: speed, direction: read}",
-            "p.yaml:13:20: headline.metric: found 'speed'; allowed are 'iops', 'bandwidth', 'latency'",
+            "p.yaml:13:20: headline.metric: found 'speed'; allowed are 'iops', 'bandwidth', 'latency', 'ops'",
         ),
         (
             "{metric: iops, direction: read}", "{metric: latency, direction: read, percentile: 101}",
@@ -151,7 +152,7 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
         (
             "{default: 4G, kind: size, hlep: x}",
             "p.yaml:7:35: unknown key 'hlep' (did you mean 'help'?); "
-            "allowed are default, kind, help, choices, min, max",
+            "allowed are default, kind, help, choices, min, max, spread",
         ),
         (
             "{default: 4Q, kind: size}",
@@ -380,7 +381,7 @@ def test_all_mistakes_come_at_once_in_the_order_of_the_file() -> None:
 profile: Bad
 titel: x
 title: [a]
-tool: mdtest
+tool: iozone
 params:
   size: {default: 4Q, kind: size}
   n: {kind: count}

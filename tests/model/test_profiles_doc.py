@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import get_args
 
 from tests.model.test_profile_load import GOOD
+from tui.engine.catalogue import Catalogue
+from tui.engine.planning import Choices, build_plan
 from tui.model import fio_options
+from tui.model.matrix import RepeatSpec, SuiteMember, SweepSpec
+from tui.model.mdtest import Mdtest
+from tui.model.plan import HostAddress
 from tui.model.problem import UsageError
 from tui.model.profile import (
     Deviation,
@@ -36,7 +41,10 @@ MISTAKES = [
     ('bs: 4k, time_based: 1, runtime: "{runtime}"', "time_based: 1"),
     ('bs: 4k, time_based: 1, runtime: "{runtime}"', "runtime: 0"),
     ('directory: "{directory}/{host}"', 'comm: "{directory}"'), ("a: {", "a: {filename: /dev/sdb, "),
-    ("direction: read", "direction: write"),
+    ("direction: read", "direction: write"), ("tool: fio", "tool: fio\nsweep: {grid: {sise: [1G]}}"),
+    ("tool: fio", "tool: fio\nrepeat: {until: soon}"), ("tool: fio", "tool: fio\nwarmup: a while"),
+    ("{default: 4G, kind: size", "{default: 4G, kind: size, spread: true"),
+    ("tool: fio", "tool: fio\nmdtest: {directory: /mnt/t, ranks_per_host: 1, items: 1}"),
 ]  # fmt: skip
 
 
@@ -53,6 +61,9 @@ def all_refusals() -> set[str]:
     found: set[str] = set()
     for text in ("a: [1", "a: 1\nb: 2\na: 3\n", *(GOOD.replace(old, new) for old, new in MISTAKES)):
         found.update(lines_of(lambda text=text: load_profile(text, "x.yaml")))  # type: ignore[misc]
+    catalogue = Catalogue(ROOT / "none")
+    for text in ("profile: a/b\nextends: demo/quik\n", "profile: a/b\nextends: demo/quick\nparams: {runtme: 30s}\n"):
+        found.update(lines_of(lambda text=text: catalogue.load_text(text, Path("x.yaml"))))  # type: ignore[misc]
     demo = ROOT / "profiles" / "demo" / "quick.yaml"
     profile = load_profile(demo.read_text(), str(demo))
     for given in ({"sise": "4G"}, {"runtime": "0"}, {"directory": "data"}):
@@ -64,13 +75,26 @@ def all_refusals() -> set[str]:
     return found
 
 
-def test_the_example_is_a_profile() -> None:
-    (example,) = re.findall(r"```yaml\n(.*?)```", TEXT, re.S)
-    assert load_profile(example, "docs/profiles.md").fio.jobs["mix"]["rwmixread"] == 70
+def test_the_examples_are_profiles_that_can_be_planned(tmp_path: Path) -> None:
+    """Each is loaded with what it extends or holds, and planned for two hosts."""
+    catalogue = Catalogue(tmp_path / "none")
+    examples = re.findall(r"```yaml\n(.*?)```", TEXT, re.S)
+    assert len(examples) >= 8
+    for example in examples:
+        loaded = catalogue.load_text(example, Path("docs/profiles.md"))
+        plan = build_plan(loaded, Choices(hosts=[HostAddress(name="h1"), HostAddress(name="h2")]))
+        assert plan.steps, loaded.profile.profile
+
+
+def test_the_first_example_is_what_is_said_about_it() -> None:
+    example = re.search(r"```yaml\n(.*?)```", TEXT, re.S)
+    assert example
+    assert load_profile(example[1], "docs/profiles.md").fio.jobs["mix"]["rwmixread"] == 70
 
 
 def test_every_key_is_in_the_reference() -> None:
-    for model in (Profile, Prepare, Param, HeadlineSpec, Deviation, Fio):
+    models = (Profile, Prepare, Param, HeadlineSpec, Deviation, Fio, Mdtest, SweepSpec, RepeatSpec, SuiteMember)
+    for model in models:
         for name, field in model.model_fields.items():
             assert f"`{field.alias or name}`" in TEXT, name
 

@@ -2,134 +2,136 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tui.engine.catalogue import Catalogue, presets_dir
-from tui.model.profile import Profile, resolve_options, resolve_params
+from tests.e2e.command import benchtui
+from tests.profiles.catalogue import ADDED, METADATA, OTHERS, PUBLISHED, SUITES, VITASTOR, WORKLOADS, Options
+from tui.engine.catalogue import Catalogue, LoadedProfile, presets_dir
+from tui.engine.planning import Choices, build_plan
+from tui.model.matrix import grid_points
+from tui.model.plan import HostAddress
+from tui.model.profile import Profile, fio_text, parse_param, resolve_options, resolve_params
 from tui.model.profile_load import load_profile
 from tui.model.quantities import parse_size
 from tui.workloads.fio.jobfile import render
 
 NO_USER = Path("/nonexistent")
 OWN = Path(__file__).parents[1] / "data" / "profiles" / "mix-70-30.yaml"
-TAGS = [
-    "demo/quick",
-    "mapr/nfs-randread-256k", "mapr/nfs-randread-8k", "mapr/nfs-randwrite-256k", "mapr/nfs-randwrite-256k-4c",
-    "mapr/nfs-randwrite-8k",
-    "weka/read-iops", "weka/read-latency", "weka/read-throughput", "weka/write-iops", "weka/write-latency",
-    "weka/write-throughput",
-]  # fmt: skip
-# From the commands that were published: rw, bs.
-MAPR = {
-    "mapr/nfs-randread-8k": ("randread", "8k"),
-    "mapr/nfs-randwrite-8k": ("randwrite", "8k"),
-    "mapr/nfs-randread-256k": ("randread", "256k"),
-    "mapr/nfs-randwrite-256k": ("randwrite", "256k"),
-    "mapr/nfs-randwrite-256k-4c": ("randwrite", "256k"),
-}
-# From the job files that were published: job name, rw, bs, numjobs, filesize, file names.
-WEKA = {
-    "weka/read-throughput": ("read_throughput", "read", "1m", "32", "128G", "bw"),
-    "weka/write-throughput": ("write_throughput", "write", "1m", "32", "128G", "bw"),
-    "weka/read-iops": ("read_iops", "randread", "4k", "192", "4G", "iops"),
-    "weka/write-iops": ("write_iops", "randwrite", "4k", "192", "4G", "iops"),
-    "weka/read-latency": ("read_latency", "randread", "4k", "1", "4G", "iops"),
-    "weka/write-latency": ("write_latency", "randwrite", "4k", "1", "4G", "iops"),
-}
-HEADLINES = {
-    "demo/quick": ("iops", "mixed", None),
-    "mapr/nfs-randread-8k": ("iops", "read", None),
-    "mapr/nfs-randwrite-8k": ("iops", "write", None),
-    "mapr/nfs-randread-256k": ("bandwidth", "read", None),
-    "mapr/nfs-randwrite-256k": ("bandwidth", "write", None),
-    "mapr/nfs-randwrite-256k-4c": ("bandwidth", "write", None),
-    "weka/read-throughput": ("bandwidth", "read", None),
-    "weka/write-throughput": ("bandwidth", "write", None),
-    "weka/read-iops": ("iops", "read", None),
-    "weka/write-iops": ("iops", "write", None),
-    "weka/read-latency": ("latency", "read", 99.5),
-    "weka/write-latency": ("latency", "write", 99.5),
-}
+CATALOGUE = Catalogue(NO_USER)
+FIO = [*WORKLOADS, "demo/quick"]
+ON_IMAGES = [tag for tag in VITASTOR if "image" in VITASTOR[tag].options]
+
+
+def loaded(tag: str) -> LoadedProfile:
+    return CATALOGUE.load(tag)
 
 
 def preset(tag: str) -> Profile:
-    return Catalogue(NO_USER).load(tag).profile
+    return loaded(tag).profile
 
 
-def options(tag: str, host: str = "h1", index: int = 1) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+def rendered(tag: str, host: str = "h1", index: int = 1) -> tuple[str, Options]:
+    """The one job of the job file as fio reads it, [global] under its own options: its name, and what holds for it."""
     profile = preset(tag)
-    return resolve_options(profile, resolve_params(profile, {}), host, index)
-
-
-def merged(tag: str) -> tuple[str, dict[str, str]]:
-    shared, jobs = options(tag)
-    ((name, own),) = jobs.items()
-    return name, {**shared, **own}
+    text = render(profile, resolve_params(profile, {}), host, index, 7)
+    sections: dict[str, Options] = {}
+    for line in filter(None, text.splitlines()):
+        if line.startswith("["):
+            section = sections.setdefault(line.strip("[]"), {})
+        else:
+            name, _, value = line.partition("=")
+            section[name] = value
+    (job,) = [name for name in sections if name != "global"]
+    return job, {**sections["global"], **sections[job]}
 
 
 def test_these_are_the_presets() -> None:
-    assert [entry.tag for entry in Catalogue(NO_USER).list()] == TAGS
-    assert not [entry.error for entry in Catalogue(NO_USER).list() if entry.error]
+    entries = CATALOGUE.list()
+    assert [entry.tag for entry in entries] == sorted([*WORKLOADS, *SUITES, *OTHERS])
+    assert not [entry.error for entry in entries if entry.error]
 
 
 def test_a_preset_lies_where_its_tag_says() -> None:
-    for entry in Catalogue(NO_USER).list():
+    for entry in CATALOGUE.list():
         assert entry.path == presets_dir() / f"{entry.tag}.yaml"
 
 
-@pytest.mark.parametrize("tag", MAPR)
-def test_mapr_is_the_published_command(tag: str) -> None:
-    rw, bs = MAPR[tag]
-    assert merged(tag) == (
-        "mytest",
+@pytest.mark.parametrize("tag", WORKLOADS)
+def test_a_preset_renders_to_what_was_published(tag: str) -> None:
+    workload = WORKLOADS[tag]
+    assert rendered(tag) == (workload.job, {**ADDED, "randseed": "7", **workload.options})
+
+
+@pytest.mark.parametrize("tag", WORKLOADS)
+def test_the_headline_is_what_the_workload_is_about(tag: str) -> None:
+    headline = preset(tag).headline
+    assert (headline.metric, headline.direction, headline.percentile) == WORKLOADS[tag].headline
+
+
+@pytest.mark.parametrize("tag", WORKLOADS)
+def test_clients_caches_and_latency_are_those_of_the_source(tag: str) -> None:
+    profile, workload = preset(tag), WORKLOADS[tag]
+    assert profile.hosts.published == workload.clients
+    assert (profile.drop_caches, profile.latency) == (workload.caches, workload.latency)
+
+
+@pytest.mark.parametrize("tag", WORKLOADS)
+def test_a_sweep_goes_over_the_points_of_the_source(tag: str) -> None:
+    profile = preset(tag)
+    measured = [] if profile.sweep is None else grid_points(profile.sweep)
+    assert [
         {
-            "filename": "/mapr/my.cluster.com/hdd/h1", "direct": "1", "iodepth": "1", "thread": "1", "rw": rw,
-            "ioengine": "psync", "bs": bs, "size": "1T", "numjobs": "100", "runtime": "1000s", "group_reporting": "1",
-        },
-    )  # fmt: skip
+            name: fio_text(profile.params[name].kind, parse_param(profile.params[name], value))
+            for name, value in point.items()
+        }
+        for point in measured
+    ] == list(WORKLOADS[tag].points)
+
+
+@pytest.mark.parametrize("tag", SUITES)
+def test_a_suite_is_its_profiles_in_order(tag: str) -> None:
+    assert [member.profile for member in preset(tag).members] == SUITES[tag]
+
+
+@pytest.mark.parametrize("tag", SUITES)
+def test_a_suite_changes_nothing_of_its_profiles_unasked(tag: str) -> None:
+    """What it sets by default is what they have by themselves; a directory of its own stands for theirs."""
+    suite = loaded(tag)
+    own = {name: fio_text(suite.profile.params[name].kind, value)
+           for name, value in resolve_params(suite.profile, {}).items()}  # fmt: skip
+    for member in suite.profile.members:
+        profile = suite.members[member.profile].profile
+        given = {name: str(value).format(**own) for name, value in member.set.items()}
+        assert resolve_params(profile, given) == resolve_params(profile, {})
 
 
 def test_mapr_client_i_has_file_h_i() -> None:
-    files = [options("mapr/nfs-randwrite-256k-4c", f"client-{n}", n)[0]["filename"] for n in (1, 2, 3, 4)]
+    profile = preset("mapr/nfs-randwrite-256k-4c")
+    values = resolve_params(profile, {})
+    files = [resolve_options(profile, values, f"client-{n}", n)[0]["filename"] for n in (1, 2, 3, 4)]
     assert files == [f"/mapr/my.cluster.com/hdd/h{n}" for n in (1, 2, 3, 4)]
 
 
-@pytest.mark.parametrize("tag", MAPR)
-def test_mapr_says_how_many_clients_were_published(tag: str) -> None:
-    assert preset(tag).hosts.published == (4 if tag.endswith("-4c") else 1)
+@pytest.mark.parametrize(("hosts", "threads"), [(1, ["12"]), (3, ["4", "4", "4"]), (5, ["3", "3", "2", "2", "2"])])
+def test_vitastor_threads_are_the_total_over_all_hosts(hosts: int, threads: list[str]) -> None:
+    profile = preset("vitastor/read-4k-t12q128")
+    values = resolve_params(profile, {})
+    jobs = [resolve_options(profile, values, f"h{n}", n, hosts)[1]["test"]["numjobs"] for n in range(1, hosts + 1)]
+    assert jobs == threads
 
 
-@pytest.mark.parametrize("tag", WEKA)
-def test_weka_is_the_published_job_file(tag: str) -> None:
-    name, rw, bs, numjobs, filesize, files = WEKA[tag]
-    assert merged(tag) == (
-        name,
-        {
-            "filesize": filesize, "time_based": "1", "numjobs": numjobs, "startdelay": "5", "exitall_on_error": "1",
-            "create_serialize": "0", "filename_format": f"$jobnum/$filenum/{files}.$jobnum.$filenum",
-            "directory": "/mnt/weka/fio/h1", "group_reporting": "1", "clocksource": "gettimeofday",
-            "runtime": "300s", "ioengine": "posixaio", "disk_util": "0", "iodepth": "1",
-            "bs": bs, "rw": rw, "direct": "1", "new_group": "1",
-        },
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("tag", WEKA)
-def test_weka_drops_caches_and_reports_clat(tag: str) -> None:
-    assert (preset(tag).drop_caches, preset(tag).latency) == ("try", "clat")
-
-
-@pytest.mark.parametrize("tag", HEADLINES)
-def test_the_headline_is_what_the_workload_is_about(tag: str) -> None:
-    headline = preset(tag).headline
-    assert (headline.metric, headline.direction, headline.percentile) == HEADLINES[tag]
+def test_the_regions_of_aerodisk_s_jobs_do_not_overlap() -> None:
+    for tag in ("aerodisk/seqread-128k", "aerodisk/seqwrite-128k"):
+        values = resolve_params(preset(tag), {})
+        assert int(values["numjobs"]) * int(values["region"]) <= 100
 
 
 def test_the_demo_is_ten_seconds_on_64_mib() -> None:
-    _, job = merged("demo/quick")
+    _, job = rendered("demo/quick")
     assert (job["rw"], job["rwmixread"], job["bs"], job["runtime"]) == ("randrw", "70", "4k", "10s")
     assert parse_size(job["size"]) * int(job["numjobs"]) == 64 << 20
     assert (job["directory"], job["direct"]) == ("/var/tmp", "1")
@@ -137,14 +139,15 @@ def test_the_demo_is_ten_seconds_on_64_mib() -> None:
     assert preset("demo/quick").prepare.cleanup
 
 
-@pytest.mark.parametrize("tag", TAGS)
+@pytest.mark.parametrize("tag", FIO)
 def test_files_are_laid_out_unless_one_says_no(tag: str) -> None:
     profile = preset(tag)
     layout = profile.prepare.layout
-    assert layout is True or resolve_params(profile, {})[str(layout).strip("{}")] is True
+    wanted = layout is True or resolve_params(profile, {}).get(str(layout).strip("{}")) is True
+    assert wanted == (tag == "demo/quick" or WORKLOADS[tag].layout)
 
 
-@pytest.mark.parametrize("tag", [tag for tag in TAGS if not tag.startswith("demo/")])
+@pytest.mark.parametrize("tag", PUBLISHED)
 def test_a_published_workload_names_its_source_and_what_differs(tag: str) -> None:
     profile = preset(tag)
     assert profile.source is not None
@@ -152,17 +155,51 @@ def test_a_published_workload_names_its_source_and_what_differs(tag: str) -> Non
     assert {deviation.what for deviation in profile.deviations} >= {"layout", "randseed"}
 
 
-@pytest.mark.parametrize("tag", TAGS)
+def test_what_no_source_says_is_declared() -> None:
+    kinds = {(tag, each.what): each.kind for tag in (*PUBLISHED, "weka/all") for each in preset(tag).deviations}
+    expected = {
+        ("ceph/randread", "ioengine"): "defaulted",
+        ("ceph/randread", "iodepth"): "defaulted",
+        ("ceph/randread-60s", "runtime"): "deviation",
+        ("aerodisk/oltp-4k-70r30w", "ioengine"): "defaulted",
+        ("aerodisk/oltp-4k-70r30w", "numjobs"): "reconstructed",
+        ("aerodisk/seqwrite-128k", "offset_increment"): "deviation",
+        ("vitastor/linear-read-4m", "threads"): "reconstructed",
+        ("vitastor/read-4k-t1q1-file", "ioengine"): "deviation",
+        ("vitastor/write-4k-t1q1", "fsync"): "defaulted",
+        ("vitastor/raw-randread", "bs"): "reconstructed",
+        ("wekatester/mixed-iops", "iodepth"): "defaulted",
+        ("wekatester/wekawithin-4k-read", "disable_lat"): "deviation",
+    }
+    assert expected.items() <= kinds.items()
+    assert {each.kind for each in preset("weka/all").deviations} >= {"reconstructed"}
+
+
+@pytest.mark.parametrize("tag", METADATA)
+def test_metadata_without_mpi_says_that_it_is_not_mdtest(tag: str) -> None:
+    assert "Not to be compared with mdtest" in (preset(tag).description or "")
+
+
+@pytest.mark.parametrize("tag", [*FIO, *SUITES])
 def test_every_parameter_has_its_help(tag: str) -> None:
     assert all(param.help for param in preset(tag).params.values())
 
 
-@pytest.mark.parametrize("tag", TAGS)
+@pytest.mark.parametrize("tag", [tag for tag in FIO if tag not in ON_IMAGES])
 def test_fio_takes_the_job_file(tag: str, tmp_path: Path) -> None:
     profile = preset(tag)
     folder = tmp_path / "h1"
     folder.mkdir()
-    assert_fio_takes(render(profile, resolve_params(profile, {"directory": str(tmp_path)}), "h1", 1, None), tmp_path)
+    there = {"directory": str(tmp_path)} if "directory" in profile.params else {}
+    assert_fio_takes(render(profile, resolve_params(profile, there), "h1", 1, None), tmp_path)
+
+
+@pytest.mark.parametrize("tag", ON_IMAGES)
+def test_fio_takes_the_job_file_of_an_engine_that_is_not_here_but_for_that(tag: str, tmp_path: Path) -> None:
+    profile = preset(tag)
+    text = render(profile, resolve_params(profile, {"engine": "null"}), "h1", 1, None)
+    assert "image=testimg\n" in text
+    assert_fio_takes(text.replace("image=testimg\n", ""), tmp_path)
 
 
 def test_fio_takes_a_mix_of_ones_own(tmp_path: Path) -> None:
@@ -178,3 +215,40 @@ def assert_fio_takes(text: str, folder: Path) -> None:
     job.write_text(text)
     done = subprocess.run(["fio", "--parse-only", job], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_documentation_names_every_preset() -> None:
+    text = (presets_dir().parent / "docs" / "workloads.md").read_text(encoding="utf-8")
+    rows = [row.split("|") for row in text.splitlines() if row.startswith("|")]
+    named: list[str] = []
+    for row in rows:
+        family = row[1].strip().strip("`") or (named[-1].partition("/")[0] + "/" if named else "")
+        if family.endswith("/"):
+            named += [family + name for name in re.findall(r"`([^`]+)`", row[2])]
+    assert sorted(named) == [entry.tag for entry in CATALOGUE.list()]
+
+
+@pytest.mark.parametrize("tag", [*FIO, *SUITES])
+def test_a_preset_makes_a_plan_for_three_hosts_with_a_job_file_each(tag: str) -> None:
+    hosts = [HostAddress(f"h{number}") for number in (1, 2, 3)]
+    plan = build_plan(loaded(tag), Choices(hosts=hosts))
+    points = {each: max(1, len(WORKLOADS[each].points)) for each in WORKLOADS}
+    assert len(plan.steps) == sum(points.get(each, 1) for each in SUITES.get(tag, [tag]))
+    assert all(task.job_file for step in plan.steps for task in step.tasks)
+    busy = {len(step.tasks) for step in plan.steps}
+    assert busy <= ({1, 3} if tag == "vitastor/all" else {1} if "t1q1" in tag else {3})
+
+
+def test_profiles_check_finds_nothing_wrong(home: Path) -> None:
+    files = [entry.path for entry in CATALOGUE.list()]
+    done = benchtui(home, "profiles", "check", *files)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count(": ok (") == len(files)
+
+
+@pytest.mark.parametrize("tag", ["ceph/randread", "vitastor/all", "weka/all"])
+def test_profiles_show_prints_the_job_files(home: Path, tag: str) -> None:
+    done = benchtui(home, "profiles", "show", tag, "--fio")
+    assert (done.returncode, done.stderr) == (0, "")
+    jobs = [WORKLOADS[each].job for each in SUITES.get(tag, [tag]) if each in WORKLOADS]
+    assert [line.strip("[]") for line in done.stdout.splitlines() if line in {f"[{job}]" for job in jobs}] == jobs

@@ -105,6 +105,22 @@ async def test_clean_is_refused_while_something_runs(agent: Agent) -> None:
     assert not directory.exists() and not directory.parent.parent.exists()
 
 
+async def test_spool_of_a_task_that_is_over_can_go_while_its_end_stays(agent: Agent) -> None:
+    directory = Path(await start(agent, sh("echo printed; exit 3")))
+    await ended(agent)
+    await agent.free_spool("t")
+    assert not (directory / "out").exists() and not (directory / "err").exists()
+    status = await agent.status("t")
+    assert (status.done, status.exit_code, status.out_bytes) == (True, 3, 0)
+
+
+async def test_spool_of_a_task_that_runs_stays(agent: Agent) -> None:
+    directory = Path(await start(agent, ["sleep", "300"]))
+    with pytest.raises(HostError, match=r"task t of run .* still runs"):
+        await agent.free_spool("t")
+    assert (directory / "out").exists()
+
+
 async def test_sweep_ends_a_load_that_waits_for_go(agent: Agent) -> None:
     directory = Path(await start(agent, sh("echo ran >ran; sleep 300"), armed=True))
     await agent.sweep(kill=True)

@@ -89,6 +89,24 @@ async def test_armed_load_that_is_stopped_never_runs(shell_agent: Agent) -> None
     assert not (directory / "ran").exists()
 
 
+async def test_stop_and_abort_go_over_the_open_stream_too(shell_agent: Agent) -> None:
+    await start(shell_agent, sh("trap '' INT TERM; while :; do sleep 0.2; done"), grace_s=60)
+    stream = await shell_agent.stream("t", 0, 0)
+    await stream.stop(abort=True)
+    await stream.stop(abort=False)  # too late: an abort is not taken back
+    await collect(stream)
+    assert (await ended(shell_agent)).reason == "abort"
+
+
+async def test_abort_overtakes_a_stop_that_gives_the_load_its_time(shell_agent: Agent) -> None:
+    await start(shell_agent, sh("trap '' INT TERM; while :; do sleep 0.2; done"), grace_s=60)
+    await running(shell_agent, 1)
+    await shell_agent.stop("t")
+    await shell_agent.stop("t", abort=True)
+    status = await ended(shell_agent, timeout_s=15)
+    assert (status.reason, status.left) == ("abort", 0)
+
+
 async def test_files_and_directories(shell_agent: Agent, tmp_path: Path) -> None:
     whole, holes, inner = tmp_path / "whole", tmp_path / "holes", tmp_path / "a" / "b"
     whole.write_bytes(b"x" * 8192)

@@ -155,7 +155,7 @@ async def test_key_that_cannot_be_read_is_named(lab: SshdLab, tmp_path: Path, al
 def encrypted(tmp_path: Path, lab: SshdLab) -> Path:
     """The lab's client key behind a passphrase."""
     path = tmp_path / "encrypted"
-    path.write_bytes(asyncssh.read_private_key(lab.client_key).export_private_key(passphrase="secret"))
+    path.write_bytes(asyncssh.read_private_key(lab.client_key).export_private_key(passphrase="secret", rounds=50))
     path.chmod(0o600)
     return path
 

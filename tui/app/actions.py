@@ -96,6 +96,7 @@ APP = (
     Action("app.live", ("4",), "live", "Go to Live: the run that is going on", call="go('live')"),
     Action("app.result", ("5",), "result", "Go to Result: what the last run measured", call="go('result')"),
     Action("app.runs", ("6",), "runs", "Go to Runs: every run that was kept", call="go('runs')"),
+    Action("app.recover", ("R",), "recover", "Finish runs that were cut off: collect what their hosts still hold"),
     Action("app.back", ("escape",), "back", "Leave the field, clear the filter, or go one step back"),
     Action("app.palette", ("ctrl+p",), "commands", "Find a command by its name", call="command_palette", priority=True),
     Action("app.theme", ("f2",), "theme", "Change the colours: dark, light, the terminal's own", call="next_theme"),
@@ -127,9 +128,19 @@ HOSTS = (
 PROFILES = (
     Action("profiles.next", ("enter",), "choose", "Choose this profile and go on to Review", footer=1),
     Action("profiles.filter", ("slash",), "filter", "Show only profiles whose name or title holds a text", footer=2),
-    Action("profiles.edit", ("e",), "edit", "Edit in $EDITOR; a preset is copied to your own profiles first", footer=3),
+    Action("profiles.edit", ("e",), "edit", "Edit a profile of yours; a preset is extended or copied first", footer=3),
+    Action("profiles.outside", ("E",), "editor", "Edit a profile of yours in $EDITOR"),
+    Action("profiles.new", ("n",), "new", "Start a profile of your own that changes this one, or copies it"),
     Action("profiles.view", ("v",), "job file", "Switch between the description and the rendered job file", footer=4),
     Action("profiles.pane", ("tab",), "pane", "Switch between list and text", footer=5, call="app.focus_next"),
+)
+
+EDITOR = (
+    Action("editor.save", ("ctrl+s",), "save", "Save the file, broken or not; the list says so", footer=1),
+    Action("editor.view", ("f3",), "view", "Show the job file, what differs, parameters, or text alone", footer=2),
+    Action("editor.problem", ("f4",), "problem", "Go to the next problem", footer=3),
+    Action("editor.values", ("f5",), "values", "Change parameters in a form; Esc goes back to the text", footer=4),
+    Action("editor.outside", ("ctrl+o",), "$EDITOR", "Save, and go on in $EDITOR", footer=5),
 )
 
 REVIEW = (
@@ -143,10 +154,12 @@ REVIEW = (
 LIVE = (
     Action("live.stop", ("x",), "stop", "Stop the run now and keep what was measured", footer=1),
     Action("live.abort", ("X",), "abort", "Abort the run at once"),
+    Action("live.stop-host", ("e",), "end host", "End the load of the host under the cursor; the others go on"),
     Action("live.open", ("enter",), "host", "Show one host in all panels; after the end, open the result", footer=2),
     Action("live.sort", ("s",), "sort", "Sort the hosts by the next column", footer=3),
     Action("live.reverse", ("S",), "reverse", "Turn the order of the hosts round"),
     Action("live.log", ("L",), "log", "Show all messages, or the hosts again", footer=5),
+    Action("live.matrix", ("m",), "matrix", "Show the matrix large, not at all, or beside the hosts"),
     Action("live.zoom", ("z",), "zoom", "Give the room of the three graphs to the next one of them"),
     Action("live.pause", ("p",), "pause", "Hold the display; the run goes on", footer=4),
     Action("live.faster", ("plus", "equals_sign"), "faster", "Refresh more often, up to 4 Hz; play a replay faster"),
@@ -159,12 +172,35 @@ LIVE = (
 )
 
 RESULT = (
-    Action("result.iops", ("i",), "IOPS", "Draw IOPS over time", footer=1, call="chart('iops')"),
-    Action("result.bandwidth", ("b",), "bandwidth", "Draw bandwidth over time", footer=2, call="chart('bandwidth')"),
-    Action("result.latency", ("l",), "latency", "Draw latency over time", footer=3, call="chart('latency')"),
+    Action(
+        "result.iops", ("i",), "IOPS", "Draw IOPS over time, or show them in the cells", footer=1, call="chart('iops')"
+    ),
+    Action(
+        "result.bandwidth",
+        ("b",),
+        "bandwidth",
+        "Draw bandwidth over time, or show it in the cells",
+        footer=2,
+        call="chart('bandwidth')",
+    ),
+    Action(
+        "result.latency",
+        ("l",),
+        "latency",
+        "Draw latency over time, or p99 in the cells",
+        footer=3,
+        call="chart('latency')",
+    ),
+    Action("result.open", ("enter",), "open", "In a matrix: show the figures of the cell under the cursor"),
+    Action("result.matrix", ("m",), "matrix", "Switch between the matrix and the figures of one of its steps"),
+    Action("result.left", ("left",), "left", "In a matrix: the cell at the left"),
+    Action("result.right", ("right",), "right", "In a matrix: the cell at the right"),
     Action("result.copy", ("y",), "copy path", "Copy the path of run.json (OSC 52)", footer=4),
     Action("result.replay", ("p",), "replay", "Play the run again on the Live screen", footer=5),
+    Action("result.published", ("v",), "published", "Switch between the run's figures and published ones beside them"),
+    Action("result.resume", ("u",), "resume", "Measure what the run still lacks; what is done stays"),
     Action("result.note", ("n",), "note", "Add a remark to the run"),
+    Action("result.clean", ("C",), "clean hosts", "Remove from its hosts what the run created there, after a question"),
     Action("result.next-step", ("right_square_bracket",), "next step", "Show the next step of the run", call="step(1)"),
     Action("result.last-step", ("left_square_bracket",), "last step", "Show the step before", call="step(-1)"),
     Action("result.down", ("j", "down"), "down", "Scroll down"),
@@ -179,16 +215,19 @@ RUNS = (
     Action("runs.open", ("enter",), "open", "Open the result; Live when the run is going on", footer=1),
     Action("runs.filter", ("slash",), "filter", "Show only runs that hold a text (profile, host, note)", footer=2),
     Action("runs.replay", ("p",), "replay", "Play the run again on the Live screen", footer=3),
+    Action("runs.resume", ("u",), "resume", "Measure what a stopped or cut-off run still lacks; what is done stays"),
     Action("runs.note", ("n",), "note", "Add a remark to the run", footer=4),
+    Action("runs.clean", ("C",), "clean hosts", "Remove from its hosts what the run created there, after a question"),
     Action("runs.delete", ("D",), "delete", "Delete the run for good, after a question", footer=5),
 )
 # ----------------------------------------------------------------------------------------------------------------------
 
-ACTIONS: tuple[Action, ...] = (*APP, *LIST, *HOSTS, *PROFILES, *REVIEW, *LIVE, *RESULT, *RUNS)
+ACTIONS: tuple[Action, ...] = (*APP, *LIST, *HOSTS, *PROFILES, *EDITOR, *REVIEW, *LIVE, *RESULT, *RUNS)
 
 SCREENS: dict[str, tuple[str, ...]] = {
     "hosts": ("hosts", "list", "app"),
     "profiles": ("profiles", "list", "app"),
+    "editor": ("editor", "list", "app"),
     "review": ("review", "list", "app"),
     "live": ("live", "list", "app"),
     "result": ("result", "app"),

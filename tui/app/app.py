@@ -23,7 +23,7 @@ from textual.scrollbar import ScrollBar
 from textual.widgets import Input
 from textual.worker import WorkerFailed
 
-from tui.app import actions
+from tui.app import actions, asking, recovery, resuming
 from tui.app.choices import Selection
 from tui.app.confirm import Answer, Confirm
 from tui.app.crash import write_crash_log
@@ -42,8 +42,11 @@ from tui.model.paths import Paths
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
+    from tui.engine.asking import Questions
     from tui.engine.catalogue import Catalogue
     from tui.engine.fleet import Fleet
+    from tui.engine.launch import EngineMode
+    from tui.remote.vault import Asker
     from tui.results.store import RunStore
 
 WARM_UP = ("tui.engine.planning", "asyncssh")
@@ -96,6 +99,13 @@ class BenchtuiApp(TypeAheadApp[None]):
         def __init__(self, run_dir: Path) -> None:
             super().__init__()
             self.run_dir = run_dir
+
+    class RunsCutOff(Message):
+        """Runs were found whose engine died."""
+
+        def __init__(self, count: int) -> None:
+            super().__init__()
+            self.count = count
 
     def __init__(self, options: Options) -> None:
         self.symbols = pick_symbols(options.symbols, options.environ, getattr(sys.__stderr__, "encoding", None))
@@ -181,9 +191,11 @@ class BenchtuiApp(TypeAheadApp[None]):
 
     @work(thread=True, group="find-running")
     def find_running(self) -> None:
-        """Tell the screens when a run goes on."""
+        """Tell the screens when a run goes on, and of runs that were cut off."""
         for run_dir in self.running_runs()[:1]:
             self.post_message(self.RunFound(run_dir))
+        if count := len(self.cut_off_runs()):
+            self.post_message(self.RunsCutOff(count))
 
     @work(thread=True, group="warm-up")
     def warm_up(self) -> None:
@@ -204,6 +216,65 @@ class BenchtuiApp(TypeAheadApp[None]):
                 screen.show_running(event.run_dir.name)
             if isinstance(screen, StepScreen):
                 screen.refresh_chrome()
+
+    def cut_off_runs(self) -> list[Path]:
+        """Return the directories of runs whose engine died, oldest first."""
+        from tui.results.unfinished import unfinished_runs
+
+        return unfinished_runs(self.paths.runs)
+
+    def on_benchtui_app_runs_cut_off(self, event: RunsCutOff) -> None:
+        """Say so, where it stays in sight if that can be."""
+        for screen in self.screen_stack:
+            if isinstance(screen, HostsScreen):
+                screen.show_cut_off(recovery.notice(event.count))
+                return
+        self.notify(recovery.notice(event.count), severity="warning")
+
+    @work(group="recover")
+    async def action_recover(self) -> None:
+        """Ask, then finish the run that is looked at (Runs, Live), or all runs that were cut off."""
+        screen = self.screen
+        if not isinstance(screen, StepScreen):
+            return
+        chosen = getattr(screen, {"runs": "chosen", "live": "run_dir"}.get(screen.SCOPE, ""), None)
+        runs = await asyncio.to_thread(self.cut_off_runs)
+        runs = [run_dir for run_dir in runs if run_dir == chosen] or runs
+        if not runs:
+            self.notify("no run was cut off")
+        elif await self.push_screen_wait(recovery.question(runs)) == "recover":
+            self.recover_runs(runs)
+
+    @work(group="recover-runs", exclusive=True)
+    async def recover_runs(self, runs: list[Path]) -> None:
+        """Finish runs one after the other and show each as it goes on."""
+        if isinstance(hosts := self.steps.get("hosts"), HostsScreen):
+            hosts.show_cut_off("")
+        await recovery.recover(runs, self.open_live, self.answer_questions)
+
+    @work(group="resume", exclusive=True)
+    async def resume_run(self, run_dir: Path) -> None:
+        """Ask what to measure of the steps that a run lacks, then measure it and show it as it goes on."""
+        from tui.results.store import is_running
+
+        try:
+            running = await asyncio.to_thread(is_running, run_dir)
+            missing, with_failed = await asyncio.to_thread(partial(resuming.lacking, run_dir, running=running))
+        except BenchtuiError as error:
+            self.notify(str(error), severity="warning", markup=False)
+            return
+        if not with_failed:
+            self.notify("this run lacks no step")
+            return
+        answer = await self.push_screen_wait(resuming.question(run_dir.name, missing, with_failed))
+        if answer in ("resume", "resume-failed"):
+            mode: EngineMode = "resume" if answer == "resume" else "resume-failed"
+            await resuming.resume(run_dir, mode, self.open_live, self.answer_questions)
+
+    @work(group="log-in")
+    async def answer_questions(self, questions: Questions, person: Asker | None = None) -> None:
+        """Ask for what the hosts of a run want before they let its engine in."""
+        await asking.answer_all(person or partial(asking.ask, self), questions)
 
     def target_directory(self) -> str | None:
         """Return the directory that the chosen profile is about, so that a check of hosts looks at it too."""
@@ -351,6 +422,10 @@ class BenchtuiApp(TypeAheadApp[None]):
     async def action_quit(self) -> None:
         """Leave; ask first when the run that is shown goes on."""
         if isinstance(self.screen, Confirm):
+            return
+        if (editor := self.steps.get("editor")) is not None and editor.unsaved:
+            self.show_step("editor")
+            editor.ask_to_save(self.action_quit)
             return
         run_dir = self.live_run
         if run_dir is None or not await asyncio.to_thread(self.run_is_alive, run_dir):

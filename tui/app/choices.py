@@ -20,7 +20,8 @@ class Selection:
     ticked: list[str] = field(default_factory=list)
     profile: str | None = None
     overrides: dict[str, str] = field(default_factory=dict)
-    repeat: str = "1"
+    repeat: str = ""  # empty: as the profile says
+    sweep: str = ""  # numjobs=1,2,4 bs=4k,1M
     note: str = ""
     cleanup: bool | None = None
     checks: dict[str, HostCheck] = field(default_factory=dict)
@@ -50,6 +51,7 @@ class Selection:
         if tag != self.profile:
             self.profile = tag
             self.overrides = {}
+            self.repeat = self.sweep = ""
             self.cleanup = None
 
     @property

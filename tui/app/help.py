@@ -19,6 +19,7 @@ TITLES = {
     "list": "Lists",
     "hosts": "Hosts",
     "profiles": "Profiles",
+    "editor": "Editor",
     "review": "Review",
     "live": "Live",
     "result": "Result",

@@ -13,16 +13,17 @@ if TYPE_CHECKING:
     from tui.engine.trust import PresentedKey
     from tui.model.paths import Paths
     from tui.model.plan import HostAddress
+    from tui.remote.vault import Asker
 
 
 async def check_each(
-    addresses: Sequence[HostAddress], directory: str | None, paths: Paths, ssh_config: Path | None
+    addresses: Sequence[HostAddress], directory: str | None, paths: Paths, ssh_config: Path | None, asker: Asker
 ) -> AsyncIterator[HostCheck]:
-    """Look at all hosts at once and yield what was found as it comes."""
+    """Look at all hosts at once and yield what was found as it comes. `asker` is asked for passwords and the like."""
     from tui.engine.fleet import check_host
     from tui.remote.connections import Connections
 
-    async with Connections(ssh_config=ssh_config, known_hosts=[paths.known_hosts]) as connections:
+    async with Connections(ssh_config=ssh_config, known_hosts=[paths.known_hosts], asker=asker) as connections:
         tasks = [asyncio.create_task(check_host(address, directory, connections)) for address in addresses]
         try:
             for task in asyncio.as_completed(tasks):
@@ -32,12 +33,14 @@ async def check_each(
                 pending.cancel()
 
 
-async def presented_key(address: HostAddress, paths: Paths, ssh_config: Path | None) -> PresentedKey:
-    """Return the key that a host presents. Raises HostError."""
+async def presented_key(
+    address: HostAddress, paths: Paths, ssh_config: Path | None, asker: Asker
+) -> PresentedKey:
+    """Return the key that a host presents. `asker` is asked for a bastion's password. Raises HostError."""
     from tui.engine import trust
     from tui.remote.connections import Connections
 
-    async with Connections(ssh_config=ssh_config, known_hosts=[paths.known_hosts]) as connections:
+    async with Connections(ssh_config=ssh_config, known_hosts=[paths.known_hosts], asker=asker) as connections:
         return await trust.presented_key(address, connections)
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("run_dir", type=Path)
-    parser.add_argument("--recover", action="store_true")
+    parser.add_argument("--mode", choices=("start", "recover", "resume", "resume-failed"), default="start")
+    parser.add_argument("--ask", action="store_true")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -17,7 +18,7 @@ def main(args: argparse.Namespace) -> int:
     from tui.engine.process import run_engine
 
     try:
-        end = run_engine(args.run_dir, recover=args.recover)
+        end = run_engine(args.run_dir, args.mode, ask=args.ask)
     finally:
         # even after a fault: what is in the journal is what was measured
         from tui.results.record import write_record

@@ -61,10 +61,12 @@ def chosen(args: argparse.Namespace) -> list[HostAddress]:
 
 def connected(args: argparse.Namespace, work: Callable[[Connections], Awaitable[T]]) -> T:
     """Run something that needs connections, and close them."""
+    from tui.cli.asking import terminal_asker
     from tui.remote.connections import Connections
 
     async def run() -> T:
-        async with Connections(ssh_config=args.ssh_config, known_hosts=[paths().known_hosts]) as connections:
+        pins, asker = [paths().known_hosts], terminal_asker()
+        async with Connections(ssh_config=args.ssh_config, known_hosts=pins, asker=asker) as connections:
             return await work(connections)
 
     return asyncio.run(run())
@@ -157,10 +159,14 @@ def add_one(args: argparse.Namespace) -> int:
 
 def sweep_all(args: argparse.Namespace) -> int:
     """List what runs of ours left behind; when confirmed, end it and remove its private directories."""
+    addresses = chosen(args)
+    return connected(args, lambda connections: _sweep(args, addresses, connections))
+
+
+async def _sweep(args: argparse.Namespace, addresses: list[HostAddress], connections: Connections) -> int:
     from tui.engine.sweep import find_leftovers, remove_leftovers
 
-    addresses = chosen(args)
-    found, errors = connected(args, lambda connections: find_leftovers(addresses, connections))
+    found, errors = await find_leftovers(addresses, connections)
     found = [leftover for leftover in found if args.run in (None, leftover.run)]
     for leftover in found:
         print(leftover.line())
@@ -175,7 +181,7 @@ def sweep_all(args: argparse.Namespace) -> int:
     if not (args.yes or ask(f"end and remove these {len(ours)}?")):
         say("nothing was changed; use --yes or answer y to end and remove them")
         return ALL_GOOD
-    failed = connected(args, lambda connections: remove_leftovers(addresses, ours, connections))
+    failed = await remove_leftovers(addresses, ours, connections)
     for error in failed:
         say(f"benchtui: {error}")
     say(f"ended and removed {len(ours)} leftovers" if not failed else "not everything could be removed")

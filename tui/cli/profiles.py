@@ -1,4 +1,4 @@
-"""`benchtui profiles`: list, show, check, new, edit."""
+"""`benchtui profiles`: list, show, check, new, edit, import."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,11 +31,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     show.add_argument("--json", action="store_true", help="as JSON on stdout")
     check = verbs.add_parser("check", help="say everything that is wrong in profile files")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    new = verbs.add_parser("new", help="start a profile of your own from a preset")
+    new = verbs.add_parser("new", help="start a profile of your own")
     new.add_argument("name", metavar="NAME", help="family/name of the new profile")
-    new.add_argument("--from", dest="origin", default="demo/quick", metavar="NAME", help="profile to start from")
+    new.add_argument("--from", dest="origin", metavar="NAME", help="profile that it changes: a few lines are enough")
+    new.add_argument("--copy", action="store_true", help="copy the whole profile instead (demo/quick without --from)")
     edit = verbs.add_parser("edit", help="edit a profile in $EDITOR; a preset is copied to your own folder first")
     edit.add_argument("name", metavar="NAME")
+    taken = verbs.add_parser("import", help="make a profile of a stock fio job file; variables as for fio itself")
+    taken.add_argument("file", type=Path, metavar="FILE.fio", help="the job file")
+    taken.add_argument("--name", metavar="NAME", help="family/name of the profile; my/FILE when absent")
+    taken.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write it; - for stdout")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -42,9 +48,15 @@ def main(args: argparse.Namespace) -> int:
     from tui.engine.catalogue import Catalogue
 
     catalogue = Catalogue(paths().profiles)
-    return {"list": list_all, "show": show_one, "check": check_files, "new": make_new, "edit": edit_one}[args.verb](
-        args, catalogue
-    )
+    verbs: dict[str, Callable[[argparse.Namespace, Catalogue], int]] = {
+        "list": list_all,
+        "show": show_one,
+        "check": check_files,
+        "new": make_new,
+        "edit": edit_one,
+        "import": import_file,
+    }
+    return verbs[args.verb](args, catalogue)
 
 
 def list_all(args: argparse.Namespace, catalogue: Catalogue) -> int:
@@ -84,6 +96,7 @@ def as_json(loaded: LoadedProfile, overrides: dict[str, str]) -> dict[str, objec
     return {
         **loaded.profile.model_dump(mode="json", by_alias=True, exclude_none=True),
         "values": resolve_params(loaded.profile, overrides),
+        "bases": [tag for tag, _ in loaded.bases],
         "preset": loaded.preset,
         "path": str(loaded.path),
         "sha256": loaded.sha256,
@@ -91,13 +104,21 @@ def as_json(loaded: LoadedProfile, overrides: dict[str, str]) -> dict[str, objec
 
 
 def job_text(loaded: LoadedProfile, overrides: dict[str, str]) -> str:
-    """Return the job file of a profile on this machine."""
-    from tui.model.profile import resolve_params
+    """Return the job file of a profile on this machine; of a suite those of its profiles. Raises UsageError."""
+    from tui.engine.matrix import Wanted, jobs_of
     from tui.workloads.fio.jobfile import render
 
-    params = resolve_params(loaded.profile, overrides)
-    header = f"# {loaded.profile.profile} v{loaded.profile.version}: {loaded.profile.title}\n"
-    return header + render(loaded.profile, params, "local", 1, None)
+    texts = []
+    for job in jobs_of(loaded, overrides, Wanted()):
+        profile = job.profile
+        header = f"# {profile.profile} v{profile.version}: {profile.title}\n"
+        if profile.tool == "fio":
+            texts.append(header + render(profile, job.params, "local", 1, None))
+        elif loaded.profile.tool == "suite":
+            texts.append(f"{header}# runs {profile.tool}: no job file\n")
+        else:
+            raise UsageError(f"{profile.profile} runs {profile.tool}: it has no fio job file")
+    return "\n".join(texts)
 
 
 def check_files(args: argparse.Namespace, catalogue: Catalogue) -> int:
@@ -106,7 +127,8 @@ def check_files(args: argparse.Namespace, catalogue: Catalogue) -> int:
     for path in args.files:
         try:
             loaded = catalogue.load_file(path)
-            job_text(loaded, {})
+            if loaded.profile.tool != "mdtest":
+                job_text(loaded, {})
             print(f"{path}: ok ({loaded.profile.profile})")
         except UsageError as error:
             code = error.exit_code
@@ -116,14 +138,20 @@ def check_files(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 
 def make_new(args: argparse.Namespace, catalogue: Catalogue) -> int:
-    """Copy a profile under a new tag into the user's folder and print its path."""
-    print(catalogue.copy_to_user(args.origin, args.name))
+    """Write a profile that extends another one, or copies it, into the user's folder and print its path."""
+    from tui.engine.catalogue import retagged
+    from tui.engine.profile_files import create, extending
+
+    origin = catalogue.load(args.origin or "demo/quick")
+    extends = args.origin is not None and not args.copy
+    text = extending(origin, args.name) if extends else retagged(origin.text, args.name)
+    print(create(catalogue, args.name, text))
     return 0
 
 
 def edit_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
     """Open the user's own copy in the editor until it is right or the user gives up."""
-    path = catalogue.copy_to_user(args.name)
+    path = own_file(args.name, catalogue)
     while True:
         open_editor(path)
         problems = problems_in(path, catalogue)
@@ -134,6 +162,53 @@ def edit_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
             return 0
         if not ask("edit again?"):
             return 2
+
+
+def own_file(name: str, catalogue: Catalogue) -> Path:
+    """Return the user's file of a profile; of a preset a copy is made. The schema lies beside it."""
+    from tui.engine.profile_files import save, with_modeline, write_schema
+
+    before = {entry.path for entry in catalogue.list()}
+    path = catalogue.copy_to_user(name)
+    if path.is_relative_to(catalogue.user_dir):
+        write_schema(catalogue.user_dir)
+        if path not in before:
+            save(path, with_modeline(path.read_text(encoding="utf-8"), path, catalogue.user_dir))
+    return path
+
+
+def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
+    """Write the profiles of a job file, print their paths, the one to run first, and say what was changed."""
+    from tui.engine.catalogue import read_text
+    from tui.workloads.fio.jobimport import import_job
+
+    found = import_job(read_text(args.file), str(args.file), args.name, os.environ)
+    if args.output == Path("-"):
+        print("---\n".join(text for _, text in found.profiles), end="")
+    else:
+        for path in write_imported(found.profiles, args.output, catalogue):
+            print(path)
+    for message in found.messages:
+        say(str(message))
+    return 0
+
+
+def write_imported(profiles: list[tuple[str, str]], output: Path | None, catalogue: Catalogue) -> list[Path]:
+    """Write profiles where they belong, or to `output` and the steps of a suite beside it. Overwrites nothing."""
+    from tui.engine.catalogue import write_new
+    from tui.engine.profile_files import create, with_modeline
+
+    if output is None:
+        own = {entry.tag: entry.path for entry in catalogue.list() if not entry.preset}
+        if there := next((tag for tag, _ in profiles if tag in own), None):
+            raise UsageError(f"profile '{there}' is there already: {own[there]}; choose another name with --name")
+        return [create(catalogue, tag, text) for tag, text in profiles]
+    paths_ = [output, *(output.with_stem(f"{output.stem}-{number}") for number in range(1, len(profiles)))]
+    if there_ := next((path for path in paths_ if path.exists()), None):
+        raise UsageError(f"{there_}: is there already; nothing is overwritten")
+    for path, (_, text) in zip(paths_, profiles, strict=True):
+        write_new(path, with_modeline(text, path, catalogue.user_dir))
+    return paths_
 
 
 def problems_in(path: Path, catalogue: Catalogue) -> list[str]:

@@ -9,35 +9,69 @@ from pathlib import Path
 from typing import TextIO
 
 from tui.metrics import units
-from tui.model.event import AnyEvent, HostProblem, Message, PhaseStarted
+from tui.model.event import AnyEvent, HostProblem, Message, PhaseStarted, RunResumed, StepEnded, StepStarted
+from tui.model.plan import Plan
+from tui.model.problem import BenchtuiError
 from tui.results.journal import JournalTail
 from tui.results.live import RunState
+from tui.results.matrix_progress import MatrixProgress, matrix_progress, step_name
 from tui.results.store import is_running
 
 POLL_S = 0.2
 LOG_EVERY_S = 10.0
 GONE_AFTER_S = 3.0  # an engine that wrote nothing and is not alive: give its last words time to reach the disk
 PERCENTILES = ("50", "99", "99.9")
+BETWEEN = ("barrier", "measure", "collect")  # phases that every step of many has: not worth a line each time
 
 
 class ProgressDisplay:
-    """Draws a run on `out` from its journal."""
+    """Draws a run on `out` from its journal. With the plan of a run of many steps it says which one goes on."""
 
-    def __init__(self, out: TextIO = sys.stderr) -> None:
+    def __init__(self, out: TextIO = sys.stderr, plan: Plan | None = None) -> None:
         self.out = out
+        self.plan = plan if plan is not None and len(plan.steps) > 1 else None
+        self.begin_t = float("-inf")
         self.rewrites = out.isatty()
         self.drawn = False
         self.logged_at = -LOG_EVERY_S
 
+    def begin(self, events: list[AnyEvent]) -> None:
+        """Take what a run of many steps had done already: the step at work is told, not those before it."""
+        begun = [event.t for event in events if isinstance(event, StepStarted | RunResumed)]
+        if self.plan is not None and len(begun) > 1:
+            self.begin_t = begun[-1]
+            done = len({event.step for event in events if isinstance(event, StepEnded)})
+            self.line(f"{clock(events[-1].t)} {done} of {len(self.plan.steps)} steps were over before")
+
     def events(self, events: list[AnyEvent]) -> None:
         """Print what deserves a line of its own."""
         for event in events:
-            if isinstance(event, PhaseStarted):
-                self.line(f"{clock(event.t)} {phase_text(event)}")
+            if event.t < self.begin_t and isinstance(event, StepStarted | StepEnded | PhaseStarted):
+                continue  # of before somebody watched: only what went wrong is told again
+            if isinstance(event, StepStarted | StepEnded):
+                self.step(event)
+            elif isinstance(event, PhaseStarted):
+                if self.plan is None or event.phase not in BETWEEN:
+                    self.line(f"{clock(event.t)} {phase_text(event)}")
             elif isinstance(event, HostProblem):
                 self.line(f"{clock(event.t)} {event.host}: {event.message}")
             elif isinstance(event, Message) and event.severity != "info":
                 self.line(f"{clock(event.t)} {event.host + ': ' if event.host else ''}{event.text}")
+
+    def step(self, event: StepStarted | StepEnded) -> None:
+        """Say which of many steps begins, and that one was not needed or went wrong."""
+        if self.plan is None or event.step >= len(self.plan.steps):
+            return
+        place = f"step {event.step + 1}/{len(self.plan.steps)}"
+        name = step_name(self.plan.steps[event.step])
+        if isinstance(event, StepStarted):
+            again = f", attempt {event.attempt}" if event.attempt > 1 else ""
+            self.line(f"{clock(event.t)} {place}  {name}{again}")
+        elif event.skipped:
+            self.line(f"{clock(event.t)} {place}  {name}: not needed, {event.reason}")
+        elif not event.ok:
+            why = "stopped" if event.cut else event.reason or "ended with errors"
+            self.line(f"{clock(event.t)} {place}  {name}: {why}")
 
     def line(self, text: str) -> None:
         """Print one whole line, over a status line when there is one."""
@@ -46,7 +80,7 @@ class ProgressDisplay:
 
     def status(self, state: RunState, now_t: float) -> None:
         """Show the current numbers: in place on a terminal, every ten seconds elsewhere."""
-        text = status_text(state, now_t)
+        text = status_text(state, now_t, matrix_progress(self.plan, state, now_t))
         if not self.rewrites:
             if state.phase in ("measure", "layout") and now_t - self.logged_at >= LOG_EVERY_S:
                 self.logged_at = now_t
@@ -75,10 +109,18 @@ def phase_text(event: PhaseStarted) -> str:
     return f"{event.phase}: {units.duration(event.expected_s)}" if event.expected_s else event.phase
 
 
-def status_text(state: RunState, now_t: float) -> str:
+def matrix_text(progress: MatrixProgress) -> str:
+    """Return how far all steps are: ``step 7/36, 3/18 cells, 4:10 left in all``."""
+    left = units.duration(progress.remaining_s) if progress.remaining_s is not None else ""
+    most = "at most " if progress.at_most else ""
+    cells = f"{progress.cells_over}/{progress.cells} cells done"
+    return ", ".join([progress.place, cells, *([f"{most}{left} left in all"] if left else [])])
+
+
+def status_text(state: RunState, now_t: float, matrix: MatrixProgress | None = None) -> str:
     """Return the current numbers of the whole cluster in one line."""
     progress = state.progress(now_t)
-    parts = [clock(now_t), state.phase or state.state]
+    parts = [clock(now_t), *([matrix_text(matrix)] if matrix is not None else []), state.phase or state.state]
     if progress.fraction is not None:
         parts.append(f"{progress.fraction:4.0%}")
     if progress.remaining_s is not None:
@@ -89,10 +131,23 @@ def status_text(state: RunState, now_t: float) -> str:
         parts.append(f"{direction} {units.iops(view.iops)} IOPS {units.bandwidth(view.bw_bytes_per_s)}")
         found = view.interval_percentiles
         parts.append(" ".join(f"p{p} {units.latency(found.get(p))}" for p in PERCENTILES))
+    metadata = state.metadata.get(state.step) if state.step is not None and state.phase == "measure" else None
+    if metadata is not None:
+        parts.append(metadata.line(now_t))
     stale = [name for name, host in state.hosts.items() if host.stale_s(now_t) is not None]
     if stale:
         parts.append(f"stale: {', '.join(stale[:3])}{' ...' if len(stale) > 3 else ''}")
     return "  ".join(parts)
+
+
+def plan_of(run_dir: Path) -> Plan | None:
+    """Return the plan of a run, None when it cannot be read: the journal alone is enough to follow."""
+    from tui.engine.launch import load_plan
+
+    try:
+        return load_plan(run_dir)
+    except BenchtuiError:
+        return None
 
 
 def follow(run_dir: Path, display: ProgressDisplay) -> RunState:
@@ -100,10 +155,14 @@ def follow(run_dir: Path, display: ProgressDisplay) -> RunState:
     tail = JournalTail(run_dir / "journal.jsonl")
     state = RunState()
     started = silent_since = time.monotonic()
+    first = True
     while True:
         events = tail.poll()
         for event in events:
             state.apply(event)
+        if first and events:
+            display.begin(events)
+            first = False
         display.events(events)
         now = time.monotonic()
         if events:

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tui.metrics import units
 from tui.model.plan import HostTask, Plan, Step
+from tui.results.plan_sums import (
+    STEPS_IN_FULL,
+    Part,
+    layout_bytes,
+    parts_of,
+    steps_text,
+    values_text,
+    written_bytes,
+)
 
 FILES_SHOWN = 4
 
@@ -23,13 +32,66 @@ def _lines(plan: Plan) -> Iterator[str]:
     span = units.duration(plan.expected_s) if plan.expected_s else "not bounded by time"
     yield f"time      {span} of load, plus layout"
     yield f"after     test files are {'removed' if plan.cleanup else 'left where they are'}"
-    for step in plan.steps:
+    yield from _destroyed(plan)
+    if len(plan.steps) > 1:
+        yield f"steps     {steps_text(plan)}"
+        yield from _matrix_lines(plan)
+    shown = plan.steps if len(plan.steps) <= STEPS_IN_FULL else plan.steps[:1]
+    for step in shown:
         yield from _step_lines(step)
+    if len(shown) < len(plan.steps):
+        yield f"\nand {len(plan.steps) - len(shown)} steps more; all of them: --dry-run --json"
+
+
+def _matrix_lines(plan: Plan) -> Iterator[str]:
+    """Yield what is swept, and what it comes to in all."""
+    parts = parts_of(plan)
+    width = max(len(part.profile) for part in parts)
+    for part in parts:
+        if len(parts) > 1:
+            yield f"          {part.profile:<{width}}  {_part_text(part)}"
+        yield from _axis_lines(part, "            " if len(parts) > 1 else "          ")
+    yield f"layout    {_bytes_text(layout_bytes(plan), 'nothing')}"
+    yield f"writes    {_bytes_text(written_bytes(plan), 'nothing: reads only')}"
+
+
+def _part_text(part: Part) -> str:
+    steps = f"{part.steps} {'step' if part.steps == 1 else 'steps'}"
+    return f"{steps}, {units.duration(part.seconds)}" if part.seconds is not None else steps
+
+
+def _axis_lines(part: Part, indent: str) -> Iterator[str]:
+    width = max((len(name) for name in part.axes), default=0)
+    for name, values in part.axes.items():
+        yield f"{indent}{name:<{width}}  {values_text(values)}"
+    if len(part.axes) > 1 and not part.is_full:
+        yield f"{indent}{part.points} of these combinations"
+
+
+def _bytes_text(by_host: Mapping[str, int | None], none: str) -> str:
+    """Return bytes of all hosts, and of each when there are several."""
+    values = list(by_host.values())
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return "without a bound"
+    if not any(known):
+        return none
+    each = f", up to {units.size(max(known))} a host" if len(known) > 1 else ""
+    return f"{units.size(sum(known))} in all{each}"
+
+
+def _destroyed(plan: Plan) -> Iterator[str]:
+    from tui.engine.destroy import written_devices
+
+    for name in written_devices(plan):
+        yield f"destroys  what is on {name}; to run it: --destroy {name}"
 
 
 def _step_lines(step: Step) -> Iterator[str]:
     yield ""
-    yield f"step {step.index + 1}: {step.name}, {'/'.join(step.directions)}, repetition {step.repetition}"
+    kind = "warm-up, not counted" if step.warmup else f"repetition {step.repetition}"
+    pause = f", after {units.duration(step.pause_s)} without load" if step.pause_s else ""
+    yield f"step {step.index + 1}: {step.name}, {'/'.join(step.directions)}, {kind}{pause}"
     if step.in_flight:
         yield f"  in flight  {step.in_flight} I/Os over all hosts"
     for task in step.tasks:

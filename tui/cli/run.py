@@ -13,8 +13,9 @@ from pathlib import Path
 
 import msgspec
 
+from tui.cli.agree import agreed
 from tui.cli.common import add_host_files, load_fleet, pairs, paths, say
-from tui.cli.progress import ProgressDisplay, follow
+from tui.cli.progress import ProgressDisplay, follow, plan_of
 from tui.cli.review import review_text
 from tui.engine.control import NotRunning, request
 from tui.model.plan import Plan
@@ -35,13 +36,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("profile", metavar="PROFILE", help="a profile's name, or the path of its YAML file")
     add("--hosts", action="append", default=[], metavar="SPEC", help="names, @groups, ranges like h[1-4], or local")
     add("--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides", help="change a parameter")
-    add("--repeat", type=int, default=1, metavar="N", help="measure N times")
+    add("--sweep", action="append", default=[], metavar="NAME=V1,V2", help="measure with each of these values in turn")
+    add("--repeat", type=int, metavar="N", help="measure each point N times (default: as the profile says)")
     add("--note", metavar="TEXT", help="a remark to keep with the result")
     add("--tag", action="append", default=[], metavar="K=V", dest="tags", help="a tag to keep with the result")
     add("--lease", default="60s", metavar="DURATION", help="hosts end the load this long after they lost us (60s)")
     add("--on-host-loss", choices=["continue", "stop"], help="when a host drops out (default: as the profile says)")
     add("--take-locks", action="store_true", help="run on hosts that another run is using")
     add("--cleanup", action=argparse.BooleanOptionalAction, help="remove the test files that the run created")
+    add("--destroy", action="append", default=[], metavar="PATH", help="agree that this device or file is overwritten")
     add("--dry-run", action="store_true", help="print the plan and run nothing")
     add("--detach", action="store_true", help="start the run and return")
     add("--yes", action="store_true", help="do not ask")
@@ -51,13 +54,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run a profile and return the run's exit code."""
-    from tui.engine.launch import launch
-
     plan = plan_from(args)
     if args.dry_run:
         print(msgspec.json.format(msgspec.json.encode(plan)).decode() if args.json else review_text(plan))
         return 0
-    run_dir = launch(plan, paths().runs)
+    from tui.cli.launching import start
+
+    run_dir = start(agreed(plan, args.destroy, sure=args.yes))
     if args.detach:
         say(f"run {run_dir.name} goes on; watch it with: benchtui attach {run_dir.name}")
         print(json.dumps({"run_id": run_dir.name, "path": str(run_dir)}) if args.json else run_dir.name)
@@ -77,6 +80,7 @@ def plan_from(args: argparse.Namespace) -> Plan:
         hosts=load_fleet(args).resolve(args.hosts),
         overrides=pairs(args.overrides, "--set"),
         repeat=args.repeat,
+        sweep=sweep_of(args.sweep),
         note=args.note,
         tags=pairs(args.tags, "--tag"),
         lease_s=lease_s,
@@ -85,6 +89,14 @@ def plan_from(args: argparse.Namespace) -> Plan:
         take_locks=args.take_locks,
     )
     return build_plan(loaded, choices)
+
+
+def sweep_of(words: list[str]) -> dict[str, list[str]]:
+    """Return values by parameter. Raises UsageError."""
+    return {
+        name: [value.strip() for value in text.split(",") if value.strip()]
+        for name, text in pairs(words, "--sweep").items()
+    }
 
 
 def lease_of(text: str, *, sure: bool) -> float:
@@ -101,7 +113,7 @@ def lease_of(text: str, *, sure: bool) -> float:
 def watch(run_dir: Path, *, as_json: bool) -> int:
     """Follow a run to its end, print its result, return its exit code. Ctrl+C stops the run, twice aborts it."""
     with interrupts_stop(run_dir) as interrupts:
-        state = follow(run_dir, ProgressDisplay())
+        state = follow(run_dir, ProgressDisplay(plan=plan_of(run_dir)))
     if state.exit_code is None:
         say(f"the engine of {run_dir.name} is gone; what hosts still hold is collected by: benchtui runs recover")
     await_record(run_dir)

@@ -33,7 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     show.add_argument("run", metavar="RUN", help=RUN_HELP)
     form = show.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the run record")
-    form.add_argument("--plot", action="store_true", help="add a chart of values over time")
+    form.add_argument("--plot", action="store_true", help="add a chart: values over time, of a sweep over its axis")
+    show.add_argument("--steps", action="store_true", help="add the figures of every step of a sweep or a suite")
     show.add_argument("--metric", choices=("iops", "bandwidth", "latency"), help="what to plot (default: the headline)")
     show.set_defaults(do=show_run)
     note = actions.add_parser("note", help="add a remark to a run")
@@ -43,6 +44,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     recover = actions.add_parser("recover", help="finish runs whose engine died: collect what the hosts still hold")
     recover.add_argument("runs", metavar="RUN", nargs="*", help=f"{RUN_HELP}; default: all unfinished ones")
     recover.set_defaults(do=recover_runs)
+    resume = actions.add_parser("resume", help="measure what a stopped or cut-off run still lacks; what is done stays")
+    resume.add_argument("run", metavar="RUN", help=RUN_HELP)
+    resume.add_argument("--failed", action="store_true", help="also measure again what ended with errors")
+    resume.set_defaults(do=resume_run)
     remove = actions.add_parser("rm", help="remove runs from this machine")
     remove.add_argument("runs", metavar="RUN", nargs="+", help=RUN_HELP)
     remove.add_argument("--yes", action="store_true", help="do not ask")
@@ -93,10 +98,25 @@ def show_run(args: argparse.Namespace, store: RunStore) -> int:
         print(record_text(run_dir, record, running=running), end="")
         return 0
     path = run_dir / RECORD_FILE
-    print(summary_text(record, path if path.exists() and not running else None, running=running), end="")
+    shown = path if path.exists() and not running else None
+    width = max(80, shutil.get_terminal_size((80, 24)).columns)
+    print(summary_text(record, shown, running=running, steps=args.steps, width=width), end="")
+    if not running:
+        show_published(record)
     if args.plot:
         print(f"\n{plot(record, args.metric)}")
     return 0
+
+
+def show_published(record: RunRecord) -> None:
+    """Print the run beside the published figures of its profile; nothing when there are none."""
+    from tui.results.baseline_text import published, published_text
+
+    view, problems = published(record, Paths.from_environ(os.environ).baselines)
+    for problem in problems:
+        print(f"benchtui: {problem}", file=sys.stderr)
+    if view is not None:
+        print(f"\n{published_text(view)}", end="")
 
 
 def record_text(run_dir: Path, record: RunRecord, *, running: bool) -> str:
@@ -106,13 +126,20 @@ def record_text(run_dir: Path, record: RunRecord, *, running: bool) -> str:
 
 
 def plot(record: RunRecord, metric: str | None) -> str:
-    """Return the chart for standard output: as wide as the terminal, in colour on a terminal only."""
+    """Return the chart for standard output: as wide as the terminal, in colour on a terminal only.
+
+    A sweep is drawn over its axis, unless a metric over time is asked for.
+    """
     from tui.results.chart import ChartMetric, chart
+    from tui.results.matrix_chart import matrix_charts
 
     known: dict[str | None, ChartMetric] = {"iops": "iops", "bandwidth": "bandwidth", "latency": "latency"}
     wanted = metric or (record.headline.metric if record.headline is not None else "iops")
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    return chart(record, known[wanted], shutil.get_terminal_size((80, 24)).columns, 20, color)
+    width = shutil.get_terminal_size((80, 24)).columns
+    if metric is None and (drawn := matrix_charts(record, width, 20, color)):
+        return "\n\n".join(drawn)
+    return chart(record, known.get(wanted, "iops"), width, 20, color)
 
 
 def note_run(args: argparse.Namespace, store: RunStore) -> int:
@@ -172,8 +199,8 @@ def _remove(run_dir: Path) -> None:
 
 def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
     """Finish unfinished runs one after the other; 4 when one of them is not complete."""
+    from tui.cli.launching import restart
     from tui.cli.run import watch
-    from tui.engine.launch import spawn_engine
     from tui.results.unfinished import is_unfinished, unfinished_runs
 
     chosen = [store.resolve(ref) for ref in args.runs] or unfinished_runs(store.runs_dir)
@@ -185,9 +212,22 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
     codes = [0]
     for run_dir in chosen:
         print(f"recovering {run_dir.name}", file=sys.stderr)
-        spawn_engine(run_dir, recover=True)
+        restart(run_dir, "recover")
         codes.append(watch(run_dir, as_json=False))
     return max(codes)
+
+
+def resume_run(args: argparse.Namespace, store: RunStore) -> int:
+    """Run the steps that a run still lacks, in its own directory."""
+    from tui.cli.launching import restart
+    from tui.cli.run import watch
+    from tui.engine.launch import resume_mode
+
+    run_dir = store.resolve(args.run)
+    mode, count = resume_mode(run_dir, failed=args.failed, running=is_running(run_dir))
+    print(f"resuming {run_dir.name}: {count} {'step' if count == 1 else 'steps'} to go", file=sys.stderr)
+    restart(run_dir, mode)
+    return watch(run_dir, as_json=False)
 
 
 def _positive(text: str) -> int:

@@ -8,7 +8,7 @@ import json
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("what", choices=["run", "profile", "inventory"], help="the kind of file")
+    parser.add_argument("what", choices=["run", "profile", "inventory", "baselines"], help="the kind of file")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -16,7 +16,9 @@ def main(args: argparse.Namespace) -> int:
     if args.what == "run":
         from tui.model.record import run_json_schema as schema
     elif args.what == "profile":
-        from tui.model.profile import profile_json_schema as schema
+        from tui.model.profile_schema import profile_file_schema as schema
+    elif args.what == "baselines":
+        from tui.model.baseline import baseline_json_schema as schema
     else:
         from tui.model.inventory import inventory_json_schema as schema
     print(json.dumps(schema(), indent=2))

@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Ask the run to end, wait until it has, print what was measured."""
-    from tui.cli.progress import ProgressDisplay, follow
+    from tui.cli.progress import ProgressDisplay, follow, plan_of
     from tui.cli.run import await_record, print_result
     from tui.engine.control import request
     from tui.results.store import RunStore
@@ -33,7 +33,7 @@ def main(args: argparse.Namespace) -> int:
     verb = "abort" if args.abort else "stop"
     request(run_dir, {"verb": verb, "by": getpass.getuser()})
     say(f"{verb} requested for {run_dir.name}")
-    state = follow(run_dir, ProgressDisplay())
+    state = follow(run_dir, ProgressDisplay(plan=plan_of(run_dir)))
     await_record(run_dir)
     print_result(run_dir, as_json=False)
     return 0 if state.exit_code is not None else 4

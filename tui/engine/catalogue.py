@@ -6,7 +6,7 @@ import functools
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 
@@ -34,13 +34,18 @@ class CatalogueEntry:
 
 @dataclass(frozen=True, slots=True)
 class LoadedProfile:
-    """A profile with the text that it was read from."""
+    """A profile with the text that it was read from.
+
+    `bases` are the profiles that it extends, (tag, text), nearest first; `members` those of a suite, by tag.
+    """
 
     profile: Profile
     text: str
     path: Path
     preset: bool
     sha256: str
+    bases: tuple[tuple[str, str], ...] = ()
+    members: dict[str, LoadedProfile] = field(default_factory=dict)
 
 
 def presets_dir() -> Path:
@@ -74,6 +79,8 @@ class Catalogue:
         """Return a profile by tag, or by the path of its file. Raises UsageError."""
         if is_path(name):
             return self.load_file(Path(name).expanduser())
+        if path := self._preset_path(name):
+            return self.load_file(path, preset=True)
         found = self.list()
         if broken := next((entry for entry in found if entry.tag == name and entry.error), None):
             # the preset of that tag is not what its owner wants to run
@@ -84,11 +91,94 @@ class Catalogue:
             return self.load_file(entries[name].path, preset=entries[name].preset)
         raise UsageError(f"unknown profile '{name}'{did_you_mean(name, entries)}; see benchtui profiles list")
 
+    def _preset_path(self, name: str) -> Path | None:
+        """Return the file of a preset, which lies where its tag says, unless a file of the user's may be meant."""
+        path = presets_dir() / f"{name}.yaml"
+        if not re.fullmatch(TAG_PATTERN, name) or not path.is_file() or tag_of(_text_or_none(path) or "") != name:
+            return None
+        own = (each for each, preset in self._files() if not preset)
+        meant = (name in (tag_of(_text_or_none(each) or ""), self._tag_by_path(each, False)) for each in own)
+        return None if any(meant) else path
+
     def load_file(self, path: Path, *, preset: bool = False) -> LoadedProfile:
         """Return the profile of a file. Raises UsageError with every problem in it."""
-        text = read_text(path)
-        profile = _cached_profile(text, str(path))
-        return LoadedProfile(profile, text, path, preset, hashlib.sha256(text.encode()).hexdigest())
+        return self.load_text(read_text(path), path, preset=preset)
+
+    def load_text(self, text: str, path: Path, *, preset: bool = False) -> LoadedProfile:
+        """Return the profile of a text that may not be saved yet. Raises UsageError with every problem in it."""
+        profile, bases = self._profile(text, path)
+        members = self._members(profile, text, path)
+        return LoadedProfile(profile, text, path, preset, hashlib.sha256(text.encode()).hexdigest(), bases, members)
+
+    def parse(self, text: str, path: Path) -> Profile:
+        """Return the profile of a text that may not be saved yet. Raises UsageError with every problem in it."""
+        profile, _ = self._profile(text, path)
+        self._members(profile, text, path)
+        return profile
+
+    def _profile(self, text: str, path: Path) -> tuple[Profile, tuple[tuple[str, str], ...]]:
+        """Return a profile and what it extends. Raises UsageError."""
+        bases: list[tuple[str, str]] = []
+        files: list[str] = []
+        above, tag = path, base_of(text)
+        while tag is not None and tag not in [known for known, _ in bases]:
+            found = self._file_of(tag, above)
+            if found is None:
+                break  # the loader says so, at its place
+            above, base_text = found
+            bases.append((tag, base_text))
+            files.append(str(above))
+            tag = base_of(base_text)
+        known = tuple((tag, text, file) for (tag, text), file in zip(bases, files, strict=True))
+        return _cached_profile(text, str(path), known, self._known(known, text)), tuple(bases)
+
+    def _known(self, bases: Sequence[tuple[str, str, str]], text: str) -> tuple[str, ...]:
+        """Return the tags to choose from, when one that is extended is not there."""
+        tags = [tag for tag, _, _ in bases]
+        wanted = [base_of(each) for each in (text, *(text for _, text, _ in bases))]
+        missing = any(tag is not None and tag not in tags for tag in wanted)
+        return self._tags() if missing else ()
+
+    def _tags(self) -> tuple[str, ...]:
+        """Return the tags of all files that can be read, members and bases not looked at."""
+        texts = (_text_or_none(path) for path, _ in self._files())
+        return tuple(tag for text in texts if text is not None and (tag := tag_of(text)))
+
+    def _file_of(self, tag: str, above: Path) -> tuple[Path, str] | None:
+        """Return the file of a tag and its text; the user's own wins, but no file extends itself."""
+        preset_path = self._preset_path(tag)
+        if preset_path is not None and preset_path != above:
+            return preset_path, read_text(preset_path)
+        found: tuple[Path, str] | None = None
+        for path, preset in self._files():
+            if path != above and (text := _text_or_none(path)) is not None and tag_of(text) == tag:
+                if not preset:
+                    return path, text
+                found = path, text
+        return found
+
+    def _members(self, profile: Profile, text: str, path: Path) -> dict[str, LoadedProfile]:
+        """Return the profiles of a suite. Raises UsageError that points at the one which is not there."""
+        members: dict[str, LoadedProfile] = {}
+        for index, member in enumerate(profile.members):
+            place = ("suite", index)
+            try:
+                found = self._file_of(member.profile, path)
+                if found is None:
+                    like = did_you_mean(member.profile, self._tags())
+                    raise UsageError(f"unknown profile '{member.profile}'{like}; see benchtui profiles list")
+                loaded = self.load_file(found[0], preset=presets_dir() in found[0].parents)
+            except UsageError as error:
+                told = load(text, str(path)).problem(place, f"{member.profile}: {error.problems[0].message}")
+                raise UsageError([told, *error.problems[1:]]) from None
+            if loaded.profile.tool == "suite":
+                raise UsageError(load(text, str(path)).problem(place, f"{member.profile}: a suite holds no suites"))
+            if unknown := [name for name in member.set if name not in loaded.profile.params]:
+                hint = did_you_mean(unknown[0], loaded.profile.params)
+                message = f"{member.profile} has no parameter '{unknown[0]}'{hint}"
+                raise UsageError(load(text, str(path)).problem((*place, "set", unknown[0]), message, key=True))
+            members[member.profile] = loaded
+        return members
 
     def copy_to_user(self, tag: str, new_tag: str | None = None) -> Path:
         """Return the user's own file of a profile, copied from the preset when there is none yet. Never overwrites.
@@ -122,10 +212,14 @@ class Catalogue:
                     yield path, preset
 
     def _entry(self, path: Path, preset: bool) -> CatalogueEntry:
+        text = ""
         try:
-            profile = _cached_profile(read_text(path), str(path))
+            text = read_text(path)
+            profile, _ = self._profile(text, path)
+            self._members(profile, text, path)
         except UsageError as error:
-            return CatalogueEntry(self._tag_by_path(path, preset), "", path, preset, error=str(error.problems[0]))
+            tag = tag_of(text) or self._tag_by_path(path, preset)
+            return CatalogueEntry(tag, "", path, preset, error=str(error.problems[0]))
         return CatalogueEntry(profile.profile, profile.title, path, preset, profile.tool, headline_text(profile))
 
     def _tag_by_path(self, path: Path, preset: bool) -> str:
@@ -158,14 +252,63 @@ def write_new(path: Path, text: str) -> None:
         raise UsageError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error
 
 
-@functools.lru_cache(maxsize=256)
-def _cached_profile(text: str, file: str) -> Profile:
-    return load_profile(text, file)
+@functools.lru_cache(maxsize=512)
+def _cached_profile(
+    text: str, file: str, bases: tuple[tuple[str, str, str], ...] = (), known: tuple[str, ...] = ()
+) -> Profile:
+    def base(tag: str) -> tuple[str, str]:
+        for name, text, file in bases:
+            if name == tag:
+                return text, file
+        raise UsageError(f"unknown profile '{tag}'{did_you_mean(tag, known)}; see benchtui profiles list")
+
+    return load_profile(text, file, base)
+
+
+_HEAD_KEY = re.compile(r"^(?:profile|extends)\b", re.MULTILINE)
+_PLAIN_HEAD = re.compile(rf"^(profile|extends): +({TAG_PATTERN.strip('^$')})[ \t]*(?:[ \t]#.*)?$", re.MULTILINE)
+
+
+@functools.lru_cache(maxsize=512)
+def _head(text: str) -> tuple[str | None, str | None]:
+    """Return the tag of a profile's text and the tag that it extends, as far as they can be read."""
+    keys = _HEAD_KEY.findall(text)
+    plain = dict(_PLAIN_HEAD.findall(text))
+    if "profile" in plain and len(keys) == len(plain):  # reading all of the YAML takes a hundred times as long
+        return plain["profile"], plain.get("extends")
+    try:
+        data = load(text, "").data
+    except UsageError:
+        return None, None
+    tag, base = data.get("profile"), data.get("extends")
+    known = tag if isinstance(tag, str) and re.fullmatch(TAG_PATTERN, tag) else None
+    return known, base if isinstance(base, str) else None
+
+
+def tag_of(text: str) -> str | None:
+    """Return the tag of a profile's text; None when it cannot be read."""
+    return _head(text)[0]
+
+
+def base_of(text: str) -> str | None:
+    """Return the tag that a profile's text extends; None when it extends none."""
+    return _head(text)[1]
+
+
+def _text_or_none(path: Path) -> str | None:
+    try:
+        return read_text(path)
+    except UsageError:
+        return None
 
 
 def headline_text(profile: Profile) -> str:
     """Return what a profile is about, such as 'read IOPS' or 'read p99.5 latency'."""
-    spec = profile.headline
+    spec = profile.headline_spec
+    if spec is None:
+        return f"{len(profile.members)} profiles"
+    if spec.metric == "ops":
+        return {"create": "creates", "stat": "stats", "remove": "removals"}.get(spec.direction, f"{spec.direction}s")
     metric = {"iops": "IOPS", "bandwidth": "throughput", "latency": "latency"}[spec.metric]
     percentile = f"p{spec.percentile:g} " if spec.percentile is not None else ""
     return f"{spec.direction} {percentile}{metric}"

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tui.engine.journal import Journal
+from tui.engine.ledger import Ledger
 from tui.engine.session import HostSession
-from tui.model.event import Message, PhaseEnded, PhaseName, PhaseStarted, RunStateName, Severity, StopRequested
+from tui.model.event import (
+    HostResult,
+    Message,
+    PhaseEnded,
+    PhaseName,
+    PhaseStarted,
+    RunStateName,
+    Severity,
+    StopRequested,
+)
 from tui.model.plan import HostTask, Plan, Step
 
 if TYPE_CHECKING:
+    from tui.engine.mpi_cluster import Cluster
     from tui.engine.task import TaskRun
 
 StopMode = Literal["stop", "abort"]
@@ -44,9 +55,17 @@ class RunContext:
     sessions: list[HostSession]
     stop_mode: StopMode | None = None
     stop_event: asyncio.Event = field(default_factory=asyncio.Event)
+    abort_event: asyncio.Event = field(default_factory=asyncio.Event)  # it overtakes a stop
+    ledger: Ledger = field(init=False)  # the files that runs of this user have made
     active: dict[str, TaskRun] = field(default_factory=dict)  # loads that go on, by host
     tasks: set[asyncio.Task[None]] = field(default_factory=set)  # held, or asyncio would drop them
-    measured_hosts: int = 0  # host results that were taken, over all steps
+    on_connected: Callable[[], None] = lambda: None  # called once all hosts are connected or refused
+    results: dict[tuple[int, str], HostResult | None] = field(default_factory=dict)  # by step and host; None: no fio's
+    mpi: dict[str, Cluster] = field(default_factory=dict)  # hosts of MPI programs as preflight found them, by what
+    skipped: set[int] = field(default_factory=set)  # steps that need not be run
+
+    def __post_init__(self) -> None:
+        self.ledger = Ledger.beside(self.run_dir)
 
     @property
     def run_id(self) -> str:
@@ -57,6 +76,22 @@ class RunContext:
     def alive(self) -> list[HostSession]:
         """Hosts that still take part."""
         return [session for session in self.sessions if not session.failed]
+
+    def taking_part(self, step: Step) -> list[HostSession]:
+        """Hosts of a step that are not lost."""
+        names = set(step.hosts)
+        return [session for session in self.alive if session.name in names]
+
+    @property
+    def measured_hosts(self) -> int:
+        """Host results that were taken, over all steps but warm-ups."""
+        warmups = {step.index for step in self.plan.steps if step.warmup}
+        return sum(step not in warmups for step, _ in self.results)
+
+    def forget(self, steps: Iterable[int]) -> None:
+        """Leave out the results of steps that are made again."""
+        gone = set(steps)
+        self.results = {key: result for key, result in self.results.items() if key[0] not in gone}
 
     def task_of(self, step: Step, session: HostSession) -> HostTask:
         """What a host does in a step."""
@@ -73,6 +108,8 @@ class RunContext:
         self.stop_mode = mode
         self.journal.append(StopRequested(t=0.0, mode=mode, by=by))
         self.stop_event.set()
+        if mode == "abort":
+            self.abort_event.set()
 
     def check_stop(self) -> None:
         """Raise RunStopped when somebody asked to stop."""

@@ -13,11 +13,11 @@ from tui.engine.load import run_load
 from tui.engine.session import HostSession
 from tui.engine.task import TaskRun
 from tui.model.event import FileCreated
-from tui.model.plan import FileSpec, HostTask, Step
+from tui.model.plan import FILE_NUMBER, FileSpec, HostTask, Step
 from tui.remote.agent import FileInfo
 from tui.remote.transport import HostError
 
-REMOVED_AT_ONCE = 500
+LEAVING_S = 10.0  # patience with a broken connection when all is over
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,13 @@ def needs_of(task: HostTask, found: dict[str, FileInfo | None]) -> list[FileNeed
 
 async def layout(ctx: RunContext, step: Step) -> None:
     """Write what is missing on each host, all hosts at once. Refuses to go on when one of them fails."""
-    wanted = {session.name: await _look(ctx, step, session) for session in ctx.alive}
+    wanted: dict[str, list[FileNeed]] = {}
+    await ctx.unless_stopped(asyncio.create_task(_look_everywhere(ctx, step, wanted)))
     total = sum(need.spec.size_bytes for needs in wanted.values() for need in needs)
     if not total:
         return
     with ctx.phase("layout", step.index, total_bytes=total):
-        busy = [session for session in ctx.alive if wanted[session.name]]
+        busy = [session for session in ctx.taking_part(step) if wanted[session.name]]
         runs = [_layout_run(ctx, step, session, wanted[session.name]) for session in busy]
         await ctx.unless_stopped(asyncio.create_task(_start_all(runs)))
         outcomes = await run_load(ctx, [run for run in runs if not run.session.failed], "layout", None)
@@ -69,22 +70,26 @@ async def layout(ctx: RunContext, step: Step) -> None:
 
 async def make_directories(ctx: RunContext, step: Step) -> None:
     """Create the directories that the files of a step need, and remember which were new."""
-    await asyncio.gather(*(_make_on(session, ctx.task_of(step, session)) for session in ctx.alive))
-    if failed := [session.name for session in ctx.sessions if session.failed]:
+    sessions = ctx.taking_part(step)
+    await asyncio.gather(*(_make_on(session, ctx.task_of(step, session)) for session in sessions))
+    if failed := [session.name for session in sessions if session.failed]:
         raise RunRefused("failed", 4, f"directories could not be made on {', '.join(failed)}")
+    await asyncio.gather(*(_expect_on(session, ctx.task_of(step, session)) for session in sessions))
+    if failed := [session.name for session in sessions if session.failed]:
+        raise RunRefused("failed", 4, f"files are not as the step needs them on {', '.join(failed)}")
 
 
 async def clean_up(ctx: RunContext) -> None:
     """Remove from the hosts what this run created."""
     with ctx.phase("cleanup"):
-        await asyncio.gather(*(_clean_host(session) for session in ctx.sessions if session.created))
+        await asyncio.gather(*(_clean_host(ctx, session) for session in ctx.sessions if session.created))
 
 
 async def _make_on(session: HostSession, task: HostTask) -> None:
     if not task.directories:
         return
     try:
-        made = await session.agent.make_dirs(task.directories)
+        made = await session.ask(lambda agent: agent.make_dirs(task.directories))
     except HostError as error:
         session.problem("preflight", error.code, error.message)
         return
@@ -93,16 +98,42 @@ async def _make_on(session: HostSession, task: HostTask) -> None:
         session.journal.append(FileCreated(t=0.0, host=session.name, paths=made, bytes=0))
 
 
+async def _expect_on(session: HostSession, task: HostTask) -> None:
+    """Check what must hold of the files of a step that only creates, stats or removes them."""
+    if session.failed or not task.expects:
+        return
+    try:
+        found = await session.ask(lambda agent: agent.files([spec.path for spec in task.files]))
+    except HostError as error:
+        session.problem("preflight", error.code, error.message)
+        return
+    wrong = [path for path, info in found.items() if (info is None) == (task.expects == "present")]
+    one = wrong[0].replace(FILE_NUMBER, "0") if wrong else ""
+    if wrong and task.expects == "absent":
+        message = f"{one} is there already: opening is not creating; remove such files first (fio-metadata/delete)"
+        session.problem("preflight", "files-there", message)
+    elif wrong:
+        message = f"{one} is not there; create such files first, with the same parameters (fio-metadata/create)"
+        session.problem("preflight", "files-missing", message)
+
+
+async def _look_everywhere(ctx: RunContext, step: Step, wanted: dict[str, list[FileNeed]]) -> None:
+    sessions = ctx.taking_part(step)
+    needs = await asyncio.gather(*(_look(ctx, step, session) for session in sessions))
+    wanted.update((session.name, found) for session, found in zip(sessions, needs, strict=True))
+    if failed := [session.name for session in sessions if session.failed]:
+        raise RunRefused("failed", 4, f"layout could not be checked on {', '.join(failed)}")
+
+
 async def _look(ctx: RunContext, step: Step, session: HostSession) -> list[FileNeed]:
     task = ctx.task_of(step, session)
     if not task.layout or not task.files:
         return []
     try:
-        found = await session.agent.files([spec.path for spec in task.files])
+        return needs_of(task, await session.ask(lambda agent: agent.files([spec.path for spec in task.files])))
     except HostError as error:
         session.problem("layout", error.code, error.message)
-        raise RunRefused("failed", 4, f"layout could not be checked on {session.name}") from error
-    return needs_of(task, found)
+        return []
 
 
 def _layout_run(ctx: RunContext, step: Step, session: HostSession, needs: list[FileNeed]) -> TaskRun:
@@ -111,12 +142,13 @@ def _layout_run(ctx: RunContext, step: Step, session: HostSession, needs: list[F
     task = replace(ctx.task_of(step, session), job_file=workload.layout_job(specs), argv=workload.layout_argv())
     fresh = [need.spec for need in needs if need.why == "missing"]
     session.remember_created([spec.path for spec in fresh])
+    ctx.ledger.add(session.name, specs)
     session.journal.append(
         FileCreated(
             t=0.0, host=session.name, paths=[s.path for s in fresh], bytes=sum(spec.size_bytes for spec in fresh)
         )
     )
-    reader = workload.reader(session.name, step, "layout", ctx.plan.latency_kind)
+    reader = workload.reader(session.name, step, "layout", ctx.plan.latency_kind_of(step))
     return TaskRun(session, step, "layout", task, reader, ctx.run_dir, ctx.plan.lease_s)
 
 
@@ -142,11 +174,11 @@ def _judge(run: TaskRun, exit_code: int | None, reason: str) -> None:
         run.session.enter("ready", "laid out")
 
 
-async def _clean_host(session: HostSession) -> None:
+async def _clean_host(ctx: RunContext, session: HostSession) -> None:
     files = session.created
     try:
-        for start in range(0, len(files), REMOVED_AT_ONCE):
-            await session.agent.remove(files[start : start + REMOVED_AT_ONCE])
+        await (session.agent.remove(files) if session.failed else session.ask(lambda a: a.remove(files), LEAVING_S))
+        ctx.ledger.forget(session.name, files)
         session.say("info", f"removed {len(files)} files and directories that the run had created")
     except HostError as error:
         session.say("warning", f"files stay behind: {error.message}")

@@ -10,7 +10,7 @@ from tui.engine.task import Outcome, TaskRun
 from tui.model.event import HostStateName
 from tui.remote.transport import HostError
 
-DELIVERY_S = 5.0
+DELIVERY_S = 8.0
 RETRY_S = 0.5
 FROZEN_S = 15.0
 OVERTIME_S = 60.0  # what a host may take longer than planned before the engine ends its load
@@ -56,20 +56,32 @@ async def _watch(
         for run in runs:
             _name_late(run)
         ctx.say("warning", "load far over its time; ending it")
-    if ctx.stop_mode == "abort":
-        await _end(runs, "abort", followers, ABORT_PATIENCE_S)
-    elif heard := await _end(runs, "stop", followers, STOP_PATIENCE_S):
-        await _end(heard, "abort", followers, LAST_PATIENCE_S)
+    heard: list[TaskRun] = []
+    if ctx.stop_mode != "abort":
+        heard = await end_runs(runs, "stop", followers, STOP_PATIENCE_S, ctx.abort_event)
+    if ctx.stop_mode == "abort":  # at once, or while the stop took its time
+        await end_runs(runs, "abort", followers, ABORT_PATIENCE_S)
+    elif heard:
+        await end_runs(heard, "abort", followers, LAST_PATIENCE_S)
     for follower in followers:
         follower.cancel()
 
 
-async def _end(
-    runs: Sequence[TaskRun], mode: StopMode, followers: set[asyncio.Task[Outcome]], patience_s: float
+async def end_runs(
+    runs: Sequence[TaskRun],
+    mode: StopMode,
+    followers: set[asyncio.Task[Outcome]],
+    patience_s: float,
+    overtaken: asyncio.Event | None = None,
 ) -> list[TaskRun]:
     """Have hosts end their load, and give them time; return those that took the word and are busy all the same."""
     telling = {asyncio.create_task(_stop_one(run, mode)): run for run in runs}
-    await asyncio.wait(followers, timeout=patience_s)
+    waiting: set[asyncio.Task[object]] = {asyncio.create_task(asyncio.wait(followers))}
+    if overtaken is not None:
+        waiting.add(asyncio.create_task(overtaken.wait()))
+    await asyncio.wait(waiting, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
+    for waiter in waiting:
+        waiter.cancel()
     heard = [run for task, run in telling.items() if task.done() and not run.ended]
     for task in telling:
         task.cancel()
@@ -113,6 +125,8 @@ def stop_host(ctx: RunContext, name: str) -> str | None:
     run = ctx.active.get(name)
     if run is None or run.ended:
         return f"host {name} has no load now"
+    if run.phase == "layout":
+        return f"host {name} is writing its files, without which it cannot measure: stop the run, or wait"
     run.session.say("warning", "stopped on request, alone")
     ctx.tasks.add(task := asyncio.create_task(_stop_one(run, "stop")))
     task.add_done_callback(ctx.tasks.discard)

@@ -6,43 +6,18 @@ import asyncio
 import getpass
 import platform
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from tui import workloads
 from tui.engine.context import RunContext, RunRefused
-from tui.engine.layout import needs_of
+from tui.engine.destroy import device_line, devices_of, judge_targets, ours, refusals
+from tui.engine.found import HostFindings, Problem, tasks_of
 from tui.engine.session import HostSession
-from tui.metrics import units
+from tui.engine.space import directories_to_look_at, judge_space
 from tui.model.event import HostClock, HostFacts
-from tui.model.plan import HostTask, Plan
+from tui.model.plan import HostTask, Plan, Step
 from tui.remote.agent import ClockOffset, FileInfo
-from tui.remote.probe import DirFacts, HostProbe
+from tui.remote.probe import HostProbe
 from tui.remote.transport import HostError
-
-HEADROOM = 1.05  # a file system that is filled to the last block measures its allocator
-NETWORK_FILE_SYSTEMS = (
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "ceph",
-    "fuse",
-    "wekafs",
-    "lustre",
-    "gpfs",
-    "beegfs",
-    "glusterfs",
-)
-
-Problem = tuple[str, str]
-
-
-@dataclass
-class HostFindings:
-    """What was found on one host."""
-
-    probe: HostProbe
-    files: dict[str, FileInfo | None] = field(default_factory=dict)
 
 
 async def preflight(ctx: RunContext) -> None:
@@ -60,20 +35,45 @@ async def preflight(ctx: RunContext) -> None:
         if failed := [session.name for session in ctx.sessions if session.failed]:
             raise RunRefused("failed", 3, f"preflight refused: {', '.join(failed)}")
         await take_locks(ctx)
+        if any(step.mpi is not None for step in ctx.plan.steps):
+            from tui.engine.mpi import preflight_mpi
+
+            await preflight_mpi(ctx)
         for session in ctx.alive:
             session.enter("ready")
 
 
+async def still_free(ctx: RunContext, step: Step) -> None:
+    """Refuse a step when a device that it writes to has come into use since the preflight: hours may have passed."""
+    sessions = ctx.taking_part(step)
+    await asyncio.gather(*(_still_free(ctx, step, session) for session in sessions))
+    if failed := [session.name for session in sessions if session.failed]:
+        raise RunRefused("failed", 3, f"devices in use on {', '.join(failed)}")
+
+
+async def _still_free(ctx: RunContext, step: Step, session: HostSession) -> None:
+    paths = [spec.path for spec in ctx.task_of(step, session).written if spec.path in ctx.plan.destroy]
+    try:
+        devices = await session.ask(lambda agent: agent.devices(paths)) if paths else {}
+    except HostError as error:
+        session.problem("preflight", error.code, error.message)
+        return
+    for facts in devices.values():
+        if facts.uses:
+            session.problem("preflight", *next(refusals(facts)))
+
+
 async def take_locks(ctx: RunContext) -> None:
     """Take every host for this run, or go on holding it; refuse when another run holds one."""
-    await asyncio.gather(*(_take_lock(ctx, session) for session in ctx.alive))
-    if failed := [session.name for session in ctx.sessions if session.failed]:
+    sessions = ctx.alive
+    await asyncio.gather(*(_take_lock(ctx, session) for session in sessions))
+    if failed := [session.name for session in sessions if session.failed]:
         raise RunRefused("failed", 3, f"in use by another run: {', '.join(failed)}")
 
 
 async def _take_lock(ctx: RunContext, session: HostSession) -> None:
     try:
-        holder = await session.agent.lock(ctx.plan.lease_s, owner(), force=ctx.plan.take_locks)
+        holder = await session.ask(lambda agent: agent.lock(ctx.plan.lease_s, owner(), force=ctx.plan.take_locks))
     except HostError as error:
         session.problem("preflight", error.code, error.message)
         return
@@ -101,14 +101,21 @@ async def _look(ctx: RunContext, session: HostSession, found: dict[str, HostFind
     directories = sorted({task.required_dir for task in tasks if task.required_dir})
     paths = sorted({spec.path for task in tasks for spec in task.files})
     try:
-        probe = await session.agent.probe(directories)
-        files = await session.agent.files(paths) if paths else {}
-        clock = await session.agent.clock()
+        probe = await session.ask(lambda agent: agent.probe(directories))
+        files = await session.ask(lambda agent: agent.files(paths)) if paths else {}
+        room_at = directories_to_look_at(tasks)
+        room = await session.ask(lambda agent: agent.room(room_at)) if room_at else {}
+        disks = devices_of(tasks, files)
+        devices = await session.ask(lambda agent: agent.devices(disks)) if disks else {}
+        clock = await session.ask(lambda agent: agent.clock())
     except HostError as error:
         session.problem("preflight", error.code, error.message)
         return
-    found[session.name] = HostFindings(probe, files)
+    made = ours(files, ctx.ledger.sizes(session.name)) | frozenset(session.created)
+    found[session.name] = HostFindings(probe, files, devices, room, made)
     session.facts = probe.facts()
+    for facts in devices.values():
+        session.say("info", device_line(facts))
     session.journal.append(HostFacts(t=0.0, host=session.name, facts=session.facts))
     if clock is not None:
         session.journal.append(clock_event(session, clock))
@@ -126,23 +133,18 @@ def clock_event(session: HostSession, clock: ClockOffset) -> HostClock:
     )
 
 
-def tasks_of(plan: Plan, host: str) -> list[HostTask]:
-    """Return what a host does in all steps."""
-    return [task for step in plan.steps for task in step.tasks if task.host == host]
-
-
 def judge_host(plan: Plan, host: str, findings: HostFindings) -> list[Problem]:
     """Return why this host cannot run the plan: tool, directories, targets."""
     problems = list(judge_tools(plan, findings.probe))
-    for task in tasks_of(plan, host)[:1]:
+    for task in tasks_of(plan, host):
         problems += directory_problems(task.required_dir, findings.probe) if task.required_dir else []
         problems += judge_files(plan, task, findings.files)
-    return problems
+    return list(dict.fromkeys([*problems, *judge_targets(plan, host, findings)]))
 
 
 def judge_tools(plan: Plan, probe: HostProbe) -> Iterable[Problem]:
     """Check that every tool of the plan is there and new enough."""
-    for tool in dict.fromkeys(step.tool for step in plan.steps):
+    for tool in dict.fromkeys(step.tool for step in plan.steps if step.mpi is None):
         yield from tool_problems(tool, workloads.get(tool).minimum_version, probe)
 
 
@@ -182,55 +184,3 @@ def judge_files(plan: Plan, task: HostTask, files: Mapping[str, FileInfo | None]
             yield "target-is-device", f"{spec.path} is a {info.kind} device; this profile is for files"
         elif info.kind not in ("file", "block", "char"):
             yield "target-not-a-file", f"{spec.path} is a {info.kind}, not a file"
-
-
-def judge_space(plan: Plan, found: Mapping[str, HostFindings]) -> dict[str, Problem]:
-    """Return, by host, that its file system cannot take all that is going to be written to it.
-
-    Hosts that share a file system (the same network source, or the same machine) are added up.
-    """
-    demand: dict[str, int] = {}
-    places: dict[str, tuple[str, DirFacts]] = {}
-    for host, findings in found.items():
-        task = tasks_of(plan, host)[0]
-        facts = findings.probe.dirs.get(task.required_dir or "")
-        if facts is None or facts.free_bytes is None:
-            continue
-        place = file_system_of(findings.probe, facts)
-        places[host] = (place, facts)
-        demand[place] = demand.get(place, 0) + new_bytes(task, findings.files)
-    return {
-        host: no_space(facts, demand[place]) for host, (place, facts) in places.items() if over(facts, demand[place])
-    }
-
-
-def file_system_of(probe: HostProbe, facts: DirFacts) -> str:
-    """Return a name that hosts on the same file system share."""
-    network = facts.fstype.startswith(NETWORK_FILE_SYSTEMS) or ":" in facts.source
-    return f"{facts.fstype} {facts.source}" if network else f"{probe.boot_id} {facts.mount or facts.source}"
-
-
-def new_bytes(task: HostTask, files: Mapping[str, FileInfo | None]) -> int:
-    """Return how many bytes of the file system a task will newly occupy."""
-    needs = needs_of(task, dict(files))
-    return sum(need.spec.size_bytes - allocated(files.get(need.spec.path)) for need in needs if need.spec.size_bytes)
-
-
-def allocated(info: FileInfo | None) -> int:
-    """Return the bytes a file occupies already."""
-    return min(info.allocated, info.size) if info is not None else 0
-
-
-def over(facts: DirFacts, demand: int) -> bool:
-    """Return whether the demand with headroom exceeds the free space."""
-    return demand > 0 and demand * HEADROOM > (facts.free_bytes or 0)
-
-
-def no_space(facts: DirFacts, demand: int) -> Problem:
-    """Return the problem of a file system that is too small."""
-    need, free = units.size(int(demand * HEADROOM)), units.size(facts.free_bytes or 0)
-    where = f"{facts.path} ({facts.fstype} on {facts.source})"
-    if facts.total_bytes is not None and demand > facts.total_bytes:
-        total = units.size(facts.total_bytes)
-        return "no-space", f"{need} are needed, the whole file system of {where} has {total}; choose a smaller size"
-    return "no-space", f"{need} are needed (5 % headroom included), {free} are free at {where}"

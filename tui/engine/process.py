@@ -9,28 +9,40 @@ import os
 import signal
 import traceback
 from collections.abc import Coroutine, Iterator
+from functools import partial
 from pathlib import Path
 
+from tui.engine.asking import EngineAsker, take_link
 from tui.engine.context import RunContext
 from tui.engine.control import ControlServer, Request
 from tui.engine.history import History, read_history
-from tui.engine.launch import load_plan
+from tui.engine.launch import EngineMode, load_plan
 from tui.engine.load import stop_host
-from tui.engine.recover import execute_rest
+from tui.engine.logout import forwarded_agent
+from tui.engine.recover import execute_missing, execute_rest
 from tui.engine.run import execute, open_run
 from tui.model.event import Message, Note, RunEnded, RunStateName
 from tui.model.paths import Paths
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError
-from tui.model.rundir import JOURNAL_FILE, PID_FILE
+from tui.model.rundir import JOURNAL_FILE, PID_FILE, RECORD_FILE, SUMMARY_FILE
 from tui.remote.connections import Connections
 
 
-def run_engine(run_dir: Path, *, recover: bool = False) -> RunEnded:
-    """Execute the plan of a run directory in this process, or finish what a dead engine began; return its end."""
+def run_engine(run_dir: Path, mode: EngineMode = "start", *, ask: bool = False) -> RunEnded:
+    """Execute the plan of a run directory in this process, or go on with what another engine began; return its end.
+
+    `ask`: standard input is a socket to somebody who can be asked for passwords.
+    """
+    asker = EngineAsker(take_link()) if ask else None
     plan = load_plan(run_dir)
     with sole_engine(run_dir):
-        return asyncio.run(_serve(run_dir, plan, read_history(run_dir / JOURNAL_FILE) if recover else None))
+        history = None if mode == "start" else read_history(run_dir / JOURNAL_FILE)
+        if history is not None and mode != "recover":
+            history.going_on = True
+            for name in (RECORD_FILE, SUMMARY_FILE):  # they are derived again from the journal at the end
+                (run_dir / name).unlink(missing_ok=True)
+        return asyncio.run(_serve(run_dir, plan, history, mode, asker))
 
 
 @contextlib.contextmanager
@@ -56,16 +68,47 @@ def process_identity(pid: int) -> str:
     return f"{pid} {start_ticks} {boot_id}\n"
 
 
-async def _serve(run_dir: Path, plan: Plan, history: History | None) -> RunEnded:
-    config = next((host.ssh_config for host in plan.hosts if host.ssh_config), None)
+async def _serve(
+    run_dir: Path, plan: Plan, history: History | None, mode: EngineMode, asker: EngineAsker | None
+) -> RunEnded:
+    config = next((Path(host.ssh_config) for host in plan.hosts if host.ssh_config), None)
     pins = Paths.from_environ(os.environ).known_hosts
-    async with Connections(ssh_config=Path(config) if config else None, known_hosts=[pins]) as connections:
+    async with Connections(ssh_config=config, known_hosts=[pins], asker=asker) as connections:
         ctx = open_run(run_dir, plan, connections, history)
+        connections.remark = partial(remark, ctx)
+        ctx.on_connected = partial(logged_in, ctx, connections, asker)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, ctx.request_stop, "stop", signal.Signals(number).name)
         async with ControlServer(run_dir, lambda request: answer(ctx, request)):
-            return await _guarded(ctx, execute(ctx) if history is None else execute_rest(ctx, history))
+            return await _guarded(ctx, _course(ctx, history, mode))
+
+
+def remark(ctx: RunContext, host: str | None, text: str) -> None:
+    """Journal what is to be known of a log-in, with its host when that is a host of the run."""
+    session = next((session for session in ctx.sessions if session.name == host), None)
+    if session is None:
+        ctx.say("warning", text)
+    else:
+        session.say("warning", text)
+
+
+def logged_in(ctx: RunContext, connections: Connections, asker: EngineAsker | None) -> None:
+    """Every host is connected or refused: nobody is asked from now on; what a later log-in would lack is journalled."""
+    connections.stop_asking()
+    if asker is not None:
+        asker.close()
+    if text := forwarded_agent(connections.by_agent, os.environ):
+        ctx.say("warning", text)
+
+
+def _course(ctx: RunContext, history: History | None, mode: EngineMode) -> Coroutine[None, None, RunEnded]:
+    """Return what this engine does."""
+    if history is None:
+        return execute(ctx)
+    if mode == "recover":
+        return execute_rest(ctx, history)
+    return execute_missing(ctx, history, failed=mode == "resume-failed")
 
 
 async def _guarded(ctx: RunContext, work: Coroutine[None, None, RunEnded]) -> RunEnded:

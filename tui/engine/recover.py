@@ -7,17 +7,22 @@ the lease has ended it, what was measured is collected and the run ends as parti
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from tui.engine.context import RunContext, RunRefused, RunStopped
 from tui.engine.history import History
 from tui.engine.load import run_load
 from tui.engine.measure import take_result, task_run
 from tui.engine.preflight import preflight
-from tui.engine.run import EXIT_PARTIAL, ended, leave_hosts, run_step, verdict
+from tui.engine.run import EXIT_PARTIAL, connect_all, ended, leave_hosts, verdict
 from tui.engine.session import HostSession
+from tui.engine.steps import run_step, run_steps
 from tui.engine.task import TaskRun
-from tui.model.event import RunEnded, TaskStarted
-from tui.model.plan import Step
+from tui.model.event import RunEnded, StepEnded, TaskStarted
+from tui.model.plan import MpiLaunch, Step
+from tui.remote.agent import AgentError
 from tui.remote.transport import HostError
 
 
@@ -26,13 +31,11 @@ async def execute_rest(ctx: RunContext, history: History) -> RunEnded:
     try:
         await connect_again(ctx)
         unfinished = history.unfinished()
-        taken_over = await adopt(ctx, history, unfinished) if unfinished else False
-        rest = [step for step in ctx.plan.steps if step.index > last_step(history)]
+        taken_over = unfinished != [] and (await adopt(ctx, history, unfinished)).alive
+        rest = [step for step in ctx.plan.steps if step.index not in history.begun | history.skipped]
         if taken_over and rest and not ctx.journal.problems:
             await preflight(ctx)
-            for step in rest:
-                ctx.check_stop()
-                await run_step(ctx, step)
+            await run_steps(ctx, rest)
         end = verdict(ctx) if taken_over or not rest else cut_short(ctx, rest)
     except RunRefused as refused:
         end = ended("partial" if ctx.measured_hosts else "failed", refused.exit_code, refused.reason)
@@ -43,9 +46,29 @@ async def execute_rest(ctx: RunContext, history: History) -> RunEnded:
     return ctx.journal.append(end)
 
 
-def last_step(history: History) -> int:
-    """Return the newest step that was begun; -1 when none was."""
-    return max((task.step for task in history.tasks.values()), default=-1)
+async def execute_missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnded:
+    """Run the steps that a run still lacks and return the last event of its journal.
+
+    What a dead engine had left running is followed to its end first: it may be one of them.
+    """
+    try:
+        await connect_all(ctx)
+        adopted = await _adopt_if_any(ctx, history)
+        missing = [step for step in history.missing(ctx.plan, failed=failed) if step.index != adopted]
+        seen = ctx.journal.problems - history.problems if adopted is not None else 0
+        again = history.make_again(missing)
+        ctx.forget(step.index for step in again)
+        ctx.journal.problems = history.problems + seen
+        await preflight(ctx)
+        await run_steps(ctx, again)
+        end = verdict(ctx)
+    except RunRefused as refused:
+        end = ended("partial" if ctx.measured_hosts else "failed", refused.exit_code, refused.reason)
+    except RunStopped:
+        end = verdict(ctx)
+    finally:
+        await leave_hosts(ctx)
+    return ctx.journal.append(end)
 
 
 def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
@@ -54,25 +77,46 @@ def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
     return ended("partial" if ctx.measured_hosts else "failed", EXIT_PARTIAL, reason)
 
 
+async def _adopt_if_any(ctx: RunContext, history: History) -> int | None:
+    """Follow what a dead engine had left running; return the step when it came to its end."""
+    unfinished = [] if history.ended else history.unfinished()
+    if unfinished and (await adopt(ctx, history, unfinished)).whole:
+        return unfinished[0].step
+    return None
+
+
 async def connect_again(ctx: RunContext) -> None:
     """Connect to every host; one that cannot be reached is lost, the others go on."""
     with ctx.phase("connect"):
         await asyncio.gather(*(_connect_one(session) for session in ctx.sessions))
+        ctx.on_connected()
 
 
 async def _connect_one(session: HostSession) -> None:
     try:
-        await session.connect()
+        await session.connect_patiently()
         session.enter("connected", "recovering")
     except HostError as error:
         session.problem("connect", "host-lost", f"not reached for recovery: {error.message}")
 
 
-async def adopt(ctx: RunContext, history: History, unfinished: list[TaskStarted]) -> bool:
-    """Follow the commands of the step that was going on to their end; True when all of them were still alive."""
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """What became of the step that was going on. `whole`: every host came to its own end, before or since."""
+
+    alive: bool
+    whole: bool
+
+
+async def adopt(ctx: RunContext, history: History, unfinished: list[TaskStarted]) -> Adopted:
+    """Follow the commands of the step that was going on to their end."""
     step = ctx.plan.steps[unfinished[0].step]
+    step = replace(step, attempt=history.attempts.get(step.index, 1))
     phase = "measure" if any(task.phase == "measure" for task in unfinished) else "layout"
     tasks = {task.host: task for task in unfinished if task.phase == phase}
+    problems = ctx.journal.problems
+    if step.mpi is not None and phase == "measure":
+        return await _adopt_program(ctx, step, step.mpi, tasks)
     with ctx.phase("measure" if phase == "measure" else "layout", step.index, expected_s=step.expected_s):
         runs = await _reopen_all(ctx, history, step, tasks)
         alive = [run.alive for run in runs]
@@ -85,10 +129,27 @@ async def adopt(ctx: RunContext, history: History, unfinished: list[TaskStarted]
                 take_result(ctx, run, outcomes[run.session.name])
             else:
                 run.keep()
-    complete = len(runs) == len(tasks) and all(alive)
-    if phase == "layout" and complete:
+    everywhere = len(runs) == len(tasks)
+    complete = everywhere and all(alive)
+    whole = everywhere and all(outcome.reason == "exit" for outcome in outcomes.values())
+    if phase == "measure":
+        ok, cut = whole and problems == ctx.journal.problems, ctx.stop_mode is not None
+        ctx.journal.append(StepEnded(t=0.0, step=step.index, ok=ok and not cut, cut=cut or not whole))
+    elif complete:
         await run_step(ctx, step)  # what was laid out is found, what is missing is written
-    return complete
+    return Adopted(complete, complete if phase == "layout" else whole)
+
+
+async def _adopt_program(ctx: RunContext, step: Step, launch: MpiLaunch, tasks: dict[str, TaskStarted]) -> Adopted:
+    """Follow an MPI program, which is one over all hosts."""
+    from tui.engine.mpi_recover import adopt_program
+
+    problems = ctx.journal.problems
+    alive, outcome = await adopt_program(ctx, step, launch, tasks)
+    whole, cut = outcome.reason == "exit" and outcome.exit_code == 0, ctx.stop_mode is not None
+    ok = whole and problems == ctx.journal.problems and not cut
+    ctx.journal.append(StepEnded(t=0.0, step=step.index, ok=ok, cut=cut or not whole))
+    return Adopted(alive, whole)
 
 
 async def _reopen_all(ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]) -> list[TaskRun]:
@@ -108,8 +169,10 @@ async def _reopen(run: TaskRun, history: History) -> None:
         run.session.enter(
             "running" if run.phase == "measure" else "layout", "taken over" if run.alive else "collecting"
         )
-    except HostError as error:
+    except AgentError as error:
         run.session.problem(run.phase, "host-data-gone", f"what it spooled is gone: {error.message}")
+    except HostError as error:
+        run.session.problem(run.phase, "host-lost", f"not reached for recovery: {error.message}")
 
 
 async def _end_those_never_released(runs: list[TaskRun], history: History) -> None:

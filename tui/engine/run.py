@@ -13,12 +13,12 @@ import tui
 from tui.engine.context import RunContext, RunRefused, RunStopped
 from tui.engine.history import History
 from tui.engine.journal import Journal, Resume
-from tui.engine.layout import clean_up, layout, make_directories
-from tui.engine.measure import measure
-from tui.engine.preflight import preflight, take_locks
+from tui.engine.layout import clean_up
+from tui.engine.preflight import preflight
 from tui.engine.session import HostSession
+from tui.engine.steps import run_steps
 from tui.model.event import RunEnded, RunResumed, RunStarted, RunStateName
-from tui.model.plan import Plan, Step
+from tui.model.plan import Plan
 from tui.remote.agent import AgentError
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
@@ -60,8 +60,10 @@ def resume_point(history: History) -> Resume:
 def take_up(ctx: RunContext, history: History) -> None:
     """Put a context where a dead engine left its run."""
     ctx.journal.append(RunResumed(t=0.0, utc=utc_now(), gap_s=round(ctx.journal.now - history.t, 3)))
-    ctx.measured_hosts = len(history.results)
-    ctx.stop_mode = "abort" if history.stop_mode == "abort" else "stop" if history.stop_mode else None
+    ctx.results = dict(history.results)
+    ctx.skipped = set(history.skipped)
+    if not history.going_on:
+        ctx.stop_mode = "abort" if history.stop_mode == "abort" else "stop" if history.stop_mode else None
     if ctx.stop_mode is not None:
         ctx.stop_event.set()
     for session in ctx.sessions:
@@ -73,9 +75,7 @@ async def execute(ctx: RunContext) -> RunEnded:
     try:
         await connect_all(ctx)
         await preflight(ctx)
-        for step in ctx.plan.steps:
-            ctx.check_stop()
-            await run_step(ctx, step)
+        await run_steps(ctx, ctx.plan.steps)
         end = verdict(ctx)
     except RunRefused as refused:
         end = ended(refused.state if not ctx.measured_hosts else "partial", refused.exit_code, refused.reason)
@@ -86,20 +86,13 @@ async def execute(ctx: RunContext) -> RunEnded:
     return ctx.journal.append(end)
 
 
-async def run_step(ctx: RunContext, step: Step) -> None:
-    """Prepare and measure one step."""
-    await take_locks(ctx)
-    await make_directories(ctx, step)
-    await layout(ctx, step)
-    ctx.check_stop()
-    await drop_caches(ctx, step)
-    await measure(ctx, step)
-
-
 async def connect_all(ctx: RunContext) -> None:
     """Connect to every host; refuse with all problems at once when one cannot be reached."""
     with ctx.phase("connect"):
-        await ctx.unless_stopped(asyncio.create_task(_connect_everywhere(ctx)))
+        try:
+            await ctx.unless_stopped(asyncio.create_task(_connect_everywhere(ctx)))
+        finally:
+            ctx.on_connected()
         if failed := [session.name for session in ctx.sessions if session.failed]:
             raise RunRefused("failed", EXIT_PREFLIGHT, f"no connection to {', '.join(failed)}")
 
@@ -111,30 +104,10 @@ async def _connect_everywhere(ctx: RunContext) -> None:
 async def _connect_one(session: HostSession) -> None:
     session.enter("connecting")
     try:
-        await session.connect()
+        await session.connect_patiently()
         session.enter("connected")
     except HostError as error:
         session.problem("connect", error.code, error.message)
-
-
-async def drop_caches(ctx: RunContext, step: Step) -> None:
-    """Drop the page caches of all hosts before a measurement, and say how it went; never a silent no-op."""
-    if ctx.plan.drop_caches == "no":
-        return
-    answers = await asyncio.gather(*(s.agent.drop_caches() for s in ctx.alive), return_exceptions=True)
-    for session, answer in zip(ctx.alive, answers, strict=True):
-        if isinstance(answer, BaseException):
-            ok, detail = False, str(answer)
-        else:
-            ok, detail = answer.ok, f"{answer.method}: {answer.detail}" if answer.detail else answer.method
-        if ok:
-            session.say("info", f"page cache dropped ({detail}) before {step.name}")
-        elif ctx.plan.drop_caches == "require":
-            session.problem("layout", "cache-not-dropped", f"page cache could not be dropped: {detail}")
-        else:
-            session.say("warning", f"page cache not dropped: {detail}")
-    if failed := [session.name for session in ctx.sessions if session.failed]:
-        raise RunRefused("failed", EXIT_PARTIAL, f"page cache not dropped on {', '.join(failed)}")
 
 
 async def leave_hosts(ctx: RunContext) -> None:
@@ -146,6 +119,8 @@ async def leave_hosts(ctx: RunContext) -> None:
 
 
 async def _leave(session: HostSession) -> None:
+    if not session.reached:
+        return  # there is nothing of ours
     try:
         async with asyncio.timeout(LEAVE_S):
             await _give_back(session)
@@ -170,7 +145,7 @@ async def _give_back(session: HostSession) -> None:
 
 def verdict(ctx: RunContext) -> RunEnded:
     """Return how the run ended, judged by what is in the journal."""
-    wanted = sum(len(step.tasks) for step in ctx.plan.steps)
+    wanted = sum(len(step.tasks) for step in ctx.plan.steps if not step.warmup and step.index not in ctx.skipped)
     if ctx.stop_mode is not None:
         reason = "stopped on request" if ctx.stop_mode == "stop" else "aborted on request"
         state: RunStateName = "aborted" if ctx.stop_mode == "abort" else "partial" if ctx.measured_hosts else "failed"

@@ -10,16 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tui.engine.rawfile import RawFile
-from tui.engine.session import HostSession
+from tui.engine.session import FIRST_PAUSE_S, HostSession
 from tui.model.event import Artefact, HostStateName, PhaseName, Sample, TaskEnded, TaskStarted
 from tui.model.plan import HostTask, Step
 from tui.remote.agent import AgentError, AgentStream, TaskStatus
 from tui.remote.transport import HostError
-from tui.workloads.base import LogLine, Reader
+from tui.workloads.base import Item, Reader
 
 GRACE_S = 6.0
 RENEWALS_PER_LEASE = 6
 LONGEST_RENEWAL_S = 10.0
+SILENCE_S = 15.0  # without a word from the host: is it the load that is silent, or the stream that stands still?
+LOOK_S = 10.0
 JOB_FILE = "job.fio"
 
 
@@ -30,6 +32,12 @@ class Outcome:
     exit_code: int | None
     reason: str
     collected: bool
+
+
+def after_sample(samples: list[Sample], sampled_ms: int) -> list[Sample]:
+    """Return what follows the sample of this time: by place, for a host's clock may have been set back."""
+    places = [place for place, sample in enumerate(samples) if sample.host_time_ms == sampled_ms]
+    return samples[places[-1] + 1 :] if places else [each for each in samples if each.host_time_ms > sampled_ms]
 
 
 class TaskRun:
@@ -46,6 +54,7 @@ class TaskRun:
         lease_s: float,
         *,
         resume: bool = False,
+        role: str = "",
     ) -> None:
         self.session = session
         self.step = step
@@ -53,11 +62,14 @@ class TaskRun:
         self.task = task
         self.reader = reader
         self.lease_s = lease_s
-        self.task_id = f"{step.index}.{phase}"
+        self.role = role  # names what is not the host's one load of this phase, such as an MPI proxy beside mpiexec
+        again = f".{step.attempt}" if step.attempt > 1 else ""
+        self.task_id = f"{step.index}.{role or phase}{again}"
         self.ended = False
         self.stopped_alone = False  # somebody ended this host's load but not the run
         self.alive = False  # whether its load still ran when it was reopened
-        name = f"{step.index}.{phase}.{session.name}"
+        self.released = False  # GO was said, whether it arrived or not
+        name = f"{self.task_id}.{session.name}"
         self._files = {kind: RawFile(run_dir, f"{name}.{kind}", session.name, keep=resume) for kind in ("out", "err")}
         self._stream: AgentStream | None = None
         self._heard = time.monotonic()
@@ -65,13 +77,15 @@ class TaskRun:
 
     async def start(self, *, armed: bool) -> None:
         """Start the command (armed: it waits for `go`) and open its stream. Raises HostError."""
-        remote_dir = await self.session.agent.start(
-            self.task_id,
-            self.task.argv,
-            {JOB_FILE: self.task.job_file},
-            lease_s=self.lease_s,
-            grace_s=GRACE_S,
-            armed=armed,
+        remote_dir = await self.session.ask(
+            lambda agent: agent.start(
+                self.task_id,
+                self.task.argv,
+                self.files(),
+                lease_s=self.lease_s,
+                grace_s=GRACE_S,
+                armed=armed,
+            )
         )
         self.session.journal.append(
             TaskStarted(
@@ -82,12 +96,26 @@ class TaskRun:
                 argv=self.task.argv,
                 job_file=self.task.job_file,
                 remote_dir=remote_dir,
+                role=self.role,
             )
         )
-        await self._open_stream()
+        await self.session.ask(lambda _: self._open_stream())
+
+    async def stand_by(self) -> None:
+        """Open the stream of an armed command again when its connection broke meanwhile. Raises HostError."""
+        if self._stream is None or self._stream.broken:
+            await self.session.ask(lambda _: self._open_stream())
+
+    def files(self) -> dict[str, str]:
+        """Return the files that the command finds in its directory."""
+        return {JOB_FILE: self.task.job_file}
 
     async def go(self) -> None:
-        """Let an armed command begin: one small write on a channel that is already open."""
+        """Let an armed command begin: one small write on a channel that is already open.
+
+        Raises HostError; a command whose stream is opened again hears it then.
+        """
+        self.released = True
         if self._stream is None:
             raise HostError("lost", self.session.name, "no stream to say GO on")
         await self._stream.go()
@@ -95,14 +123,16 @@ class TaskRun:
     async def reopen(self, sampled_ms: int) -> None:
         """Go on with a command that another engine started. Raises HostError when its spool is gone.
 
-        What had been collected is read again; samples up to `sampled_ms` (host clock) are in the journal already.
+        What had been collected is read again; samples up to that of `sampled_ms` (host clock) are in the journal.
         """
+        found: list[Sample] = []
         for kind, file in self._files.items():
             for piece in file.restore():
                 items = self.reader.feed(piece) if kind == "out" else self.reader.feed_stderr(piece)
-                self._journal_items(i for i in items if isinstance(i, Sample) and i.host_time_ms > sampled_ms)
-        self.alive = (await self.session.agent.status(self.task_id)).alive
-        await self._open_stream()
+                found += [item for item in items if isinstance(item, Sample)]
+        self._journal_items(after_sample(found, sampled_ms))
+        self.alive = (await self.session.ask(lambda agent: agent.status(self.task_id))).alive
+        await self.session.ask(lambda _: self._open_stream())
 
     def lost(self) -> Outcome:
         """Return the outcome of a command whose spool is gone, journalled."""
@@ -111,7 +141,10 @@ class TaskRun:
         return outcome
 
     async def stop(self, *, abort: bool) -> None:
-        """Ask the agent to end the command; its output goes on to arrive through `follow`."""
+        """Ask the agent to end the command; its output goes on to arrive through `follow`. Raises HostError."""
+        if self._stream is not None:
+            with contextlib.suppress(HostError):
+                await self._stream.stop(abort=abort)
         await self.session.agent.stop(self.task_id, abort=abort)
 
     async def follow(self, state: HostStateName) -> Outcome:
@@ -135,31 +168,57 @@ class TaskRun:
     async def _open_stream(self) -> None:
         offsets = (self._files["out"].offset, self._files["err"].offset)
         self._stream = await self.session.agent.stream(self.task_id, *offsets)
+        if self.released:  # the word may have been lost with the connection; said twice it does no harm
+            with contextlib.suppress(HostError):  # a load that is over has nobody who listens
+                await self._stream.go()
 
     async def _drain(self, state: HostStateName) -> bool:
         while True:
             try:
                 if await self._take_all() or self._orphaned:
                     return True
-                if await self._look_after():
-                    continue
-                detail = "the stream ended early"
+                await self._look_after()
+                await asyncio.sleep(FIRST_PAUSE_S)
             except HostError as error:
-                detail = error.message
-            if not await self._resume(state, detail):
-                return False
+                if not await self._resume(state, error.message):
+                    return False
 
     async def _take_all(self) -> bool:
         """Take pieces until the stream ends; True when the agent says that this was everything."""
         stream = self._stream
         if stream is None:
             return False
-        while (piece := await stream.next()) is not None:
+        behind = False
+        while True:
+            try:
+                async with asyncio.timeout(SILENCE_S):
+                    piece = await stream.next()
+            except TimeoutError:
+                behind = await self._is_behind(stream, behind)
+                continue
+            if piece is None:
+                return stream.complete
             self._take(*piece)
-        return stream.complete
+            behind = False
 
-    async def _look_after(self) -> bool:
-        """After a stream that ended early: end what has no supervisor any more; True when the stream is open again."""
+    async def _is_behind(self, stream: AgentStream, was_behind: bool) -> bool:
+        """Whether a host that is silent has more than has arrived. Raises HostError when that stays so."""
+        try:
+            async with asyncio.timeout(LOOK_S):
+                status = await self.session.agent.status(self.task_id)
+        except TimeoutError:
+            return False
+        except HostError as error:
+            if error.code == "lost":
+                raise
+            return False  # the connection lives, and so may the stream
+        behind = status.done or status.out_bytes > stream.out_offset or status.err_bytes > stream.err_offset
+        if behind and was_behind:
+            raise HostError("lost", self.session.name, "the stream stands still")
+        return behind
+
+    async def _look_after(self) -> None:
+        """After a stream that ended early: end what has no supervisor any more, and open the stream again."""
         status = await self.session.agent.status(self.task_id)
         if status.rebooted:
             self._orphaned = "host-rebooted"
@@ -167,10 +226,10 @@ class TaskRun:
             await self.session.agent.sweep(kill=True)
             self._orphaned = "supervisor-died"
         await self._open_stream()
-        return True
 
     async def _resume(self, state: HostStateName, detail: str) -> bool:
-        self.session.enter("connecting", f"connection lost: {detail}")
+        self.session.lose(detail)
+        detail = detail.removeprefix("connection lost: ")
         self.session.say("warning", f"connection lost ({detail}); the load goes on, reconnecting")
         deadline = asyncio.get_running_loop().time() + self.lease_s
         while (left := deadline - asyncio.get_running_loop().time()) > 0:
@@ -179,15 +238,21 @@ class TaskRun:
             try:
                 await self._open_stream()
             except AgentError as error:
-                detail = f"what it spooled is gone: {error.message}"
-                break
+                self.session.enter("lost", f"what it spooled is gone: {error.message}")
+                return False
             except HostError:
+                await asyncio.sleep(FIRST_PAUSE_S)
                 continue
             self.session.enter(state, "reconnected")
             self.session.say("info", "reconnected; nothing was lost")
             return True
-        self.session.enter("lost", f"given up after {self.lease_s:g}s: {detail}")
+        self.session.enter("lost", f"given up after {self.lease_s:g}s: {self.session.refusal or detail}")
         return False
+
+    @property
+    def streaming(self) -> bool:
+        """Whether it was started, and its output is being taken."""
+        return self._stream is not None
 
     @property
     def silent_s(self) -> float:
@@ -199,12 +264,12 @@ class TaskRun:
         self._files[kind].write(data)
         self._journal_items(self.reader.feed(data) if kind == "out" else self.reader.feed_stderr(data))
 
-    def _journal_items(self, items: Iterable[Sample | LogLine]) -> None:
+    def _journal_items(self, items: Iterable[Item]) -> None:
         for item in items:
-            if isinstance(item, Sample):
-                self.session.journal.append(item)
-            else:
+            if isinstance(item, tuple):
                 self.session.say(*item)
+            else:
+                self.session.journal.append(item)
 
     async def _renew(self) -> None:
         while True:
@@ -245,5 +310,6 @@ class TaskRun:
                 stdout_bytes=self._files["out"].offset,
                 stderr_bytes=self._files["err"].offset,
                 collected=outcome.collected,
+                role=self.role,
             )
         )

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
-PhaseName = Literal["connect", "preflight", "layout", "barrier", "measure", "collect", "cleanup"]
+PhaseName = Literal["connect", "preflight", "pause", "layout", "barrier", "measure", "collect", "cleanup"]
 HostStateName = Literal[
     "waiting",
     "connecting",
@@ -116,6 +116,36 @@ class HostProblem(Event, tag="host_problem"):
     fatal: bool = True
 
 
+class StepStarted(Event, tag="step_started"):
+    """A step begins. A step that is run again begins anew: what was seen of it before counts for nothing."""
+
+    step: int
+    attempt: int = 1
+
+
+class StepEnded(Event, tag="step_ended"):
+    """A step is over.
+
+    `cut`: somebody stopped it. `skipped`: it was not run, because the figure is known well enough without it.
+    """
+
+    step: int
+    ok: bool = True
+    cut: bool = False
+    skipped: bool = False
+    reason: str = ""
+
+
+class CacheDropped(Event, tag="cache_dropped"):
+    """A host was asked to drop its page cache before a step. `method`: root, sudo, files (the test files alone)."""
+
+    host: str
+    step: int
+    ok: bool
+    method: str
+    detail: str = ""
+
+
 class TaskStarted(Event, tag="task_started"):
     """A command began on a host: what exactly, with the files it was given."""
 
@@ -125,6 +155,7 @@ class TaskStarted(Event, tag="task_started"):
     argv: list[str]
     job_file: str
     remote_dir: str
+    role: str = ""  # what else than the host's one load of this phase it is, such as an MPI proxy beside mpiexec
 
 
 class TaskEnded(Event, tag="task_ended"):
@@ -138,6 +169,7 @@ class TaskEnded(Event, tag="task_ended"):
     stdout_bytes: int
     stderr_bytes: int
     collected: bool = True  # everything the host spooled has arrived
+    role: str = ""
 
 
 class DirectionSample(Struct, omit_defaults=True):
@@ -213,6 +245,62 @@ class HostResult(Event, tag="host_result"):
     sys_cpu: float | None = None
 
 
+class MetadataPhase(Event, tag="metadata_phase"):
+    """A phase of an MPI metadata benchmark begins: tree-create, create, stat, read, remove; empty: ranks are launched.
+
+    `seconds` and `ops` are of the phase that has just ended, as far as arrival times tell: an estimate.
+    """
+
+    step: int
+    phase: str
+    iteration: int  # from 1
+    iterations: int
+    ended: str = ""  # the phase before; empty: none
+    ops: int = 0  # operations of that phase over all ranks
+    seconds: float | None = None
+
+
+class MetadataIteration(Event, tag="metadata_iteration"):
+    """One operation of one iteration is over, in the tool's own words: its seconds, and operations per second."""
+
+    step: int
+    operation: str
+    iteration: int
+    seconds: float
+    rate: float
+
+
+class OperationResult(Struct, omit_defaults=True):
+    """One operation in operations per second. `max` to `stddev` as the tool printed them, None when it did not."""
+
+    max: float | None = None
+    min: float | None = None
+    mean: float | None = None
+    stddev: float | None = None
+    iterations: list[float] = field(default_factory=list)  # ranks x items / seconds of each iteration
+    seconds: list[float] = field(default_factory=list)
+
+
+class MetadataResult(Event, tag="metadata_result"):
+    """What an MPI metadata benchmark measured over all hosts.
+
+    `version` says what max and min mean: versions differ. `shift` is by how many ranks each phase moves on, -1 unknown.
+    """
+
+    step: int
+    tool: str
+    version: str
+    tasks: int
+    nodes: int
+    items: int  # files of each rank
+    iterations: int
+    operations: dict[str, OperationResult]
+    shift: int = -1
+    ranks_per_node: int = 0
+    nodemap: str = ""
+    final: bool = True
+
+
 class Artefact(Event, tag="artefact"):
     """A file kept in the run directory, relative path, size and SHA-256 of the stored bytes."""
 
@@ -228,6 +316,14 @@ class FileCreated(Event, tag="file_created"):
     host: str
     paths: list[str]
     bytes: int
+
+
+class FilesRemoved(Event, tag="files_removed"):
+    """Paths that an earlier FileCreated named, and that are gone now; `bytes` is what they held."""
+
+    host: str
+    paths: list[str]
+    bytes: int = 0
 
 
 class Message(Event, tag="message"):
@@ -267,18 +363,28 @@ AnyEvent = (
     | HostFacts
     | HostClock
     | RunResumed
+    | StepStarted
+    | StepEnded
+    | CacheDropped
     | HostProblem
     | TaskStarted
     | TaskEnded
     | Sample
     | HostResult
+    | MetadataPhase
+    | MetadataIteration
+    | MetadataResult
     | Artefact
     | FileCreated
+    | FilesRemoved
     | Message
     | Note
     | StopRequested
     | RunEnded
 )
+
+AFTERWORDS = (Note, FilesRemoved)
+"""Events that may stand behind the last one of a run: they neither go on with it nor make it longer."""
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)

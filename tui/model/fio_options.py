@@ -131,6 +131,8 @@ def option_problem(name: str, text: str) -> str | None:
     """
     if _UNPRINTED.search(text):
         return "a value must be one line"
+    if not text.isprintable():
+        return f"found {shown(text)}; a value must be printable text"
     if "#" in text or ";" in text:
         return f"found {shown(text)}; fio reads nothing after '#' or ';'"
     if name == "ioengine":

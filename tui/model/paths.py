@@ -36,6 +36,11 @@ class Paths:
         return self.config / "profiles"
 
     @property
+    def baselines(self) -> Path:
+        """Published figures that the user added."""
+        return self.config / "baselines"
+
+    @property
     def known_hosts(self) -> Path:
         """Host keys pinned by ``benchtui hosts trust``, in OpenSSH's known_hosts format."""
         return self.config / "known_hosts"

@@ -26,19 +26,50 @@ class HostAddress(Struct, frozen=True, omit_defaults=True):
     groups: tuple[str, ...] = ()
 
 
+FILE_NUMBER = "$filenum"  # in a path: any number from 0, so that one path stands for very many files
+
+
 class FileSpec(Struct, frozen=True):
-    """One test file on a host: absolute path and full size in bytes."""
+    """One test file on a host: absolute path and full size in bytes. A path may hold FILE_NUMBER."""
 
     path: str
     size_bytes: int
 
 
+def is_device(path: str) -> bool:
+    """Tell whether a path names a device: it is read and written, but never laid out or removed."""
+    return path.startswith("/dev/") and not path.startswith("/dev/shm/")
+
+
 class Headline(Struct, frozen=True, omit_defaults=True):
     """The one figure a profile is about."""
 
-    metric: Literal["iops", "bandwidth", "latency"]
-    direction: Literal["read", "write", "mixed"]
+    metric: Literal["iops", "bandwidth", "latency", "ops"]
+    direction: Literal["read", "write", "mixed", "create", "stat", "remove"]
     percentile: float | None = None
+
+
+class MpiLaunch(Struct, frozen=True, omit_defaults=True):
+    """One MPI program over all hosts of a step, started from the first one. Which MPI it is, the preflight finds.
+
+    `options` are mdtest's own beside -v, -N, -i, -n and -d. `stride` is "next-client" or the number that -N is given.
+    """
+
+    directory: str  # of the file system under test; the run makes a folder of its own in it
+    ranks_per_host: int
+    items: int  # files of each rank
+    iterations: int
+    stride: str = "next-client"
+    options: tuple[str, ...] = ()
+    program: str = "mdtest"
+    family: Literal["auto", "mpich", "openmpi"] = "auto"
+    launcher: Literal["benchtui", "plain"] = "benchtui"
+    addresses: str = "auto"
+    env: dict[str, str] = field(default_factory=dict)
+
+    def ranks(self, hosts: int) -> int:
+        """Return the number of ranks over so many hosts."""
+        return self.ranks_per_host * hosts
 
 
 class HostTask(Struct, omit_defaults=True):
@@ -53,10 +84,25 @@ class HostTask(Struct, omit_defaults=True):
     layout: bool = False
     writes_bytes: int | None = None  # most bytes the measurement can overwrite or create; None: no bound
     required_dir: str | None = None  # must exist and be writable before anything starts
+    only_read: list[str] = field(default_factory=list)  # paths that a task which writes leaves as they are
+    images: list[str] = field(default_factory=list)  # images of a storage cluster that are written to, past the host
+    expects: Literal["", "absent", "present"] = ""  # how files must be found, for jobs that only create, stat or remove
+
+    @property
+    def written(self) -> list[FileSpec]:
+        """Files and devices that the measurement writes to, so that what they hold is lost; layout is not counted."""
+        if self.writes_bytes == 0:
+            return []
+        spared = set(self.only_read)
+        return [spec for spec in self.files if spec.path not in spared]
 
 
 class Step(Struct, omit_defaults=True):
-    """One measurement on all hosts at once."""
+    """One measurement on all of its hosts at once. Hosts of the plan without a task here sit it out.
+
+    Steps with the same `cell` are repetitions of one point of a matrix; `point` are the swept values, of the number
+    of hosts too. A warm-up is a step whose result counts for nothing. What is None is as the plan says.
+    """
 
     index: int
     name: str
@@ -69,6 +115,22 @@ class Step(Struct, omit_defaults=True):
     directions: list[str] = field(default_factory=list)
     in_flight: int | None = None  # numjobs x iodepth over all hosts
     repetition: int = 1
+    mpi: MpiLaunch | None = None  # one program over all hosts, in place of one on each
+    profile: str = ""  # tag of the profile it comes from, when that is a member of a suite
+    cell: str = ""
+    point: dict[str, str | int | float | bool] = field(default_factory=dict)
+    warmup: bool = False
+    pause_s: float = 0.0  # time without load before it
+    attempt: int = 1  # the engine counts it up when a step of a resumed run is made again
+    optional: bool = False  # a repetition that is made only while the headline is not known well enough
+    headline: Headline | None = None
+    latency_kind: Literal["clat", "lat"] | None = None
+    drop_caches: Literal["no", "try", "require"] | None = None
+
+    @property
+    def hosts(self) -> list[str]:
+        """Names of the hosts that take part."""
+        return [task.host for task in self.tasks]
 
     @property
     def expected_s(self) -> float | None:
@@ -87,6 +149,16 @@ class ProfileRef(Struct, omit_defaults=True):
     source: dict[str, str] = field(default_factory=dict)
     changed: dict[str, str] = field(default_factory=dict)  # parameters that differ from the profile's defaults
     preset: bool = True
+    extends: list[str] = field(default_factory=list)  # tags of the profiles that it changes, nearest first
+    bases: list[str] = field(default_factory=list)  # their YAML, same order
+
+
+class Until(Struct, frozen=True):
+    """Repetitions end when the mean's 95 % confidence interval is at most `width` of it to each side."""
+
+    width: float
+    least: int
+    most: int
 
 
 class Plan(Struct, omit_defaults=True):
@@ -96,7 +168,7 @@ class Plan(Struct, omit_defaults=True):
     params: dict[str, str | int | float | bool]
     hosts: list[HostAddress]
     steps: list[Step]
-    headline: Headline
+    headline: Headline | None = None  # None: a suite, whose steps have headlines of their own
     latency_kind: Literal["clat", "lat"] = "clat"
     target: str | None = None
     cleanup: bool = False
@@ -104,13 +176,30 @@ class Plan(Struct, omit_defaults=True):
     lease_s: float = 60.0
     on_host_loss: Literal["continue", "stop"] = "continue"
     take_locks: bool = False  # run on hosts that another run has locked
+    destroy: tuple[str, ...] = ()  # devices, files, directories of files that somebody named to be overwritten
     drop_caches: Literal["no", "try", "require"] = "no"
+    axes: list[str] = field(default_factory=list)  # names that a sweep varies, the slowest first; may hold "hosts"
+    until: Until | None = None
+    members: list[ProfileRef] = field(default_factory=list)  # the profiles of a suite
     note: str | None = None
     tags: dict[str, str] = field(default_factory=dict)
     schema: str = PLAN_SCHEMA
 
     @property
     def expected_s(self) -> float | None:
-        """Seconds of load in all steps, layout not counted; None when a step is bounded by size."""
+        """Seconds of load and pauses in all steps, layout not counted; None when a step is bounded by size."""
         spans = [step.expected_s for step in self.steps]
-        return None if any(span is None for span in spans) else sum(span or 0.0 for span in spans)
+        pauses = sum(step.pause_s for step in self.steps)
+        return None if any(span is None for span in spans) else pauses + sum(span or 0.0 for span in spans)
+
+    def headline_of(self, step: Step) -> Headline | None:
+        """Return what a step is about."""
+        return step.headline or self.headline
+
+    def latency_kind_of(self, step: Step) -> Literal["clat", "lat"]:
+        """Return which of fio's latencies a step shows."""
+        return step.latency_kind or self.latency_kind
+
+    def drop_caches_before(self, step: Step) -> Literal["no", "try", "require"]:
+        """Return whether page caches are dropped before a step."""
+        return step.drop_caches or self.drop_caches

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from tui.model.matrix import RepeatSpec, SuiteMember, SweepSpec
+from tui.model.mdtest import Mdtest
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.quantities import fio_duration, fio_size, parse_duration, parse_size, shown
 
@@ -63,6 +65,9 @@ class Param(Strict):
     choices: list[Scalar] | None = Field(None, description="Allowed values (kind: choice)")
     min: Scalar | None = Field(None, description="Smallest allowed value")
     max: Scalar | None = Field(None, description="Largest allowed value")
+    spread: bool = Field(
+        False, description="For counts: the total over all hosts; each host gets its share, and one without sits out"
+    )
 
 
 class Fio(Strict):
@@ -93,8 +98,12 @@ class Prepare(Strict):
 class HeadlineSpec(Strict):
     """The one figure that the profile is about."""
 
-    metric: Literal["iops", "bandwidth", "latency"] = Field(description="What is measured")
-    direction: Literal["read", "write", "mixed"] = Field(description="Of which direction")
+    metric: Literal["iops", "bandwidth", "latency", "ops"] = Field(
+        description="What is measured; ops: operations on files, such as creates"
+    )
+    direction: Literal["read", "write", "mixed", "create", "stat", "remove"] = Field(
+        description="Of which direction; with ops: of which operation"
+    )
     percentile: float | None = Field(None, ge=0, le=100, description="For latency: which percentile; absent: the mean")
 
 
@@ -115,16 +124,35 @@ class Deviation(Strict):
 class Profile(Strict):
     """A benchmark profile."""
 
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
     profile: str = Field(pattern=TAG_PATTERN, description="The tag that every run carries: family/name")
     version: int = Field(1, ge=1, description="Grows when the meaning of the profile changes")
     title: Text = Field(description="One line: what it measures")
     description: Text | None = Field(None, description="More about it")
     source: Source | None = Field(None, description="Where the workload was published")
-    tool: Literal["fio"] = Field(description="The load generator")
+    extends: str | None = Field(
+        None, description="Tag of the profile that this one changes: what is not said here is as it is there"
+    )
+    tool: Literal["fio", "mdtest", "suite"] = Field(
+        description="The load generator; suite: other profiles one after the other"
+    )
     params: dict[Annotated[str, Field(pattern=NAME_PATTERN)], Param] = Field(
         default_factory=dict, description="What may be changed at launch"
     )
-    fio: Fio = Field(description="The fio job")
+    fio_job: Fio | None = Field(None, alias="fio", description="The fio job (tool: fio)")
+    mdtest: Mdtest | None = Field(None, description="What mdtest does (tool: mdtest)")
+    suite: list[SuiteMember | str] | None = Field(
+        None, min_length=1, description="Profiles in order (tool: suite), by tag or as {profile: ..., set: {...}}"
+    )
+    sweep: SweepSpec | None = Field(None, description="Values of parameters that are measured one after the other")
+    repeat: Annotated[int, Field(ge=1, le=1000)] | RepeatSpec = Field(
+        1, description="How often each point is measured: a number, or {until: 5%, max: 10}"
+    )
+    warmup: Scalar | None = Field(
+        None, description="Time of the same load before each point, not counted; may name a parameter: '{warmup}'"
+    )
+    pause: Scalar | None = Field(None, description="Time without load between measurements; may name a parameter")
     prepare: Prepare = Field(
         default_factory=lambda: Prepare(layout=False, cleanup=False),
         description="What is done before and after the measurement",
@@ -132,7 +160,9 @@ class Profile(Strict):
     drop_caches: Annotated[Literal["no", "try", "require"], BeforeValidator(_off_is_no)] = Field(
         "no", description="Drop the hosts' page caches before each measurement"
     )
-    headline: HeadlineSpec = Field(description="The one figure the profile is about")
+    headline_spec: HeadlineSpec | None = Field(
+        None, alias="headline", description="The one figure the profile is about; a suite has none of its own"
+    )
     latency: Literal["clat", "lat"] = Field("clat", description="Which of fio's latencies is shown")
     on_host_loss: Literal["continue", "stop"] = Field(
         "continue", description="What the run does when a host drops out: go on without it, or stop"
@@ -142,6 +172,26 @@ class Profile(Strict):
         default_factory=lambda: HostsSpec(published=None), description="How many clients the profile is for"
     )
     deviations: list[Deviation] = Field(default_factory=list, description="Differences from the source, with reasons")
+
+    @property
+    def fio(self) -> Fio:
+        """The fio job; one without any option when the tool is another."""
+        return self.fio_job or NO_FIO
+
+    @property
+    def headline(self) -> HeadlineSpec:
+        """The one figure the profile is about. A suite has none: look at its members. Raises ValueError."""
+        if self.headline_spec is None:
+            raise ValueError(f"{self.profile} has no headline of its own")
+        return self.headline_spec
+
+    @property
+    def members(self) -> list[SuiteMember]:
+        """The profiles of a suite, in order; empty for any other profile."""
+        return [SuiteMember(profile=each) if isinstance(each, str) else each for each in self.suite or []]
+
+
+NO_FIO = Fio.model_construct(shared={}, jobs={}, extra_options=[])
 
 
 def profile_json_schema() -> dict[str, Any]:
@@ -175,13 +225,14 @@ def resolve_params(profile: Profile, overrides: Mapping[str, str]) -> dict[str, 
 
 
 def resolve_options(
-    profile: Profile, params: Mapping[str, ParamValue], host: str, host_index: int
+    profile: Profile, params: Mapping[str, ParamValue], host: str, host_index: int, hosts: int = 1
 ) -> tuple[Options, dict[str, Options]]:
     """Return ([global] options, options by job) as fio reads them, every placeholder replaced.
 
-    `host_index` counts from 1. Raises UsageError for a value that fio would misread.
+    `host_index` counts from 1 to `hosts`. Raises UsageError for a value that fio would misread.
     """
-    values = {name: fio_text(profile.params[name].kind, value) for name, value in params.items()}
+    own = host_params(profile, params, host_index, hosts)
+    values = {name: fio_text(profile.params[name].kind, value) for name, value in own.items()}
     values.update(host=safe_host(host), host_index=str(host_index))
     shared = {name: expand(value, as_option(name, profile, values)) for name, value in profile.fio.shared.items()}
     jobs = {
@@ -190,6 +241,21 @@ def resolve_options(
     }
     _check_resolved(profile, shared, jobs)
     return shared, jobs
+
+
+def host_params(
+    profile: Profile, params: Mapping[str, ParamValue], host_index: int, hosts: int
+) -> dict[str, ParamValue]:
+    """Return the parameters as they hold for one host of several: of a count that is spread, its share."""
+    return {
+        name: share(int(value), host_index, hosts) if profile.params[name].spread else value
+        for name, value in params.items()
+    }
+
+
+def share(total: int, index: int, of: int) -> int:
+    """Return what number `index` (from 1) gets when a total is spread; the first ones get one more."""
+    return total // of + (1 if index <= total % of else 0)
 
 
 def fio_text(kind: ParamKind, value: ParamValue) -> str:

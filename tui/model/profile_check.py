@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tui.model.fio_options import canonical, is_external, name_problem, option_problem
+from tui.model.matrix_check import matrix_problems
 from tui.model.problem import Problem, did_you_mean
 from tui.model.profile import (
     HOST_PLACEHOLDERS,
@@ -26,6 +27,7 @@ from tui.model.yaml_text import Document
 
 Path = tuple[str | int, ...]
 
+PARAMETERISED = ("fio", "mdtest", "suite", "prepare", "warmup", "pause")  # where a parameter may be named
 NUMERIC_KINDS = ("size", "duration", "count", "number")
 # Engines that read and write files by path; of others it is not said here where their data lies.
 FILE_ENGINES = (
@@ -101,12 +103,15 @@ def problems(profile: Profile, document: Document, known: Collection[str]) -> It
     texts: dict[str, str] = {}
     for name, param in profile.params.items():
         yield from _param_problems(profile, name, param, document, texts)
-    used = set(_used({key: document.data.get(key) for key in ("fio", "prepare")}))
+    used = set(_used({key: document.data.get(key) for key in PARAMETERISED}))
     for name in known:
         if name not in used:
             message = f"parameter '{name}' is never used: no option holds {{{name}}}"
             yield document.problem(("params", name), message, key=True)
     yield from _layout_problems(profile, document)
+    yield from matrix_problems(profile, document, known)
+    if profile.tool != "fio":
+        return
     texts |= {"host": "host", "host_index": "1"}
     for path, options in _sections(profile):
         yield from _option_problems(profile, path, options, texts, known, document)
@@ -254,10 +259,18 @@ def _place_problems(profile: Profile, job: Job, document: Document) -> Iterator[
 
 
 def _headline_problems(profile: Profile, jobs: Collection[Job], document: Document) -> Iterator[Problem]:
-    headline = profile.headline
+    headline = profile.headline_spec
+    if headline is None:
+        return
     if headline.percentile is not None and headline.metric != "latency":
         message = f"a percentile is of a latency; the metric here is {headline.metric}"
         yield document.problem(("headline", "percentile"), message, key=True)
+    wanted_of = ("create", "stat", "remove", "read") if headline.metric == "ops" else ("read", "write", "mixed")
+    if headline.direction not in wanted_of:
+        allowed = f"with metric {headline.metric} allowed are {', '.join(wanted_of)}"
+        message = f"direction: found {headline.direction}; {allowed}"
+        yield document.problem(("headline", "direction"), message)
+        return
     modes = [job.get("rw", Setting((), "read")).text.partition(":")[0] for job in jobs]
     unified = any(job.get("unified_rw_reporting", Setting((), "0")).text in ("1", "mixed") for job in jobs)
     known = all(mode in (*READS, *WRITES, "trim", "randtrim") for mode in modes) and jobs

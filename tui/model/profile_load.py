@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from tui.model.problem import Problem, UsageError
+from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.profile import Profile
 from tui.model.profile_check import name_problems, problems
 from tui.model.validation import in_order, problems_of, real_path
@@ -23,11 +25,20 @@ _STAND_INS: dict[str, Any] = {
     "headline": {"metric": "iops", "direction": "mixed"},
 }
 
+Base = Callable[[str], tuple[str, str]]  # from a tag to the text and the file of the profile; raises UsageError
+_MERGED = ("params", "fio", "mdtest", "prepare", "hosts")  # what a profile may change a part of; the rest is replaced
+_NOT_INHERITED = ("profile", "version", "extends")
+MAX_BASES = 8
 
-def load_profile(text: str, file: str) -> Profile:
-    """Return the profile of a YAML text. Raises UsageError with every problem, in the order of the file."""
-    document = load(text, file)
-    found = list(name_problems(document))
+
+def load_profile(text: str, file: str, base: Base | None = None) -> Profile:
+    """Return the profile of a YAML text. Raises UsageError with every problem, in the order of the file.
+
+    `base` finds the profiles that it extends.
+    """
+    unknown: list[Problem] = []
+    document = extended(load(text, file), base, [], unknown)
+    found = [*unknown, *name_problems(document)]
     try:
         profile = Profile.model_validate(document.data)
     except ValidationError as error:
@@ -39,6 +50,77 @@ def load_profile(text: str, file: str) -> Profile:
     return profile
 
 
+def extended(
+    document: Document, base: Base | None, seen: list[str], unknown: list[Problem] | None = None
+) -> Document:
+    """Return a document with what it does not say taken from the profile it extends. Places stay those of the file.
+
+    Defaults of parameters that the other profile does not have are left out, and put into `unknown` as problems.
+    """
+    tag = document.data.get("extends")
+    if not isinstance(tag, str):
+        return document
+    if tag in seen or len(seen) >= MAX_BASES:
+        raise UsageError(document.problem(("extends",), f"extends: {' -> '.join([*seen, tag])} never ends"))
+    if base is None:
+        raise UsageError(document.problem(("extends",), f"extends: '{tag}' cannot be looked up here"))
+    try:
+        text, file = base(tag)
+    except UsageError as error:
+        raise UsageError([document.problem(("extends",), f"extends: {error.problems[0].message}")]) from None
+    below = extended(load(text, file), base, [*seen, tag]).data
+    inherited = {key: value for key, value in below.items() if key not in _NOT_INHERITED}
+    data = _over(inherited, document.data)
+    if unknown is not None:
+        data = _known_defaults(data, inherited.get("params"), tag, document, unknown)
+    return replace(document, data=data)
+
+
+def _known_defaults(
+    data: dict[str, Any], below: object, tag: str, document: Document, unknown: list[Problem]
+) -> dict[str, Any]:
+    """Return the data without bare values of parameters that are not inherited; each is a problem."""
+    params = data.get("params")
+    names = list(below) if isinstance(below, dict) else []
+    if not isinstance(params, dict):
+        return data
+    strange = [name for name, value in params.items() if name not in names and isinstance(value, str | int | float)]
+    for name in strange:
+        known = ", ".join(names) or "none"
+        message = f"unknown parameter '{name}'{did_you_mean(name, names)}; {tag} has: {known}"
+        unknown.append(document.problem(("params", name), message, key=True))
+    return {**data, "params": {name: value for name, value in params.items() if name not in strange}}
+
+
+def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Return a profile's data over those that it extends."""
+    data = {**below, **above}
+    for key in _MERGED:
+        if isinstance(below.get(key), dict) and isinstance(above.get(key), dict):
+            data[key] = _deep(below[key], above[key])
+    if isinstance(below.get("params"), dict) and isinstance(above.get("params"), dict):
+        known = below["params"]
+        data["params"] = {
+            name: {**known[name], "default": value} if _is_default(value, known.get(name)) else value
+            for name, value in data["params"].items()
+        }
+    return data
+
+
+def _deep(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    both = {key: _deep(below[key], value) for key, value in above.items() if _are_mappings(below.get(key), value)}
+    return {**below, **above, **both}
+
+
+def _are_mappings(*values: object) -> bool:
+    return all(isinstance(value, dict) for value in values)
+
+
+def _is_default(value: object, below: object) -> bool:
+    """Tell whether a bare value stands where the parameter itself is inherited: it is its new default."""
+    return isinstance(below, dict) and not isinstance(value, dict | list) and value is not None
+
+
 def _of_the_rest(error: ValidationError, document: Document) -> list[Problem]:
     """Return what is wrong in the parts that the schema took, without what only follows from the broken ones."""
     broken = {_unusable(detail, document) for detail in error.errors(include_url=False)}
@@ -46,8 +128,9 @@ def _of_the_rest(error: ValidationError, document: Document) -> list[Problem]:
     for path in broken:
         _remove(data, path)
     for key, value in _STAND_INS.items():
-        data.setdefault(key, value)
-    if not (isinstance(data["fio"], dict) and data["fio"].get("jobs")):
+        if key != "fio" or data.get("tool", "fio") == "fio":
+            data.setdefault(key, value)
+    if "fio" in data and not (isinstance(data["fio"], dict) and data["fio"].get("jobs")):
         data["fio"] = {**data["fio"], "jobs": _STAND_INS["fio"]["jobs"]} if isinstance(data["fio"], dict) else {}
     try:
         rest = Profile.model_validate(data)
@@ -66,6 +149,10 @@ def _unusable(detail: ErrorDetails, document: Document) -> Path:
 
 def _follows(problem: Problem, broken: set[Path]) -> bool:
     """Tell whether a problem may come from an option that was left out."""
+    if any(path and f"missing key '{path[0]}'" in problem.message for path in broken):
+        return True
+    if ("an empty sweep" in problem.message) and any(path[:1] == ("sweep",) for path in broken):
+        return True
     options_lost = any(path[:1] == ("fio",) for path in broken)
     return options_lost and any(part in problem.message for part in ("neither '", "needs a runtime", "but the jobs do"))
 

@@ -195,6 +195,50 @@ class StepError(Part):
     fatal: bool = Field(True, description="whether the host's result is doubtful or lost by it")
 
 
+class CacheDropRecord(Part):
+    """How a host dropped its page cache before a step."""
+
+    host: str = Field(description="host")
+    ok: bool = Field(description="whether it was dropped")
+    method: str = Field(description="root or sudo: all of it; files: what was cached of the test files; none")
+    detail: str = Field("", description="what the system said")
+
+
+class OperationRecord(Part):
+    """One operation of a metadata benchmark, operations per second over all ranks."""
+
+    max: float | None = Field(None, description="as the tool printed it; its meaning depends on the tool's version")
+    min: float | None = Field(None, description="likewise")
+    mean: float | None = Field(None, description="likewise")
+    stddev: float | None = Field(None, description="standard deviation, likewise; null: one iteration, or not printed")
+    iterations: list[float] = Field(
+        default_factory=list, description="each iteration: ranks x items / seconds, by the clock of rank 0"
+    )
+    seconds: list[float] = Field(default_factory=list, description="seconds of each iteration, as printed")
+    from_iterations: bool = Field(False, description="max to stddev are made of the iterations: there was no summary")
+
+
+class MetadataRecord(Part):
+    """What a metadata benchmark measured: file operations of many MPI ranks on all hosts together."""
+
+    tool: str = Field(description="mdtest")
+    version: str | None = Field(None, description="its version: figures of different versions are not comparable")
+    meaning: str = Field("", description="what max and min are in this version")
+    tasks: int = Field(description="MPI ranks over all hosts")
+    nodes: int | None = Field(None, description="nodes that the tool counted")
+    ranks_per_host: int = Field(description="MPI ranks on each host")
+    items_per_rank: int = Field(description="files of each rank")
+    files: int = Field(description="files over all ranks")
+    iterations: int = Field(description="iterations that were asked for")
+    shift_ranks: int | None = Field(None, description="ranks by which each phase moves on; null: unknown")
+    shift_text: str = Field("", description="the rank shift for people")
+    nodemap: str = Field("", description="1: the rank is on the node of rank 0, as printed")
+    final: bool = Field(False, description="whether the tool came to its own good end")
+    operations: dict[str, OperationRecord] = Field(
+        default_factory=dict, description="by operation: create, stat, read, remove, tree-create, tree-remove, ..."
+    )
+
+
 class StepRecord(Part):
     """One measurement on all hosts at once."""
 
@@ -203,10 +247,20 @@ class StepRecord(Part):
     tool: str | None = Field(None, description="load generator: fio")
     params: dict[str, Scalar] = Field(default_factory=dict, description="parameters that this step ran with")
     repetition: int = Field(1, description="which repetition of the same measurement, from 1")
+    profile: str | None = Field(None, description="tag of the profile, when it is a member of a suite")
+    cell: str | None = Field(None, description="cell of the matrix: the same for repetitions of one point")
+    point: dict[str, Scalar] = Field(default_factory=dict, description="values that are swept, of 'hosts' too")
+    warmup: bool = Field(False, description="whether it only warmed up: its figures count for nothing")
+    state: Literal["done", "failed", "cut", "skipped", "running", "missing"] | None = Field(
+        None, description="failed: with errors, cut: stopped, skipped: known well enough without, missing: not run"
+    )
+    attempt: int = Field(1, description="how often it was begun; only the last attempt is in this record")
+    cache_drops: list[CacheDropRecord] = Field(default_factory=list, description="page caches dropped before it")
     in_flight: int | None = Field(None, description="I/Os kept in flight over all hosts: numjobs x iodepth")
     phases: list[PhaseRecord] = Field(default_factory=list, description="phases of the step in order")
     headline: float | None = Field(None, description="the headline figure of this step, unit as in headline.unit")
     results: ResultsRecord = Field(default_factory=ResultsRecord, description="what was measured")
+    metadata: MetadataRecord | None = Field(None, description="what a metadata benchmark measured; null: it is none")
     tasks: dict[str, TaskRecord] = Field(default_factory=dict, description="by host: how its command ran")
     timing: TimingRecord | None = Field(None, description="when each host measured; null: nothing was measured")
     coverage: list[CoverageRecord] = Field(
@@ -235,6 +289,14 @@ class FilesLeft(Part):
     bytes: int | None = Field(None, description="their size together")
 
 
+class FilesRemovedRecord(Part):
+    """Files that the run had created on a host, and that were removed by it or afterwards."""
+
+    utc: str | None = Field(None, description="when")
+    paths: list[str] = Field(default_factory=list, description="files and directories that are not there any more")
+    bytes: int = Field(0, description="what they held when they were removed; 0: nothing, or not known")
+
+
 class HostProblemRecord(Part):
     """Something wrong on one host."""
 
@@ -258,6 +320,9 @@ class HostRecord(Part):
     detail: str = Field("", description="why it is in this state")
     problems: list[HostProblemRecord] = Field(default_factory=list, description="what went wrong on it")
     files_left: FilesLeft | None = Field(None, description="what stays behind on it; null: nothing recorded")
+    files_removed: list[FilesRemovedRecord] = Field(
+        default_factory=list, description="what was removed one by one, as benchtui clean does"
+    )
 
 
 class JobFile(Part):
@@ -266,6 +331,18 @@ class JobFile(Part):
     step: int = Field(description="index of the step")
     host: str = Field(description="host")
     text: str = Field(description="the file, whole")
+
+
+class MemberRecord(Part):
+    """A profile of a suite, as it was read."""
+
+    tag: str = Field(description="name of the profile")
+    version: int | None = Field(None, description="version of the profile")
+    title: str = Field("", description="title for people")
+    source: dict[str, str] = Field(default_factory=dict, description="document the workload comes from")
+    extends: list[str] = Field(default_factory=list, description="tags of the profiles that it changes")
+    text: str | None = Field(None, description="the profile's YAML as it was read")
+    sha256: str | None = Field(None, description="SHA-256 of the profile's YAML")
 
 
 class ProfileRecord(Part):
@@ -281,18 +358,44 @@ class ProfileRecord(Part):
     job_files: list[JobFile] = Field(default_factory=list, description="rendered job files, per step and host")
     text: str | None = Field(None, description="the profile's YAML as it was read")
     sha256: str | None = Field(None, description="SHA-256 of the profile's YAML")
+    extends: list[str] = Field(default_factory=list, description="tags of the profiles that it changes, nearest first")
+    bases: list[str] = Field(default_factory=list, description="the YAML of these, same order")
+    members: list[MemberRecord] = Field(default_factory=list, description="the profiles of a suite")
 
 
 class HeadlineRecord(Part):
     """The one figure the profile is about."""
 
-    metric: Literal["iops", "bandwidth", "latency"] = Field(description="what it is")
-    direction: str = Field(description="read, write or mixed")
+    metric: Literal["iops", "bandwidth", "latency", "ops"] = Field(description="what it is")
+    direction: str = Field(description="read, write or mixed; with ops: the operation, such as create")
     percentile: float | None = Field(None, description="for latency: which percentile; null: the mean")
     value: float | None = Field(None, description="the figure; null: not measured")
-    unit: Literal["iops", "bytes_per_s", "ns"] = Field(description="unit of value")
+    unit: Literal["iops", "bytes_per_s", "ns", "ops_per_s"] = Field(description="unit of value")
     step: int | None = Field(None, description="index of the step it comes from: the best point, the median repetition")
     text: str = Field("", description="the figure for people")
+
+
+class CellRecord(Part):
+    """One point of a matrix over all its repetitions."""
+
+    key: str = Field(description="name: the profile and the swept values")
+    profile: str | None = Field(None, description="tag of the profile, when it is a member of a suite")
+    point: dict[str, Scalar] = Field(default_factory=dict, description="values that are swept, of 'hosts' too")
+    steps: list[int] = Field(description="indices of its steps, warm-ups left out")
+    state: Literal["done", "failed", "cut", "running", "missing"] = Field(description="the worst of its steps")
+    headline: HeadlineRecord | None = Field(None, description="the median of its repetitions; step: the one nearest")
+    values: list[float | None] = Field(default_factory=list, description="figure by repetition; null: not measured")
+    ci_relative: float | None = Field(
+        None, description="half width of the 95 % confidence interval of the mean, as a share of it; null: too few"
+    )
+
+
+class MatrixRecord(Part):
+    """The points of a sweep, the profiles of a suite, or the repetitions of one measurement."""
+
+    axes: list[str] = Field(default_factory=list, description="what is swept, the slowest first; 'hosts': their number")
+    cells: list[CellRecord] = Field(default_factory=list, description="in the order of the plan")
+    until_relative: float | None = Field(None, description="repetitions end at this ci_relative; null: a fixed number")
 
 
 class Finding(Part):
@@ -386,6 +489,7 @@ class RunRecord(Part):
     hosts: list[HostRecord] = Field(default_factory=list, description="hosts of the run")
     phases: list[PhaseRecord] = Field(default_factory=list, description="phases that stand before or after all steps")
     steps: list[StepRecord] = Field(default_factory=list, description="measurements in order")
+    matrix: MatrixRecord | None = Field(None, description="the steps as a matrix; null: there was one step alone")
     findings: list[Finding] = Field(default_factory=list, description="what the validity checks found")
     verdict: Verdict | None = Field(
         None, description="invalid: a finding of severity error; null: nothing was measured, or not judged"

@@ -21,7 +21,14 @@ def problems_of(error: ValidationError, document: Document, model: type[BaseMode
     details: dict[Path, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False):
         details.setdefault(real_path(detail, document), []).append(detail)
-    return [one_problem(found, path, document, model) for path, found in details.items()]
+    deeper = {path[:end] for path in details for end in range(len(path))}
+    told = {path: found for path, found in details.items() if path not in deeper or not only_kinds(found)}
+    return [one_problem(found, path, document, model) for path, found in told.items()]
+
+
+def only_kinds(details: list[ErrorDetails]) -> bool:
+    """Tell whether members of a union only wanted another kind of value: the member that was meant says more."""
+    return all(detail["type"] in KINDS for detail in details)
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
@@ -80,7 +87,8 @@ KINDS = {
 
 def kinds_of(details: list[ErrorDetails]) -> str:
     """Return in a few words what the members of a union wanted."""
-    kinds = list(dict.fromkeys(KINDS.get(detail["type"], detail["msg"]) for detail in details))
+    kinds = list(dict.fromkeys(expectation(detail).removeprefix("allowed is ") for detail in details))
+    kinds = [kind.removeprefix("allowed are ") for kind in kinds]
     return ", ".join(kind for kind in kinds if kind != "a whole number" or "a number" not in kinds)
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
+from tui.model.plan import FILE_NUMBER
 from tui.remote.answers import (
     AgentError,
     Answer,
@@ -29,7 +30,9 @@ from tui.remote.answers import (
     parse_tasks,
 )
 from tui.remote.clock import ClockOffset, measure_clock
-from tui.remote.probe import HostProbe, parse_probe
+from tui.remote.devices import DeviceFacts, device_script, parse_devices, parse_peek, parse_room, with_peek
+from tui.remote.probe import DirFacts, HostProbe, parse_probe
+from tui.remote.signatures import windows
 from tui.remote.stream import AgentStream, Piece
 from tui.remote.transport import HostError, Transport
 
@@ -99,10 +102,29 @@ class Agent:
         return parse_probe(answer.values, directories)
 
     async def files(self, paths: Sequence[str]) -> dict[str, FileInfo | None]:
-        """Return size and allocation of each path; None for what is not there."""
+        """Return size and allocation of each path; None for what is not there. Of numbered files the first counts."""
         found: dict[str, FileInfo | None] = {}
-        for _, part in batches(paths):
+        for _, part in batches([path.replace(FILE_NUMBER, "0") for path in paths]):
             found.update(parse_files(part, await self._call("files", *part), self.host))
+        return {path: found[path.replace(FILE_NUMBER, "0")] for path in paths}
+
+    async def devices(self, paths: Sequence[str]) -> dict[str, DeviceFacts]:
+        """Return what each path is as a device: who uses it, and what is on it."""
+        found = parse_devices(await self._call("devices", *paths, more=device_script()), paths)
+        return {path: await self._peeked(facts) for path, facts in found.items()}
+
+    async def _peeked(self, facts: DeviceFacts) -> DeviceFacts:
+        for part in facts.unread:
+            words = [str(number) for window in windows(part.sectors) for number in window]
+            answer = await self._call("peek", part.path, *words, more=device_script())
+            facts = with_peek(facts, part, parse_peek(answer))
+        return facts
+
+    async def room(self, directories: Sequence[str]) -> dict[str, DirFacts]:
+        """Return file system and room of each directory, or of the nearest one above it that is there."""
+        found: dict[str, DirFacts] = {}
+        for _, part in batches(directories):
+            found.update(parse_room(await self._call("room", *part, more=device_script()), part))
         return found
 
     async def make_dirs(self, paths: Sequence[str]) -> list[str]:
@@ -124,7 +146,9 @@ class Agent:
 
     async def remove(self, paths: Sequence[str]) -> list[str]:
         """Remove plain files, then directories that are empty, deepest first; return what is gone."""
-        gone = await self._remove("remove", list(paths))
+        numbered = [path for path in paths if FILE_NUMBER in path]
+        gone = await self._remove("remove", [path for path in paths if FILE_NUMBER not in path])
+        gone += [path for path in numbered if await self._remove_numbered(path)]
         rest = set(paths).difference(gone)
         deepest_first = sorted(rest, key=lambda path: path.count("/"), reverse=True)
         return gone + await self._remove("rmdirs", deepest_first)
@@ -168,6 +192,10 @@ class Agent:
     async def stop(self, task: str, *, abort: bool = False) -> None:
         """Ask a task to end: INT and time to finish, or at once."""
         await self._call("stop", self.run_id, self.mark, task, "abort" if abort else "stop")
+
+    async def free_spool(self, task: str) -> None:
+        """Remove the output of a task that is over and collected; refused while it runs."""
+        await self._call("free_spool", self.run_id, self.mark, task)
 
     async def sweep(self, *, kill: bool) -> list[MarkedProcess]:
         """Return the processes of this run on this host, and end them when asked."""
@@ -214,14 +242,27 @@ class Agent:
         finally:
             await channel.close()
 
-    async def drop_caches(self) -> CacheDrop:
-        """Drop the host's page cache, as root or by sudo, and say how it went."""
+    async def drop_caches(self, paths: Sequence[str] = ()) -> CacheDrop:
+        """Drop the host's page cache, as root or by sudo, else that of these files alone, and say how it went."""
         values = (await self._call("drop_caches", timeout_s=SYNC_TIMEOUT_S)).values
-        return CacheDrop(values.get("method", "none"), bool(values.get("ok")), values.get("detail", ""))
+        dropped = CacheDrop(values.get("method", "none"), bool(values.get("ok")), values.get("detail", ""))
+        return dropped if dropped.ok or not paths else await self._forget(paths, dropped.detail)
 
-    async def _call(self, command: str, *words: str, timeout_s: float = TIMEOUT_S) -> Answer:
+    async def _forget(self, paths: Sequence[str], why: str) -> CacheDrop:
+        """Drop what is cached of single files (posix_fadvise through dd), which needs no rights."""
+        forgotten = 0
+        for _, part in batches(paths):
+            values = (await self._call("forget", *part, timeout_s=SYNC_TIMEOUT_S)).values
+            if failed := values.get("failed"):
+                return CacheDrop("files", False, f"{why}; {failed}")
+            forgotten += int(values.get("forgotten") or 0)
+        if not forgotten:
+            return CacheDrop("files", False, f"{why}; and none of the test files is there")
+        return CacheDrop("files", True, f"{forgotten} test files alone: {why}")
+
+    async def _call(self, command: str, *words: str, timeout_s: float = TIMEOUT_S, more: str = "") -> Answer:
         token = secrets.token_hex(8)
-        done = await self.transport.run(self._script(token, [command, *words]), timeout_s)
+        done = await self.transport.run(self._script(token, [command, *words], more), timeout_s)
         return parse_answer(done, token, self.host)
 
     async def _remove(self, command: str, paths: list[str]) -> list[str]:
@@ -230,6 +271,12 @@ class Agent:
             answer = await self._call(command, str(start), *part)
             gone += [paths[int(index)] for index in answer.all("removed")]
         return gone
+
+    async def _remove_numbered(self, path: str) -> bool:
+        """Remove the files that a path with FILE_NUMBER stands for; tell whether all are gone."""
+        prefix, _, suffix = path.partition(FILE_NUMBER)
+        answer = await self._call("remove_numbered", prefix, suffix, timeout_s=SYNC_TIMEOUT_S)
+        return answer.values.get("left") == "0"
 
     async def _sweep(self, run: str, mark: str, *, kill: bool) -> list[MarkedProcess]:
         answer = await self._call("sweep", "kill" if kill else "list", run, mark)
@@ -253,20 +300,20 @@ class Agent:
             raise
         return stream
 
-    def _script(self, token: str, words: Sequence[str]) -> bytes:
+    def _script(self, token: str, words: Sequence[str], more: str = "") -> bytes:
         if any("\0" in word for word in words):
             raise HostError("agent-failed", self.host, "a path or argument holds a NUL character")
-        return script(token, words)
+        return script(token, words, more)
 
 
-def script(token: str, words: Sequence[str]) -> bytes:
-    """Return agent.sh with one call; user input only ever stands in it quoted by shlex.
+def script(token: str, words: Sequence[str], more: str = "") -> bytes:
+    """Return agent.sh, `more` functions, and one call; user input only ever stands in it quoted by shlex.
 
     The call is one brace group: cut anywhere, the script is a syntax error and does nothing.
     """
     command, *arguments = words
     call = " ".join([f"bt_{command}", *map(shlex.quote, arguments)])
-    return f"{agent_script()}\n{{ bt_begin {token}; {call}; bt_end 0; }}\n".encode(errors="surrogateescape")
+    return f"{agent_script()}\n{more}\n{{ bt_begin {token}; {call}; bt_end 0; }}\n".encode(errors="surrogateescape")
 
 
 def batches(paths: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:

@@ -265,6 +265,25 @@ bt_rm() { # FILE...: empty words are none
   [ $# -eq 0 ] || rm -f -- "$@" 2>/dev/null
 }
 
+bt_remove_numbered() { # PREFIX SUFFIX: plain files with nothing but digits between both; says how many are left
+  BT_A=$1 BT_Z=$2 BT_N=0
+  set --
+  for BT_F in "$BT_A"[0-9]*"$BT_Z"; do
+    bt_is_numbered || continue
+    set -- "$@" "$BT_F"
+    [ $# -lt 200 ] || { rm -f -- "$@" 2>/dev/null; set --; }
+  done
+  [ $# -eq 0 ] || rm -f -- "$@" 2>/dev/null
+  for BT_F in "$BT_A"[0-9]*"$BT_Z"; do ! bt_is_numbered || BT_N=$((BT_N + 1)); done
+  bt_kv left "$BT_N"
+}
+
+bt_is_numbered() { # whether BT_F is a plain file, and a number stands between BT_A and BT_Z
+  BT_V=${BT_F#"$BT_A"} BT_V=${BT_V%"$BT_Z"}
+  case $BT_V in '' | *[!0-9]*) return 1 ;; esac
+  [ -f "$BT_F" ] && [ ! -L "$BT_F" ]
+}
+
 bt_rmdirs() { # OFFSET DIR...: only empty ones; reports the numbers of those that are gone now
   BT_I=$1; shift
   for BT_D; do
@@ -289,6 +308,17 @@ bt_drop_caches() {
   bt_kv method "$BT_METHOD"
   bt_kv ok "$([ "$BT_N" = 0 ] && bt_say 1)"
   bt_kv detail "$BT_S"
+}
+
+bt_forget() { # FILE...: have the kernel drop the cached pages of these files; any user may, for files it can read
+  sync
+  BT_N=0
+  for BT_F; do
+    [ -f "$BT_F" ] || continue
+    BT_S=$(dd if="$BT_F" of=/dev/null iflag=nocache count=0 2>&1) || { bt_kv failed "$BT_S"; return; }
+    BT_N=$((BT_N + 1))
+  done
+  bt_kv forgotten "$BT_N"
 }
 
 # ---- tasks -----------------------------------------------------------------------------------------------------
@@ -371,7 +401,7 @@ bt_finish() { # ends what is left of the load, and says why it ended
   [ "$BT_WHY" = exit ] || bt_end_load
   bt_kill_marked "BENCHTUI_TASK=$BT_TASK" "BENCHTUI_RUN=$BT_RUN" "BENCHTUI_HOST=$BT_HOST"
   rm -f reserve # room for our last words, now that the load cannot take it
-  [ "$BT_WHY" != spool-full ] || bt_put reason "$BT_WHY"
+  bt_put reason "$BT_WHY"
   bt_await_exit 2
   [ -e exit ] || bt_put exit unknown
   bt_put left "$BT_LEFT"
@@ -472,7 +502,15 @@ bt_load_over() { # while the reserve is there and nothing else, the runner canno
 bt_await_exit() { # SECONDS
   bt_uptime
   BT_UNTIL=$((BT_UP + $1))
-  while ! bt_load_over && [ "$BT_UP" -lt "$BT_UNTIL" ]; do bt_tick 1; bt_uptime; done
+  while ! bt_load_over && [ "$BT_UP" -lt "$BT_UNTIL" ]; do
+    bt_tick 1
+    if bt_overtaken; then return; fi
+    bt_uptime
+  done
+}
+
+bt_overtaken() { # an abort that comes while a stop gives the load its time
+  [ "$BT_WHY" = stop ] && bt_get stop && [ "$BT_GOT" = abort ] && BT_WHY=abort
 }
 
 # ---- the stream ------------------------------------------------------------------------------------------------
@@ -510,6 +548,7 @@ bt_listen() { # words of the controller; its end of file ends the streamer, neve
     [ "${BT_GOT%% *}" = "$BT_GEN" ] || break
     case $BT_WORD in
       go) [ -p go ] && bt_say go 1<>go ;;
+      stop | abort) (bt_stop_here "$BT_WORD") ;;
       lease\ *) bt_put lease "$BT_GEN.${BT_WORD#lease }"; (bt_lock_renew "$BT_FOR_RUN" "$BT_FOR_HOST") ;;
     esac
   done
@@ -561,8 +600,15 @@ bt_stop() { # RUN HOST TASK stop|abort
 
 bt_stop_here() { # stop|abort: the task in the current directory
   [ ! -e done ] || return 0
-  bt_put stop "$1"
+  bt_get stop
+  [ "$BT_GOT" = abort ] || bt_put stop "$1" # a stop that comes late does not take back an abort
   bt_supervised && kill -USR1 "$BT_SUP" 2>/dev/null
+}
+
+bt_free_spool() { # RUN HOST TASK: what it spooled, once it is over; its few last words stay
+  bt_task "$1" "$2" "$3"
+  [ -e done ] || bt_die "task $3 of run $1 still runs"
+  rm -f out err
 }
 
 bt_processes() { # MARK...: what a sweep would end

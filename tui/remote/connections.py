@@ -1,4 +1,4 @@
-"""Connections to all hosts of a run: each bastion once, handshakes in measure, host keys strictly."""
+"""Connections to all hosts: each bastion once, handshakes in measure, host keys strictly, secrets asked for once."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 from tui.model.plan import HostAddress
+from tui.remote.gate import Gate
 from tui.remote.local import LocalTransport
-from tui.remote.transport import BusyError, HostError, Transport
+from tui.remote.transport import BusyError, DeniedError, HostError, Transport
+from tui.remote.vault import Asker, Vault
 
 if TYPE_CHECKING:
     import asyncssh
 
     from tui.remote.hostkeys import Presented
+    from tui.remote.login import Attempt, Entered
     from tui.remote.ssh import SshTransport
     from tui.remote.sshconfig import Keyring, Resolved
 
@@ -26,22 +29,36 @@ Opened = TypeVar("Opened")
 KEEPALIVE_S = 2.5
 KEEPALIVE_COUNT = 3  # a dead connection is noticed after interval x (count + 1) = 10 s
 ATTEMPTS = 6  # a busy sshd (MaxStartups) hangs up before its banner: that is worth another try
+MOST_ATTEMPTS = 60  # while others get in there
 FIRST_PAUSE_S = 0.2
+LONGEST_PAUSE_S = 5.0
 CLOSE_TIMEOUT_S = 5.0
 
 
+Remark = Callable[[str | None, str], None]  # (host, None for all of them; what to know about its log-in)
+
+
+def unheard(_host: str | None, _text: str) -> None:
+    """Nobody wants to know."""
+
+
 class Connections:
-    """Opens connections; an async context manager that closes what is left of them."""
+    """Opens connections; an async context manager that closes what is left of them.
+
+    `handshakes`: the most that are under way at a time, in all and at one server. `asker` is asked for passwords,
+    passphrases and codes; without one, or after `stop_asking`, a host that wants what is not known is an error.
+    """
 
     def __init__(
         self,
         *,
         ssh_config: Path | None = None,
         known_hosts: Sequence[Path] = (),
-        handshakes: int = 16,
+        handshakes: int = 32,
         connect_timeout_s: float = 10.0,
         keepalive_s: float = KEEPALIVE_S,
         keepalive_count: int = KEEPALIVE_COUNT,
+        asker: Asker | None = None,
     ) -> None:
         self.ssh_config = ssh_config
         self.pins = known_hosts
@@ -51,7 +68,11 @@ class Connections:
         self.keepalive_count = keepalive_count
         self._keyring: Keyring | None = None
         self._bastions: dict[str, asyncio.Task[asyncssh.SSHClientConnection]] = {}
-        self._gates: dict[str, asyncio.Semaphore] = {}
+        self.vault = Vault(asker)
+        self.remark: Remark = unheard
+        self.by_agent: dict[str, str] = {}  # names of servers that took a key of an SSH agent, and its socket
+        self.gates: dict[str, Gate] = {}
+        self._all = asyncio.Semaphore(handshakes)
         self._transports: list[SshTransport] = []
 
     async def __aenter__(self) -> Connections:
@@ -87,9 +108,13 @@ class Connections:
         from tui.remote.ssh import SshTransport
 
         target = await asyncio.to_thread(self.resolve, address)
-        transport = SshTransport(address, await self._open(target, ()))
+        transport = SshTransport(address, await self._open(target, (), shared=True))
         self._transports = [*(other for other in self._transports if not other.lost()), transport]
         return transport
+
+    def stop_asking(self) -> None:
+        """From now on there is nobody to ask; what is known goes on to be used."""
+        self.vault.asker = None
 
     async def presented(self, address: HostAddress) -> Presented:
         """Return the key that a host presents, without logging in. Raises HostError, also when it has changed."""
@@ -145,55 +170,97 @@ class Connections:
         return await self._open(await asyncio.to_thread(self.resolve, address), above, through)
 
     async def _open(
-        self, target: Resolved, above: tuple[str, ...], through: asyncssh.SSHClientConnection | None = None
+        self,
+        target: Resolved,
+        above: tuple[str, ...],
+        through: asyncssh.SSHClientConnection | None = None,
+        *,
+        shared: bool = False,
     ) -> asyncssh.SSHClientConnection:
+        from tui.remote.login import LogIn
+
         tunnel = through or await self.tunnel(target, above)
-        return await self._patiently(target, lambda: self._handshake(target, tunnel))
+
+        async def knock(attempt: Attempt) -> asyncssh.SSHClientConnection:
+            return await self._patiently(target, lambda: self._handshake(target, tunnel, attempt))
+
+        entered = await LogIn(target, self.vault, self.keyring, shared=shared).through(knock)
+        self._remember(target, entered)
+        return entered.connection
+
+    def _remember(self, target: Resolved, entered: Entered) -> None:
+        """Say what will be missing when this connection has to be opened again."""
+        if entered.by_agent and target.agent:
+            self.by_agent[target.name] = target.agent
+        if entered.one_time:
+            asked = " and ".join(repr(text) for text in entered.one_time)
+            self.remark(
+                target.name,
+                f"{target.place} asked {asked}: such an answer holds once, so a lost connection to it "
+                "cannot be re-established",
+            )
 
     async def _patiently(self, target: Resolved, attempt: Callable[[], Awaitable[Opened]]) -> Opened:
-        """Make one of few handshakes at a time on a route, again when the server is too busy to greet."""
-        gate = self._gates.setdefault(" ".join(target.jumps), asyncio.Semaphore(self.handshakes))
-        pause = FIRST_PAUSE_S
-        for _ in range(ATTEMPTS - 1):
-            async with gate:
-                with contextlib.suppress(BusyError):
-                    return await attempt()
+        """Make one of few handshakes at a time at a server, again when it is too busy to greet."""
+        gate = self.gates.setdefault(gate_of(target), Gate(self.handshakes))
+        pause, tries_left, passed = FIRST_PAUSE_S, ATTEMPTS, gate.passed
+        for _ in range(MOST_ATTEMPTS):
+            try:
+                return await self._in_turn(gate, attempt)
+            except BusyError:
+                tries_left -= gate.passed == passed  # when somebody else got in, it is busy and not dead
+                passed = gate.passed
+                if tries_left <= 0:
+                    raise
             await asyncio.sleep(pause * random.uniform(0.5, 1.5))
-            pause *= 2
-        async with gate:
-            return await attempt()
+            pause = min(pause * 2, LONGEST_PAUSE_S)
+        raise BusyError(target.name, f"{target.host} port {target.port}")
+
+    async def _in_turn(self, gate: Gate, attempt: Callable[[], Awaitable[Opened]]) -> Opened:
+        async with gate.turn() as began, self._all:
+            try:
+                opened = await attempt()
+            except BusyError:
+                gate.hung_up(began)
+                raise
+            except HostError:
+                gate.greeted()  # whatever it said: it was not too busy
+                raise
+            gate.greeted()
+            return opened
 
     async def _handshake(
-        self, target: Resolved, tunnel: asyncssh.SSHClientConnection | None
+        self, target: Resolved, tunnel: asyncssh.SSHClientConnection | None, attempt: Attempt
     ) -> asyncssh.SSHClientConnection:
         import asyncssh
 
         from tui.remote import hostkeys
-        from tui.remote.ssh import Greeting
+        from tui.remote.login import METHODS
 
         keys, unusable = await asyncio.to_thread(self.keyring.client_keys, target)
-        agent_keys = await self.keyring.agent_keys(target.agent).of(target) if target.agent else []
+        attempt.locked, _ = await asyncio.to_thread(self.keyring.locked, target)
+        attempt.agent_keys = await self.keyring.agent_keys(target.agent).of(target) if target.agent else []
         on_file = await asyncio.to_thread(self.keyring.trusted, target)
-        greeting = Greeting()
+        attempt.time_limit_s = self.connect_timeout_s * 2
         try:
-            async with asyncio.timeout(self.connect_timeout_s * 2):
+            async with asyncio.timeout(attempt.time_limit_s) as attempt.clock:
                 return await asyncssh.connect(
                     target.host,
                     target.port,
                     tunnel=tunnel,
                     proxy_command=target.proxy_command,
                     config=None,
-                    client_factory=lambda: greeting,
+                    client_factory=lambda: attempt,
                     username=target.user,
-                    client_keys=[*keys, *agent_keys] or None,
+                    client_keys=[*keys, *attempt.agent_keys, *attempt.locked] or None,
                     agent_path=None,
                     known_hosts=on_file,
                     host_key_alias=target.host_key_alias,
                     gss_host=None,
-                    preferred_auth="publickey",
+                    preferred_auth=METHODS,
                     compression_algs="none",
-                    connect_timeout=self.connect_timeout_s,
-                    login_timeout=self.connect_timeout_s * 2,
+                    connect_timeout=None if attempt.interview else self.connect_timeout_s,
+                    login_timeout=0,  # the clock covers it, and waits while a person types
                     keepalive_interval=self.keepalive_s,
                     keepalive_count_max=self.keepalive_count,
                     **target.algorithm_options,
@@ -201,13 +268,24 @@ class Connections:
         except asyncssh.HostKeyNotVerifiable as error:
             raise await hostkeys.explain(target, on_file[0], tunnel, str(error)) from error
         except (asyncssh.KeyExchangeFailed, asyncssh.ConnectionLost, ConnectionResetError) as error:
-            if not greeting.heard:
+            if not attempt.heard:
                 raise BusyError(target.name, f"{target.host} port {target.port}") from error
             # a server that has no key of the types on file ends the negotiation: it may be another server
             other = await hostkeys.another(target, on_file[0], tunnel)
             raise other or explained(target, error, unusable) from error
         except (asyncssh.Error, OSError, TimeoutError, ValueError) as error:
-            raise explained(target, error, [] if agent_keys else unusable) from error
+            raise explained(target, error, [] if attempt.agent_keys else unusable) from error
+
+
+def gate_of(target: Resolved) -> str:
+    """Return a name for the server whose handshakes have to be counted together.
+
+    A ProxyCommand usually runs ssh to a bastion, for every host anew: what differs is the host's own name.
+    """
+    if target.proxy_command is not None:
+        words = (target.host, target.name, str(target.port))
+        return " ".join("%" if any(word in part for word in words) else part for part in target.proxy_command.split())
+    return " ".join((*target.jumps, target.host, str(target.port)))
 
 
 def usable(task: asyncio.Task[asyncssh.SSHClientConnection]) -> bool:
@@ -229,18 +307,13 @@ def jump_address(jump: str, config: Path | None) -> HostAddress:
     )
 
 
-def where(target: Resolved) -> str:
-    """Return user, address and port as people write them."""
-    return f"{target.user}@{target.host}" + (f":{target.port}" if target.port != 22 else "")
-
-
 def explained(target: Resolved, error: Exception, unusable: list[str]) -> HostError:
     """Return what a failed connection means. `unusable` says why key files could not be offered."""
     import asyncssh
 
-    name, place = target.name, where(target)
+    name, place = target.name, target.place
     at = f"{target.host} port {target.port}"
-    if isinstance(error, asyncssh.PermissionDenied):
+    if isinstance(error, asyncssh.PermissionDenied) or "many authentication failures" in str(error):
         return refused(target, unusable)
     if isinstance(error, ConnectionRefusedError):
         return HostError("refused", name, f"connection refused by {at}")
@@ -255,7 +328,7 @@ def explained(target: Resolved, error: Exception, unusable: list[str]) -> HostEr
     return HostError("unreachable", name, f"cannot connect to {place}: {str(error) or type(error).__name__}")
 
 
-def refused(target: Resolved, unusable: list[str]) -> HostError:
+def refused(target: Resolved, unusable: list[str]) -> DeniedError:
     """Return why a login was refused, as far as it lies with the key files."""
     why = f"; {'; '.join(unusable)}" if unusable else ""
     encrypted = any(" is encrypted" in text for text in unusable)
@@ -263,4 +336,4 @@ def refused(target: Resolved, unusable: list[str]) -> HostError:
     if unusable and len(unusable) == len(target.identities):
         code = "key-encrypted" if encrypted else "key-unreadable"
     what = "no key was accepted" if code == "auth-failed" else "there is no usable key"
-    return HostError(code, target.name, f"permission denied for {where(target)}: {what}{why}")
+    return DeniedError(code, target.name, target.place, f"{what}{why}")

@@ -34,23 +34,18 @@ def faults(host: str) -> Iterator[None]:
     except asyncssh.ChannelOpenError as error:
         raise HostError("channel-failed", host, f"no channel: {error.reason}") from error
     except (asyncssh.Error, OSError, asyncio.IncompleteReadError) as error:
-        raise HostError("lost", host, f"connection lost: {str(error) or type(error).__name__}") from error
+        raise HostError("lost", host, how_lost(error)) from error
 
 
-class Greeting(asyncssh.SSHClient):
-    """Tells of one connection attempt whether the server has said who it is."""
-
-    def __init__(self) -> None:
-        self._connection: Connection | None = None
-
-    def connection_made(self, conn: Connection) -> None:
-        """Keep the connection that asyncssh has begun."""
-        self._connection = conn
-
-    @property
-    def heard(self) -> bool:
-        """Whether the server's version line has arrived."""
-        return self._connection is not None and bool(self._connection.get_extra_info("server_version"))
+def how_lost(error: Exception) -> str:
+    """Return what became of a connection. "Connection lost" is not in it: whoever shows it says so."""
+    text = str(error)
+    if "keepalive" in text:
+        return "the host no longer answers"
+    if isinstance(error, ConnectionResetError | BrokenPipeError):
+        return "the connection was reset"
+    closed = isinstance(error, asyncssh.ConnectionLost | asyncio.IncompleteReadError)
+    return "the connection was closed" if closed else text or type(error).__name__
 
 
 class SshChannel:

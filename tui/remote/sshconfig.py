@@ -7,7 +7,6 @@ loop: 40 s of CPU for 256 hosts with an RSA key.
 from __future__ import annotations
 
 import asyncio
-import copy
 import getpass
 import ipaddress
 import os
@@ -21,6 +20,17 @@ import asyncssh
 from asyncssh.config import SSHClientConfig
 
 from tui.model.plan import HostAddress
+from tui.remote.keys import (
+    AgentKeyPair,
+    ClientKey,
+    LockedKey,
+    LockedKeyPair,
+    load_key,
+    locked_pairs,
+    public_half,
+    unlock,
+    with_certificates,
+)
 from tui.remote.transport import HostError
 
 DEFAULT_KEYS = ("id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk")
@@ -32,7 +42,6 @@ AGENT_TIMEOUT_S = 5.0
 # Measured on 256 hosts: curve25519 and AES-GCM cost the least CPU. The rest of asyncssh's own lists follows.
 FAST_KEX = "^curve25519-sha256,curve25519-sha256@libssh.org"
 FAST_CIPHERS = "^aes128-gcm@openssh.com,aes256-gcm@openssh.com"
-ClientKey = asyncssh.SSHKey | tuple[asyncssh.SSHKey, asyncssh.SSHCertificate]
 KnownKeys = tuple[Sequence[Any], ...]  # trusted, authorities, revoked, then the same of X.509
 
 
@@ -59,6 +68,11 @@ class Resolved:
     def known_name(self) -> str:
         """The name that its key is filed under."""
         return self.host_key_alias or self.host
+
+    @property
+    def place(self) -> str:
+        """User, address and port as people write them."""
+        return f"{self.user}@{self.host}" + (f":{self.port}" if self.port != DEFAULT_PORT else "")
 
     @property
     def algorithm_options(self) -> dict[str, Any]:
@@ -148,19 +162,46 @@ class Keyring:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._keys: dict[str, ClientKey | str] = {}
+        self._keys: dict[str, ClientKey | LockedKey | str] = {}
         self._certificates: dict[str, asyncssh.SSHCertificate | None] = {}
         self._known: dict[tuple[str, ...], asyncssh.SSHKnownHosts] = {}
         self._agents: dict[str, AgentKeys] = {}
 
     def client_keys(self, target: Resolved) -> tuple[list[ClientKey], list[str]]:
         """Return (keys, why the others cannot be used)."""
+        loaded, certificates = self._identities(target)
+        keys = [key for key in loaded if not isinstance(key, LockedKey | str)]
+        paired = [pair for key in keys for pair in with_certificates(key, certificates)]
+        return [*paired, *keys], [str(why) for why in loaded if isinstance(why, LockedKey | str)]
+
+    def locked(self, target: Resolved) -> tuple[list[LockedKeyPair], list[str]]:
+        """Return the encrypted keys: (those that a server can be asked about, the paths of the others)."""
+        loaded, certificates = self._identities(target)
+        keys = [key for key in loaded if isinstance(key, LockedKey)]
+        return [pair for key in keys for pair in locked_pairs(key, certificates)], [
+            key.path for key in keys if key.public is None
+        ]
+
+    def unlock(self, path: str, passphrase: str) -> bool:
+        """Decrypt a key file for all hosts; False when it is another passphrase."""
+        key = unlock(path, passphrase)
+        if key is None:
+            return False
+        with self._lock:
+            self._keys[path] = key
+        return True
+
+    def is_locked(self, path: str) -> bool:
+        """Whether a key file still waits for its passphrase."""
+        with self._lock:
+            return isinstance(self._key(path), LockedKey)
+
+    def _identities(
+        self, target: Resolved
+    ) -> tuple[list[ClientKey | LockedKey | str], list[asyncssh.SSHCertificate | None]]:
         with self._lock:
             loaded = [self._key(path) for path in target.identities]
-            certificates = [self._certificate(path) for path in target.certificates]
-        keys = [key for key in loaded if not isinstance(key, str)]
-        paired = [pair for key in keys for pair in with_certificates(key, certificates)]
-        return [*paired, *keys], [why for why in loaded if isinstance(why, str)]
+            return loaded, [self._certificate(path) for path in target.certificates]
 
     def known_hosts(self, target: Resolved) -> asyncssh.SSHKnownHosts:
         """Return the known hosts of a target's files."""
@@ -183,7 +224,7 @@ class Keyring:
         for agent in self._agents.values():
             agent.close()
 
-    def _key(self, path: str) -> ClientKey | str:
+    def _key(self, path: str) -> ClientKey | LockedKey | str:
         if path not in self._keys:
             self._keys[path] = load_key(path)
         return self._keys[path]
@@ -205,18 +246,15 @@ class AgentKeys:
         self._loading: asyncio.Task[list[asyncssh.SSHKeyPair]] | None = None
         self._client: asyncssh.SSHAgentClient | None = None
 
-    async def of(self, target: Resolved) -> list[asyncssh.SSHKeyPair]:
-        """Return the keys that a target may be offered: all, or with IdentitiesOnly those of its key files.
-
-        They are copies: asyncssh notes in a key pair which signature algorithm a server wants.
-        """
+    async def of(self, target: Resolved) -> list[AgentKeyPair]:
+        """Return the keys that a target may be offered: all, or with IdentitiesOnly those of its key files."""
         if self._loading is None:
             self._loading = asyncio.create_task(self._load())
         keys = await asyncio.shield(self._loading)
         if target.identities_only:
-            wanted = {public for path in target.identities if (public := public_key(path)) is not None}
+            wanted = {key.public_data for path in target.identities if (key := public_half(path)) is not None}
             keys = [key for key in keys if key.public_data in wanted]
-        return [copy.copy(key) for key in keys]
+        return [AgentKeyPair.of(key) for key in keys]
 
     def close(self) -> None:
         """Close the connection to the agent."""
@@ -253,39 +291,3 @@ def literal_address(host: str) -> str:
     except ValueError:
         return ""
     return host
-
-
-def with_certificates(
-    key: ClientKey, certificates: Sequence[asyncssh.SSHCertificate | None]
-) -> list[tuple[asyncssh.SSHKey, asyncssh.SSHCertificate]]:
-    """Return a key paired with each certificate (of CertificateFile) that was issued for it."""
-    if isinstance(key, tuple):
-        return []
-    return [(key, item) for item in certificates if item is not None and item.key.public_data == key.public_data]
-
-
-def public_key(path: str) -> bytes | None:
-    """Return the public half that lies beside a private key file, or in it; None when there is none to read."""
-    for name in (f"{path}.pub", path):
-        try:
-            return asyncssh.read_public_key(name).public_data
-        except (OSError, asyncssh.KeyImportError):
-            continue
-    return None
-
-
-def load_key(path: str) -> ClientKey | str:
-    """Return a private key, with its certificate where one lies beside it; a text says why it cannot be used."""
-    encrypted = f"{path} is encrypted: add it to an SSH agent (ssh-add {path})"
-    try:
-        key = asyncssh.read_private_key(path)
-    except asyncssh.KeyEncryptionError:
-        return encrypted
-    except asyncssh.KeyImportError as error:
-        return encrypted if "passphrase" in str(error).lower() else f"{path}: {error}"
-    except OSError as error:
-        return f"{path}: {error.strerror}"
-    try:
-        return key, asyncssh.read_certificate(f"{path}-cert.pub")
-    except (OSError, asyncssh.KeyImportError):
-        return key

@@ -12,8 +12,8 @@ from tui.model.problem import BenchtuiError, Problem
 class HostError(BenchtuiError):
     """Something about one host. `code` is a stable name.
 
-    unreachable, refused, timeout, auth-failed, host-key-unknown, host-key-changed, host-key-revoked, key-unreadable,
-    key-encrypted, config, channel-failed, lost, agent-failed, forced-command.
+    unreachable, refused, timeout, auth-failed, password-needed, one-time-code, key-unreadable, key-encrypted,
+    host-key-unknown, host-key-changed, host-key-revoked, config, channel-failed, lost, agent-failed, forced-command.
     """
 
     exit_code = 3
@@ -27,6 +27,14 @@ class HostError(BenchtuiError):
     def message(self) -> str:
         """What happened, without the host's name."""
         return self.problems[0].message
+
+
+class DeniedError(HostError):
+    """A server has turned a log-in down. `reason`: as far as it lies with the keys that were offered."""
+
+    def __init__(self, code: str, host: str, place: str, reason: str) -> None:
+        self.reason = reason
+        super().__init__(code, host, f"permission denied for {place}: {reason}")
 
 
 class BusyError(HostError):

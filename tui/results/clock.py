@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from tui.model.event import HostClock, HostResult
+from tui.model.event import HostClock, HostResult, StepStarted
 
 STEP_S = 300.0  # a sample that came so much quicker than all before: the host's clock was set forward
 LATE_S = 1.0  # all samples seem later than this: the clock was set back since it was compared
@@ -138,6 +138,7 @@ class _Stamp(msgspec.Struct, tag_field="type", tag="sample"):
 _stamp = msgspec.json.Decoder(_Stamp)
 _clock = msgspec.json.Decoder(HostClock)
 _result = msgspec.json.Decoder(HostResult)
+_step = msgspec.json.Decoder(StepStarted)
 
 
 @dataclass(slots=True)
@@ -187,6 +188,9 @@ class _Surveyor:
                 clock.expect_late()
         elif line.startswith(b'{"type":"host_result"'):
             self._result(_result.decode(line))
+        elif line.startswith(b'{"type":"step_started"'):
+            again = _step.decode(line).step
+            self.results = {key for key in self.results if key[0] != again}
 
     def _result(self, result: HostResult) -> None:
         key = result.step, result.host

@@ -10,6 +10,7 @@ from tui.model.plan import Plan, Step
 from tui.model.record import Finding, HostRecord, RecordState, StepRecord, TimingRecord, Verdict
 from tui.results.gather import Gathered
 from tui.results.loss import names_of
+from tui.results.metadata import shift_findings
 
 START_SKEW_S = 1.0
 START_SKEW_SHARE = 0.02  # of the runtime
@@ -24,12 +25,13 @@ def find(plan: Plan, seen: Gathered, hosts: Sequence[HostRecord], steps: Sequenc
     found = [*_clock_offsets(hosts), *_clock_steps(seen)]
     for step, record in zip(plan.steps, steps, strict=True):
         found += [*_start_skew(step, record), *_host_loss(record), *_stragglers(record)]
+        found += shift_findings(seen.state.metadata.get(step.index), record)
     return found
 
 
 def verdict_of(state: RecordState, steps: Sequence[StepRecord], findings: Sequence[Finding]) -> Verdict | None:
     """Return what the findings say together; None when nothing was measured. Only a complete run is valid."""
-    if not any(step.results.aggregate for step in steps):
+    if not any(step.results.aggregate or step.metadata for step in steps):
         return None
     severities = {finding.severity for finding in findings}
     if "error" in severities:

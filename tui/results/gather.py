@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from tui.model.event import (
+    AFTERWORDS,
     AnyEvent,
     Artefact,
+    CacheDropped,
     FileCreated,
+    FilesRemoved,
     HostClock,
     HostProblem,
     Message,
@@ -23,6 +26,7 @@ from tui.model.event import (
     RunResumed,
     RunStarted,
     Sample,
+    StepStarted,
     StopRequested,
     TaskEnded,
     TaskStarted,
@@ -63,6 +67,8 @@ class Gathered:
     problems: list[tuple[HostProblem, int | None]] = field(default_factory=list)  # with the step it fell into
     artefacts: list[Artefact] = field(default_factory=list)
     files: dict[str, list[FileCreated]] = field(default_factory=dict)
+    cache_drops: list[CacheDropped] = field(default_factory=list)
+    removed: dict[str, list[FilesRemoved]] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     dropped_messages: int = 0
@@ -87,7 +93,7 @@ class Gathered:
     def apply(self, event: AnyEvent) -> None:
         """Take the next event."""
         self.state.apply(event)
-        if not isinstance(event, Note):
+        if not isinstance(event, AFTERWORDS):
             self.end_t = max(self.end_t, event.t)
         handler = HANDLERS.get(type(event))
         if handler is not None:
@@ -101,6 +107,23 @@ class Gathered:
 
     def _on_run_resumed(self, event: RunResumed) -> None:
         self.resumed.append(event)
+        if self.ended is not None:
+            self.ended, self.stopped, self.aborted = None, False, False
+
+    def _on_step_started(self, event: StepStarted) -> None:
+        if event.attempt > 1:
+            self.forget(event.step)
+
+    def forget(self, step: int) -> None:
+        """Leave out what was seen of a step: it is made again."""
+        self.phases = [span for span in self.phases if span.step != step]
+        self.problems = [each for each in self.problems if each[1] != step]
+        self.ended_tasks = {key: task for key, task in self.ended_tasks.items() if key[0] != step}
+        self.p99 = {key: bins for key, bins in self.p99.items() if key[0] != step}
+        self.cache_drops = [each for each in self.cache_drops if each.step != step]
+
+    def _on_cache_dropped(self, event: CacheDropped) -> None:
+        self.cache_drops.append(event)
 
     def _on_host_clock(self, event: HostClock) -> None:
         self.compared[event.host] = event
@@ -122,7 +145,8 @@ class Gathered:
         self.started_tasks.append(event)
 
     def _on_task_ended(self, event: TaskEnded) -> None:
-        self.ended_tasks[event.step, event.phase, event.host] = event
+        if not event.role:
+            self.ended_tasks[event.step, event.phase, event.host] = event
 
     def _on_host_problem(self, event: HostProblem) -> None:
         self.problems.append((event, self.state.step))
@@ -132,6 +156,15 @@ class Gathered:
 
     def _on_file_created(self, event: FileCreated) -> None:
         self.files.setdefault(event.host, []).append(event)
+
+    def _on_files_removed(self, event: FilesRemoved) -> None:
+        self.removed.setdefault(event.host, []).append(event)
+        rest = event.bytes
+        for created in self.files.get(event.host, []):
+            taken = min(rest, created.bytes)
+            created.bytes, rest = created.bytes - taken, rest - taken
+            created.paths = [path for path in created.paths if path not in event.paths]
+        self.files[event.host] = [created for created in self.files.get(event.host, []) if created.paths]
 
     def _on_note(self, event: Note) -> None:
         self.notes.append(event)
@@ -164,6 +197,8 @@ HANDLERS: dict[type, Callable[[Gathered, Any], None]] = {
     RunEnded: Gathered._on_run_ended,
     RunResumed: Gathered._on_run_resumed,
     HostClock: Gathered._on_host_clock,
+    StepStarted: Gathered._on_step_started,
+    CacheDropped: Gathered._on_cache_dropped,
     StopRequested: Gathered._on_stop_requested,
     PhaseStarted: Gathered._on_phase_started,
     PhaseEnded: Gathered._on_phase_ended,
@@ -172,6 +207,7 @@ HANDLERS: dict[type, Callable[[Gathered, Any], None]] = {
     HostProblem: Gathered._on_host_problem,
     Artefact: Gathered._on_artefact,
     FileCreated: Gathered._on_file_created,
+    FilesRemoved: Gathered._on_files_removed,
     Note: Gathered._on_note,
     Message: Gathered._on_message,
     Sample: Gathered._on_sample,

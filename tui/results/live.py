@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from tui.model.event import (
+    AFTERWORDS,
     AnyEvent,
     HostClock,
     HostFacts,
@@ -15,6 +16,9 @@ from tui.model.event import (
     HostState,
     HostStateName,
     Message,
+    MetadataIteration,
+    MetadataPhase,
+    MetadataResult,
     Note,
     PhaseEnded,
     PhaseName,
@@ -24,12 +28,15 @@ from tui.model.event import (
     RunStarted,
     Sample,
     Severity,
+    StepEnded,
+    StepStarted,
     StopRequested,
     TaskEnded,
 )
 from tui.results.clock import HostTime, Reading
 from tui.results.loss import ended_badly, loss_text
 from tui.results.measurement import Measurement
+from tui.results.metadata import MetadataView
 from tui.results.views import FRESH_S, Clock, DirectionView, Group
 
 StateName = Literal["starting", "running", "stopping", "complete", "partial", "aborted", "failed"]
@@ -70,14 +77,26 @@ class HostView:
     last_sample_t: float | None = None
     running_since_t: float | None = None
     problem: str | None = None
+    gives_none: bool = False  # its tool gives no samples
     version: int = 0
 
     def stale_s(self, now_t: float) -> float | None:
         """Return the seconds since the last sample of a running host; None when it is fresh or has no load."""
-        if self.state not in ("running", "layout") or self.running_since_t is None:
+        if self.gives_none or self.state not in ("running", "layout") or self.running_since_t is None:
             return None
         silent = now_t - max(self.running_since_t, self.last_sample_t or 0.0)
         return silent if silent > FRESH_S else None
+
+
+@dataclass(slots=True)
+class StepView:
+    """How a step of the run stands. `state`: running, done, failed (with errors), cut (stopped), skipped."""
+
+    state: Literal["running", "done", "failed", "cut", "skipped"]
+    attempt: int = 1
+    started_t: float = 0.0
+    ended_t: float | None = None
+    reason: str = ""
 
 
 @dataclass(slots=True)
@@ -104,6 +123,7 @@ class RunState:
     phase_expected_s: float | None = None
     phase_total_bytes: int | None = None
     step: int | None = None
+    steps: dict[int, StepView] = field(default_factory=dict)
     t: float = 0.0
     hosts: dict[str, HostView] = field(default_factory=dict)
     messages: list[MessageLine] = field(default_factory=list)
@@ -112,11 +132,13 @@ class RunState:
     version: int = 0
     clock: Clock = field(default_factory=Clock)
     measured: dict[int, Measurement] = field(default_factory=dict)
+    metadata: dict[int, MetadataView] = field(default_factory=dict)  # by step
     current: Measurement = field(init=False)
     phase_bytes: int = 0
     clocks: dict[str, HostTime] = field(default_factory=dict)
     readings: dict[tuple[int, str], Reading] = field(default_factory=dict)  # by step and host, when its result came
     resumed: bool = False
+    armed: set[str] = field(default_factory=set)  # hosts of the step that goes on
 
     def __post_init__(self) -> None:
         self.current = Measurement(self.clock, None, None, 0.0)
@@ -147,7 +169,7 @@ class RunState:
 
     def apply(self, event: AnyEvent) -> None:
         """Take the next event."""
-        if not (self.ended and isinstance(event, Note)):  # a remark of next week does not make a run longer
+        if not (self.ended and isinstance(event, AFTERWORDS)):  # a remark of next week does not make a run longer
             self.t = max(self.t, event.t)
             self.clock.now = max(self.clock.now, event.t)
         self.version += 1
@@ -220,7 +242,7 @@ class RunState:
             self.measured[measurement.step] = measurement
         for view in self.hosts.values():
             view.dirs, view.total = measurement.dirs_of(view.name), measurement.total_of(view.name)
-            view.last_sample_t = None
+            view.last_sample_t, view.gives_none = None, False
             view.version += 1
 
     def _on_phase_ended(self, event: PhaseEnded) -> None:
@@ -234,6 +256,8 @@ class RunState:
         if event.state in ("running", "layout") and view.state != event.state:
             view.running_since_t = event.t
         view.state, view.detail = event.state, event.detail
+        if event.state == "armed":
+            self.armed.add(event.host)
         if event.state in ("lost", "failed") and self.phase == "measure":
             self._drop(event.host)
         if event.state in OVER:
@@ -251,9 +275,30 @@ class RunState:
 
     def _on_run_resumed(self, event: RunResumed) -> None:
         self.resumed = True
+        if self.ended:
+            self.state, self.exit_code, self.reason = "running", None, ""
         for clock in self.clocks.values():
             clock.expect_late()
         self._say(MessageLine(event.t, "warning", None, f"taken over after {event.gap_s:.1f} s without an engine"))
+
+    def _on_step_started(self, event: StepStarted) -> None:
+        self.steps[event.step] = StepView("running", event.attempt, event.t)
+        self.armed.clear()
+        if event.attempt > 1:
+            self.forget(event.step)
+
+    def forget(self, step: int) -> None:
+        """Leave out what was measured in a step: it is made again."""
+        self.results = {key: result for key, result in self.results.items() if key[0] != step}
+        self.readings = {key: reading for key, reading in self.readings.items() if key[0] != step}
+        self.measured.pop(step, None)
+        self.metadata.pop(step, None)
+        self.current = Measurement(self.clock, None, None, self.t)
+
+    def _on_step_ended(self, event: StepEnded) -> None:
+        view = self.steps.setdefault(event.step, StepView("skipped", started_t=event.t))
+        view.ended_t, view.reason = event.t, event.reason
+        view.state = "skipped" if event.skipped else "cut" if event.cut else "done" if event.ok else "failed"
 
     def _on_task_ended(self, event: TaskEnded) -> None:
         early = event.t < self.phase_started_t + (self.phase_expected_s or float("inf"))
@@ -270,8 +315,8 @@ class RunState:
         start_t = min((window.start_t for window in windows.values()), default=measurement.started_t)
         end_t = windows[host].end_t if host in windows else start_t
         measurement.dropped[host] = end_t
-        left = len(self.hosts) - len(measurement.dropped)
-        text = loss_text(left, len(self.hosts), end_t - start_t, [host])
+        count = len(self.armed) or len(self.hosts)
+        text = loss_text(count - len(measurement.dropped), count, end_t - start_t, [host])
         self._say(MessageLine(self.t, "warning", None, text))
 
     def _on_host_problem(self, event: HostProblem) -> None:
@@ -298,6 +343,20 @@ class RunState:
         if (reading := self.reading_of(event.host)) is not None:
             self.readings[event.step, event.host] = reading
         self.host(event.host).version += 1
+
+    def _metadata(self, step: int) -> MetadataView:
+        return self.metadata.setdefault(step, MetadataView(step))
+
+    def _on_metadata_phase(self, event: MetadataPhase) -> None:
+        for view in self.hosts.values():
+            view.gives_none = True
+        self._metadata(event.step).enter(event)
+
+    def _on_metadata_iteration(self, event: MetadataIteration) -> None:
+        self._metadata(event.step).end_iteration(event)
+
+    def _on_metadata_result(self, event: MetadataResult) -> None:
+        self._metadata(event.step).result = event
 
     def _on_message(self, event: Message) -> None:
         self._say(MessageLine(event.t, event.severity, event.host, event.text))
@@ -328,10 +387,15 @@ HANDLERS: dict[type, Callable[[RunState, Any], None]] = {
     HostFacts: RunState._on_host_facts,
     HostClock: RunState._on_host_clock,
     RunResumed: RunState._on_run_resumed,
+    StepStarted: RunState._on_step_started,
+    StepEnded: RunState._on_step_ended,
     TaskEnded: RunState._on_task_ended,
     HostProblem: RunState._on_host_problem,
     Sample: RunState._on_sample,
     HostResult: RunState._on_host_result,
+    MetadataPhase: RunState._on_metadata_phase,
+    MetadataIteration: RunState._on_metadata_iteration,
+    MetadataResult: RunState._on_metadata_result,
     Message: RunState._on_message,
     Note: RunState._on_note,
     StopRequested: RunState._on_stop_requested,

@@ -1,13 +1,16 @@
-"""Remarks on runs that are over."""
+"""Remarks on runs that are over, and what has become of their files."""
 
 from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tui.model.event import Note, RunStarted, encode
+from msgspec.structs import replace
+
+from tui.model.event import Event, Note, RunStarted, encode
 from tui.model.problem import BenchtuiError, Problem
 from tui.model.rundir import JOURNAL_FILE
 from tui.results.gather import parse_utc
@@ -15,7 +18,12 @@ from tui.results.journal import read_events
 
 
 def append_note(run_dir: Path, text: str, now: datetime | None = None) -> None:
-    """Append a remark to the journal of a run that nobody writes to any more; its time counts from the run's start.
+    """Append a remark to the journal of a run, as `append_events` does."""
+    append_events(run_dir, [Note(t=0.0, text=text)], now)
+
+
+def append_events(run_dir: Path, events: Sequence[Event], now: datetime | None = None) -> None:
+    """Append to the journal of a run that nobody writes to any more; times count from the run's start.
 
     The rest of a line that was never finished is cut off: it is no event. Raises BenchtuiError when the journal is
     missing or damaged.
@@ -29,7 +37,8 @@ def append_note(run_dir: Path, text: str, now: datetime | None = None) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX)  # two remarks at once
         started, complete_bytes = _read(path)
         os.ftruncate(descriptor, complete_bytes)
-        os.write(descriptor, encode(Note(t=_seconds_since(started, now), text=text)))
+        t = _seconds_since(started, now)
+        os.write(descriptor, b"".join(encode(replace(event, t=t)) for event in events))
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

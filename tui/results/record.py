@@ -8,17 +8,19 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tui.model.event import FileCreated, RunResumed
-from tui.model.plan import Plan
+from tui.model.plan import Plan, ProfileRef
 from tui.model.problem import BenchtuiError, Problem
 from tui.model.record import (
     ArtefactRecord,
     ClockRecord,
     CommandRecord,
     FilesLeft,
+    FilesRemovedRecord,
     HostProblemRecord,
     HostRecord,
     JobFile,
     JournalRecord,
+    MemberRecord,
     MessageRecord,
     NoteRecord,
     ProfileRecord,
@@ -32,6 +34,7 @@ from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
 from tui.results.findings import find, verdict_of
 from tui.results.gather import Gathered, format_utc, gather, parse_utc
 from tui.results.headline import run_headline
+from tui.results.matrix import matrix_record
 from tui.results.rundir import load_plan, write_atomic
 from tui.results.step_record import build_step, phase_record, rounded
 from tui.results.store import summary_of, write_summary
@@ -78,6 +81,7 @@ def build_record(run_dir: Path) -> RunRecord:
         hosts=hosts,
         phases=[phase_record(seen, span) for span in seen.phases if span.step is None],
         steps=steps,
+        matrix=matrix_record(plan, steps),
         findings=findings,
         verdict=verdict_of(state, steps, findings),
         resumed=_resumed(seen),
@@ -118,7 +122,9 @@ def final_state(source: Source, steps: list[StepRecord]) -> RecordState:
     seen = source.seen
     if seen.ended.state == "aborted" if seen.ended is not None else seen.aborted:
         return "aborted"  # a request that came when everything was over has no effect
-    if not any(result.ios for step in steps for result in step.results.aggregate.values()):
+    measured = [step for step in steps if not step.warmup]
+    counted = any(result.ios for step in measured for result in step.results.aggregate.values())
+    if not counted and not any(step.metadata for step in measured):
         return "failed"
     clean = seen.ended is not None and seen.ended.state == "complete" and not incomplete(source)
     return "complete" if clean else "partial"
@@ -128,6 +134,9 @@ def incomplete(source: Source) -> list[str]:
     """Return what is missing to a complete run, one short text a host and step."""
     missing: list[str] = []
     for step in source.plan.steps:
+        view = source.seen.state.steps.get(step.index)
+        if step.warmup or (view is not None and view.state == "skipped"):
+            continue
         for task in step.tasks:
             result = source.seen.state.results.get((step.index, task.host))
             if result is None:
@@ -182,6 +191,21 @@ def _profile(plan: Plan) -> ProfileRecord:
         ],
         text=profile.text,
         sha256=profile.sha256,
+        extends=list(profile.extends),
+        bases=list(profile.bases),
+        members=[_member(member) for member in plan.members],
+    )
+
+
+def _member(member: ProfileRef) -> MemberRecord:
+    return MemberRecord(
+        tag=member.tag,
+        version=member.version,
+        title=member.title,
+        source=dict(member.source),
+        extends=list(member.extends),
+        text=member.text,
+        sha256=member.sha256,
     )
 
 
@@ -200,6 +224,10 @@ def _host(source: Source, name: str, transport: str) -> HostRecord:
         detail=view.detail if view is not None else "",
         problems=_problems(seen, name),
         files_left=_files_left(source, name),
+        files_removed=[
+            FilesRemovedRecord(utc=seen.utc(each.t), paths=list(each.paths), bytes=each.bytes)
+            for each in seen.removed.get(name, [])
+        ],
     )
 
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import errno
 import os
 import shlex
+from typing import Literal
 
 from tui.model.event import HostResult
 from tui.model.plan import HostTask, Plan, Step
-from tui.model.record import PhaseRecord, StepError, StepRecord, TaskRecord
+from tui.model.record import CacheDropRecord, PhaseRecord, StepError, StepRecord, TaskRecord
 from tui.results.columns import series_record
 from tui.results.coverage import coverage, coverage_text
 from tui.results.figures import StepFigures
 from tui.results.gather import Gathered, PhaseSpan
 from tui.results.headline import step_value
+from tui.results.metadata import metadata_record
 from tui.results.timing import HostSpan, host_spans, timing_record
+
+StepState = Literal["done", "failed", "cut", "skipped", "running", "missing"]
 
 
 def build_step(plan: Plan, step: Step, seen: Gathered) -> StepRecord:
@@ -22,9 +26,10 @@ def build_step(plan: Plan, step: Step, seen: Gathered) -> StepRecord:
     measurement = seen.state.measured.get(step.index)
     results = {host: result for (index, host), result in seen.state.results.items() if index == step.index}
     spans = host_spans(seen.state, step.index, results)
-    figures = StepFigures(results, measurement, spans, plan.latency_kind).record()
+    figures = StepFigures(results, measurement, spans, plan.latency_kind_of(step)).record()
     covered = coverage(step, seen, spans, results)
     p99 = {(host, direction): bins for (index, host, direction), bins in seen.p99.items() if index == step.index}
+    metadata = metadata_record(seen.state.metadata.get(step.index), step)
     return StepRecord(
         index=step.index,
         name=step.name,
@@ -33,8 +38,20 @@ def build_step(plan: Plan, step: Step, seen: Gathered) -> StepRecord:
         repetition=step.repetition,
         in_flight=step.in_flight,
         phases=[phase_record(seen, span, _command(seen, span)) for span in seen.phases if span.step == step.index],
-        headline=step_value(plan.headline, figures.aggregate, plan.latency_kind),
+        profile=step.profile or None,
+        cell=step.cell or None,
+        point=dict(step.point),
+        warmup=step.warmup,
+        state=step_state(seen, step),
+        attempt=seen.state.steps[step.index].attempt if step.index in seen.state.steps else 1,
+        cache_drops=[
+            CacheDropRecord(host=each.host, ok=each.ok, method=each.method, detail=each.detail)
+            for each in seen.cache_drops
+            if each.step == step.index
+        ],
+        headline=step_value(plan.headline_of(step), figures.aggregate, plan.latency_kind_of(step), metadata),
         results=figures,
+        metadata=metadata,
         tasks={task.host: _task(seen, step, task, spans.get(task.host), results.get(task.host)) for task in step.tasks},
         timing=timing_record(spans),
         coverage=covered,
@@ -42,6 +59,14 @@ def build_step(plan: Plan, step: Step, seen: Gathered) -> StepRecord:
         series=series_record(measurement, p99) if measurement is not None else None,
         errors=_errors(seen, step, results),
     )
+
+
+def step_state(seen: Gathered, step: Step) -> StepState:
+    """Return how a step stands; one of a run that is over cannot be running."""
+    view = seen.state.steps.get(step.index)
+    if view is not None:
+        return "cut" if view.state == "running" and seen.ended is not None else view.state
+    return "done" if any(index == step.index for index, _ in seen.state.results) else "missing"
 
 
 def phase_record(seen: Gathered, span: PhaseSpan, command: str | None = None) -> PhaseRecord:

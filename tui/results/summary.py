@@ -8,6 +8,9 @@ from pathlib import Path
 
 from tui.metrics import units
 from tui.model.record import DirectionRecord, Finding, HostRecord, LatencyRecord, RunRecord, StepRecord
+from tui.results.headline import OPERATIONS
+from tui.results.matrix_text import matrix_blocks
+from tui.results.metadata import metadata_lines, metadata_remarks
 from tui.results.text import printable
 
 WIDTH = 80
@@ -19,10 +22,16 @@ COLUMNS = ("mean", "p50", "p95", "p99", "p99.5", "p99.9", "max")
 Row = tuple[str, DirectionRecord]
 
 
-def summary_text(record: RunRecord, path: Path | None = None, *, running: bool = False) -> str:
-    """Return the summary of a run; `path` is where its run.json is, `running` says that this is not the end."""
+def summary_text(
+    record: RunRecord, path: Path | None = None, *, running: bool = False, steps: bool = False, width: int = WIDTH
+) -> str:
+    """Return the summary of a run; `path` is where its run.json is, `running` says that this is not the end.
+
+    A matrix comes first; `steps` adds the figures of every step, also when there are many. Tables of matrices take
+    `width` columns, the rest 80.
+    """
     state = ["state: running; figures so far"] if running else _wrapped(f"state: {record.state}", record.reason)
-    blocks = [_head(record), state + _headline(record), *_results(record)]
+    blocks = [_head(record), state + _headline(record), *_results(record, width, every=steps, running=running)]
     blocks += [_findings(record), _problems(record), _files_left(record), _notes(record)]
     blocks += [[f"record: {path}"] if path is not None else []]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
@@ -56,18 +65,31 @@ def _where(record: RunRecord) -> str:
     return f" (step {record.steps[step].name})" if step is not None and len(record.steps) > 1 else ""
 
 
-def _results(record: RunRecord) -> list[list[str]]:
-    measured = [step for step in record.steps if step.results.aggregate]
-    if len(measured) > STEPS_IN_FULL:
-        return [_sweep(record, measured)]
-    return [_step(record, step, named=len(record.steps) > 1) for step in measured]
+def _results(record: RunRecord, width: int, *, every: bool, running: bool) -> list[list[str]]:
+    measured = [step for step in record.steps if step.results.aggregate or step.metadata]
+    matrix = matrix_blocks(record, width, running=running) if any(step.cell for step in record.steps) else []
+    if len(measured) <= STEPS_IN_FULL:
+        return [*matrix, *(_step(record, step, named=len(record.steps) > 1) for step in measured)]
+    if matrix and not every:
+        return [*matrix, [f"all {len(measured)} steps: benchtui runs show --steps {record.run_id}"]]
+    return [*matrix, _sweep(record, measured)]
 
 
 def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
     lines = [f"step {step.index + 1}: {step.name}"] if named else []
+    if step.metadata is not None:
+        remarks = (line for text in metadata_remarks(step.metadata) for line in _wrapped_text(text))
+        return [*lines, *metadata_lines(step.metadata), *remarks]
     for direction in step.results.aggregate:
-        lines += _table(direction, _rows(step, direction), record.latency_kind)
+        lines += _table(direction, _rows(step, direction), record.latency_kind, _operation(record, step))
     return lines + _remarks(step)
+
+
+def _operation(record: RunRecord, step: StepRecord) -> str | None:
+    """Return what a step did when that was no I/O, though the tool reports it as such; None for I/O."""
+    cells = record.matrix.cells if record.matrix is not None else []
+    headline = next((cell.headline for cell in cells if step.index in cell.steps), None) or record.headline
+    return OPERATIONS.get(headline.direction) if headline is not None and headline.metric == "ops" else None
 
 
 def _rows(step: StepRecord, direction: str) -> list[Row]:
@@ -79,16 +101,17 @@ def _rows(step: StepRecord, direction: str) -> list[Row]:
     return [(f"all {len(aggregate.hosts)} hosts", aggregate), *hosts]
 
 
-def _table(direction: str, rows: Sequence[Row], kind: str) -> list[str]:
-    name = f"{direction} ({kind})"
-    header = f"{name:<{NAME_WIDTH}}{'IOPS':>6}{'MiB/s':>9}  " + "".join(f"{name:>7}" for name in COLUMNS)
-    return [header, *(_row(name, result, kind) for name, result in rows)]
+def _table(direction: str, rows: Sequence[Row], kind: str, operation: str | None = None) -> list[str]:
+    name, rate, bandwidth = (operation, "ops/s", "") if operation else (f"{direction} ({kind})", "IOPS", "MiB/s")
+    header = f"{name:<{NAME_WIDTH}}{rate:>6}{bandwidth:>9}  " + "".join(f"{name:>7}" for name in COLUMNS)
+    return [header, *(_row(name, result, kind, moves_data=not operation) for name, result in rows)]
 
 
-def _row(name: str, result: DirectionRecord, kind: str) -> str:
+def _row(name: str, result: DirectionRecord, kind: str, *, moves_data: bool = True) -> str:
     latency = result.lat if kind == "lat" else result.clat
     mark = "~" if result.from_samples else ""
     bandwidth = units.UNKNOWN if result.bw_bytes_per_s is None else f"{result.bw_bytes_per_s / 2**20:.1f}"
+    bandwidth = bandwidth if moves_data else ""
     cells = "".join(f"{_short_latency(value):>7}" for value in _latencies(latency))
     return f"{_fit(name + mark, NAME_WIDTH - 1):<{NAME_WIDTH}}{units.iops(result.iops):>6}{bandwidth:>9}  {cells}"
 
@@ -139,10 +162,11 @@ def _skew(value_s: float | None, uncertainty_s: float | None) -> str:
 def _sweep(record: RunRecord, steps: Iterable[StepRecord]) -> list[str]:
     """Return one line a step: its parameters that differ from step to step, and its figures."""
     steps = list(steps)
-    varying = _varying([step.params for step in steps])
+    varying = [] if any(step.cell for step in steps) else _varying([step.params for step in steps])
     lines = [f"{'step':<34}{'dir':<6}{'IOPS':>7}{'MiB/s':>10}{'mean':>8}{'p99':>8}  {record.latency_kind}"]
     for step in steps:
-        name = " ".join(f"{key}={step.params.get(key)}" for key in varying) or step.name
+        name = " ".join(f"{key}={step.params.get(key)}" for key in varying) or _short_name(record, step)
+        name += " warm-up" if step.warmup else ""
         name += f" #{step.repetition}" if step.repetition > 1 else ""
         for direction, result in step.results.aggregate.items():
             latency = result.lat if record.latency_kind == "lat" else result.clat
@@ -151,6 +175,11 @@ def _sweep(record: RunRecord, steps: Iterable[StepRecord]) -> list[str]:
             figures = f"{units.iops(result.iops):>7}{bandwidth:>10}{_short_latency(mean):>8}{_short_latency(p99):>8}"
             lines.append(f"{_fit(name, 33):<34}{direction:<6}{figures}")
     return lines
+
+
+def _short_name(record: RunRecord, step: StepRecord) -> str:
+    """Return a step's name without the profile, which is the same for all unless it is a suite."""
+    return step.name.removeprefix(record.profile.tag).strip() or step.name
 
 
 def _varying(params: Sequence[Mapping[str, object]]) -> list[str]:

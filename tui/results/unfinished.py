@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tui.model.event import Note, RunEnded
+from tui.model.event import AFTERWORDS, RunEnded
 from tui.model.rundir import JOURNAL_FILE
 from tui.results.journal import Damaged, parse_line
 from tui.results.store import is_running
@@ -20,7 +20,7 @@ def is_unfinished(run_dir: Path) -> bool:
 
 
 def has_ended(journal: Path) -> bool:
-    """Return whether the last event, but for notes that were added later, ends the run."""
+    """Return whether the last event, but for what was added later, ends the run."""
     with journal.open("rb") as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
         lines = file.read().split(b"\n")[:-1]
@@ -29,7 +29,7 @@ def has_ended(journal: Path) -> bool:
             event = parse_line(line)
         except Damaged:
             return False
-        if not isinstance(event, Note):
+        if not isinstance(event, AFTERWORDS):
             return isinstance(event, RunEnded)
     return False
 

@@ -9,7 +9,7 @@ from tui.model.problem import UsageError, did_you_mean
 if TYPE_CHECKING:
     from tui.workloads.base import Workload
 
-TOOLS = ("fio",)
+TOOLS = ("fio", "mdtest")
 
 
 def get(tool: str) -> Workload:
@@ -18,4 +18,8 @@ def get(tool: str) -> Workload:
         from tui.workloads.fio.workload import FioWorkload
 
         return FioWorkload()
+    if tool == "mdtest":
+        from tui.workloads.mdtest.workload import MdtestWorkload
+
+        return MdtestWorkload()
     raise UsageError(f"tool '{tool}' is not supported{did_you_mean(tool, TOOLS)}; supported: {', '.join(TOOLS)}")

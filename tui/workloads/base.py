@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from tui.model.event import HostResult, PhaseName, Sample, Severity
+from tui.model.event import HostResult, MetadataIteration, MetadataPhase, PhaseName, Sample, Severity
 from tui.model.plan import FileSpec, HostAddress, Step
 
 if TYPE_CHECKING:
     from tui.model.profile import ParamValue, Profile  # pydantic: only those who plan need it
 
 LogLine = tuple[Severity, str]
+Item = Sample | MetadataPhase | MetadataIteration | LogLine
 LatencyKind = Literal["clat", "lat"]
 
 
@@ -21,13 +22,13 @@ class Reader(Protocol):
     `feed` takes stdout bytes in any pieces. Events are returned with ``t=0``; the engine stamps them.
     """
 
-    def feed(self, data: bytes) -> list[Sample | LogLine]:
+    def feed(self, data: bytes) -> Sequence[Item]:
         """Return the samples and log lines that these bytes complete."""
 
     def feed_stderr(self, data: bytes) -> list[LogLine]:
         """Return explained lines of stderr."""
 
-    def flush(self) -> list[Sample | LogLine]:
+    def flush(self) -> Sequence[Item]:
         """Return what the end of both streams completes; call it once, after the last bytes, before `result`."""
 
     def result(self, exit_code: int | None) -> HostResult | None:

@@ -182,3 +182,22 @@ def test_the_latency_kind_is_the_one_asked_for() -> None:
 def test_samples_say_whose_they_are() -> None:
     sample = samples([moment(1000, 10)])[0]
     assert (sample.host, sample.step, sample.phase, sample.host_time_ms) == ("h1", 3, "measure", 1_001_000)
+
+
+def stepped(by_ms: int) -> list[Sample]:
+    """One I/O a millisecond for 6 s; the host's clock is set by so much after the third snapshot."""
+    return samples(
+        [moment(s * 1000 + (by_ms if s > 3 else 0), s * 1000, runtime=s * 1000, started=1) for s in range(1, 7)]
+    )
+
+
+@pytest.mark.parametrize("by_ms", [-3_600_000, -5_000, -2_500, 3_600_000])
+def test_clock_that_is_set_meanwhile_does_not_hold_up_the_samples_nor_bend_a_rate(by_ms: int) -> None:
+    found = stepped(by_ms)
+    assert [sample.dirs["read"].ios for sample in found] == [1000] * 6
+    assert [sample.interval_s for sample in found][1:] == pytest.approx([1.0] * 5)
+
+
+def test_snapshots_that_come_late_keep_the_time_of_their_stamps() -> None:
+    late = [moment(1000, 1000), moment(2000, 2000), moment(7500, 7500, runtime=2010), moment(8500, 8500)]
+    assert [sample.interval_s for sample in samples(late)] == [1.0, 1.0, 5.5, 1.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.app import ComposeResult
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from tui.app.app import BenchtuiApp
+
+
+Leave = Callable[[], Awaitable[None] | None]
+"""What is done once nothing is unsaved."""
 
 
 class StepScreen(Screen[None]):
@@ -48,6 +53,15 @@ class StepScreen(Screen[None]):
     def compose_body(self) -> Iterable[Widget]:
         """Yield the widgets between top bar and footer."""
         return ()
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether leaving the program would lose something that was typed here."""
+        return False
+
+    def ask_to_save(self, then: Leave) -> None:
+        """Ask what becomes of what was typed here, then go on; nothing is kept here, so nothing is asked."""
+        self.call_later(then)
 
     def refresh_chrome(self) -> None:
         """Show again what is chosen and which keys work."""

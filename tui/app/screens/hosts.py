@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from tui.app import asking
 from tui.app.confirm import Confirm
 from tui.app.host_access import add_to_inventory, check_each, pin_key, presented_key
 from tui.app.screens import host_rows
@@ -42,6 +43,7 @@ class HostsScreen(StepScreen):
         self.shown: list[KnownHost] = []
         self.checking: frozenset[str] = frozenset()
         self.problem: str | None = None
+        self.notices: dict[str, str] = {}
 
     def compose_body(self) -> Iterable[Widget]:
         """A notice, the list with its filter, the details of the host under the cursor."""
@@ -66,6 +68,7 @@ class HostsScreen(StepScreen):
     def on_mount(self) -> None:
         """Show the frame at once, the hosts as soon as the files are read."""
         self.set_focus(self.picklist)
+        self.show_notices()
         self.load_hosts()
 
     # -- loading
@@ -126,9 +129,20 @@ class HostsScreen(StepScreen):
 
     def show_running(self, run_id: str) -> None:
         """Offer to watch a run that goes on."""
-        notice = self.query_one("#hosts-notice", Static)
-        notice.update(f"{self.shell.symbols.arrow} run {run_id} goes on: 4 watches it")
-        notice.add_class("-shown")
+        self.notices["running"] = f"{self.shell.symbols.arrow} run {run_id} goes on: 4 watches it"
+        self.show_notices()
+
+    def show_cut_off(self, text: str) -> None:
+        """Say that runs were cut off; an empty text takes that back."""
+        self.notices["cut off"] = f"{self.shell.symbols.warn} {text}" if text else ""
+        self.show_notices()
+
+    def show_notices(self) -> None:
+        """Show one line for each notice."""
+        lines = [text for text in self.notices.values() if text]
+        for notice in self.query("#hosts-notice").results(Static):  # none before the screen is made
+            notice.update("\n".join(lines))
+            notice.set_class(bool(lines), "-shown")
 
     @property
     def current(self) -> KnownHost | None:
@@ -242,7 +256,8 @@ class HostsScreen(StepScreen):
         shell = self.shell
         addresses = [host.address for host in hosts]
         try:
-            async for found in check_each(addresses, shell.target_directory(), shell.paths, shell.options.ssh_config):
+            where, config = shell.target_directory(), shell.options.ssh_config
+            async for found in check_each(addresses, where, shell.paths, config, partial(asking.ask, self.app)):
                 self.take_check(found)
         finally:
             self.checking -= {host.name for host in hosts}
@@ -273,7 +288,9 @@ class HostsScreen(StepScreen):
         """Read the key, show its fingerprint, pin it once agreed, check the host."""
         shell = self.shell
         try:
-            presented = await presented_key(host.address, shell.paths, shell.options.ssh_config)
+            presented = await presented_key(
+                host.address, shell.paths, shell.options.ssh_config, partial(asking.ask, self.app)
+            )
         except BenchtuiError as error:
             self.notify(str(error), severity="error")
             return

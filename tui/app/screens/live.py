@@ -19,15 +19,18 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from tui.app.confirm import Confirm
-from tui.app.screens import live_text
+from tui.app.screens import live_text, operations_text
 from tui.app.screens.base import StepScreen
 from tui.app.screens.live_feed import LiveFeed, Now, ReplayFeed
+from tui.app.screens.live_matrix import LiveMatrix
 from tui.app.screens.note import NoteDialog
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.graph import GraphPanel
 from tui.app.widgets.graph_panels import Subject, panels
 from tui.app.widgets.host_table import HostTable
+from tui.app.widgets.matrix import MatrixPanel
 from tui.app.widgets.messages import MessageLog
+from tui.app.widgets.operations import OperationsPanel
 from tui.app.widgets.percentiles import PercentileTable
 from tui.app.widgets.run_header import Banner, HostFacts, RunHeader
 from tui.model.plan import Plan
@@ -39,7 +42,10 @@ CATCH_UP_PAINT_S = 0.3
 CHROME_LINES = 4  # top bar, two lines of header, footer
 MIN_GRAPH, MAX_GRAPH = 7, 16
 FIXED = ("banner", "percentiles", "messages")  # widgets whose height does not give way
+LEAST_MATRIX = 3  # a heading, the axes, one row
+ROOMY_LINES = 30  # terminals from this height on have room for more than one row a host
 LOOK_AT_ENGINE_S = 2.0
+HOLDS_LOAD = ("running", "connecting")  # states in which one host can be stopped alone
 REPLAY_KEYS = (("Space", "play/hold"), ("←→", "10 s"), ("+-", "speed"), ("Enter", "host"), ("s", "sort"), ("L", "log"))
 
 
@@ -78,6 +84,8 @@ class LiveScreen(StepScreen):
         self.ended_at: float | None = None
         self._timer: Timer | None = None
         self._graph_height = 0
+        self.matrix = LiveMatrix(self.plan)
+        self.matrix_size = "some" if self.matrix.plan is not None else "none"  # most: in place of the hosts
         self._looked_at_engine = 0.0
 
     # -- building
@@ -90,8 +98,10 @@ class LiveScreen(StepScreen):
         with Horizontal(id="live-graphs"):
             for name in self.PANELS:
                 yield GraphPanel(id=f"live-{name}", symbols=symbols.name)
+        yield OperationsPanel(id="live-operations")
         yield HostFacts(id="live-facts")
         yield PercentileTable(symbols.name, id="live-percentiles")
+        yield MatrixPanel(symbols.name, id="live-matrix")
         yield HostTable(symbols.name, id="live-hosts")
         marks = {"info": symbols.dot, "warning": symbols.warn, "error": symbols.bad}
         yield MessageLog(marks, id="live-messages")
@@ -108,6 +118,11 @@ class LiveScreen(StepScreen):
     def table(self) -> HostTable:
         """The hosts."""
         return self.query_one("#live-hosts", HostTable)
+
+    @property
+    def matrix_panel(self) -> MatrixPanel:
+        """The matrix, of runs that have one."""
+        return self.query_one("#live-matrix", MatrixPanel)
 
     @property
     def log_pane(self) -> MessageLog:
@@ -221,19 +236,48 @@ class LiveScreen(StepScreen):
         self.query_one("#live-facts", HostFacts).show(*live_text.host_facts(view, state.clock.now))
         kind = self.plan.latency_kind if self.plan else "clat"
         self.query_one("#live-percentiles", PercentileTable).show(*live_text.percentiles(subject, kind))
+        self.show_operations()
         self.table.show(list(state.hosts.values()), state.clock.now)
+        if self.matrix_size != "none":
+            self.matrix_panel.show(self.matrix.cells(state), self.matrix.progress(state))
         self.share_room()
         self.log_pane.show(live_text.messages(state, view))
+
+    def show_operations(self) -> None:
+        """In a step of a metadata benchmark, show its phases in place of graphs that it has no samples for."""
+        state = self.feed.state
+        step = live_text.metadata_step(state, self.plan)
+        self.set_class(step is not None, "-operations")
+        if step is not None:
+            view, now = state.metadata.get(step.index), state.clock.now
+            phases = tuple(step.directions)
+            make = partial(operations_text.live_lines, view, now, phases=phases)
+            self.query_one("#live-operations", OperationsPanel).show(make, len(make(self.size.width - 2)))
 
     def share_room(self) -> None:
         """Give the graphs the room that few hosts leave; many hosts get what is above the graphs' least height."""
         height = self.size.height
         others = sum(self.query_one(f"#live-{name}").outer_size.height for name in FIXED)
+        others += self.room_for_matrix(height - CHROME_LINES - others)
         spare = height - CHROME_LINES - others - (len(self.feed.state.hosts) + 3)
         wanted = max(MIN_GRAPH, min(MAX_GRAPH, max(spare, height * 3 // 10)))
         if wanted != self._graph_height:
             self._graph_height = wanted
             self.query_one("#live-graphs").styles.height = wanted
+
+    def room_for_matrix(self, room: int) -> int:
+        """Give the matrix what it needs of the lines under the graphs, the hosts keep some; return its height."""
+        panel = self.matrix_panel
+        wanted = panel.wanted_height(self.size.width - 2) if self.matrix_size != "none" else 0
+        graphs = MIN_GRAPH if self.size.height < ROOMY_LINES else MIN_GRAPH + 3
+        hosts = len(self.feed.state.hosts)
+        least = 2 if self.size.height < ROOMY_LINES else min(hosts + 2, room // 4)
+        height = min(wanted, room - graphs - (0 if self.matrix_size == "most" else least))
+        height = height if height >= LEAST_MATRIX else 0
+        if height != panel.outer_size.height or panel.has_class("-shown") != (height > 0):
+            panel.styles.height = height
+            panel.set_class(height > 0, "-shown")
+        return height
 
     def mode(self) -> str:
         """Return what is unusual about what is shown: replay, held display, a faster refresh."""
@@ -307,6 +351,16 @@ class LiveScreen(StepScreen):
         self.log_pane.whole = self.has_class("-log")
         self.log_pane.scroll_back = 0
         (self.log_pane if self.log_pane.whole else self.table).focus()
+        self.call_after_refresh(self.paint)
+
+    def action_matrix(self) -> None:
+        """Give the matrix the room of the hosts, then none, then some again."""
+        if self.matrix.plan is None:
+            self.notify("this run has one measurement: there is no matrix")
+            return
+        after = {"some": "most", "most": "none", "none": "some"}
+        self.matrix_size = after[self.matrix_size]
+        self.set_class(self.matrix_size == "most", "-matrix")
         self.call_after_refresh(self.paint)
 
     def action_open(self) -> None:
@@ -384,20 +438,40 @@ class LiveScreen(StepScreen):
         """Ask, then end at once."""
         self.ask_to_end("abort", "Abort the run?", "Every host kills its load at once; the result is marked aborted.")
 
+    def action_stop_host(self) -> None:
+        """Ask, then end the load of the host under the cursor, whose figures are kept."""
+        if not self.can_end():
+            return
+        host = self.table.cursor_key
+        view = self.feed.state.hosts.get(host or "")
+        if view is None or view.state not in HOLDS_LOAD:
+            self.notify(f"{host} has no load now" if host else "no host yet", markup=False)
+            return
+        body = f"{self.run_dir.name}\nThe others go on; what {view.name} measured is kept, and the run is partial."
+        request = {"verb": "stop-host", "host": view.name, "by": "app"}
+        question = Confirm(f"End the load of {view.name} alone?", body)
+        self.app.push_screen(question, partial(self.told_by_answer, request))
+
+    def can_end(self) -> bool:
+        """Whether something can be ended; says why not."""
+        over = self.feed.state.ended or (isinstance(self.feed, LiveFeed) and self.feed.gone)
+        if self.feed.replay or over:
+            self.notify("this run is over" if not self.feed.replay else "a replay has nothing to stop")
+        return not (self.feed.replay or over)
+
     def ask_to_end(self, verb: str, question: str, body: str) -> None:
         """Put the question, unless there is nothing to end."""
-        state = self.feed.state
-        if self.feed.replay or state.ended or (isinstance(self.feed, LiveFeed) and self.feed.gone):
-            self.notify("this run is over" if not self.feed.replay else "a replay has nothing to stop")
+        if not self.can_end():
             return
-        count = len(state.hosts)
+        count = len(self.feed.state.hosts)
         body = f"{self.run_dir.name}\n{count} host{'s' if count != 1 else ''}. {body}"
-        self.app.push_screen(Confirm(question, body), partial(self.ended_by_answer, verb))
+        request = {"verb": verb, "by": "app"}
+        self.app.push_screen(Confirm(question, body), partial(self.told_by_answer, request))
 
-    def ended_by_answer(self, verb: str, answer: str | None) -> None:
-        """Do it when the answer was yes."""
+    def told_by_answer(self, request: dict[str, str], answer: str | None) -> None:
+        """Send a request when the answer was yes."""
         if answer == "yes":
-            self.tell_engine({"verb": verb, "by": "app"})
+            self.tell_engine(request)
 
     def action_note(self) -> None:
         """Ask for a remark."""

@@ -17,7 +17,7 @@ from tui.app.widgets.percentiles import PercentileRow
 from tui.app.widgets.run_header import RunHead, ending
 from tui.metrics.histogram import Histogram
 from tui.metrics.units import size
-from tui.model.plan import Plan
+from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
@@ -80,6 +80,14 @@ def head(feed: Feed, plan: Plan | None, mode: str) -> RunHead:
     )
 
 
+def metadata_step(state: RunState, plan: Plan | None) -> Step | None:
+    """Return the step of now when it is a metadata benchmark, before the first step the one that comes."""
+    if plan is None or not plan.steps:
+        return None
+    step = plan.steps[min(state.step or 0, len(plan.steps) - 1)]
+    return step if step.mpi is not None else None
+
+
 def facts_of(state: RunState, plan: Plan | None) -> list[str]:
     """Return hosts, step and target, most important first."""
     count = len(state.hosts) or (len(plan.hosts) if plan else 0)
@@ -118,8 +126,8 @@ def banner(feed: Feed, width: int, height: int) -> list[Line]:
     problems = problem_lines(state, max(1, height // 4))
     if is_gone(feed):
         advice = [
-            "Its process died without a word. Hosts end their load when their lease runs",
-            "out; to end it now: benchtui hosts sweep. What was measured is kept.",
+            "Its process died without a word. R takes the run over while its load lives,",
+            "or collects what hosts still hold. Their leases end loads that nobody steers.",
         ]
         return ending(" engine is gone ", "badge-bad", "", "Enter: result so far", [*advice, *problems], width)
     if state.ended:

@@ -9,44 +9,29 @@ from textual.content import Content
 
 from tui.app.widgets.textpane import indented, labelled
 from tui.metrics import units
-from tui.model.plan import HostTask, Plan, Step
+from tui.model.plan import HostTask, Plan
+from tui.results.plan_sums import (
+    STEPS_IN_FULL,
+    layout_bytes,
+    parts_of,
+    steps_text,
+    values_text,
+    writes_at_all,
+    written_bytes,
+)
 
 BIG_LAYOUT_BYTES = 100 * 2**30
 LABEL = 10
 NAMES_SHOWN = 6
 FILES_SHOWN = 3
-STEPS_SHOWN = 12
+POINTS_SHOWN = 24
 CACHES = {"no": "left as they are", "try": "dropped where that is allowed", "require": "dropped, or the run ends"}
 
 
-def layout_bytes(plan: Plan) -> dict[str, int]:
-    """Return by host how many bytes of test files must be there before the measurement."""
-    files: dict[tuple[str, str], int] = {}
-    for step in plan.steps:
-        for task in step.tasks:
-            for spec in task.files if task.layout else ():
-                key = (task.host, spec.path)
-                files[key] = max(files.get(key, 0), spec.size_bytes)
-    totals = {host.name: 0 for host in plan.hosts}
-    for (host, _), size in files.items():
-        totals[host] += size
-    return totals
-
-
-def written_bytes(plan: Plan) -> dict[str, int | None]:
-    """Return by host the most bytes that the measurement itself overwrites or creates; None is no bound."""
-    totals: dict[str, int | None] = {}
-    for step in plan.steps:
-        for task in step.tasks:
-            before = totals.setdefault(task.host, 0)
-            writes = 0 if not writes_at_all(step) else task.writes_bytes
-            totals[task.host] = None if before is None or writes is None else before + writes
-    return totals
-
-
-def writes_at_all(step: Step) -> bool:
-    """Return whether a step's load writes, trims or mixes."""
-    return any(direction != "read" for direction in step.directions)
+def nothing_written(plan: Plan) -> str:
+    """Return what a measurement does that writes no bytes: a metadata benchmark makes files all the same."""
+    made = sum(step.mpi.ranks(len(step.tasks)) * step.mpi.items for step in plan.steps[:1] if step.mpi is not None)
+    return f"makes and removes {made} empty files" if made else "reads only"
 
 
 def launch_line(plan: Plan) -> str:
@@ -69,11 +54,12 @@ def warnings(plan: Plan) -> list[str]:
     """Return what somebody should have read before the run starts."""
     found: list[str] = []
     total = sum(layout_bytes(plan).values())
-    if plan.allow_device:
+    if plan.allow_device and any(writes_at_all(step) for step in plan.steps):
         found.append(f"writes to the device {plan.target} itself: what is on it is lost")
     if total > BIG_LAYOUT_BYTES:
         found.append(f"lays out {units.size(total)} of test files in all before it measures")
-    if any(writes_at_all(step) for step in plan.steps) and not plan.allow_device:
+    overwrites = any(writes_at_all(step) for step in plan.steps if step.mpi is None)  # mdtest has a folder of its own
+    if overwrites and not plan.allow_device:
         found.append(f"overwrites its test files in {plan.target or 'the target directory'}")
     return found
 
@@ -94,7 +80,7 @@ def summary(plan: Plan) -> Iterator[tuple[str, Content]]:
     yield pair("target", plan.target or units.UNKNOWN)
     yield pair("time", time_text(plan.expected_s), " of load, plus layout" if plan.expected_s else "")
     yield pair("layout", *each_and_all(layout_bytes(plan), "nothing is laid out", "where missing"))
-    yield pair("writes", *each_and_all(written_bytes(plan), "reads only", "while it measures"))
+    yield pair("writes", *each_and_all(written_bytes(plan), nothing_written(plan), "while it measures"))
     yield pair("after", "test files are removed" if plan.cleanup else "test files stay")
     yield pair("caches", CACHES[plan.drop_caches])
 
@@ -114,16 +100,34 @@ def each_and_all(by_host: dict[str, int] | dict[str, int | None], none: str, whe
 
 def steps(plan: Plan, width: int) -> Iterator[Content]:
     """Yield one line a step: name, direction, in flight, time."""
+    if len(plan.steps) > STEPS_IN_FULL:
+        yield from matrix(plan, width)
+        return
     yield heading(f"{len(plan.steps)} steps" if len(plan.steps) > 1 else "1 step")
     repeated = any(step.repetition > 1 for step in plan.steps)
-    for step in plan.steps[:STEPS_SHOWN]:
+    for step in plan.steps:
         again = f"repetition {step.repetition}" if repeated else ""
         flight = f"{step.in_flight} in flight" if step.in_flight else ""
         about = "  ".join(part for part in ("/".join(step.directions), flight, again) if part)
         line = Content.assemble((step.name, "$bright"), (f"  {about}", "$dim"), f"  {time_text(step.expected_s)}")
         yield labelled(f"{step.index + 1:>3}", line, width, 4)
-    if len(plan.steps) > STEPS_SHOWN:
-        yield Content.styled(f"    and {len(plan.steps) - STEPS_SHOWN} more", "$dim")
+
+
+def matrix(plan: Plan, width: int) -> Iterator[Content]:
+    """Yield what is swept, profile by profile: the values of each axis, and what they come to."""
+    yield heading("steps")
+    yield indented(Content.styled(steps_text(plan), "$bright"), width)
+    parts = parts_of(plan)
+    for part in parts:
+        if len(parts) > 1:
+            count = f"  {part.steps} step{'' if part.steps == 1 else 's'}, {time_text(part.seconds)}"
+            yield indented(Content.assemble((part.profile, "$bright"), (count, "$dim")), width)
+        size = max((len(name) for name in part.axes), default=0) + 4
+        for name, values in part.axes.items():
+            line = Content.styled(values_text(values), "$bright")
+            yield labelled(f"  {name}", line, width, max(size, LABEL))
+        if len(part.axes) > 1 and not part.is_full:
+            yield indented(Content.styled(f"{part.points} of these combinations", "$dim"), width)
 
 
 def commands(plan: Plan, width: int) -> Iterator[Content]:
@@ -146,14 +150,18 @@ def files(plan: Plan, width: int) -> Iterator[Content]:
 
 
 def job_files(plan: Plan) -> Content:
-    """Return the job file of each step as the first host gets it."""
+    """Return the job file of each point as the first host gets it; of many points the first ones."""
     lines: list[Content] = []
-    for step in plan.steps:
+    points = list({step.cell or step.index: step for step in reversed(plan.steps) if not step.warmup}.values())[::-1]
+    for step in points[:POINTS_SHOWN]:
         task = step.tasks[0]
         others = f", {len(step.tasks) - 1} more with other seeds" if len(step.tasks) > 1 else ""
         lines.append(heading(f"step {step.index + 1}: {step.name} on {task.host}{others}"))
         lines += job_lines(task)
         lines.append(Content())
+    if len(points) > POINTS_SHOWN:
+        more = f"and {len(points) - POINTS_SHOWN} points more: benchtui run ... --dry-run --json has them all"
+        lines.append(Content.styled(more, "$dim"))
     return Content("\n").join(lines)
 
 

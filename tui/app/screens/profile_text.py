@@ -13,6 +13,7 @@ from tui.app.widgets.textpane import indented, labelled
 
 if TYPE_CHECKING:
     from tui.engine.catalogue import CatalogueEntry
+    from tui.model.matrix import SweepSpec
     from tui.model.problem import Problem
     from tui.model.profile import Param, Profile
 
@@ -116,10 +117,21 @@ def facts(profile: Profile, headline: str) -> Iterator[tuple[str, Content]]:
         clients = "one client" if profile.hosts.published == 1 else f"{profile.hosts.published} clients"
         yield "published", Content(f"with {clients}")
     yield "tool", Content.assemble(profile.tool, (f", profile version {profile.version}", "$dim"))
-    yield "layout", Content(layout_text(profile.prepare.layout))
-    yield "caches", Content(CACHES[profile.drop_caches])
+    if profile.sweep is not None:
+        yield "sweep", Content(sweep_text(profile.sweep))
+    if profile.tool != "suite":
+        yield "layout", Content(layout_text(profile.prepare.layout))
+        yield "caches", Content(CACHES[profile.drop_caches])
     if profile.allow_device:
         yield "device", Content.styled("may write to a block device", "$warn")
+
+
+def sweep_text(sweep: SweepSpec) -> str:
+    """Return how many points there are, and of what: ``23 points over numjobs, bs``."""
+    from tui.model.matrix import axes, grid_points
+
+    count = len(grid_points(sweep)) * max(1, len(sweep.hosts))
+    return f"{count} {'point' if count == 1 else 'points'} over {', '.join(axes(sweep))}"
 
 
 def source_text(profile: Profile) -> str:
@@ -152,12 +164,17 @@ def param_content(param: Param) -> Content:
 
 
 def job_lines(profile: Profile, width: int) -> Iterator[Content]:
-    """Yield the jobs with the options that make them what they are."""
+    """Yield the jobs with the options that make them what they are; of a suite its profiles."""
     from tui.model.profile import resolve_options, resolve_params
 
+    if profile.tool == "suite":
+        yield heading("profiles, in this order")
+        yield from (indented(Content(member.profile), width) for member in profile.members)
+    if profile.tool != "fio":
+        return
     yield heading("jobs" if len(profile.fio.jobs) > 1 else "job")
     shared, jobs = resolve_options(profile, resolve_params(profile, {}), "host", 1)
-    indent = min(max(map(len, jobs)), LONGEST_LABEL) + 4
+    indent = min(max(map(len, jobs), default=0), LONGEST_LABEL) + 4
     for name, options in jobs.items():
         merged = {**shared, **options}
         shown = " ".join(f"{key}={merged[key]}" for key in SHOWN_OPTIONS if key in merged)

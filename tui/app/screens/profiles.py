@@ -16,6 +16,7 @@ from textual.widgets import Input
 from tui.app.editor import EditorError, edit_file
 from tui.app.screens import plan_text, profile_text
 from tui.app.screens.base import StepScreen
+from tui.app.screens.editor_new import NewProfile
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import Column, PickList
 from tui.app.widgets.textpane import Builder, TextPane
@@ -23,7 +24,9 @@ from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
     from tui.engine.catalogue import CatalogueEntry, LoadedProfile
+    from tui.engine.profile_files import Stamps
 
+LOOK_S = 1.0  # between looks at the files
 COLUMNS = (Column("", 1), Column("", least=23), Column("", 6, drop=1))
 
 
@@ -38,6 +41,8 @@ class ProfilesScreen(StepScreen):
         self.entries: list[CatalogueEntry] = []
         self.shown: list[CatalogueEntry] = []
         self.shows_job = False
+        self._stamps: Stamps | None = None
+        self._looking = False
 
     def compose_body(self) -> Iterable[Widget]:
         """List with its filter, details beside it."""
@@ -67,6 +72,7 @@ class ProfilesScreen(StepScreen):
         """Show the list at once; the catalogue is read in a thread."""
         self.set_focus(self.picklist)
         self.load_profiles(self.shell.selection.profile)
+        self.set_interval(LOOK_S, self.look_for_changes)
 
     # -- loading
 
@@ -205,24 +211,90 @@ class ProfilesScreen(StepScreen):
     # -- editing
 
     def action_edit(self) -> None:
-        """Edit the profile under the cursor; a preset as a copy of one's own."""
+        """Edit the user's profile under the cursor here; a preset is extended or copied under a new name first."""
         entry = self.current
         if entry is None:
             return
+        if entry.preset:
+            self.action_new()
+        else:
+            self.open_editor(entry.path)
+
+    def action_new(self) -> None:
+        """Ask for a name and a way, and edit the new profile."""
+        entry = self.current
+        if entry is None or entry.error:
+            self.notify("choose a profile to start from", severity="warning")
+            return
+        taken = frozenset(each.tag for each in self.entries if not each.preset)
+        self.app.push_screen(NewProfile(entry.tag, taken), partial(self.make_new, entry.tag))
+
+    def make_new(self, origin: str, answer: tuple[str, str] | None) -> None:
+        """Write the new file and open it."""
+        if answer is None:
+            return
+        from tui.engine.catalogue import retagged
+        from tui.engine.profile_files import create, extending
+
+        way, tag = answer
         try:
-            path = self.own_file(entry)
-            with self.app.suspend():
-                edit_file(path, self.shell.options.environ)
-        except (BenchtuiError, EditorError) as error:
+            loaded = self.shell.catalogue.load(origin)
+            text = extending(loaded, tag) if way == "extend" else retagged(loaded.text, tag)
+            path = create(self.shell.catalogue, tag, text)
+        except BenchtuiError as error:
             self.notify(str(error), severity="error")
             return
-        self.shell.forget_catalogue()
+        self.load_profiles(tag)
+        self.open_editor(path)
+
+    def open_editor(self, path: Path) -> None:
+        """Show the editor; the one that holds something unsaved stays."""
+        from tui.app.screens.editor import EditorScreen
+
+        before = self.shell.steps.get("editor")
+        if isinstance(before, EditorScreen) and before.unsaved:
+            if before.path != path:
+                self.notify(f"{before.shown_path} is not saved yet", severity="warning")
+        else:
+            self.shell.keep_step("editor", EditorScreen(path))
+        self.shell.show_step("editor")
+
+    def action_outside(self) -> None:
+        """Edit the user's profile under the cursor in $EDITOR; what is wrong with it is shown on return."""
+        entry = self.current
+        if entry is None:
+            return
+        if entry.preset:
+            self.notify("a preset stays as it is: n makes a profile of your own from it", severity="warning")
+            return
+        try:
+            with self.app.suspend():
+                edit_file(entry.path, self.shell.options.environ)
+        except EditorError as error:
+            self.notify(str(error), severity="error")
+            return
         self.load_profiles(profile_text.key_of(entry))
 
-    def own_file(self, entry: CatalogueEntry) -> Path:
-        """Return the user's file of a profile, made from the preset when there is none."""
-        if entry.preset:
-            path = self.shell.catalogue.copy_to_user(entry.tag)
-            self.notify(f"copied to {path}")
-            return path
-        return entry.path
+    # -- files that are saved outside
+
+    def look_for_changes(self) -> None:
+        """Look once a second, while this screen is shown, whether a file of the user's is another one."""
+        if self.is_current and not self._looking:
+            self._looking = True
+            self.compare_files()
+
+    @work(thread=True, group="compare-files")
+    def compare_files(self) -> None:
+        """Compare names, sizes and times: a slow home directory holds up nothing."""
+        from tui.engine.profile_files import stamps
+
+        found = stamps(self.shell.paths.profiles)
+        self.app.call_from_thread(self.take_stamps, found)
+
+    def take_stamps(self, found: Stamps) -> None:
+        """Read the profiles again when something changed."""
+        self._looking = False
+        if self._stamps is not None and found != self._stamps:
+            entry = self.current
+            self.load_profiles(profile_text.key_of(entry) if entry else None)
+        self._stamps = found

@@ -12,23 +12,27 @@ from typing import TYPE_CHECKING
 
 from textual import work
 from textual.containers import VerticalScroll
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.widget import Widget
 
+from tui.app.cleaning import ask_to_clean, clean_now
 from tui.app.screens import result_text
 from tui.app.screens.base import StepScreen
 from tui.app.screens.live_text import keep_note
 from tui.app.screens.note import NoteDialog
+from tui.app.screens.result_matrix import matrix_of, moved
 from tui.app.widgets.lines import LABEL, TEXT, Line, Lines, Run
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
     from tui.app.screens.result_text import Page
     from tui.model.record import RunRecord
+    from tui.results.baseline_text import View
     from tui.results.chart import ChartMetric
 
 CHART_SHARE = 0.42
 LEAST_CHART, MOST_CHART = 9, 18
+CURSOR = "accent~"  # style of the cell under the cursor
 
 
 class ResultPage(Lines):
@@ -109,14 +113,19 @@ class ResultScreen(StepScreen):
         """Read the record and show it."""
         try:
             record = await asyncio.to_thread(record_of, self.run_dir)
+            published = await asyncio.to_thread(published_of, record, self.shell.paths.baselines)
             await asyncio.to_thread(importlib.import_module, "plotext")
         except BenchtuiError as error:
             self.view.say(f"no result to show\n{error}\n\np plays what the journal holds", "bad")
             return
         first = record.headline.step if record.headline and record.headline.step is not None else 0
-        metric: ChartMetric = record.headline.metric if record.headline else "iops"
         big = self.shell.symbols.name != "ascii"
-        self.show(result_text.Page(record, self.run_dir / "run.json", first, metric, big))
+        page = result_text.Page(record, self.run_dir / "run.json", first, metric_of(record), big, published)
+        before = self.page  # a note was added: the reader stays where he is
+        colors = big and not self.shell.options.environ.get("NO_COLOR")
+        matrix = matrix_of(record, before.matrix.cursor if before and before.matrix else "", colors=colors)
+        inside = matrix is None or (before is not None and before.inside)
+        self.show(replace(page, matrix=matrix, inside=inside, step=before.step if before and inside else first))
 
     def show(self, page: Page) -> None:
         """Show a page."""
@@ -127,14 +136,80 @@ class ResultScreen(StepScreen):
 
     def action_chart(self, metric: ChartMetric) -> None:
         """Draw another metric."""
-        if self.page is not None:
-            self.show(replace(self.page, metric=metric))
+        page = self.page
+        if page is None:
+            return
+        if page.shown_matrix is None:
+            self.show(replace(page, metric=metric))
+            return
+        wanted = None if page.shown_matrix.metric == metric else metric  # the same key again: back to the headline
+        at = page.shown_matrix
+        self.show(replace(page, matrix=matrix_of(page.record, at.cursor, wanted, colors=at.colors)))
+
+    def action_open(self) -> None:
+        """Show the figures of the cell under the cursor: of the repetition that is nearest to its median."""
+        page = self.page
+        if page is not None and page.shown_matrix is not None and page.shown_matrix.cell.step is not None:
+            self.show(replace(page, inside=True, step=page.shown_matrix.cell.step))
+            self.action_top()
+
+    def action_matrix(self) -> None:
+        """Switch between the matrix and one of its steps."""
+        if self.page is None or self.page.matrix is None:
+            self.notify("this run has one measurement: there is no matrix")
+        elif self.page.inside:
+            self.show_matrix(self.page)
+        else:
+            self.action_open()
+
+    def show_matrix(self, page: Page) -> None:
+        """Back to the matrix, the cursor on the cell of the step that was shown."""
+        step = page.shown_step
+        colors = page.matrix.colors if page.matrix is not None else True
+        matrix = matrix_of(page.record, step.cell or "" if step is not None else "", colors=colors)
+        self.show(replace(page, inside=False, compares=False, matrix=matrix))
+        self.reveal()
+
+    def move(self, rows: int, columns: int) -> bool:
+        """Move the cursor of the matrix; False when there is none, or it cannot go further."""
+        matrix = self.page.shown_matrix if self.page is not None else None
+        at = moved(matrix, rows, columns) if matrix is not None else ""
+        if self.page is None or matrix is None or at == matrix.cursor:
+            return False
+        self.show(replace(self.page, matrix=replace(matrix, cursor=at)))
+        self.reveal()
+        return True
+
+    def reveal(self) -> None:
+        """Scroll so that the cell under the cursor is in sight."""
+        self.call_after_refresh(self.scroll_to_cursor)
+
+    def scroll_to_cursor(self) -> None:
+        """Bring the line with the cursor into the window, with a line around it."""
+        lines = self.view.lines_for(self.view.size.width)
+        place = next((y for y, line in enumerate(lines) if any(key == CURSOR for _, key in line.runs)), None)
+        if place is not None:
+            self.scroll.scroll_to_region(Region(0, max(0, place - 1), 1, 3), animate=False)
+
+    def action_left(self) -> None:
+        """To the cell at the left."""
+        self.move(0, -1)
+
+    def action_right(self) -> None:
+        """To the cell at the right."""
+        self.move(0, 1)
 
     def action_step(self, places: int) -> None:
         """Show another step."""
         if self.page is not None:
             last = len(self.page.record.steps) - 1
             self.show(replace(self.page, step=max(0, min(last, self.page.step + places))))
+
+    def action_published(self) -> None:
+        """Show the run beside published figures, or its own figures again."""
+        if self.page is not None:
+            self.show(replace(self.page, compares=not self.page.compares))
+            self.action_top()
 
     def action_copy(self) -> None:
         """Copy the path of run.json through the terminal."""
@@ -165,17 +240,42 @@ class ResultScreen(StepScreen):
             return
         self.load()
 
+    def action_resume(self) -> None:
+        """Measure what the run lacks, after a question."""
+        self.shell.resume_run(self.run_dir)
+
+    def action_clean(self) -> None:
+        """Show what the run left on its hosts, and ask."""
+        self.look_at_hosts()
+
+    @work(group="clean", exit_on_error=False)
+    async def look_at_hosts(self) -> None:
+        """Look at the hosts and ask."""
+        await ask_to_clean(self, self.run_dir, self.shell.paths, self.clean_hosts)
+
+    @work(group="clean", exit_on_error=False)
+    async def clean_hosts(self) -> None:
+        """Remove what the run left, and read the record again."""
+        await clean_now(self, self.run_dir, self.shell.paths)
+        self.load()
+
     def action_back(self) -> None:
-        """To the list of runs: that is where a result comes from."""
-        self.shell.go("runs")
+        """From a step to the matrix, else to the list of runs: that is where a result comes from."""
+        page = self.page
+        if page is not None and page.matrix is not None and page.inside:
+            self.show_matrix(page)
+        else:
+            self.shell.go("runs")
 
     def action_down(self) -> None:
-        """Scroll down."""
-        self.scroll.scroll_relative(y=1, animate=False)
+        """The cell below, or scroll down."""
+        if not self.move(1, 0):
+            self.scroll.scroll_relative(y=1, animate=False)
 
     def action_up(self) -> None:
-        """Scroll up."""
-        self.scroll.scroll_relative(y=-1, animate=False)
+        """The cell above, or scroll up."""
+        if not self.move(-1, 0):
+            self.scroll.scroll_relative(y=-1, animate=False)
 
     def action_top(self) -> None:
         """Scroll to the top."""
@@ -211,3 +311,16 @@ def record_of(run_dir: Path) -> RunRecord:
         raise BenchtuiError(f"{path}: not a run record: {error.errors()[0]['msg']}") from error
     except OSError as error:
         raise BenchtuiError(f"{path}: {error.strerror}") from error
+
+
+def metric_of(record: RunRecord) -> ChartMetric:
+    """Return what is drawn over time first: what the headline is about."""
+    known: dict[str, ChartMetric] = {"bandwidth": "bandwidth", "latency": "latency"}
+    return known.get(record.headline.metric, "iops") if record.headline is not None else "iops"
+
+
+def published_of(record: RunRecord, user_dir: Path) -> View | None:
+    """Return the run beside published figures; None when its profile has none."""
+    from tui.results.baseline_text import published
+
+    return published(record, user_dir)[0]

@@ -8,14 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.app.screens.operations_text import result_lines
+from tui.app.screens.published_text import hint_lines, published_lines
+from tui.app.screens.result_matrix import Matrix, matrix_lines
 from tui.app.widgets.graph_panels import KEYS
 from tui.app.widgets.lines import LABEL, TEXT, VALUE, Line, Run, clip, fit, spread
 from tui.app.widgets.percentiles import rule
 from tui.metrics import units
 from tui.metrics.units import Parts
+from tui.results.matrix_cells import figure_with_unit
 
 if TYPE_CHECKING:
-    from tui.model.record import DirectionRecord, RunRecord, StepRecord
+    from tui.model.record import DirectionRecord, HeadlineRecord, RunRecord, StepRecord
+    from tui.results.baseline_text import View
     from tui.results.chart import ChartMetric
 
 NARROW = 100
@@ -36,6 +41,10 @@ class Page:
     step: int = 0
     metric: ChartMetric = "iops"
     big: bool = True  # the terminal can show box characters
+    published: View | None = None  # the run beside published figures, when its profile has some
+    compares: bool = False  # show that instead of the run's own figures
+    matrix: Matrix | None = None  # of sweeps, suites, repetitions
+    inside: bool = True  # show one step; else the matrix
 
     @property
     def shown_step(self) -> StepRecord | None:
@@ -43,12 +52,31 @@ class Page:
         steps = self.record.steps
         return steps[min(self.step, len(steps) - 1)] if steps else None
 
+    @property
+    def shown_matrix(self) -> Matrix | None:
+        """The matrix, when that is what the page shows."""
+        return None if self.inside or self.compares else self.matrix
+
+    @property
+    def shown_headline(self) -> HeadlineRecord | None:
+        """The run's headline; of a step of a matrix, its cell's; none of a suite."""
+        matrix, step = self.record.matrix, self.shown_step
+        if matrix is None or self.matrix is None or not self.inside or step is None:
+            return self.record.headline
+        return next((cell.headline for cell in matrix.cells if step.index in cell.steps), self.record.headline)
+
 
 def page_lines(page: Page, width: int, chart_height: int) -> list[Line]:
     """Return the whole page."""
-    lines = [*head(page, width), *headline(page, width), Line()]
+    if page.compares:
+        return [*head(page, width), Line(), *published_lines(page.published, page.record.profile.tag, width)]
+    lines = [*head(page, width), *headline(page, width), Line(), *hint_lines(page.published, width)]
+    if page.shown_matrix is not None:
+        lines += [*matrix_lines(page.shown_matrix, width, chart_height), Line(), *problems(page, width)]
+        return [*lines, *facts(page, width)]
     lines += [*problems(page, width), *steps(page, width), *figures(page, width), Line()]
-    lines += chart_lines(page, width, chart_height)
+    if page.shown_step is None or page.shown_step.metadata is None:  # it has no samples to draw
+        lines += chart_lines(page, width, chart_height)
     return [*lines, *hosts(page, width), *facts(page, width)]
 
 
@@ -69,9 +97,13 @@ def head(page: Page, width: int) -> list[Line]:
 
 def headline(page: Page, width: int) -> list[Line]:
     """Return the headline figure in large digits, with what it is and how the run is judged beside it."""
-    record = page.record
+    record, found = page.record, page.shown_headline
+    if found is None and page.shown_matrix is not None:
+        return [Line.of(*judgement(record))]  # a suite: each row has its own
     number, unit, what = headline_parts(page)
-    key = KEYS.get(record.headline.direction if record.headline else "", "read")
+    key = KEYS.get(found.direction if found else "", "read")
+    if page.shown_matrix is not None and found is not None and found.step is not None:
+        what += f"  best of {len(page.shown_matrix.cells)}: {best_name(page)}"
     beside: list[tuple[Run, ...]] = [((what, TEXT),), tuple(judgement(record)), ((unit, VALUE),)]
     if not page.big:
         return [Line.of((number, VALUE), (" ", TEXT), *beside[2], ("  ", TEXT), *beside[0]), Line.of(*beside[1])]
@@ -80,23 +112,31 @@ def headline(page: Page, width: int) -> list[Line]:
     return [Line.of(*clip([(" " + text, key), ("  ", TEXT), *said], width)) for text, said in rows]
 
 
+def best_name(page: Page) -> str:
+    """Return the point of a matrix that the headline comes from."""
+    step, matrix = page.record.headline.step if page.record.headline else None, page.shown_matrix
+    return next((cell.name for cell in matrix.cells if step in cell.steps), "") if matrix is not None else ""
+
+
 def headline_parts(page: Page) -> tuple[str, str, str]:
     """Return number, unit and meaning of the figure the profile is about: ``390``, ``k IOPS``, ``read``."""
-    found = page.record.headline
+    found = page.shown_headline
     if found is None:
         return "–", "", "no headline"
     parts: dict[str, Parts] = {
         "iops": units.iops_parts(found.value),
         "bytes_per_s": units.bandwidth_parts(found.value),
         "ns": units.latency_parts(found.value),
+        "ops_per_s": units.iops_parts(found.value),
     }
     number, unit = parts[found.unit]
     if found.value is None:
         return number, "", f"{found.direction} {found.metric} was not measured"
-    what = {"iops": "IOPS", "bytes_per_s": "bandwidth", "ns": "latency"}[found.unit]
+    what = {"iops": "IOPS", "bytes_per_s": "bandwidth", "ns": "latency", "ops_per_s": "operations"}[found.unit]
     if found.metric == "latency":
         what = f"p{found.percentile:g} {what}" if found.percentile else f"mean {what}"
-    return number, f"{unit} IOPS".strip() if found.unit == "iops" else unit, f"{found.direction} {what}"
+    counted = {"iops": "IOPS", "ops_per_s": "ops/s"}.get(found.unit)
+    return number, f"{unit} {counted}".strip() if counted else unit, f"{found.direction} {what}"
 
 
 def judgement(record: RunRecord) -> list[Run]:
@@ -148,6 +188,8 @@ def row(result: DirectionRecord, kind: str, width: int) -> str:
 def figures(page: Page, width: int) -> list[Line]:
     """Return one line a direction over all hosts, and what must be known to read it right."""
     step = page.shown_step
+    if step is not None and step.metadata is not None:
+        return result_lines(step.metadata, width)
     _, titles = columns(width)
     title = f"All hosts, {page.record.latency_kind}" if width >= NARROW else f"All {page.record.latency_kind}"
     lines = [rule(title, titles, width)]
@@ -179,9 +221,13 @@ def steps(page: Page, width: int) -> list[Line]:
     found = page.record.steps
     if len(found) < 2:
         return []
-    metric = page.record.headline
-    lines = [rule("Steps", f"{page.step + 1} of {len(found)}   [ ] choose", width)]
+    metric = page.shown_headline
+    back = "   Esc matrix" if page.matrix is not None else ""
+    lines = [rule("Steps", f"{page.step + 1} of {len(found)}   [ ] choose{back}", width)]
+    here_cell = page.shown_step.cell if page.shown_step is not None and page.matrix is not None else None
     for step in found:
+        if here_cell is not None and step.cell != here_cell:
+            continue
         here = step.index == page.step
         figure = headline_text(step, metric.unit if metric else "iops")
         name = f"{step.name}{f'  #{step.repetition}' if step.repetition > 1 else ''}"
@@ -192,8 +238,7 @@ def steps(page: Page, width: int) -> list[Line]:
 
 def headline_text(step: StepRecord, unit: str) -> str:
     """Return a step's headline figure."""
-    shown = {"iops": units.iops, "bytes_per_s": units.bandwidth, "ns": units.latency}[unit]
-    return f"{shown(step.headline)}{' IOPS' if unit == 'iops' and step.headline is not None else ''}"
+    return figure_with_unit(step.headline, unit)
 
 
 def hosts(page: Page, width: int) -> list[Line]:

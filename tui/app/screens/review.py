@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import on, work
@@ -14,18 +13,24 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui.app.confirm import Confirm
+from tui.app import asking
+from tui.app.before import AtLogout
 from tui.app.screens import plan_text
 from tui.app.screens.base import StepScreen
-from tui.app.screens.review_form import CLEANUP, NOTE, REPEAT, check_field, field_specs
+from tui.app.screens.overwrite import OverwriteDialog
+from tui.app.screens.review_form import CLEANUP, NOTE, REPEAT, SWEEP, check_field, field_specs, sweep_values
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.form import Form
 from tui.app.widgets.textpane import TextPane
 from tui.model.problem import BenchtuiError, UsageError
+from tui.remote.vault import Remembering
 
 if TYPE_CHECKING:
     from tui.engine.catalogue import LoadedProfile
+    from tui.engine.survey import Survey
+    from tui.model.paths import Paths
     from tui.model.plan import Plan
+    from tui.remote.vault import Asker
 
 FORM_KEYS = (("Tab", "next field"), ("Enter", "done"), ("Ctrl+U", "clear"), ("F1", "help"), ("Ctrl+C", "quit"))
 
@@ -43,6 +48,8 @@ class ReviewScreen(StepScreen):
         self.problem: str | None = None
         self.shows_jobs = False
         self.starting = False
+        self.at_logout = AtLogout()
+        self.person: Asker | None = None  # who is asked while a launch is prepared
         self._made_for: object = None
 
     def compose_body(self) -> Iterable[Widget]:
@@ -108,12 +115,18 @@ class ReviewScreen(StepScreen):
     def form_edited(self) -> None:
         """Keep what was typed and plan again."""
         selection, values = self.shell.selection, self.form.values
-        selection.repeat = values.pop(REPEAT)
+        selection.repeat = "" if values[REPEAT] == self.form_default(REPEAT) else values[REPEAT]
+        del values[REPEAT]
+        selection.sweep = values.pop(SWEEP, "")
         selection.note = values.pop(NOTE)
         selection.cleanup = {"yes": True, "no": False}.get(values.pop(CLEANUP))
         defaults = {field.spec.name: field.spec.default for field in self.form.fields}
         selection.overrides = {name: text for name, text in values.items() if text != defaults[name]}
         self.replan()
+
+    def form_default(self, name: str) -> str:
+        """Return what a field holds unless somebody changes it."""
+        return next(field.spec.default for field in self.form.fields if field.spec.name == name)
 
     def replan(self) -> None:
         """Build the plan from what is chosen now and show it."""
@@ -139,7 +152,8 @@ class ReviewScreen(StepScreen):
         choices = Choices(
             hosts=self.shell.fleet.resolve(selection.ticked),
             overrides=selection.overrides,
-            repeat=int(selection.repeat),
+            repeat=int(selection.repeat) if selection.repeat else None,
+            sweep=sweep_values(selection.sweep),
             note=selection.note or None,
             cleanup=selection.cleanup,
         )
@@ -154,12 +168,18 @@ class ReviewScreen(StepScreen):
         )
         self.plan_pane.border_title = "Job files" if self.shows_jobs else "What will happen"
         self.plan_pane.border_subtitle = "v plan" if self.shows_jobs else "v job file"
-        found = plan_text.warnings(plan)
-        self.show_warnings(found)
+        self.show_warnings([*plan_text.warnings(plan), *self.at_logout.lines])
+        self.look_at_logout(plan)
         self.query_one("#review-launch", Static).update(
             Content.assemble(("Enter ", "bold $accent"), (plan_text.launch_line(plan), "bold $bright"))
         )
         self.show_changes()
+
+    @work(group="at-logout", exclusive=True)
+    async def look_at_logout(self, plan: Plan) -> None:
+        """Add what a logout would take away, once that is known."""
+        if await self.at_logout.look(plan.hosts, self.shell.paths):
+            self.replan()
 
     def show_changes(self) -> None:
         """Count the parameters that are not the profile's."""
@@ -236,23 +256,44 @@ class ReviewScreen(StepScreen):
     # -- starting
 
     def action_launch(self) -> None:
-        """Start what is shown; ask when it destroys what a device holds."""
+        """Start what is shown, after a look at what it overwrites: a name must be typed for what is lost."""
         if self.starting:
             return  # Enter was pressed twice
         if self.plan is None:
             self.notify(self.problem or "nothing to run yet", severity="error")
             self.form.focus_first()
-        elif self.plan.allow_device:
-            plan = self.plan
-            body = f"{plan.target} on {len(plan.hosts)} host(s) is written to directly. What is on it is lost."
-            self.app.push_screen(Confirm(f"Write to {plan.target}?", body), lambda answer: self.answered(plan, answer))
         else:
-            self.launch(self.plan)
+            self.starting = True
+            self.person = Remembering(partial(asking.ask, self.app))
+            self.look_first(self.plan)
 
-    def answered(self, plan: Plan, answer: str | None) -> None:
-        """Start once agreed."""
-        if answer == "yes":
+    @work(group="launch")
+    async def look_first(self, plan: Plan) -> None:
+        """Look at the targets on all hosts when something could be overwritten, then start or ask."""
+        from tui.engine.survey import overwrites
+
+        found = None
+        if overwrites(plan):
+            self.query_one("#review-launch", Static).update(Content.styled("looking at what is overwritten", "$dim"))
+            found = await look(plan, self.shell.paths, self.person)
+        self.starting = False
+        if self.app.screen is not self or self.plan != plan:
+            self.replan()
+            self.notify("not started: something else was chosen meanwhile", severity="warning")
+            return
+        if found is None or not (found.names or found.problems):
             self.launch(plan)
+            return
+        self.show_plan(plan)
+        dialog = OverwriteDialog(found.lines, [str(problem) for problem in found.problems], found.names)
+        self.app.push_screen(dialog, partial(self.agreed, plan, found.names))
+
+    def agreed(self, plan: Plan, names: tuple[str, ...], answer: bool | None) -> None:
+        """Start once every name was typed."""
+        from msgspec.structs import replace
+
+        if answer:
+            self.launch(replace(plan, destroy=names))
 
     def launch(self, plan: Plan) -> None:
         """Start the engine, once."""
@@ -262,13 +303,24 @@ class ReviewScreen(StepScreen):
     @work(group="launch")
     async def start_engine(self, plan: Plan) -> None:
         """Start the engine and watch it."""
-        from tui.engine.launch import launch
+        from tui.engine.launch import launch_asking
 
         try:
-            run_dir: Path = await asyncio.to_thread(launch, plan, self.shell.paths.runs)
+            launched = await asyncio.to_thread(launch_asking, plan, self.shell.paths.runs)
         except BenchtuiError as error:
             self.notify(str(error), severity="error")
             return
         finally:
             self.starting = False
-        self.shell.open_live(run_dir)
+        self.shell.open_live(launched.run_dir)
+        self.shell.answer_questions(launched.questions, self.person)
+        self.person = None
+
+
+async def look(plan: Plan, paths: Paths, asker: Asker | None) -> Survey:
+    """Look at the targets of a plan on its hosts."""
+    from tui.engine.ledger import LEDGER_FILE, Ledger
+    from tui.engine.survey import connections_of, survey
+
+    async with connections_of(plan, paths.known_hosts, asker) as connections:
+        return await survey(plan, connections, Ledger(paths.data / LEDGER_FILE))

@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from tui.app.choices import Selection
     from tui.model.profile import Param, Profile
 
-REPEAT, NOTE, CLEANUP = "@repeat", "@note", "@cleanup"  # no parameter can be named so
+REPEAT, SWEEP, NOTE, CLEANUP = "@repeat", "@sweep", "@note", "@cleanup"  # no parameter can be named so
 MAX_REPEAT = 100
+SWEEP_HINT = "values to measure with in turn: numjobs=1,2,4"
 
 
 def field_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
@@ -22,12 +23,47 @@ def field_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
     ]
     keep = yes_no(profile.prepare.cleanup)
     chosen = keep if selection.cleanup is None else yes_no(selection.cleanup)
+    often = repeat_text(profile)
+    sweeps = [] if profile.tool == "suite" else [FieldSpec(SWEEP, selection.sweep, "", SWEEP_HINT, "sweep")]
     return [
         *specs,
-        FieldSpec(REPEAT, selection.repeat, "1", "how often the whole profile runs", "repeat"),
+        FieldSpec(REPEAT, selection.repeat or often, often, "how often each point is measured", "repeat"),
+        *sweeps,
         FieldSpec(CLEANUP, chosen, keep, "yes or no: remove the test files at the end", "remove files"),
         FieldSpec(NOTE, selection.note, "", "kept in the record of the run", "note"),
     ]
+
+
+def repeat_text(profile: Profile) -> str:
+    """Return how often a profile measures each point, as the form shows it."""
+    repeat = profile.repeat
+    return str(repeat) if isinstance(repeat, int) else f"until {repeat.until * 100:g}%"
+
+
+def sweep_values(text: str) -> dict[str, list[str]]:
+    """Return the values by parameter of ``numjobs=1,2,4 bs=4k,1M``. Raises ValueError."""
+    found: dict[str, list[str]] = {}
+    for word in text.split():
+        name, equals, values = word.partition("=")
+        listed = [value for value in values.split(",") if value]
+        if not (name and equals and listed):
+            raise ValueError("write NAME=V1,V2 with blanks between names")
+        found[name] = listed
+    return found
+
+
+def check_sweep(profile: Profile, text: str) -> str | None:
+    """Return what is wrong with the values to sweep over."""
+    try:
+        wanted = sweep_values(text)
+    except ValueError as error:
+        return str(error)
+    for name, values in wanted.items():
+        if name not in profile.params:
+            return f"no parameter '{name}'"
+        if problem := next((found for value in values if (found := check_param(profile, name, value))), None):
+            return f"{name}: {problem}"
+    return None
 
 
 def default_text(param: Param) -> str:
@@ -50,6 +86,10 @@ def hint(param: Param) -> str:
 
 def check_field(profile: Profile, name: str, text: str) -> str | None:
     """Return what is wrong with one field's text, None when it is right."""
+    if name == SWEEP:
+        return check_sweep(profile, text)
+    if name == REPEAT and text == repeat_text(profile):
+        return None
     if name == REPEAT:
         return None if text.isdecimal() and 1 <= int(text) <= MAX_REPEAT else f"a whole number from 1 to {MAX_REPEAT}"
     if name == CLEANUP:

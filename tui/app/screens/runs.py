@@ -14,6 +14,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from tui.app.cleaning import ask_to_clean, clean_now
 from tui.app.confirm import Confirm
 from tui.app.screens.base import StepScreen
 from tui.app.screens.live_text import deliver
@@ -190,6 +191,27 @@ class RunsScreen(StepScreen):
         if error:
             self.notify(error, severity="error", markup=False)
         self.load()
+
+    def action_clean(self) -> None:
+        """Show what the run left on its hosts, and ask."""
+        if (run_dir := self.chosen) is not None:
+            self.look_at_hosts(run_dir)
+
+    @work(group="clean", exit_on_error=False)
+    async def look_at_hosts(self, run_dir: Path) -> None:
+        """Look at the hosts and ask."""
+        await ask_to_clean(self, run_dir, self.shell.paths, lambda: self.clean_hosts(run_dir))
+
+    @work(group="clean", exit_on_error=False)
+    async def clean_hosts(self, run_dir: Path) -> None:
+        """Remove what the run left."""
+        await clean_now(self, run_dir, self.shell.paths)
+        self.load()
+
+    def action_resume(self) -> None:
+        """Measure what the run lacks, after a question."""
+        if (run_dir := self.chosen) is not None:
+            self.shell.resume_run(run_dir)
 
     def action_delete(self) -> None:
         """Ask, then delete."""

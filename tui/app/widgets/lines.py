@@ -23,8 +23,8 @@ Run = tuple[str, str]
 """Text and its style key: a component class without the prefix ``lines--``, with ``*60`` for 60 % of its strength,
 ``~`` for reverse, ``a/b`` for one colour on another."""
 
-FANCY = "─━│╭╮╰╯–…·µ▲▼▾▴›✓✗●○■↔←→┌┐└┘├┤┬┴┼•"
-PLAIN = "-=|++++-~.u^vv^>+x*o#-<>+++++++++o"
+FANCY = "─━│╭╮╰╯–…·µ▲▼▾▴›✓✗●○■↔←→┌┐└┘├┤┬┴┼•◆±≤"
+PLAIN = "-=|++++-~.u^vv^>+x*o#-<>+++++++++o*~<"
 ASCII: dict[int, int | str] = dict(str.maketrans(FANCY, PLAIN))
 ASCII |= {0x2800 + dots: "#" if dots else " " for dots in range(256)}
 
@@ -223,6 +223,8 @@ class Lines(Widget):
     def _make_style(self, key: str, fill: str) -> Style:
         name, _, ground = key.partition("/")
         style = self._plain_style(name.removesuffix("~"), fill)
+        if "*" in ground and self.get_component_styles(f"lines--{ground.partition('*')[0]}").color.ansi is not None:
+            return style  # a colour of the terminal's own palette cannot be weakened: figures would be unreadable
         if ground:
             return style + Style(bgcolor=self._plain_style(ground, fill).color)
         return style + Style(reverse=True) if name.endswith("~") else style

@@ -11,14 +11,9 @@ from pathlib import Path
 
 import tui
 from tui.cli.checks import Check, Surroundings
+from tui.engine.logout import KILLS, KILLS_ADVICE, ends_at_logout
 
 FILES_MINIMUM = 1024  # a connection takes a few; 256 hosts fit
-LOGIND_PROPERTY = (
-    *("busctl", "get-property", "org.freedesktop.login1", "/org/freedesktop/login1"),
-    *("org.freedesktop.login1.Manager", "KillUserProcesses"),
-)
-LOGIND_FILES = ("logind.conf", "logind.conf.d/*.conf")
-LOGIND_FOLDERS = ("/usr/lib/systemd", "/run/systemd", "/etc/systemd")
 
 
 def python(_: Surroundings) -> Check:
@@ -66,42 +61,11 @@ def open_files(_: Surroundings) -> Check:
 
 def logout(surroundings: Surroundings) -> Check:
     """Whether systemd ends a user's processes, a detached run among them, when the user logs out."""
-    name, user = "logout", surroundings.environ.get("USER") or surroundings.environ.get("LOGNAME") or ""
-    if not Path("/run/systemd/system").is_dir():
-        return Check(name, "ok", "runs go on after logout (no systemd here)")
-    kills = kill_user_processes(surroundings)
-    if kills is None:
-        return Check(name, "ok", "systemd's KillUserProcesses is not readable here; its usual value lets runs go on")
-    if not kills or user == "root":  # logind leaves root alone: KillExcludeUsers=root
-        return Check(name, "ok", "runs go on after logout")
-    return Check(
-        name,
-        "warn",
-        "systemd ends runs, and tmux, when you log out (KillUserProcesses=yes)",
-        "loginctl enable-linger, then: systemd-run --user --scope benchtui",
-    )
-
-
-def kill_user_processes(surroundings: Surroundings) -> bool | None:
-    """Return what logind says, else what its files say, else None."""
-    answer = surroundings.output_of(*LOGIND_PROPERTY)
-    if answer in ("b true", "b false"):
-        return answer == "b true"
-    files = [path for folder in LOGIND_FOLDERS for glob in LOGIND_FILES for path in sorted(Path(folder).glob(glob))]
-    return last_setting("".join(f"{text_of(path)}\n" for path in files))
-
-
-def last_setting(text: str) -> bool | None:
-    """Return the last KillUserProcesses of logind.conf texts; the commented one is the built-in value."""
-    builtin = re.findall(r"^#\s*KillUserProcesses=(\w+)", text, re.MULTILINE)
-    chosen = re.findall(r"^KillUserProcesses=(\w+)", text, re.MULTILINE)
-    values = [*builtin[-1:], *chosen]
-    return values[-1].lower() in ("yes", "true", "on", "1") if values else None
-
-
-def text_of(path: Path) -> str:
-    """Return a file's text; nothing when it cannot be read."""
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""
+    ends = ends_at_logout(surroundings.environ)
+    if ends is None:
+        unread = "systemd's KillUserProcesses is not readable here; its usual value lets runs go on"
+        return Check("logout", "ok", unread)
+    if ends:
+        return Check("logout", "warn", KILLS, KILLS_ADVICE)
+    systemd = "" if Path("/run/systemd/system").is_dir() else " (no systemd here)"
+    return Check("logout", "ok", f"runs go on after logout{systemd}")

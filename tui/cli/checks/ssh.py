@@ -10,6 +10,7 @@ import stat
 from pathlib import Path
 
 from tui.cli.checks import Check, Surroundings, plural
+from tui.engine.logout import FORWARDED, agent_may_go
 
 AGENT_DEADLINE_S = 3.0
 NOT_FOLLOWED = ("StrictHostKeyChecking", "KnownHostsCommand")  # no such directive in asyncssh
@@ -53,6 +54,8 @@ def login(surroundings: Surroundings) -> Check:
         return Check("ssh keys", "warn", f"{exposed[0]} is open to other users", f"chmod 600 {exposed[0]}")
     locked = [path for path in files if needs_passphrase(path)]
     message = "; ".join((agent_text(socket, held), files_text(files, locked)))
+    if held and agent_may_go(surroundings.environ):
+        return Check("ssh keys", "warn", f"{message}; {FORWARDED[0]}", FORWARDED[1])
     if held or len(files) > len(locked):
         return Check("ssh keys", "ok", message)
     create = "ssh-keygen, ssh-copy-id HOST; or name an IdentityFile"

@@ -10,9 +10,9 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tui.model.plan import FileSpec
+from tui.model.plan import FILE_NUMBER, FileSpec, is_device
 from tui.model.problem import UsageError
-from tui.workloads.fio.options import FILELESS_ENGINES, JobOptions, job_options
+from tui.workloads.fio.options import JobOptions, job_options
 
 MAX_FILES = 1_000_000
 
@@ -31,18 +31,13 @@ def files_of(
     sizes: dict[str, int] = {}
     directories: dict[str, None] = {}
     for job in job_options(shared, jobs):
-        if job.engine in FILELESS_ENGINES:
+        if job.fileless:
             continue
         for spec in job_files(job, strict=strict):
             sizes[spec.path] = max(spec.size_bytes, sizes.get(spec.path, 0))
         directories.update(dict.fromkeys(_directories(job, job.get("directory"))))
     directories.update(dict.fromkeys(posixpath.dirname(path) for path in sizes if not is_device(path)))
     return [FileSpec(path, size) for path, size in sizes.items()], sorted(directories)
-
-
-def is_device(path: str) -> bool:
-    """Tell whether a path names a device: it is read and written, but never laid out or removed."""
-    return path.startswith("/dev/") and not path.startswith("/dev/shm/")
 
 
 def split_list(text: str) -> list[str]:
@@ -105,12 +100,15 @@ def _check_plain(job: JobOptions, path: str) -> None:
 def _generated_files(job: JobOptions, *, strict: bool) -> Iterator[FileSpec]:
     """Yield the files named by ``filename_format``: one set for each worker, directories taken in turn."""
     count = job.count("nrfiles")
-    if job.numjobs * count > MAX_FILES:
-        raise UsageError(f"job {job.name}: {job.numjobs * count} files; at most {MAX_FILES} are supported")
+    template = job.get("filename_format") or _DEFAULT_FORMAT
     directories = _directories(job, job.get("directory"))
     if not directories:
         raise UsageError(f"job {job.name}: directory= or filename= is needed, so that files do not land just anywhere")
-    template = job.get("filename_format") or _DEFAULT_FORMAT
+    if job.makes_no_data and _numbers_only_names(template):
+        yield from _numbered_files(job, directories, template)
+        return
+    if job.numjobs * count > MAX_FILES:
+        raise UsageError(f"job {job.name}: {job.numjobs * count} files; at most {MAX_FILES} are supported")
     sizes = _FileSizes(job, count, strict=strict, device=False)
     first: set[str] = set()
     for worker in range(job.numjobs):
@@ -124,6 +122,21 @@ def _generated_files(job: JobOptions, *, strict: bool) -> Iterator[FileSpec]:
             yield FileSpec(path, size)
 
 
+def _numbers_only_names(template: str) -> bool:
+    """Tell whether the files of one worker lie in one directory and differ by their number alone."""
+    folder, _, name = template.lower().rpartition("/")
+    return FILE_NUMBER not in folder and name.count(FILE_NUMBER) == 1
+
+
+def _numbered_files(job: JobOptions, directories: Sequence[str], template: str) -> Iterator[FileSpec]:
+    """Yield one path for all files of each worker: there may be millions."""
+    names = [file_name(template, job.name, worker, FILE_NUMBER) for worker in range(job.numjobs)]
+    paths = [_absolute(job, directories[worker % len(directories)], name) for worker, name in enumerate(names)]
+    if len(set(paths)) < len(paths):
+        raise _no_worker_number(job, template)
+    yield from (FileSpec(path, 0) for path in paths)
+
+
 def _no_worker_number(job: JobOptions, template: str) -> UsageError:
     """Return the error of a format that gives two workers the same file: fio leaves the second without any."""
     return UsageError(
@@ -132,7 +145,7 @@ def _no_worker_number(job: JobOptions, template: str) -> UsageError:
     )
 
 
-def file_name(template: str, job: str, worker: int, number: int) -> str:
+def file_name(template: str, job: str, worker: int, number: int | str) -> str:
     """Return the file name of a ``filename_format`` (fio init.c, make_filename; keywords in any case)."""
     values = {"jobname": job, "jobnum": str(worker), "filenum": str(number)}
     return re.sub(r"\$(jobname|jobnum|filenum)", lambda match: values[match[1].lower()], template, flags=re.IGNORECASE)
@@ -167,7 +180,7 @@ class _FileSizes:
         for option in ("filesize", "size", "offset", "offset_increment"):
             value = self._job.get(option) or ""
             if value.endswith("%"):
-                raise self._job.wrong(option, value, "a size such as 4G, not a percentage, so that the files are known")
+                raise self._job.wrong(option, value, "a size such as 4G instead of a percentage, of a file that is to be made,")
         if self._fixed is None and self._total is None:
             raise UsageError(f"job {self._job.name}: size= or filesize= is needed to know its files")
 

@@ -1,7 +1,8 @@
 """From cumulative snapshots to samples: what each interval brought.
 
 fio's live counters are read without locks and its snapshots come late, in bunches, or twice; only `timestamp_ms`
-tells the interval. Counters begin again at the end of ramp_time.
+tells the interval, unless the host's clock was set meanwhile: then the time that the load says it ran, which is fio's
+monotonic clock. Counters begin again at the end of ramp_time.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from tui.model.event import Buckets, DirectionSample, PhaseName, Sample
 from tui.workloads.fio.snapshot import Direction, Job, LatencyKind, Snapshot
 
 MIN_INTERVAL_MS = 50
+CLOCK_SET_MS = 10_000  # stamps that run ahead of the load's own time by more: the clock was set forward
 
 
 @dataclass(slots=True)
@@ -41,6 +43,7 @@ class _Entry:
 
     dirs: dict[str, _Totals]
     running_ms: int = 0
+    runtime_ms: int = 0
     ramp: bool = False
     ramp_over: bool = False
     reset: bool = False
@@ -100,9 +103,9 @@ class Meter:
         """Return the state of one ``jobs`` entry, compared with how it was before."""
         parts = job.directions()
         entry = _Entry({name: _Totals.of(part, self._kind) for name, part in parts.items()})
-        runtime_ms = max((part.runtime for part in parts.values()), default=0)
+        runtime_ms = entry.runtime_ms = max((part.runtime for part in parts.values()), default=0)
         # fio >= 3.42 reads `runtime` before it waits for its workers and the counters after.
-        entry.running_ms = max(now_ms - job.job_start, 0) if job.job_start > 0 else runtime_ms
+        entry.running_ms = now_ms - job.job_start if 0 < job.job_start <= now_ms else runtime_ms
         fell = before is not None and _fell(entry, before)
         entry.ramp_over = fell or (before is not None and before.ramp_over)
         entry.ramp = self._has_ramp and not entry.ramp_over and entry.ios > 0 and not _has_latency(parts.values())
@@ -114,10 +117,19 @@ class Meter:
         since = None if self._time_ms is None else now_ms - self._time_ms
         active = [entry for entry in entries if entry.ios and not entry.ramp] or [e for e in entries if e.ios]
         anew = all(entry.reset for entry in active) or not any(entry.ios for entry in self._entries)
+        if since is not None and not anew:
+            ran = max((self._ran_ms(place, entry) for place, entry in enumerate(entries)), default=0)
+            clock_was_set = since < 0 or since - ran > CLOCK_SET_MS
+            return ran if clock_was_set and ran > 0 else since
         if not active or not anew:
             return since
         running = max(entry.running_ms for entry in active)
-        return running if since is None else min(since, running)
+        return running if since is None or since < 0 else min(since, running)
+
+    def _ran_ms(self, place: int, entry: _Entry) -> int:
+        """Return how long an entry says that it ran since the last sample."""
+        before = self._before(place)
+        return entry.runtime_ms - (0 if before is None or entry.reset else before.runtime_ms)
 
     def _sample(self, now_ms: int, interval_ms: int, entries: list[_Entry]) -> Sample:
         measured = [place for place, entry in enumerate(entries) if entry.ios and not entry.ramp]

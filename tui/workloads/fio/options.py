@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tui.model.fio_options import is_external
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration, parse_size
 
@@ -56,6 +57,12 @@ FILELESS_ENGINES = frozenset(
 
 # Those of them that store nothing anywhere.
 HARMLESS_ENGINES = frozenset(("null", "cpuio", "exec", "page_fault"))
+
+# Engines that remove their files, whatever rw says.
+DELETING_ENGINES = frozenset(("filedelete",))
+
+# Engines that work on files without reading or writing them: one operation a file, reported as reads.
+FILE_OPERATIONS = frozenset(("filecreate", "filestat", "filedelete"))
 
 _FALSE = frozenset({"0", "false", "no"})
 _RANGE = re.compile(r"[-:]")
@@ -121,6 +128,21 @@ class JobOptions:
         return (self.get("ioengine") or "psync").partition(":")[0]
 
     @property
+    def fileless(self) -> bool:
+        """Whether the engine uses no files of the host; of one that is loaded from a file nothing is known."""
+        return self.engine in FILELESS_ENGINES or is_external(self.get("ioengine") or "")
+
+    @property
+    def harmless(self) -> bool:
+        """Whether the engine stores nothing anywhere."""
+        return self.engine in HARMLESS_ENGINES
+
+    @property
+    def makes_no_data(self) -> bool:
+        """Whether the job only creates, stats or removes files, which then have no size that matters."""
+        return self.engine in FILE_OPERATIONS and (self.engine == "filecreate" or self.flag("create_on_open"))
+
+    @property
     def numjobs(self) -> int:
         """How many workers run this job."""
         return max(self.count("numjobs"), 1)
@@ -146,8 +168,8 @@ class JobOptions:
 
     @property
     def writes(self) -> bool:
-        """Whether this job changes data."""
-        return self.access != ("read",)
+        """Whether this job changes or removes data."""
+        return self.access != ("read",) or self.engine in DELETING_ENGINES
 
 
 def job_options(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]]) -> list[JobOptions]:

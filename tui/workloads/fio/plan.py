@@ -5,16 +5,18 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from tui.model.plan import FileSpec, HostAddress, HostTask, Step
-from tui.model.profile import ParamValue, Profile, resolve_options
+from tui.model.plan import FileSpec, HostAddress, HostTask, Step, is_device
+from tui.model.profile import ParamValue, Profile, host_params, resolve_options
 from tui.workloads.fio.jobfile import explicit_seed, render_options
-from tui.workloads.fio.layout import files_of, is_device
-from tui.workloads.fio.options import FILELESS_ENGINES, HARMLESS_ENGINES, JobOptions, job_options
+from tui.workloads.fio.layout import files_of
+from tui.workloads.fio.options import JobOptions, job_options
 
 JOB_FILE = "job.fio"
 ARGV = ("fio", "--output-format=json+", "--status-interval=1", "--eta=never")
 DEFAULT_MAX_JOBS = 4096
+IMAGE_OPTIONS = ("image", "rbdname", "uri")  # what an image is named by: vitastor, rbd, nbd
 
 Jobs = Mapping[str, Mapping[str, str]]
 
@@ -32,10 +34,12 @@ def build_steps(
     profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], seeds: Mapping[str, int]
 ) -> list[Step]:
     """Return the one step of a fio profile on these hosts. Raises UsageError."""
-    resolved = [resolve_options(profile, params, host.name, index) for index, host in enumerate(hosts, start=1)]
+    numbered = enumerate(hosts, start=1)
+    taking_part = [(index, host) for index, host in numbered if _has_share(profile, params, index, hosts)]
+    resolved = [resolve_options(profile, params, host.name, index, len(hosts)) for index, host in taking_part]
     tasks = [
         _task(profile, params, host.name, shared, jobs, seeds[host.name])
-        for host, (shared, jobs) in zip(hosts, resolved, strict=True)
+        for (_, host), (shared, jobs) in zip(taking_part, resolved, strict=True)
     ]
     plans = [job_options(shared, jobs) for shared, jobs in resolved]
     span = timing(plans[0]) if plans else Timing(0.0, 0.0, None)
@@ -53,6 +57,14 @@ def build_steps(
             in_flight=sum(map(in_flight, plans)),
         )
     ]
+
+
+def _has_share(
+    profile: Profile, params: Mapping[str, ParamValue], index: int, hosts: Sequence[HostAddress]
+) -> bool:
+    """Tell whether a host gets something of every count that is spread; one that gets nothing sits out."""
+    own = host_params(profile, params, index, len(hosts))
+    return all(own[name] for name, param in profile.params.items() if param.spread)
 
 
 def _task(
@@ -73,6 +85,9 @@ def _task(
         layout=layout and any(not is_device(spec.path) for spec in files),
         writes_bytes=writes_bytes(shared, jobs, files),
         required_dir=required,
+        only_read=only_read(shared, jobs, files),
+        images=images(shared, jobs),
+        expects=expects(job_options(shared, jobs)),
     )
 
 
@@ -99,13 +114,37 @@ def writes_bytes(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec
     writes to something else than files.
     """
     writers = [job for job in job_options(shared, jobs) if job.writes]
-    if any(job.engine in FILELESS_ENGINES - HARMLESS_ENGINES for job in writers):
+    if any(job.fileless and not job.harmless for job in writers):
         return None
     writing = {job.name: jobs[job.name] for job in writers}
     written, _ = files_of(shared, writing, strict=False)
     full = {spec.path: spec.size_bytes for spec in files}
     sizes = [full.get(spec.path, spec.size_bytes) for spec in written]
     return None if any(size == 0 for size in sizes) else sum(sizes)
+
+
+def only_read(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec]) -> list[str]:
+    """Return the files that jobs read while others write to other files; empty when no job writes."""
+    writing = {job.name: jobs[job.name] for job in job_options(shared, jobs) if job.writes}
+    if not writing:
+        return []
+    written = {spec.path for spec in files_of(shared, writing, strict=False)[0]}
+    return [spec.path for spec in files if spec.path not in written]
+
+
+def expects(jobs: Sequence[JobOptions]) -> Literal["", "absent", "present"]:
+    """Return whether the files must not be there, or must be, so that what is measured is what the engine is for."""
+    engines = {job.engine if job.makes_no_data else "" for job in jobs}
+    if engines == {"filecreate"}:
+        return "absent"
+    return "present" if engines and engines <= {"filestat", "filedelete"} else ""
+
+
+def images(shared: Mapping[str, str], jobs: Jobs) -> list[str]:
+    """Return the images of a storage cluster that jobs write to: no host has a file or device of them."""
+    writers = (job for job in job_options(shared, jobs) if job.writes and job.fileless and not job.harmless)
+    named = (next(filter(None, map(job.get, IMAGE_OPTIONS)), None) for job in writers)
+    return list(dict.fromkeys(name for name in named if name))
 
 
 def required_dir(profile: Profile, params: Mapping[str, ParamValue], directories: Sequence[str]) -> str | None:

@@ -1,0 +1,169 @@
+"""`benchtui clean`: what a run created goes from its hosts, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.app.driver import opened, options
+from tests.e2e.command import benchtui, only_run, start, wait_until
+from tests.lab.sshd import SshdLab
+from tui.engine.clean import Cleaning, Created, judge
+from tui.model.plan import HostAddress
+from tui.remote.agent import FileInfo
+
+PROFILE = """\
+profile: own/files
+version: 1
+title: Random reads in directories of the run's own
+tool: fio
+params:
+  directory: {kind: directory, default: /mnt}
+  runtime: {kind: duration, default: 1s}
+prepare: {layout: true}
+fio:
+  global:
+    {ioengine: psync, rw: randread, bs: 4k, time_based: 1, runtime: "{runtime}", directory: "{directory}/{host}/deep"}
+  jobs:
+    data: {filesize: 1M, nrfiles: 2}
+headline: {metric: iops, direction: read}
+"""
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    path = tmp_path / "target"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def own(home: Path) -> Path:
+    (home / "profiles").mkdir()
+    (home / "profiles" / "files.yaml").write_text(PROFILE)
+    return home
+
+
+@pytest.fixture
+def ran(own: Path, target: Path, lab: SshdLab) -> Iterator[Path]:
+    """A run on h1 and h2 that left its files; its directory."""
+    words = ("run", "own/files", "--hosts", "h1,h2", "--ssh-config", lab.ssh_config, "--set", f"directory={target}")
+    done = benchtui(own, *words, "--json")
+    assert done.returncode == 0, done.stderr
+    yield only_run(own)
+
+
+def left(run_dir: Path) -> dict[str, object]:
+    """What run.json says is left, by host."""
+    return {host["name"]: host["files_left"] for host in json.loads((run_dir / "run.json").read_text())["hosts"]}
+
+
+@pytest.mark.e2e
+def test_everything_that_the_run_made_goes_and_the_record_says_so(own: Path, ran: Path, target: Path) -> None:
+    before = json.loads((ran / "run.json").read_text())
+    refused = benchtui(own, "clean", "last")
+    assert refused.returncode == 2
+    some = f"{target}/h1, {target}/h1/deep, {target}/h1/deep/data.0.0 and 1 more"
+    assert f"h1: {some}, 2 MiB: will be removed\n" in refused.stderr
+    assert refused.stderr.endswith(f"this removes files of {ran.name} from its hosts; confirm with --yes\n")
+    assert len(list(target.rglob("data.*"))) == 4, "nothing was removed without a yes"
+    done = benchtui(own, "clean", ran.name, "--yes")
+    assert done.returncode == 0, done.stderr
+    assert [line.rpartition(", ")[2] for line in done.stdout.splitlines()] == ["2 MiB: removed"] * 2
+    assert list(target.iterdir()) == []
+    assert left(ran) == {"h1": None, "h2": None}
+    record = json.loads((ran / "run.json").read_text())
+    assert [each["bytes"] for host in record["hosts"] for each in host["files_removed"]] == [2 << 20] * 2
+    assert (record["state"], record["duration_s"]) == ("complete", before["duration_s"])
+    again = benchtui(own, "clean", ran.name, "--yes")
+    assert (again.returncode, again.stderr) == (0, f"{ran.name} left nothing on its hosts\n")
+
+
+@pytest.mark.e2e
+def test_what_is_not_the_runs_stays_and_is_named(own: Path, ran: Path, target: Path, lab: SshdLab) -> None:
+    """On h1 a file has grown and one was put beside it; on h2 one is gone. Another file of ours stays out of reach."""
+    (target / "h1/deep/data.0.0").write_bytes(b"precious" * 200_000)
+    (target / "h1/deep/somebody.else").write_text("precious")
+    (target / "h2/deep/data.0.1").unlink()
+    done = benchtui(own, "clean", ran.name, "--yes")
+    assert done.returncode == 4
+    assert done.stdout.splitlines() == [
+        f"h1: {target}/h1/deep/data.0.1, 1 MiB: removed",
+        f"h1: {target}/h1/deep/data.0.0: stayed: it has 1.53 MiB now, the run made it with 1 MiB",
+        f"h1: {target}/h1: stayed: it is not empty",
+        f"h1: {target}/h1/deep: stayed: it is not empty",
+        f"h2: {target}/h2, {target}/h2/deep, {target}/h2/deep/data.0.0, 1 MiB: removed",
+        f"h2: {target}/h2/deep/data.0.1: not there any more",
+    ]
+    assert sorted(path.name for path in target.rglob("*") if path.is_file()) == ["data.0.0", "somebody.else"]
+    assert left(ran)["h2"] is None
+    assert left(ran)["h1"] == {
+        "paths": [f"{target}/h1", f"{target}/h1/deep", f"{target}/h1/deep/data.0.0"],
+        "bytes": 1 << 20,
+    }
+
+
+@pytest.mark.e2e
+async def test_a_key_in_the_app_does_the_same_after_a_question(own: Path, ran: Path, target: Path) -> None:
+    async with opened(options(own), (120, 36)) as user:
+        await user.press("6")
+        await user.sees("own/files")
+        await user.press("C")
+        await user.sees("Remove these from the hosts?")
+        await user.sees("2 MiB: will be removed")
+        await user.press("n")
+        assert len(list(target.rglob("data.*"))) == 4
+        await user.press("enter")
+        await user.sees(lambda: user.scope == "result")
+        await user.press("C")
+        await user.sees("Remove these from the hosts?")
+        await user.press("y")
+        await user.sees("2 MiB: removed")
+        assert list(target.iterdir()) == []
+        await user.sees(lambda: left(ran) == {"h1": None, "h2": None})
+
+
+@pytest.mark.e2e
+def test_a_run_that_goes_on_is_not_cleaned(own: Path, target: Path) -> None:
+    words = ("run", "own/files", "--hosts", "local", "--set", f"directory={target}", "--set", "runtime=60s", "--detach")
+    assert benchtui(own, *words).returncode == 0
+    done = benchtui(own, "clean", "last", "--yes")
+    name = only_run(own).name
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"benchtui: {name} is running; end it first: benchtui stop {name}\n",
+    )
+    stopping = start(own, "stop", "last", "--abort")
+    wait_until(lambda: stopping.poll() is not None, "the end of the run")
+    assert benchtui(own, "clean", "last", "--yes").returncode == 0
+    assert list(target.iterdir()) == []
+
+
+def judged(complete: bool, size: int, info: FileInfo | None) -> Cleaning:
+    created = Created(HostAddress(name="h1"), ("/a/f",), {"/a/f": size}, complete)
+    return judge(created, {"/a/f": info})
+
+
+@pytest.mark.parametrize(
+    ("complete", "size", "info", "goes"),
+    [
+        (True, 100, FileInfo(100, 100), True),
+        (True, 100, FileInfo(101, 101), False),
+        (True, 100, FileInfo(99, 99), False),
+        (False, 100, FileInfo(99, 99), True),
+        (False, 100, FileInfo(101, 101), False),
+        (True, 0, FileInfo(12345, 0), True),
+        (True, 100, FileInfo(100, 0, "directory"), False),
+        (True, 100, FileInfo(100, 0, "block"), False),
+    ],
+)
+def test_a_file_goes_when_it_is_what_the_run_made(complete: bool, size: int, info: FileInfo, goes: bool) -> None:
+    found = judged(complete, size, info)
+    assert (bool(found.goes), bool(found.stays), found.absent) == (goes, not goes, [])
+
+
+def test_a_file_that_is_gone_is_told() -> None:
+    assert judged(True, 100, None).lines(done=True) == ["h1: /a/f: not there any more"]

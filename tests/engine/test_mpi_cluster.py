@@ -1,0 +1,229 @@
+"""Hosts of an MPI program: what is wrong with them before it starts, and how it is launched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tui.engine.mpi_cluster import (
+    Cluster,
+    addresses_of,
+    doubts,
+    family_of,
+    host_file,
+    judge,
+    mpiexec,
+    networks,
+    proxy_of,
+)
+from tui.model.plan import MpiLaunch
+from tui.remote.mpi import MpiFacts, launcher, library_family, parse_facts
+
+LAUNCH = MpiLaunch("/mnt/x", 136, 18382, 3, options=("-F", "-u"))
+HYDRA = "/usr/bin/mpiexec.hydra|HYDRA build details: Version: 4.0.2 Release Date: Thu Apr 7"
+OLDER = HYDRA.replace("4.0.2", "3.4.1")
+OMPI = "/usr/bin/mpirun.openmpi|mpirun.openmpi (OpenRTE) 4.1.4 Report bugs to"
+RECORDED = Path(__file__).parents[1] / "data" / "mdtest" / "openmpi-plm_rsh_agent.log"
+
+
+def facts(number: int, **changed: str) -> MpiFacts:
+    values = {
+        "hostname": f"node{number}",
+        "boot_id": f"boot{number}",
+        "user": "me",
+        "uid": "1000",
+        "cpus": "192",
+        "ssh_address": f"10.0.0.{number}",
+        "addresses": f"127.0.0.1/8 10.0.0.{number}/24 192.168.7.{number}/16 fe80::1/64",
+        "launcher.mpiexec.hydra": HYDRA,
+        "hydra_pmi_proxy": "/usr/bin/hydra_pmi_proxy",
+        "program": "/usr/bin/mdtest",
+        "sum": "1 2",
+        "library": "libmpich.so.12 => /lib/x86_64-linux-gnu/libmpich.so.12 (0x1)",
+        "free_inodes": "99999999999",
+    }
+    return parse_facts(values | changed)
+
+
+def openmpi(number: int, **changed: str) -> MpiFacts:
+    library = "libmpi.so.40 => /lib/x86_64-linux-gnu/libmpi.so.40 (0x1)"
+    own = {"launcher.mpiexec.hydra": "", "launcher.mpirun.openmpi": OMPI, "orted": "/usr/bin/orted", "library": library}
+    return facts(number, **(own | changed))
+
+
+def cluster(*hosts: MpiFacts, launch: MpiLaunch = LAUNCH) -> Cluster:
+    named = {f"h{number}": each for number, each in enumerate(hosts, start=1)}
+    return Cluster(launch, named, family_of(launch, hosts[0]), addresses_of(launch, named))
+
+
+def test_alike_hosts_are_fine() -> None:
+    assert judge(cluster(facts(1), facts(2))) == {}
+
+
+@pytest.mark.parametrize(
+    ("second", "code", "text"),
+    [
+        (facts(2, program=""), "mdtest-missing", "mdtest is not found for me"),
+        (facts(2, program="", not_executable="/x"), "mdtest-unusable", "not executable"),
+        (facts(2, missing="libmpich.so.12 => not found"), "mdtest-unusable", "lacks libraries: libmpich.so.12"),
+        (openmpi(2), "mpi-mixed", "is built with Open MPI, the run uses MPICH"),
+        (facts(2, hydra_pmi_proxy=""), "mpi-missing", "hydra_pmi_proxy is not found; install MPICH as on h1"),
+        (facts(2, **{"launcher.mpiexec.hydra": OLDER}), "mpi-version", "MPICH 3.4.1 here, 4.0.2 on h1"),
+        (facts(2, program="/opt/mdtest"), "mdtest-path", "mdtest is /opt/mdtest here, /usr/bin/mdtest on h1"),
+        (facts(2, sum="3 4"), "mdtest-differs", "another build than on h1"),
+        (facts(2, hostname="node1"), "hostname-not-unique", "its hostname node1 is that of h1"),
+        (facts(2, ssh_address="10.0.0.1", addresses="10.0.0.1/24"), "mpi-address", "10.0.0.1 is that of h1"),
+        (facts(2, ssh_address="", addresses="127.0.0.1/8"), "mpi-address", "no address for MPI (auto)"),
+        (facts(2, free_inodes="1000"), "no-inodes", "5000178 files and directories are needed at once, 1000 are free"),
+    ],
+)
+def test_what_is_wrong_with_a_host_is_named(second: MpiFacts, code: str, text: str) -> None:
+    found = judge(cluster(facts(1), second))
+    assert list(found) in (["h2"], ["h1", "h2"])
+    messages = dict(found["h2"])
+    assert text in messages[code]
+
+
+def test_a_head_without_mpiexec_says_what_there_is() -> None:
+    head = facts(1, **{"launcher.mpiexec.hydra": "", "launcher.mpirun": OMPI})
+    found = dict(judge(cluster(head, facts(2)))["h1"])
+    assert "mpiexec of MPICH is not found; there is Open MPI 4.1.4" in found["mpi-missing"]
+
+
+def test_intel_mpi_is_for_the_plain_way_only() -> None:
+    intel = "libmpi.so.12 => /opt/intel/mpi/lib/libmpi.so.12 (0x1)"
+    found = dict(judge(cluster(facts(1, library=intel)))["h1"])
+    assert "launcher: plain" in found["mpi-family"]
+
+
+def test_too_few_cpus_and_leftovers_are_told_and_hinder_nobody() -> None:
+    told = doubts(cluster(facts(1, cpus="64", old="benchtui-1 test-dir.0-0"), facts(2)))
+    assert told == {
+        "h1": [
+            "136 ranks share 64 CPUs; ranks that wait keep a CPU busy",
+            "left by older runs in /mnt/x: benchtui-1, test-dir.0-0",
+        ]
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "family", "version"),
+    [
+        (HYDRA, "mpich", "4.0.2"),
+        (OMPI, "openmpi", "4.1.4"),
+        ("/x/mpirun|mpirun (Open MPI) 5.0.3", "openmpi", "5.0.3"),
+        ("/x/mpiexec|Intel(R) MPI Library for Linux* OS, Version 2021.11 Build 20231005", "intel", "2021.11"),
+    ],
+)
+def test_a_launcher_is_known_by_what_it_says(said: str, family: str, version: str) -> None:
+    found = launcher(said)
+    assert found is not None and (found.family, found.version) == (family, version)
+
+
+@pytest.mark.parametrize(
+    ("library", "family"),
+    [
+        ("libmpich.so.12 => /lib/libmpich.so.12", "mpich"),
+        ("libmpi.so.12 => /usr/lib64/mpich/lib/libmpi.so.12", "mpich"),
+        ("libmpi.so.40 => /lib/libmpi.so.40", "openmpi"),
+        ("libmpi.so.12 => /opt/intel/oneapi/mpi/lib/libmpi.so.12", "intel"),
+        ("", None),
+    ],
+)
+def test_a_program_is_known_by_its_library(library: str, family: str | None) -> None:
+    assert library_family(library) == family
+
+
+# -- addresses
+
+
+def test_hosts_reach_each_other_where_ssh_reached_them() -> None:
+    assert cluster(facts(1), facts(2)).addresses == {"h1": "10.0.0.1", "h2": "10.0.0.2"}
+
+
+def test_a_network_chooses_among_addresses() -> None:
+    found = cluster(facts(1), facts(2), launch=MpiLaunch("/x", 1, 1, 1, addresses="192.168.0.0/16"))
+    assert found.addresses == {"h1": "192.168.7.1", "h2": "192.168.7.2"}
+
+
+def test_addresses_can_be_given_by_host() -> None:
+    found = cluster(facts(1), facts(2), launch=MpiLaunch("/x", 1, 1, 1, addresses="h1=127.0.0.2, h2=127.0.0.3"))
+    assert found.addresses == {"h1": "127.0.0.2", "h2": "127.0.0.3"}
+
+
+def test_one_host_needs_no_network() -> None:
+    assert cluster(facts(1)).addresses == {"h1": "127.0.0.1"}
+
+
+def test_open_mpi_is_told_networks_because_interfaces_have_other_names_everywhere() -> None:
+    assert networks(cluster(openmpi(1), openmpi(2))) == "10.0.0.0/24"
+
+
+# -- commands
+
+
+def test_hydra_gets_nothing_of_the_environment_but_what_is_named() -> None:
+    launch = replace_env(LAUNCH, {"UCX_NET_DEVICES": "eth0"})
+    argv = mpiexec(
+        cluster(facts(1), facts(2), launch=launch), "RUN", {"h1": "h1", "h2": "h2"}, 136, ["/usr/bin/mdtest"]
+    )
+    text = " ".join(argv)
+    assert text == (
+        "/usr/bin/mpiexec.hydra -launcher manual -localhost 10.0.0.1 -f hosts -genvnone -genv BENCHTUI_RUN RUN "
+        "-genv UCX_NET_DEVICES eth0 -wdir /tmp -np 272 /usr/bin/mdtest"
+    )
+
+
+def replace_env(launch: MpiLaunch, env: dict[str, str]) -> MpiLaunch:
+    return MpiLaunch(launch.directory, launch.ranks_per_host, launch.items, launch.iterations, env=env)
+
+
+def test_the_plain_way_marks_the_ranks_of_each_host() -> None:
+    launch = MpiLaunch("/x", 2, 1, 1, launcher="plain")
+    text = " ".join(mpiexec(cluster(facts(1), facts(2), launch=launch), "R", {"h1": "a", "h2": "b"}, 2, ["m"]))
+    assert "-launcher ssh" in text
+    assert text.endswith("-np 2 -env BENCHTUI_HOST a m : -np 2 -env BENCHTUI_HOST b m")
+
+
+def test_ranks_fill_host_after_host() -> None:
+    assert host_file(cluster(facts(1), facts(2)), 136) == "10.0.0.1:136\n10.0.0.2:136\n"
+    assert host_file(cluster(openmpi(1), openmpi(2)), 136) == "10.0.0.1 slots=136\n10.0.0.2 slots=136\n"
+
+
+def test_root_may_run_open_mpi() -> None:
+    as_root = mpiexec(cluster(openmpi(1, uid="0")), "R", {"h1": "h1"}, 1, ["m"])
+    assert "--allow-run-as-root" in as_root
+    assert "--allow-run-as-root" not in mpiexec(cluster(openmpi(1)), "R", {"h1": "h1"}, 1, ["m"])
+
+
+def test_hydra_names_a_host_by_its_place() -> None:
+    line = "/opt/other/hydra_pmi_proxy --control-port 10.0.0.1:38537 --rmk user --proxy-id 1 "
+    host, argv = proxy_of(cluster(facts(1), facts(2)), line)
+    assert (host, argv[0], argv[-2:]) == ("h2", "/usr/bin/hydra_pmi_proxy", ["--proxy-id", "1"])
+
+
+def test_open_mpi_names_a_host_by_its_address_and_stays_in_the_foreground() -> None:
+    recorded = RECORDED.read_text().splitlines()[0].removeprefix("AGENT: ")
+    found = cluster(openmpi(1), openmpi(2), launch=MpiLaunch("/x", 1, 1, 1, addresses="h1=10.99.0.11,h2=10.99.0.12"))
+    host, argv = proxy_of(found, recorded)
+    assert host == "h1" and "/usr/bin/orted" in argv and "--daemonize" not in argv
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["/bin/rm -rf /", "/usr/bin/hydra_pmi_proxy --proxy-id 7", "/usr/bin/hydra_pmi_proxy", "sh -c hydra_pmi_proxy\x1b"],
+)
+def test_nothing_but_a_proxy_on_a_host_of_the_run_is_started(line: str) -> None:
+    with pytest.raises(ValueError, match="mpiexec asks for"):
+        proxy_of(cluster(facts(1), facts(2)), line)
+
+
+def test_the_shift_follows_the_nodes_that_mdtest_counts() -> None:
+    found = cluster(facts(1), facts(2), facts(3))
+    found.version, found.counted = "4.0.0", 3
+    assert (found.shift().stride, found.shift().ranks) == (1, 136)
+    found.counted = 1  # three names of one machine
+    assert (found.shift().stride, found.shift().placement.per_node) == (408, 408)
+    found.version, found.counted = "1.9.3", 3
+    assert (found.shift().stride, found.shift().ranks) == (136, 136)

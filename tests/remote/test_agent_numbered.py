@@ -1,0 +1,38 @@
+"""One path for very many numbered files, under every POSIX shell that is here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tui.model.plan import FILE_NUMBER
+from tui.remote.agent import Agent, FileInfo
+
+
+async def test_of_numbered_files_the_first_is_looked_at(shell_agent: Agent, tmp_path: Path) -> None:
+    here, none = str(tmp_path / f"f.{FILE_NUMBER}"), str(tmp_path / f"g.{FILE_NUMBER}")
+    (tmp_path / "f.0").write_bytes(b"")
+    (tmp_path / "g.1").write_bytes(b"")
+    assert await shell_agent.files([here, none]) == {here: FileInfo(0, 0, "file"), none: None}
+
+
+async def test_numbered_files_are_removed_and_nothing_else(shell_agent: Agent, tmp_path: Path) -> None:
+    directory = tmp_path / "a [1]* $b"
+    directory.mkdir()
+    numbered = [directory / f"f.{number}.x" for number in range(450)]
+    others = [directory / name for name in ("f.x", "f..x", "f.1a.x", "f.12", "g.1.x", "1")]
+    for path in (*numbered, *others):
+        path.write_bytes(b"")
+    (directory / "f.9999.x").symlink_to(others[0])
+    (directory / "f.7777.x").mkdir()
+    numbered_path = str(directory / f"f.{FILE_NUMBER}.x")
+    assert await shell_agent.remove([numbered_path, str(directory)]) == [numbered_path]
+    left = {each.name for each in directory.iterdir()}
+    assert left == {"f.9999.x", "f.7777.x", *(each.name for each in others)}
+
+
+async def test_a_directory_goes_with_its_numbered_files(shell_agent: Agent, tmp_path: Path) -> None:
+    directory = tmp_path / "bt.0"
+    directory.mkdir()
+    (directory / "f.0").write_bytes(b"")
+    path = str(directory / f"f.{FILE_NUMBER}")
+    assert await shell_agent.remove([str(directory), path]) == [path, str(directory)]

@@ -1,0 +1,176 @@
+"""What the agent says of block devices: real loop devices, and the answers of disks that this machine has not."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.lab.disks import SIZE, loop_device, mounted, quietly
+from tests.remote.conftest import PRESENT, SHELLS
+from tui.model.plan import HostAddress
+from tui.remote.agent import Agent
+from tui.remote.answers import Answer
+from tui.remote.devices import DeviceFacts, DeviceSignature, DeviceUse, parse_devices
+from tui.remote.local import LocalTransport
+from tui.remote.signatures import SECTOR, signatures, windows
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[str]:
+    with loop_device(tmp_path / "disk.img") as device:
+        yield device
+
+
+async def facts_of(path: str, shell: str = "", **environ: str) -> DeviceFacts:
+    """What the agent says of one path, under a shell, with an environment."""
+    argv = SHELLS[shell] if shell else ("/bin/sh",)
+    transport = LocalTransport(HostAddress(name="local", transport="local"), argv, {"PATH": "/usr/bin:/bin", **environ})
+    return (await Agent(transport, "test-devices").devices([path]))[path]
+
+
+@pytest.mark.parametrize("shell", PRESENT)
+async def test_an_empty_disk_is_told_from_one_with_a_file_system(shell: str, disk: str) -> None:
+    found = await facts_of(disk, shell)
+    assert (found.kind, found.name, found.size_bytes) == ("block", Path(disk).name, SIZE)
+    assert (found.uses, found.signatures, found.unread) == ((), (), ())
+    assert found.readable and found.writable and not found.read_only
+    quietly("mkfs.ext4", "-q", disk)
+    found = await facts_of(disk, shell)
+    assert [(each.member, each.type) for each in found.signatures] == [(Path(disk).name, "ext4")]
+
+
+@pytest.mark.parametrize("make", [("mkfs.ext4", "-q"), ("mkswap",)])
+async def test_signatures_are_read_without_util_linux(make: tuple[str, ...], disk: str) -> None:
+    """The nearest thing to a host without wipefs and blkid: its sectors are read, and judged here."""
+    assert (await facts_of(disk, BENCHTUI_NO_UTIL_LINUX="1")).signatures == ()
+    quietly(*make, disk)
+    found = await facts_of(disk, BENCHTUI_NO_UTIL_LINUX="1")
+    assert [each.type for each in found.signatures] == [(await facts_of(disk)).signatures[0].type]
+    assert found.unread == ()
+
+
+@pytest.mark.parametrize("shell", PRESENT)
+async def test_a_mounted_disk_says_where(shell: str, disk: str, tmp_path: Path) -> None:
+    quietly("mkfs.ext4", "-q", disk)
+    with mounted(disk, tmp_path / "a place"):
+        assert (await facts_of(disk, shell)).uses == (DeviceUse(Path(disk).name, "mount", str(tmp_path / "a place")),)
+
+
+async def test_a_disk_mounted_in_a_container_is_in_use(disk: str, tmp_path: Path) -> None:
+    quietly("mkfs.ext4", "-q", disk)
+    (tmp_path / "there").mkdir()
+    script = 'mount "$1" "$2" && echo ready && read -r _'
+    unshare = ["unshare", "--mount", "--propagation", "private"]
+    command = [*unshare, "sh", "-c", script, "sh", disk, str(tmp_path / "there")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as container:
+        assert container.stdout is not None and container.stdout.readline() == b"ready\n"
+        (use,) = (await facts_of(disk)).uses
+        container.communicate(b"\n", timeout=30)
+    assert use.kind == "mount" and use.detail.startswith("in the mount namespace of process ")
+
+
+async def test_a_link_leads_to_its_disk_and_a_read_only_one_says_so(tmp_path: Path) -> None:
+    with loop_device(tmp_path / "ro.img", "-r") as disk:
+        link = tmp_path / "by-id"
+        link.symlink_to(disk)
+        found = await facts_of(str(link))
+    assert (found.path, found.real, found.read_only) == (str(link), disk, True)
+
+
+async def test_what_is_no_disk(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert (await facts_of(str(tmp_path / "file"))).kind == "other"
+    assert (await facts_of(str(tmp_path / "absent"))).kind == ""
+    null = await facts_of("/dev/null")
+    assert (null.kind, null.real, null.name) == ("char", "/dev/null", "")
+
+
+async def test_room_of_a_directory_that_is_not_there_yet(tmp_path: Path) -> None:
+    agent = Agent(LocalTransport(HostAddress(name="local", transport="local")), "test-devices")
+    deep = str(tmp_path / "not" / "yet")
+    room = await agent.room([deep, "/"])
+    here = (await agent.probe([str(tmp_path)])).dirs[str(tmp_path)]
+    assert (room[deep].mount, room[deep].fstype) == (here.mount, here.fstype)
+    assert room[deep].free_bytes is not None and room["/"].mount == "/"
+
+
+SAID = """\
+dev.0.kind=block
+dev.0.name=sda
+dev.0.sectors=1875385008
+use=0 sda2 holder dm-0 LVM-w6Qk vg0-root
+use=0 sda3 holder md127  \n\
+use=0 sda4 ceph /var/lib/ceph/osd/ceph-3/block
+use=0 sda5 holder dm-4 mpath-36001405 mpatha
+use=0 sda6 swap
+use=0 sda1 mount /boot/my\\040efi
+use=0 sda claimed
+sig=0 sda gpt 0x200
+sig=0 sda2 LVM2_member 0x218
+part=0 sda1
+part=0 sda2
+"""
+
+
+def test_partitions_of_a_disk_count_as_the_disk() -> None:
+    lines = SAID.splitlines()
+    values = dict(line.split("=", 1) for line in lines if line.startswith("dev."))
+    found = parse_devices(Answer(values, lines), ["/dev/sda"])["/dev/sda"]
+    assert [use.text for use in found.uses] == [
+        "sda2 is part of LVM vg0-root (dm-0)",
+        "sda3 is part of RAID md127",
+        "sda4 belongs to a Ceph OSD (/var/lib/ceph/osd/ceph-3/block)",
+        "sda5 is part of multipath mpatha (dm-4)",
+        "sda6 is swap",
+        "sda1 is mounted at /boot/my efi",
+        "sda is in use: the kernel does not open it exclusively",
+    ]
+    assert found.signatures == (DeviceSignature("sda", "gpt", "0x200"), DeviceSignature("sda2", "LVM2_member", "0x218"))
+    assert (found.partitions, found.size_bytes) == (("sda1", "sda2"), 1875385008 * 512)
+
+
+PLACED = {
+    "xfs": {0: b"XFSB"},
+    "btrfs": {0x10040: b"_BHRfS_M"},
+    "LVM2_member": {0x200: b"LABELONE"},
+    "linux_raid_member": {0x1000: b"\xfc\x4e\x2b\xa9"},
+    "crypto_LUKS": {0: b"LUKS\xba\xbe"},
+    "ceph_bluestore": {0: b"bluestore block device\n"},
+    "zfs_member": {0x4100: b"pool_guid"},
+    "gpt": {0x200: b"EFI PART"},
+    "vfat": {0x52: b"FAT32   "},
+    "iso9660": {0x8001: b"CD001"},
+    "VMFS_volume_member": {0x100000: b"\x0d\xd0\x01\xc0"},
+    "dos": {510: b"\x55\xaa", 446: b"\x80\0\0\0\x83\0\0\0\0\x08\0\0\0\x10\0\0"},
+}
+
+
+def read(image: bytes) -> dict[int, bytes]:
+    return {first: image[first * SECTOR : (first + count) * SECTOR] for first, count in windows(len(image) // SECTOR)}
+
+
+@pytest.mark.parametrize(("kind", "parts"), PLACED.items())
+def test_magic_bytes_of_what_cannot_be_made_here(kind: str, parts: dict[int, bytes]) -> None:
+    image = bytearray(2 << 20)
+    for offset, data in parts.items():
+        image[offset : offset + len(data)] = data
+    assert [found for found, _ in signatures(read(bytes(image)), len(image) // SECTOR)] == [kind]
+
+
+RAID = b"\xfc\x4e\x2b\xa9"
+
+
+@pytest.mark.parametrize(("back", "magic"), [(65536, RAID), (8192, RAID), (512, b"EFI PART")])
+def test_signatures_at_the_end_of_a_disk(back: int, magic: bytes) -> None:
+    image = bytearray(2 << 20)
+    image[-back : len(image) - back + len(magic)] = magic
+    kind = "gpt" if magic == b"EFI PART" else "linux_raid_member"
+    assert [found for found, _ in signatures(read(bytes(image)), len(image) // SECTOR)] == [kind]
+
+
+def test_random_data_is_no_signature() -> None:
+    image = bytes(range(256)) * 8192
+    assert list(signatures(read(image), len(image) // SECTOR)) == []

@@ -1,0 +1,108 @@
+"""Handshakes that adapt to what a server takes at a time: sshd's MaxStartups, whatever it is."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.lab.sshd import SshdLab
+from tests.remote.test_ssh_connect import target
+from tui.model.plan import HostAddress
+from tui.remote.connections import Connections
+from tui.remote.gate import Gate
+
+NARROW = "MaxStartups 2:100:3"  # sshd drops the third that is not logged in yet, at the latest
+MANY = 40
+
+
+async def most_at_a_time(gate: Gate, visitors: int) -> int:
+    """How many of so many visitors are inside together."""
+    inside = most = 0
+
+    async def visit() -> None:
+        nonlocal inside, most
+        async with gate.turn():
+            inside += 1
+            most = max(most, inside)
+            for _ in range(3):
+                await asyncio.sleep(0)
+            inside -= 1
+
+    await asyncio.gather(*(visit() for _ in range(visitors)))
+    return most
+
+
+async def test_begins_below_the_limit_that_sshd_comes_with() -> None:
+    assert await most_at_a_time(Gate(32), 50) == 8
+
+
+async def test_widens_slowly_while_the_server_greets_and_never_beyond_its_widest() -> None:
+    gate = Gate(12)
+    for _ in range(11):
+        gate.greeted()
+    assert await most_at_a_time(gate, 50) == 9
+    for _ in range(1000):
+        gate.greeted()
+    assert await most_at_a_time(gate, 50) == 12
+
+
+async def test_halves_once_for_all_that_were_turned_away_together() -> None:
+    gate = Gate(32)
+    async with gate.turn() as first, gate.turn() as second:
+        gate.hung_up(first)
+        gate.hung_up(second)
+    assert await most_at_a_time(gate, 50) == 4
+    assert gate.refused == 2
+
+
+async def test_one_is_always_let_in() -> None:
+    gate = Gate(32)
+    for _ in range(20):
+        async with gate.turn() as began:
+            gate.hung_up(began)
+    assert await most_at_a_time(gate, 5) == 1
+
+
+async def test_a_visitor_that_gives_up_waiting_leaves_no_place_taken() -> None:
+    gate = Gate(1)
+    async with gate.turn():
+        waiting = [asyncio.create_task(most_at_a_time(gate, 1)) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+    waiting[1].cancel()  # it was let in just now
+    assert await waiting[2] == 1
+    assert await most_at_a_time(gate, 3) == 1
+
+
+async def test_all_get_into_a_busy_server_and_few_are_turned_away(tmp_path: Path) -> None:
+    """With 16 at a time, whatever happens, 88 handshakes are dropped on the way."""
+    with SshdLab(tmp_path / "busy", hosts=1, extra_config=(NARROW,)) as busy:
+        async with Connections(ssh_config=busy.ssh_config) as connections:
+            await asyncio.gather(*(connections.connect(busy.address("h1")) for _ in range(MANY)))
+            (gate,) = connections.gates.values()
+        dropped = busy.hosts[0].log.count("drop connection")
+    assert gate.refused == dropped
+    assert 0 < dropped < MANY  # fewer than one each: it has learned
+    assert gate.limit < 5
+
+
+async def test_a_bastion_behind_a_proxy_command_is_one_server(lab: SshdLab, tmp_path: Path) -> None:
+    """Each host's ssh logs in to the bastion anew: that is what MaxStartups is about."""
+    ssh = shutil.which("ssh")
+    if ssh is None:
+        pytest.skip("no ssh on this machine")
+    with SshdLab(tmp_path / "bastion", hosts=1, prefix="jump", extra_config=(NARROW,)) as bastion:
+        path = tmp_path / "config"
+        jump = f"{ssh} -F {bastion.ssh_config} -W %h:%p jump1"
+        names = [f"box{n}" for n in range(12)]
+        path.write_text(
+            "\n".join(f"Host {name}\n  ProxyCommand {jump}\n{target(lab, n % 4 + 1)}" for n, name in enumerate(names))
+        )
+        async with Connections(ssh_config=path) as connections:
+            await asyncio.gather(*(connections.connect(HostAddress(name=name)) for name in names))
+            (gate,) = connections.gates.values()
+        assert gate.passed == 12
+        assert gate.refused == bastion.hosts[0].log.count("drop connection") > 0

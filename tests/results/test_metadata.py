@@ -1,0 +1,110 @@
+"""A metadata benchmark while it goes on, in the record, and as text."""
+
+from __future__ import annotations
+
+import pytest
+
+from tui.model.event import MetadataIteration, MetadataPhase, MetadataResult, OperationResult
+from tui.model.plan import HostTask, MpiLaunch, Step
+from tui.model.record import StepRecord
+from tui.results.metadata import (
+    MetadataView,
+    metadata_lines,
+    metadata_record,
+    metadata_remarks,
+    operation_value,
+    shift_findings,
+)
+
+STEP = Step(0, "x", "mdtest", {}, [HostTask(f"h{n}", 0, "", []) for n in (1, 2)], None, mpi=MpiLaunch("/d", 2, 100, 3))
+
+
+def phase(name: str, t: float, iteration: int = 1, **more: object) -> MetadataPhase:
+    return MetadataPhase(t=t, step=0, phase=name, iteration=iteration, iterations=3, **more)  # type: ignore[arg-type]
+
+
+def running() -> MetadataView:
+    view = MetadataView(0)
+    view.enter(phase("create", 10.0))
+    view.enter(phase("stat", 20.0, ended="create", ops=400, seconds=10.0))
+    return view
+
+
+def result(**changed: object) -> MetadataResult:
+    operations = {"create": OperationResult(max=50.0, min=40.0, mean=45.0, stddev=5.0, iterations=[40.0, 50.0])}
+    known = {"tasks": 4, "nodes": 2, "items": 100, "iterations": 3, "version": "4.0.0", "operations": operations}
+    return MetadataResult(t=0.0, step=0, tool="mdtest", **(known | changed))  # type: ignore[arg-type]
+
+
+def test_a_phase_that_ended_is_estimated_until_mdtest_tells() -> None:
+    view = running()
+    assert view.line(25.0) == "iteration 1 of 3: stat, 0:05; create ~40 ops/s"
+    view.end_iteration(MetadataIteration(t=30.0, step=0, operation="create", iteration=1, seconds=9.5, rate=42.1))
+    assert view.rates(1) == ["create 42.1"]
+
+
+def test_nothing_is_known_before_the_first_phase() -> None:
+    assert MetadataView(0).line(1.0) == "ranks are starting"
+
+
+def test_the_tools_own_summary_is_the_result() -> None:
+    view = running()
+    view.result = result(shift=2, ranks_per_node=2)
+    record = metadata_record(view, STEP)
+    assert record is not None
+    create = record.operations["create"]
+    assert (create.max, create.min, create.mean, create.stddev) == (50.0, 40.0, 45.0, 5.0)
+    assert operation_value(record, "create") == 45.0 and operation_value(record, "stat") is None
+    assert record.shift_text == "2 ranks = 1 client on in each phase"
+
+
+def test_without_a_summary_it_is_made_of_the_iterations_that_ended() -> None:
+    view = running()
+    for number, rate in enumerate((10.0, 20.0), start=1):
+        view.end_iteration(
+            MetadataIteration(t=0.0, step=0, operation="create", iteration=number, seconds=1.0, rate=rate)
+        )
+    record = metadata_record(view, STEP)
+    assert record is not None and record.operations["create"].from_iterations
+    create = record.operations["create"]
+    assert (create.max, create.min, create.mean) == (20.0, 10.0, 15.0) and create.stddev == pytest.approx(7.071)
+    assert any("the tool gave no summary" in text for text in metadata_remarks(record))
+
+
+def test_a_tree_alone_is_no_measurement() -> None:
+    view = running()
+    view.end_iteration(MetadataIteration(t=0.0, step=0, operation="tree-create", iteration=1, seconds=1.0, rate=1.0))
+    assert metadata_record(view, STEP) is None
+
+
+def test_the_table_fits_80_columns() -> None:
+    big = OperationResult(max=2352911.0, min=2352911.0, mean=2352911.0, stddev=99999.5, iterations=[2352911.0] * 9)
+    view = running()
+    view.result = result(operations={"stat": big, "create": big})
+    record = metadata_record(view, STEP)
+    assert record is not None
+    lines = metadata_lines(record)
+    assert max(map(len, lines)) <= 90 and [line.split()[0] for line in lines[1:]] == ["create", "stat"]
+
+
+@pytest.mark.parametrize(
+    ("shift", "nodes", "phases"),
+    [(0, 8, "stat read remove"), (2, 2, "read"), (2, 8, None), (1, 8, "stat")],
+)
+def test_a_shift_to_the_same_client_is_a_warning(shift: int, nodes: int, phases: str | None) -> None:
+    view = MetadataView(0)
+    view.result = result(shift=shift, nodes=nodes, ranks_per_node=2, tasks=2 * nodes)
+    found = shift_findings(view, StepRecord(index=0, name="x"))
+    assert [finding.scope["phases"] for finding in found] == ([phases] if phases else [])
+    assert all(finding.severity == "warning" for finding in found)
+
+
+def test_versions_say_what_their_figures_mean() -> None:
+    meanings = set()
+    for version in ("1.9.3", "3.3.0", "4.0.0"):
+        view = MetadataView(0)
+        view.result = result(version=version)
+        record = metadata_record(view, STEP)
+        assert record is not None and record.version == version
+        meanings.add(record.meaning)
+    assert len(meanings) == 3

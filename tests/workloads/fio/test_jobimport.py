@@ -1,0 +1,375 @@
+"""A stock fio job file becomes profiles that render the same jobs; real fio says which jobs those are."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tui.model.problem import UsageError
+from tui.model.profile import Profile, resolve_params
+from tui.model.profile_load import load_profile
+from tui.model.quantities import parse_duration, parse_size
+from tui.workloads.fio.jobfile import ADDED, render
+from tui.workloads.fio.jobimport import Imported, default_tag, import_job
+
+needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="no fio on this machine")
+SIZES, TIMES = ("size", "filesize", "bs"), ("runtime",)
+Jobs = list[tuple[str, dict[str, str]]]
+
+ONE = """\
+; Random reads of 4 KiB
+[global]
+ioengine=libaio   ; comment behind a value
+direct=1
+runtime=60
+time_based
+directory=/mnt/t
+
+[rand read]
+rw=randread
+blocksize=4K
+iodepth=16
+numjobs=8
+size=1G
+"""
+SEVERAL = """\
+[global]
+ioengine=psync
+directory=/mnt/t
+size=64m
+bs=4k
+[early]
+rw=read
+[global]
+bs=1m
+rwmixread=70
+thread
+[late]
+rw=randrw
+[both]
+rw=write
+bs=8k
+"""
+WALLS = """\
+[global]
+ioengine=psync
+directory=/mnt/t
+size=64m
+[w]
+rw=write
+bs=1m
+[w2]
+rw=write
+bs=1m
+[r]
+stonewall
+rw=read
+bs=1m
+[rr]
+wait_for_previous
+rw=randread
+bs=4k
+[rest]
+stonewall=0
+rw=randread
+bs=8k
+"""
+
+
+def imported(text: str, **environ: str) -> Imported:
+    return import_job(text, "x.fio", "my/x", environ)
+
+
+def profiles(found: Imported) -> list[Profile]:
+    return [load_profile(text, f"{tag}.yaml") for tag, text in found.profiles]
+
+
+def only(text: str, **environ: str) -> Profile:
+    (profile,) = profiles(imported(text, **environ))
+    return profile
+
+
+def said(found: Imported) -> list[str]:
+    return [str(message) for message in found.messages]
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(UsageError) as caught:
+        imported(text)
+    return str(caught.value)
+
+
+def in_job(option: str) -> str:
+    """A job with one more option, on line 2."""
+    return f"[a]\n{option}\nrw=randread\nsize=1m\ndirectory=/mnt/t\n"
+
+
+def jobs_by_fio(text: str, folder: Path) -> Jobs:
+    """Return (name, all options that hold for it) of every job, as fio itself has parsed them.
+
+    fio prints for each [global] all that holds from there, then name and own options of the jobs that follow.
+    """
+    path = folder / "job.fio"
+    path.write_text("[global]\ndescription=MARK\n" + text)
+    done = subprocess.run(["fio", "--showcmd", path], capture_output=True, text=True, check=False)
+    assert done.stderr == "", done.stderr
+    found: Jobs = []
+    for chunk in done.stdout.split('--description="MARK"')[1:]:
+        shared, *jobs = re.split(r"(?:^| )--name=", chunk)
+        for job in jobs:
+            name, _, own = job.partition(" --")
+            words = [word.removeprefix("--").partition("=") for word in shlex.split(f"{shared} --{own}")]
+            found.append((name.strip(), {name: value.strip() for name, _, value in words if name}))
+    return found
+
+
+def normal(options: dict[str, str]) -> dict[str, str]:
+    """Return options as they count: sizes in bytes, times in seconds, flags as 1, without what only reports."""
+    found: dict[str, str] = {}
+    for name, value in options.items():
+        if name in (*ADDED, "new_group", "stonewall"):
+            continue
+        try:
+            number = parse_size(value) if name in SIZES else parse_duration(value) if name in TIMES else None
+        except ValueError:
+            number = None
+        found[name] = str(number) if number is not None else value or "1"
+    return found
+
+
+def steps_by_fio(found: Imported, folder: Path) -> list[Jobs]:
+    """Return the jobs of every step that the profiles render."""
+    rendered = []
+    for profile in profiles(found):
+        if profile.tool == "fio":
+            text = render(profile, resolve_params(profile, {}), "local", 1, None)
+            rendered.append([(name, normal(options)) for name, options in jobs_by_fio(text, folder)])
+    return rendered
+
+
+@needs_fio
+@pytest.mark.parametrize("text", [ONE, SEVERAL, WALLS], ids=["one", "several globals", "stonewall"])
+def test_the_same_jobs_come_out(text: str, tmp_path: Path) -> None:
+    before = [(name, normal(options)) for name, options in jobs_by_fio(text, tmp_path)]
+    steps = steps_by_fio(imported(text), tmp_path)
+    assert [job for step in steps for job in step] == before
+
+
+@needs_fio
+def test_a_stonewall_begins_another_step(tmp_path: Path) -> None:
+    steps = steps_by_fio(imported(WALLS), tmp_path)
+    assert [[name for name, _ in step] for step in steps] == [["w", "w2"], ["r"], ["rr", "rest"]]
+
+
+OPTIONS: dict[str, list[str] | list[None] | list[str | None]] = {
+    "rw": ["read", "randwrite", "randrw", "write"],
+    "bs": ["4k", "8192", "1m", "4k,8k"],
+    "blocksize": ["16k"],
+    "iodepth": ["1", "32"],
+    "size": ["1m", "2G", "10%"],
+    "numjobs": ["1", "4"],
+    "runtime": ["5", "2m", "250ms"],
+    "direct": ["1", "0"],
+    "stonewall": [None, "0"],
+    "thread": [None, "1"],
+    "directory": ["/mnt/t", "/mnt/u"],
+    "filename": ["/mnt/f", "/mnt/a:/mnt/b", "f"],
+    "; nothing": [None],
+}
+SECTION = st.tuples(
+    st.sampled_from(["global", "a", "b", "c d", "global"]),
+    st.lists(st.sampled_from(sorted(OPTIONS)).flatmap(lambda n: st.tuples(st.just(n), st.sampled_from(OPTIONS[n])))),
+)
+
+
+def job_file(sections: list[tuple[str, list[tuple[str, str | None]]]]) -> str:
+    lines = ["[global]", "ioengine=psync", "directory=/mnt/t"]
+    for number, (name, options) in enumerate(sections):
+        lines.append(f"[{name}]" if name == "global" else f"[{name}{number}]")
+        lines += [name + (f"={value}" if value else "") for name, value in options]
+    return "\n".join([*lines, "[last]", ""])
+
+
+@needs_fio
+@settings(max_examples=15, deadline=None)
+@given(st.lists(SECTION, max_size=5))
+def test_whatever_jobs_a_file_has_the_same_come_out(
+    tmp_path_factory: pytest.TempPathFactory, sections: list[tuple[str, list[tuple[str, str | None]]]]
+) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    text = job_file(sections)
+    before = [(name, normal(options)) for name, options in jobs_by_fio(text, folder)]
+    steps = steps_by_fio(imported(text), folder)
+    assert [job for step in steps for job in step] == before
+
+
+# -- what is written
+
+
+def test_one_job_becomes_a_profile_that_people_can_read() -> None:
+    ((tag, text),) = imported(ONE).profiles
+    assert tag == "my/x"
+    assert text == """\
+# Imported from x.fio
+profile: my/x
+title: Random reads of 4 KiB
+tool: fio
+
+params:
+  directory: {default: /mnt/t, kind: directory, help: Where the test files are}
+  runtime:   {default: 60, kind: duration, help: Measured time}
+  size:      {default: 1G, kind: size, help: Bytes of each job}
+  bs:        {default: 4K, kind: size, help: Block size}
+  iodepth:   {default: 16, kind: count, help: I/Os in flight of each job}
+  numjobs:   {default: 8, kind: count, help: Jobs on each host}
+
+fio:
+  global:
+    ioengine: libaio
+    direct: 1
+    runtime: "{runtime}"
+    time_based:
+    directory: "{directory}"
+  jobs:
+    rand read:
+      rw: randread
+      blocksize: "{bs}"
+      iodepth: "{iodepth}"
+      numjobs: "{numjobs}"
+      size: "{size}"
+
+headline: {metric: iops, direction: read}
+"""
+
+
+def test_several_steps_become_a_suite() -> None:
+    found = imported(WALLS)
+    assert [tag for tag, _ in found.profiles] == ["my/x", "my/x-1", "my/x-2", "my/x-3"]
+    assert profiles(found)[0].suite == ["my/x-1", "my/x-2", "my/x-3"]
+    assert said(found) == [
+        "x.fio:11: stonewall: 3 steps one after the other, a profile for each; my/x runs them in order"
+    ]
+
+
+def test_the_headline_is_what_the_jobs_do() -> None:
+    headlines = [profile.headline for profile in profiles(imported(WALLS))[1:]]
+    assert [(each.metric, each.direction) for each in headlines] == [
+        ("bandwidth", "write"), ("bandwidth", "read"), ("iops", "read"),
+    ]  # fmt: skip
+
+
+def test_a_value_that_differs_between_jobs_is_no_parameter() -> None:
+    assert list(only(SEVERAL).params) == ["directory", "size"]
+
+
+def test_a_variable_becomes_a_parameter_with_its_value() -> None:
+    profile = only("[a]\nsize=${SIZE}\ndirectory=${MNT}/t\nrw=read\n", SIZE="2G", MNT="/mnt")
+    assert {name: (p.kind, p.default) for name, p in profile.params.items()} == {
+        "size": ("size", "2G"), "mnt": ("text", "/mnt"),
+    }  # fmt: skip
+    assert profile.fio.jobs["a"]["directory"] == "{mnt}/t"
+
+
+def test_fio_s_own_names_in_file_names_stay() -> None:
+    profile = only(in_job("filename_format=$jobname.$jobnum.$filenum"))
+    assert profile.fio.jobs["a"]["filename_format"] == "$jobname.$jobnum.$filenum"
+
+
+def test_braces_are_characters() -> None:
+    assert only(in_job("description=x{y}")).fio.jobs["a"]["description"] == "x{{y}}"
+
+
+def test_a_job_without_a_directory_gets_a_parameter_for_it() -> None:
+    found = imported("[a]\nrw=read\nsize=1m\n")
+    assert profiles(found)[0].fio.shared["directory"] == "{directory}"
+    assert said(found) == [
+        "x.fio:1: no directory: fio takes the one it is started in; here it is the parameter 'directory', set it"
+    ]
+
+
+@pytest.mark.parametrize("text", ["[/dev/sdb]\nrw=randread\n", "[a]\nrw=randread\nfilename=/dev/sdb\n"])
+def test_a_device_is_allowed_with_a_clear_word(text: str) -> None:
+    found = imported(text)
+    (profile,) = profiles(found)
+    assert profile.allow_device
+    assert (profile.params["filename"].kind, profile.params["filename"].default) == ("device", "/dev/sdb")
+    assert any("/dev/sdb is a block device: 'allow_device: true' is set" in line for line in said(found))
+
+
+def test_two_jobs_of_one_name_keep_their_files() -> None:
+    found = imported("[global]\ndirectory=/mnt/t\nsize=1m\n[a]\nrw=read\n[a]\nrw=write\n")
+    assert profiles(found)[0].fio.jobs["a-2"]["filename_format"] == "a.$jobnum.$filenum"
+    assert said(found) == ["x.fio:6: job [a] is called 'a-2'"]
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("percentile_list=50:99", "x.fio:2: percentile_list is left out: benchtui records a fixed list of percentiles"),
+        ("gtod_reduce=1", "x.fio:2: gtod_reduce is left out: benchtui records latencies"),
+        ("name=other", "x.fio:2: name is left out: a job is called like its section"),
+        ("runtime=0", "x.fio:2: runtime is left out: 0 is no limit to fio"),
+        ("time_based", "x.fio:2: time_based is left out: it needs a runtime; fio does without as well"),
+        ("bs=4KiB", "x.fio:2: bs=4KiB is 4000 bytes to fio, and stays so; 4K has powers of 1024"),
+        ("qqqq=1", "x.fio:2: unknown fio option 'qqqq'; it is passed on as it is (extra_options)"),
+        ("bs=4k\nbs=8k", "x.fio:3: bs stands twice in [a]; the last one counts"),
+        ("[b]\n[global]\nbs=4k", "x.fio:3: [global] is left out: no job comes after it"),
+    ],
+)
+def test_what_is_changed_is_said(option: str, message: str) -> None:
+    text = in_job(option) if "[" not in option else "[a]\n" + option
+    assert message in said(imported(text))
+
+
+def test_an_unknown_option_is_passed_on() -> None:
+    assert only(in_job("brand_new=1")).fio.extra_options == ["brand_new"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (in_job("include common.fio"), "x.fio:2: 'include common.fio': include is not supported; put the"),
+        (in_job("exec_prerun=ls"), "x.fio:2: 'exec_prerun' is not allowed in a profile: no command of a profile runs"),
+        (in_job("wait_for=b"), "x.fio:2: 'wait_for' is not allowed in a profile: one fio process runs one step"),
+        (in_job("rw=randraed").replace("rw=randread\n", ""), "x.fio:2: rw: found 'randraed' (did you mean"),
+        (in_job("iodepth=deep"), "x.fio:2: iodepth: found 'deep'; allowed are whole numbers"),
+        (in_job("numjobs=$ncpus"), "x.fio:2: numjobs: $ncpus is not the same on every host; write a number"),
+        (in_job("comment=${GONE}"), "x.fio:2: ${GONE} is not set in the environment; set it for the import"),
+        (in_job("kb_base=1000"), "x.fio:2: kb_base: found '1000'; allowed is 1024"),
+        (in_job("create_only=1"), "x.fio:2: create_only: found '1'; allowed is 0: it measures nothing"),
+        (in_job("ramp_time=1h30m"), "x.fio:2: ramp_time: found '1h30m', which fio misreads; write 5400s"),
+        ("[a]\ndirectory=data\nrw=read\nsize=1m\n", "x.fio:2: directory: found 'data'; an absolute path is needed"),
+        ("rw=read\n", "x.fio:1: found 'rw=read' before the first section; begin with [global] or the name of a job"),
+        ("[a\nrw=read\n", "x.fio:1: found '[a'; a section is written [name]"),
+        ("[a]\n=4k\n", "x.fio:2: found '=4k'; an option is written name=value, or name alone"),
+        ("[a]\nbs=4\x00k\n", "x.fio:2: the character U+0000 is not allowed in a job file"),
+        ("", "x.fio:1: the file has no jobs; 1 to 1000 sections are expected"),
+        ("[global]\nrw=read\n", "x.fio:1: the file has no jobs; 1 to 1000 sections are expected"),
+    ],
+)
+def test_what_has_no_place_in_a_profile_is_named_with_its_line(text: str, message: str) -> None:
+    assert refusal(text).startswith(message)
+
+
+def test_all_mistakes_come_at_once() -> None:
+    text = "[a]\nexec_prerun=ls\nrw=foo\n[b]\nwait_for=a\n"
+    assert [line.split(": ")[0] for line in refusal(text).splitlines()] == ["x.fio:2", "x.fio:3", "x.fio:5"]
+
+
+@pytest.mark.parametrize(
+    ("file", "tag"), [("jobs/Seq Read.fio", "my/seq-read"), ("../-.fio", "my/imported"), ("/a/b_c.1.job", "my/b_c.1")]
+)
+def test_the_name_of_the_file_is_the_name_of_the_profile(file: str, tag: str) -> None:
+    assert default_tag(file) == tag
+
+
+def test_a_name_that_is_no_tag_is_refused() -> None:
+    with pytest.raises(UsageError, match="profile name 'X': allowed is family/name in small letters"):
+        import_job(ONE, "x.fio", "X")

@@ -1,0 +1,93 @@
+"""Removing from hosts what a run created, from the list of runs and from a result: look, ask, remove, say."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.screen import Screen
+
+from tui.app.confirm import Confirm
+from tui.model.problem import BenchtuiError
+
+if TYPE_CHECKING:
+    from tui.engine.clean import Cleaning, Created
+    from tui.model.paths import Paths
+    from tui.model.plan import Plan
+    from tui.remote.connections import Connections
+
+LINES_SHOWN = 10
+
+
+async def ask_to_clean(screen: Screen[None], run_dir: Path, paths: Paths, agreed: Callable[[], object]) -> None:
+    """Show what a run left on its hosts, and call `agreed` when it shall go."""
+    from tui.engine.clean import look
+    from tui.results.cleaned import check_over
+
+    try:
+        await asyncio.to_thread(check_over, run_dir)
+        plan, created = await asyncio.to_thread(left_by, run_dir)
+        if not created:
+            screen.notify("this run left nothing on its hosts")
+            return
+        screen.notify("looking at what it left on its hosts")
+        found = await over_hosts(plan, paths, lambda connections: look(run_dir.name, created, connections))
+    except BenchtuiError as error:
+        screen.notify(str(error), severity="error", markup=False)
+        return
+    body = text_of(found, done=False)
+    if not any(each.goes for each in found):
+        screen.notify(f"nothing can be removed\n{body}", severity="warning", markup=False)
+        return
+
+    def answered(answer: str | None) -> None:
+        if answer == "yes":
+            agreed()
+
+    screen.app.push_screen(Confirm("Remove these from the hosts?", body), answered)
+
+
+async def clean_now(screen: Screen[None], run_dir: Path, paths: Paths) -> None:
+    """Remove what the run left, keep in its record what is gone, and say so."""
+    from tui.engine.clean import clean
+    from tui.results.cleaned import keep_removed
+
+    try:
+        plan, created = await asyncio.to_thread(left_by, run_dir)
+        found = await over_hosts(plan, paths, lambda connections: clean(run_dir, created, connections))
+        await asyncio.to_thread(keep_removed, run_dir, {each.host: (each.settled, each.bytes) for each in found})
+    except BenchtuiError as error:
+        screen.notify(str(error), severity="error", markup=False)
+        return
+    whole = not any(each.error or each.stays for each in found)
+    screen.notify(text_of(found, done=True), severity="information" if whole else "warning", markup=False)
+
+
+def left_by(run_dir: Path) -> tuple[Plan, list[Created]]:
+    """Return a run's plan and what its record names. Raises BenchtuiError."""
+    from tui.engine.clean import created_of
+    from tui.engine.launch import load_plan
+    from tui.results.record import load_record
+
+    plan = load_plan(run_dir)
+    return plan, created_of(plan, load_record(run_dir))
+
+
+async def over_hosts(
+    plan: Plan, paths: Paths, work: Callable[[Connections], Awaitable[list[Cleaning]]]
+) -> list[Cleaning]:
+    """Do something over connections to the run's hosts."""
+    from tui.engine.survey import connections_of
+
+    async with connections_of(plan, paths.known_hosts) as connections:
+        return await work(connections)
+
+
+def text_of(found: list[Cleaning], *, done: bool) -> str:
+    """Return what goes or has gone, as much of it as a dialog holds."""
+    lines = [line for each in found for line in each.lines(done=done)]
+    rest = len(lines) - LINES_SHOWN
+    more = [f"and {rest} lines more: benchtui clean shows them all"] if rest > 0 else []
+    return "\n".join(lines[:LINES_SHOWN] + more)

@@ -1,0 +1,178 @@
+"""`benchtui baselines`: published figures, and a run beside them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.cli.common import paths, say
+from tui.model.problem import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from tui.model.baseline import Baseline
+    from tui.results.baseline_files import Found
+
+RUN_HELP = "run id, unique beginning of one, path, or 'last'"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verbs below `baselines`."""
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    listed = verbs.add_parser("list", help="published figures by profile")
+    listed.add_argument("--json", action="store_true", help="every figure as JSON on stdout")
+    show = verbs.add_parser("show", help="every figure of a profile or a collection, with its doubts")
+    show.add_argument("name", metavar="NAME", help="profile such as weka/read-iops, or collection such as ceph")
+    show.add_argument("--json", action="store_true", help="as JSON on stdout")
+    compare = verbs.add_parser("compare", help="a run beside the published figures of its profile")
+    compare.add_argument("run", metavar="RUN", help=RUN_HELP)
+    compare.add_argument("--json", action="store_true", help="as JSON on stdout")
+    check = verbs.add_parser("check", help="say everything that is wrong in files of baselines")
+    check.add_argument("files", nargs="+", type=Path, metavar="FILE")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Do what the verb says."""
+    return {"list": list_all, "show": show_one, "compare": compare_run, "check": check_files}[args.verb](args)
+
+
+def found_baselines() -> Found:
+    """Return all baselines; what is wrong in a file is said on stderr."""
+    from tui.results.baseline_files import find_baselines
+
+    found = find_baselines(paths().baselines)
+    for problem in found.problems:
+        say(f"benchtui: {problem}")
+    return found
+
+
+def list_all(args: argparse.Namespace) -> int:
+    """Print one line a profile that has published figures, or every baseline as JSON."""
+    from tui.results.baseline_text import baseline_json
+
+    found = found_baselines().baselines
+    if args.json:
+        print(json.dumps([baseline_json(each) for each in found], indent=1))
+        return 0
+    groups: dict[tuple[str, str], list[Baseline]] = {}
+    for each in found:
+        groups.setdefault((each.profile, each.collection), []).append(each)
+    width = max((len(profile) for profile, _ in groups), default=0)
+    for (profile, collection), members in groups.items():
+        print(f"{profile:<{width}}  {len(members):>3}  {range_text(members)}  ({collection})")
+    return 0
+
+
+def range_text(members: list[Baseline]) -> str:
+    """Return the first figure that all members have: one, or the smallest and the largest."""
+    from tui.results.baseline_text import figure_name, theirs_text
+
+    names = [[figure_name(figure) for figure in each.figures] for each in members]
+    name = next((name for name in names[0] if all(name in others for others in names)), names[0][0])
+    chosen = [(each, figure) for each in members for figure in each.figures if figure_name(figure) == name]
+    chosen.sort(key=lambda pair: pair[1].quantity.low)
+    low, high = theirs_text(*chosen[0]), theirs_text(*chosen[-1])
+    return f"{name} {low}" if len(members) == 1 else f"{name} {low} ... {high}"
+
+
+def show_one(args: argparse.Namespace) -> int:
+    """Print the baselines of a profile or a collection."""
+    from tui.results.baseline_text import baseline_json
+
+    found = found_baselines().baselines
+    chosen = [each for each in found if args.name in (each.collection, each.profile, *each.variants)]
+    if not chosen:
+        known = sorted({name for each in found for name in (each.collection, each.profile, *each.variants)})
+        nearest = did_you_mean(args.name, known)
+        raise UsageError(f"no published figures for '{args.name}'{nearest}; see benchtui baselines list")
+    if args.json:
+        print(json.dumps([baseline_json(each) for each in chosen], indent=1))
+    else:
+        print("\n".join(shown_text(chosen)))
+    return 0
+
+
+def shown_text(chosen: list[Baseline]) -> list[str]:
+    """Return the figures profile by profile, then what holds for several of them once."""
+    lines: list[str] = []
+    for collection in dict.fromkeys(each.collection for each in chosen):
+        of_one = [each for each in chosen if each.collection == collection]
+        lines += [*([""] if lines else []), f"{collection}: {of_one[0].title}"]
+        for profile in dict.fromkeys(each.profile for each in of_one):
+            lines += profile_text(profile, [each for each in of_one if each.profile == profile])
+    return lines
+
+
+def profile_text(profile: str, members: list[Baseline]) -> list[str]:
+    """Return the baselines of one profile."""
+    from tui.results.baseline_text import grouped, notes_text, told
+
+    params = " ".join(f"{name}={value}" for name, value in members[0].params.items())
+    lines = ["", f"{profile}  {params}".rstrip()]
+    for number, each in enumerate(members, 1):
+        lines += figures_text(number, each)
+    said = [[*(("unknown", text) for text in each.unknown), *told(each)] for each in members]
+    return [*lines, *notes_text(grouped(said, [each.setup for each in members]))]
+
+
+def figures_text(number: int, baseline: Baseline) -> list[str]:
+    """Return the figures of one baseline as they were printed, a line a direction and latency kind."""
+    hosts = f"{baseline.hosts} client{'s' if baseline.hosts != 1 else ''}" if baseline.hosts else "clients unknown"
+    kind = [] if baseline.label.endswith(baseline.kind) else [baseline.kind]
+    marks = [*kind, hosts, *([baseline.validity.upper()] if baseline.validity != "ok" else [])]
+    parts: dict[str, list[str]] = {}
+    for figure in baseline.figures:
+        name = f"{figure.of} {figure.kind or figure.metric}" if figure.statistic else ""
+        word = figure.statistic or (f"{figure.of} {figure.metric}")
+        parts.setdefault(name, []).append(f"{word} {figure.quantity.printed}")
+    label = f"{baseline.label}  " if baseline.label else ""
+    head = f"{number:>3} {label}({', '.join(marks)})  {', '.join(parts.pop('', []))}".rstrip()
+    more = [f"    {name}: {', '.join(texts)}" for name, texts in parts.items()]
+    return [line for text in (head, *more) for line in wrapped(text)]
+
+
+def wrapped(text: str) -> list[str]:
+    """Return a text in lines of 80 columns."""
+    return textwrap.wrap(text, 80, subsequent_indent="      ", break_on_hyphens=False, break_long_words=False)
+
+
+def compare_run(args: argparse.Namespace) -> int:
+    """Print a run beside published figures; the run itself is not changed."""
+    from tui.results.baseline_text import comparison_json, published, published_text
+    from tui.results.baselines import compare
+    from tui.results.record import build_record, load_record
+    from tui.results.store import RunStore, is_running
+
+    run_dir = RunStore(paths().runs).resolve(args.run)
+    record = build_record(run_dir) if is_running(run_dir) else load_record(run_dir)
+    if args.json:
+        compared = compare(record, found_baselines().baselines)
+        print(json.dumps([comparison_json(each) for each in compared], indent=1))
+        return 0
+    view, problems = published(record, paths().baselines)
+    for problem in problems:
+        say(f"benchtui: {problem}")
+    if view is None:
+        say(f"no published figures for {record.profile.tag}")
+    else:
+        print(published_text(view), end="")
+    return 0
+
+
+def check_files(args: argparse.Namespace) -> int:
+    """Say everything that is wrong in each file; 2 when anything is."""
+    from tui.model.baseline import load_baselines
+    from tui.results.baseline_files import read_text
+
+    code = 0
+    for path in args.files:
+        try:
+            count = len(load_baselines(read_text(path), str(path)))
+            print(f"{path}: ok ({count} baselines)")
+        except UsageError as error:
+            code = error.exit_code
+            for problem in error.problems:
+                say(str(problem))
+    return code

@@ -1,0 +1,81 @@
+"""`benchtui clean`: remove from hosts what a run created there."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from typing import TYPE_CHECKING
+
+from tui.cli.common import ask, paths, say
+from tui.model.problem import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tui.engine.clean import Cleaning
+    from tui.model.plan import Plan
+    from tui.remote.connections import Connections
+
+ALL_GONE, SOME_STAYED = 0, 4
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("run", metavar="RUN", help="run id, unique prefix, path, or last")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Show what goes, ask, remove it, say what has become of it; 4 when something stayed or a host was not reached."""
+    from tui.cli.asking import terminal_asker
+    from tui.engine.launch import load_plan
+    from tui.engine.survey import connections_of
+    from tui.results.cleaned import check_over
+    from tui.results.store import RunStore
+
+    run_dir = RunStore(paths().runs).resolve(args.run)
+    check_over(run_dir)
+    plan = load_plan(run_dir)
+
+    async def work() -> int:
+        async with connections_of(plan, paths().known_hosts, terminal_asker()) as connections:
+            return await clean_run(run_dir, plan, connections, sure=args.yes)
+
+    return asyncio.run(work())
+
+
+async def clean_run(run_dir: Path, plan: Plan, connections: Connections, *, sure: bool) -> int:
+    """Clean up behind one run over open connections."""
+    from tui.engine.clean import clean, created_of, look
+    from tui.results.cleaned import keep_removed
+    from tui.results.record import load_record
+
+    created = created_of(plan, load_record(run_dir))
+    if not created:
+        say(f"{run_dir.name} left nothing on its hosts")
+        return ALL_GONE
+    planned = await look(run_dir.name, created, connections)
+    tell(planned, done=False)
+    if any(each.goes for each in planned) and not sure and not agreed(run_dir.name):
+        say("nothing was removed")
+        return SOME_STAYED
+    done = await clean(run_dir, created, connections)
+    keep_removed(run_dir, {each.host: (each.settled, each.bytes) for each in done})
+    say("")
+    tell(done, done=True)
+    return SOME_STAYED if any(each.error or each.stays for each in done) else ALL_GONE
+
+
+def tell(found: list[Cleaning], *, done: bool) -> None:
+    """Print what goes, or what has gone: the plan to people, the outcome to stdout."""
+    for each in found:
+        for line in each.lines(done=done):
+            print(line) if done else say(line)
+
+
+def agreed(run_id: str) -> bool:
+    """Ask. Raises UsageError where nobody can be asked."""
+    if not sys.stdin.isatty():
+        raise UsageError(f"this removes files of {run_id} from its hosts; confirm with --yes")
+    return ask("remove these?")

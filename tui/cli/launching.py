@@ -1,0 +1,95 @@
+"""Starting an engine from the command line: what to know before, and what its hosts ask before they let us in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.cli.asking import has_terminal, person
+from tui.cli.common import paths, say
+from tui.model.plan import HostAddress, Plan
+
+if TYPE_CHECKING:
+    from tui.engine.asking import Questions
+    from tui.engine.launch import EngineMode
+
+QUIET_S = 2.0
+
+
+def start(plan: Plan) -> Path:
+    """Start a run, log in to its hosts, and return its directory."""
+    from tui.engine.launch import launch, launch_asking
+
+    warn(plan.hosts)
+    if not has_terminal():
+        return launch(plan, paths().runs)
+    launched = launch_asking(plan, paths().runs)
+    answer_all(launched.run_dir, launched.questions)
+    return launched.run_dir
+
+
+def restart(run_dir: Path, mode: EngineMode) -> None:
+    """Start another engine for a run, and log in to its hosts again."""
+    from tui.engine.launch import await_resumed, load_plan, spawn_asking, spawn_engine, times_resumed
+
+    warn(load_plan(run_dir).hosts)
+    before = times_resumed(run_dir)
+    if has_terminal():
+        answer_all(run_dir, spawn_asking(run_dir, mode))
+    else:
+        spawn_engine(run_dir, mode)
+    await_resumed(run_dir, before)
+
+
+def warn(hosts: Sequence[HostAddress]) -> None:
+    """Say what a logout would take away from a run on these hosts."""
+    from tui.engine.logout import agent_may_go, logout_warning
+
+    if text := logout_warning(os.environ):
+        say(f"benchtui: {text}")
+    if agent_may_go(os.environ) and (text := _agent_warning(hosts)):
+        say(f"benchtui: {text}")
+
+
+def _agent_warning(hosts: Sequence[HostAddress]) -> str | None:
+    import asyncio
+
+    from tui.engine.logout import agent_warning
+    from tui.remote.connections import Connections
+
+    async def look() -> str | None:
+        async with Connections(known_hosts=[paths().known_hosts]) as connections:
+            return await agent_warning(hosts, connections, os.environ)
+
+    return asyncio.run(look())
+
+
+def answer_all(run_dir: Path, questions: Questions) -> None:
+    """Answer what the engine asks until all hosts are logged in. Ctrl+C stops the run."""
+    import asyncio
+
+    from tui.engine.control import NotRunning, request
+
+    try:
+        asyncio.run(_answer_all(questions))
+    except KeyboardInterrupt:
+        with suppress(NotRunning):
+            request(run_dir, {"verb": "stop", "by": "Ctrl+C"})
+    finally:
+        questions.close()
+
+
+async def _answer_all(questions: Questions) -> None:
+    import asyncio
+
+    silence = asyncio.get_running_loop().call_later(QUIET_S, say, "connecting to all hosts ...")
+    try:
+        while (question := await asyncio.to_thread(questions.next)) is not None:
+            silence.cancel()
+            questions.answer(await person()(question))
+    finally:
+        silence.cancel()
+        questions.close()

@@ -1,0 +1,113 @@
+"""Which files on hosts were made by runs of this user: those may be overwritten by later runs without being asked.
+
+One file beside the runs, JSON lines, only ever appended to and compacted. When it cannot be read or written, files of
+ours look like somebody else's: we ask before we overwrite them, and nothing else goes wrong.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, field
+
+from tui.model.plan import FileSpec
+
+LEDGER_FILE = "made-files.jsonl"  # beside the directory of all runs
+COMPACT_BYTES = 8 << 20
+
+
+class Entry(Struct, omit_defaults=True):
+    """Files of one size that were made on a host, or are gone from it. Size 0: not known."""
+
+    host: str
+    size: int = 0
+    made: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+
+
+_decoder = msgspec.json.Decoder(Entry)
+
+
+class Ledger:
+    """The files that runs have made, by host and path."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._known: dict[str, dict[str, int]] | None = None  # read once: what other engines add meanwhile is theirs
+
+    @classmethod
+    def beside(cls, run_dir: Path) -> Ledger:
+        """Return the ledger that belongs to the directory of runs that a run lies in."""
+        return cls(run_dir.absolute().parent.parent / LEDGER_FILE)
+
+    def sizes(self, host: str) -> dict[str, int]:
+        """Return the files made on a host, with the size they were made with."""
+        if self._known is None:
+            self._known = self._read()
+        return self._known.get(host, {})
+
+    def add(self, host: str, specs: Iterable[FileSpec]) -> None:
+        """Remember files that are about to be written."""
+        wanted: dict[int, list[str]] = {}
+        known = self.sizes(host)
+        for spec in specs:
+            if known.get(spec.path, -1) < spec.size_bytes:
+                wanted.setdefault(spec.size_bytes, []).append(spec.path)
+        self._append([Entry(host, size, made=paths) for size, paths in wanted.items()])
+
+    def forget(self, host: str, paths: Iterable[str]) -> None:
+        """Forget files that were removed: what stands there next is not ours."""
+        known = self.sizes(host)
+        if gone := [path for path in paths if path in known]:
+            self._append([Entry(host, gone=gone)])
+
+    def _read(self) -> dict[str, dict[str, int]]:
+        found: dict[str, dict[str, int]] = {}
+        with suppress(OSError), self.path.open("rb") as lines:
+            for line in lines:
+                with suppress(msgspec.DecodeError):
+                    _apply(found, _decoder.decode(line))
+        return found
+
+    def _append(self, entries: list[Entry]) -> None:
+        if not entries:
+            return
+        for entry in entries:
+            _apply(self._known if self._known is not None else {}, entry)
+        with suppress(OSError), self._locked() as descriptor:
+            os.write(descriptor, b"".join(msgspec.json.encode(entry) + b"\n" for entry in entries))
+            if os.fstat(descriptor).st_size > COMPACT_BYTES:
+                self._compact(descriptor)
+
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def _compact(self, descriptor: int) -> None:
+        """Write anew what is still true; cut short, it only forgets."""
+        known = self._read()
+        os.ftruncate(descriptor, 0)
+        for host, sizes in known.items():
+            by_size: dict[int, list[str]] = {}
+            for path, size in sizes.items():
+                by_size.setdefault(size, []).append(path)
+            entries = (Entry(host, size, made=paths) for size, paths in by_size.items())
+            os.write(descriptor, b"".join(msgspec.json.encode(entry) + b"\n" for entry in entries))
+
+
+def _apply(found: dict[str, dict[str, int]], entry: Entry) -> None:
+    sizes = found.setdefault(entry.host, {})
+    for path in entry.made:
+        sizes[path] = max(entry.size, sizes.get(path, 0))
+    for path in entry.gone:
+        sizes.pop(path, None)

@@ -1,0 +1,291 @@
+"""The hosts of an MPI program as the preflight found them: what is wrong with them, and how they are launched. Pure.
+
+The program starts on the first host, the head, by mpiexec. Every host needs a proxy of the same MPI; with the launcher
+"benchtui" mpiexec only says which proxy to start where, and benchtui starts it over its own connections.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tui.model.plan import MpiLaunch
+from tui.remote.mpi import Family, Launcher, MpiFacts
+from tui.workloads.mdtest.command import inodes_needed
+from tui.workloads.mdtest.shift import Placement, Shift, shift_of, stride_for
+
+Problem = tuple[str, str]  # code, message
+PROXY: Mapping[Family, str] = {"mpich": "hydra_pmi_proxy", "intel": "hydra_pmi_proxy", "openmpi": "orted"}
+PACKAGE: Mapping[Family, str] = {"mpich": "MPICH", "openmpi": "Open MPI", "intel": "Intel MPI"}
+HOST_FILE, LAUNCH_FILE = "hosts", "launch.sh"
+LAUNCH_SCRIPT = "# says which proxy mpirun wants where; benchtui starts it\nprintf 'BT-LAUNCH %s\\n' \"$*\"\n"
+# Open MPI keeps files under TMPDIR by hostname: two hosts on one machine must not share them, and none shall stay.
+OWN_TMP = ["/bin/sh", "-c", 'TMPDIR=$PWD exec "$@"', "orted"]
+NEWEST_OPENMPI = 4  # Open MPI 5 launches by another runtime
+
+
+@dataclass
+class Cluster:
+    """Hosts in the order of their ranks, the head first. `version` is mdtest's own, empty until a trial told it."""
+
+    launch: MpiLaunch
+    facts: Mapping[str, MpiFacts]
+    family: Family
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    version: str = ""
+    counted: int = 0  # nodes that mdtest counted in the trial
+
+    @property
+    def hosts(self) -> list[str]:
+        """Names in the order of ranks."""
+        return list(self.facts)
+
+    @property
+    def head(self) -> str:
+        """The host that mpiexec runs on."""
+        return self.hosts[0]
+
+    @property
+    def launcher(self) -> Launcher | None:
+        """The head's mpiexec."""
+        return self.facts[self.head].launcher(self.family)
+
+    @property
+    def program(self) -> str:
+        """The program's path, the same on all hosts."""
+        return self.facts[self.head].program
+
+    @property
+    def nodes(self) -> list[int]:
+        """How many nodes mdtest may count: it goes by MPI's nodes, old versions by hostname."""
+        return [self.counted] if self.counted else sorted({len(self.facts), self.machines})
+
+    @property
+    def machines(self) -> int:
+        """How many hostnames there are: several hosts of a run may be one machine."""
+        return len({facts.hostname for facts in self.facts.values()})
+
+    @property
+    def by_proxy(self) -> bool:
+        """Whether benchtui starts the proxies."""
+        return self.launch.launcher == "benchtui"
+
+    def placement(self) -> Placement:
+        """Return how ranks lie: several hosts can be one node."""
+        nodes = self.counted or len(self.facts)
+        return Placement(nodes, self.launch.ranks(len(self.facts)) // nodes)
+
+    def shift(self) -> Shift:
+        """Return what -N does with this version on these hosts."""
+        placement = self.placement()
+        return shift_of(stride_for(self.launch.stride, self.version, placement), self.version, placement)
+
+
+def family_of(launch: MpiLaunch, head: MpiFacts) -> Family:
+    """Return the MPI to launch with: as asked for, else as the program was built, else what the head has."""
+    if launch.family != "auto":
+        return launch.family
+    return head.family or ("mpich" if head.launcher("mpich") else "openmpi")
+
+
+def judge(cluster: Cluster) -> dict[str, list[Problem]]:
+    """Return by host why it cannot take part; hosts without a problem are left out."""
+    found = {host: [*_host_problems(cluster, host), *_pair_problems(cluster, host)] for host in cluster.hosts}
+    return {host: problems for host, problems in found.items() if problems}
+
+
+def _host_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
+    facts, family = cluster.facts[host], cluster.family
+    wanted = cluster.launch.program
+    if facts.not_executable:
+        yield "mdtest-unusable", f"{wanted} is not executable for {facts.user}"
+    elif not facts.program:
+        yield "mdtest-missing", f"{wanted} is not found for {facts.user}; install mdtest, or name it: mdtest.program"
+    if facts.missing:
+        yield "mdtest-unusable", f"{facts.program} lacks libraries: {facts.missing}"
+    if facts.family not in (None, family):
+        built = PACKAGE[facts.family] if facts.family else "another MPI"
+        yield "mpi-mixed", f"{facts.program} is built with {built}, the run uses {PACKAGE[family]}"
+    yield from _launcher_problems(cluster, host)
+    need = inodes_needed(cluster.launch, len(cluster.facts))
+    if facts.free_inodes is not None and 0 < facts.free_inodes < need:
+        where = cluster.launch.directory
+        yield "no-inodes", f"{need} files and directories are needed at once, {facts.free_inodes} are free in {where}"
+
+
+def _launcher_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
+    facts, family = cluster.facts[host], cluster.family
+    package, proxy = PACKAGE[family], PROXY[family]
+    launcher = facts.launcher(family)
+    if host == cluster.head and launcher is None:
+        others = ", ".join(f"{PACKAGE[each.family]} {each.version}" for each in facts.launchers)
+        yield "mpi-missing", f"mpiexec of {package} is not found" + (f"; there is {others}" if others else "")
+    elif proxy not in facts.proxies and family != "intel":
+        yield "mpi-missing", f"{proxy} is not found; install {package} as on {cluster.head}"
+    if family == "intel" and cluster.by_proxy:
+        yield "mpi-family", "Intel MPI starts its proxies itself: write launcher: plain in the profile"
+    if family == "openmpi" and launcher and major(launcher.version) > NEWEST_OPENMPI and cluster.by_proxy:
+        yield "mpi-family", f"Open MPI {launcher.version} starts its daemons itself: write launcher: plain"
+
+
+def _pair_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
+    """Compare a host with the head, and with those before it."""
+    facts, head = cluster.facts[host], cluster.facts[cluster.head]
+    before = cluster.hosts[: cluster.hosts.index(host)]
+    own, first = facts.launcher(cluster.family), cluster.launcher
+    if own and first and own.version != first.version:
+        package = PACKAGE[cluster.family]
+        yield "mpi-version", f"{package} {own.version} here, {first.version} on {cluster.head}: they must be the same"
+    if facts.program and head.program and facts.program != head.program:
+        yield "mdtest-path", f"mdtest is {facts.program} here, {head.program} on {cluster.head}: one path is needed"
+    elif facts.checksum != head.checksum and facts.program:
+        yield "mdtest-differs", f"{facts.program} is another build than on {cluster.head}: install the same everywhere"
+    for other in before:
+        same_name = cluster.facts[other].hostname == facts.hostname
+        if same_name and cluster.facts[other].boot_id != facts.boot_id:
+            yield "hostname-not-unique", f"its hostname {facts.hostname} is that of {other}: they would count as one"
+        if host in cluster.addresses and cluster.addresses.get(other) == cluster.addresses[host]:
+            yield "mpi-address", f"its address {cluster.addresses[host]} is that of {other}; set mdtest.addresses"
+    if host not in cluster.addresses:
+        wanted = cluster.launch.addresses
+        known = ", ".join(facts.addresses) or "none that is known"
+        yield "mpi-address", f"no address for MPI ({wanted}); it has {known}; set mdtest.addresses"
+
+
+def doubts(cluster: Cluster) -> dict[str, list[str]]:
+    """Return by host what should be known, though it does not hinder."""
+    found: dict[str, list[str]] = {}
+    ranks = cluster.launch.ranks_per_host
+    for host, facts in cluster.facts.items():
+        told = []
+        if facts.cpus and facts.cpus < ranks:
+            told.append(f"{ranks} ranks share {facts.cpus} CPUs; ranks that wait keep a CPU busy")
+        if facts.running:
+            told.append(f"{facts.running} processes named {posixpath.basename(facts.program)} run already")
+        if facts.old and host == cluster.head:
+            told.append(f"left by older runs in {cluster.launch.directory}: {', '.join(facts.old)}")
+        found |= {host: told} if told else {}
+    return found
+
+
+# -- addresses
+
+
+def addresses_of(launch: MpiLaunch, facts: Mapping[str, MpiFacts]) -> dict[str, str]:
+    """Return the address of each host at which the others reach it; hosts without one are left out."""
+    pairs = dict(pair.split("=", 1) for pair in launch.addresses.replace(" ", "").split(",") if "=" in pair)
+    chosen = {host: pairs.get(host) or _address(launch.addresses, each, len(facts)) for host, each in facts.items()}
+    return {host: address for host, address in chosen.items() if address}
+
+
+def _address(wanted: str, facts: MpiFacts, hosts: int) -> str:
+    if "=" in wanted:
+        return ""
+    if wanted != "auto":
+        network = ipaddress.ip_network(wanted, strict=False)
+        return next((each for each in facts.addresses if ipaddress.ip_address(each) in network), "")
+    if hosts == 1:
+        return "127.0.0.1"
+    if facts.ssh_address in facts.addresses:
+        return facts.ssh_address
+    return next((each for each in facts.addresses if _is_reachable(each)), "")
+
+
+def _is_reachable(address: str) -> bool:
+    parsed = ipaddress.ip_address(address)
+    return parsed.version == 4 and not parsed.is_loopback and not parsed.is_link_local
+
+
+def networks(cluster: Cluster) -> str:
+    """Return the networks of the addresses for Open MPI, which goes by interface: each host finds its own in it."""
+    if "/" in cluster.launch.addresses:
+        return cluster.launch.addresses
+    own = cluster.addresses.items()
+    nets = ("127.0.0.0/8" if ipaddress.ip_address(a).is_loopback else cluster.facts[h].network_of(a) for h, a in own)
+    return ",".join(dict.fromkeys(nets))
+
+
+# -- commands
+
+
+def host_file(cluster: Cluster, ranks_per_host: int) -> str:
+    """Return the hosts with their ranks: without the number ranks would be dealt round."""
+    count = f" slots={ranks_per_host}" if cluster.family == "openmpi" else f":{ranks_per_host}"
+    return "".join(f"{cluster.addresses[host]}{count}\n" for host in cluster.hosts)
+
+
+def mpiexec(
+    cluster: Cluster, run_id: str, marks: Mapping[str, str], ranks_per_host: int, words: Sequence[str]
+) -> list[str]:
+    """Return the head's command. Of the head's environment nothing travels but what is named; `marks` are by host."""
+    path = cluster.launcher.path if cluster.launcher else "mpiexec"
+    build = _openmpi if cluster.family == "openmpi" else _hydra
+    return [path, *build(cluster, run_id, marks, ranks_per_host, list(words))]
+
+
+def _hydra(cluster: Cluster, run_id: str, marks: Mapping[str, str], ranks: int, words: list[str]) -> list[str]:
+    how = ["-launcher", "manual"] if cluster.by_proxy else ["-launcher", "ssh"]
+    common = [*how, "-localhost", cluster.addresses[cluster.head], "-f", HOST_FILE, "-genvnone"]
+    for name, value in {"BENCHTUI_RUN": run_id, **cluster.launch.env}.items():
+        common += ["-genv", name, value]
+    common += ["-wdir", "/tmp"]
+    if cluster.by_proxy:
+        return [*common, "-np", str(ranks * len(cluster.hosts)), *words]
+    each = [["-np", str(ranks), "-env", "BENCHTUI_HOST", marks[host], *words] for host in cluster.hosts]
+    return [*common, *_sections(each)]
+
+
+def _openmpi(cluster: Cluster, run_id: str, marks: Mapping[str, str], ranks: int, words: list[str]) -> list[str]:
+    common = ["--noprefix", "--bind-to", "none", "--hostfile", HOST_FILE, "--wdir", "/tmp"]
+    if cluster.by_proxy:
+        common += ["--mca", "plm_rsh_agent", f"/bin/sh {LAUNCH_FILE}", "--leave-session-attached"]
+    nets = networks(cluster)
+    settings = {"plm_rsh_no_tree_spawn": "1", "oob_tcp_if_include": nets, "btl_tcp_if_include": nets}
+    settings |= {"btl": "tcp,self,vader", "pml": "ob1", "mpi_yield_when_idle": "1"}
+    common += [word for name, value in settings.items() for word in ("--mca", name, value)]
+    common += ["--allow-run-as-root"] if cluster.facts[cluster.head].root else []
+    env = [word for name, value in cluster.launch.env.items() for word in ("-x", f"{name}={value}")]
+    own = ["-x", f"BENCHTUI_RUN={run_id}", *env]
+    if cluster.by_proxy:
+        return [*common, *own, "-np", str(ranks * len(cluster.hosts)), *words]
+    each = [["-np", str(ranks), "-host", f"{cluster.addresses[h]}:{ranks}", *own] for h in cluster.hosts]
+    marked = [[*part, "-x", f"BENCHTUI_HOST={marks[h]}", *words] for part, h in zip(each, cluster.hosts, strict=True)]
+    return [*common, *_sections(marked)]
+
+
+def _sections(parts: Sequence[list[str]]) -> list[str]:
+    """Return parts of one program with ":" between them, as mpiexec takes them."""
+    return [word for index, part in enumerate(parts) for word in ([":"] if index else []) + part]
+
+
+def proxy_of(cluster: Cluster, line: str) -> tuple[str, list[str]]:
+    """Return the host and the command of a proxy that mpiexec asks for. Raises ValueError for anything else.
+
+    Only the proxy that the preflight found is started, with the words that mpiexec has for it, and never by a shell.
+    """
+    words = shlex.split(line)
+    name = PROXY[cluster.family]
+    at = next((index for index, word in enumerate(words) if posixpath.basename(word) == name), None)
+    if at is None or not line.isprintable():
+        raise ValueError(f"mpiexec asks for something that is no {name}: {line[:200]}")
+    rest = [word for word in words[at + 1 :] if word != "--daemonize"]
+    if cluster.family == "openmpi":
+        by_address = {address: host for host, address in cluster.addresses.items()}
+        host = by_address.get(words[0], "")
+    else:
+        place = int(rest[rest.index("--proxy-id") + 1]) if "--proxy-id" in rest else -1
+        host = cluster.hosts[place] if 0 <= place < len(cluster.hosts) else ""
+    if not host:
+        raise ValueError(f"mpiexec asks for a proxy on a host that is not of this run: {line[:200]}")
+    own = OWN_TMP if cluster.family == "openmpi" else []
+    return host, [*own, cluster.facts[host].proxies[name], *rest]
+
+
+def major(version: str) -> int:
+    """Return the first number of a version; 0 when there is none."""
+    match = re.match(r"\d+", version)
+    return int(match[0]) if match else 0

@@ -1,0 +1,370 @@
+"""Published figures: the YAML that people read and add to, one file a source, and the single baselines in it.
+
+Figures stay as they were printed (`tui.model.printed`) with SI values beside them; what a source does not say is
+absent, and what is doubtful about it is said with it. Pure: files are found by `tui.results.baseline_files`.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+
+from tui.model.printed import FORMS, Quantity, Unit, or_in, parse_printed, printed_unit
+from tui.model.problem import Problem, UsageError, did_you_mean
+from tui.model.profile import TAG_PATTERN, Source, Text
+from tui.model.validation import in_order, problems_of
+from tui.model.yaml_text import Document, load
+
+NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]*$"
+Scalar = str | int | float | bool
+Kind = Literal["summary", "sample"]
+Validity = Literal["ok", "doubtful", "error"]
+Metric = Literal["iops", "bandwidth", "latency", "ops", "cpu"]
+STATISTICS = "min, max, mean, stddev, or a percentile such as p99.5"
+
+
+def _reader(unit: Unit) -> BeforeValidator:
+    return BeforeValidator(functools.partial(parse_printed, unit))
+
+
+def _schema(unit: Unit) -> WithJsonSchema:
+    return WithJsonSchema({"type": ["string", "number"], "description": FORMS[unit]})
+
+
+def _statistic(name: str) -> str:
+    if not re.fullmatch(r"min|max|mean|stddev|p\d{1,2}(\.\d{1,4})?", name):
+        raise ValueError(f"allowed are {STATISTICS}")
+    return name
+
+
+Rate = Annotated[Quantity, _reader("iops"), _schema("iops")]
+Bandwidth = Annotated[Quantity, _reader("bytes_per_s"), _schema("bytes_per_s")]
+Time = Annotated[Quantity, _reader("ns"), _schema("ns")]
+Operations = Annotated[Quantity, _reader("ops_per_s"), _schema("ops_per_s")]
+Percent = Annotated[Quantity, _reader("percent"), _schema("percent")]
+Bytes = Annotated[Quantity, _reader("bytes"), _schema("bytes")]
+Seconds = Annotated[Quantity, _reader("s"), _schema("s")]
+Statistic = Annotated[str, AfterValidator(_statistic)]
+Latency = dict[Statistic, Time]
+TextList = list[Text]
+
+
+class Strict(BaseModel):
+    """Unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Directed(Strict):
+    """What was printed of one direction."""
+
+    iops: Rate | None = Field(None, description="I/Os per second")
+    bandwidth: Bandwidth | None = Field(None, description="Bytes per second")
+    slat: Latency = Field(default_factory=dict, description=f"Submission latency: {STATISTICS}")
+    clat: Latency = Field(default_factory=dict, description=f"Completion latency: {STATISTICS}")
+    lat: Latency = Field(default_factory=dict, description=f"Total latency: {STATISTICS}")
+    latency: Latency = Field(default_factory=dict, description=f"Latency whose kind is not said: {STATISTICS}")
+    ios: int | None = Field(None, description="I/Os completed")
+    moved: Bytes | None = Field(None, description="Bytes moved")
+    runtime: Seconds | None = Field(None, description="Time measured")
+    bw_samples: int | None = Field(None, description="Samples that fio's bandwidth line is made from")
+
+
+class OperationRates(Strict):
+    """Metadata operations per second."""
+
+    create: dict[Statistic, Operations] = Field(default_factory=dict, description="File creation")
+    stat: dict[Statistic, Operations] = Field(default_factory=dict, description="File stat")
+    read: dict[Statistic, Operations] = Field(default_factory=dict, description="File read")
+    remove: dict[Statistic, Operations] = Field(default_factory=dict, description="File removal")
+    tree_create: dict[Statistic, Operations] = Field(default_factory=dict, description="Tree creation")
+    tree_remove: dict[Statistic, Operations] = Field(default_factory=dict, description="Tree removal")
+
+
+class Setup(Strict):
+    """One configuration that was measured. What is absent was not stated."""
+
+    system: Text | None = Field(None, description="What was measured")
+    clients: Text | None = Field(None, description="The hosts that made the load")
+    hardware: Text | None = Field(None, description="Processors, memory, media of each node")
+    protection: Text | None = Field(None, description="Replicas, RAID level, erasure code")
+    network: Text | None = Field(None, description="What lies between clients and storage")
+
+
+class Tool(Strict):
+    """The load generator of a source."""
+
+    name: Text = Field(description="fio, mdtest")
+    version: Text | None = Field(None, description="Its version; absent: not stated")
+    assumed: bool = Field(False, description="The version is what the source assumes, not what it printed")
+
+
+class Result(Strict):
+    """The figures of one point of one configuration."""
+
+    setup: str | None = Field(None, description="Which of `setups` it is of")
+    label: Text | None = Field(None, description="A few words that tell it from the others")
+    at: dict[str, Scalar] = Field(default_factory=dict, description="Values of swept parameters, as in the profile")
+    printed_at: dict[str, Scalar] = Field(default_factory=dict, description="The same as printed, where that is wrong")
+    hosts: int | None = Field(None, ge=1, description="Number of clients; absent: not stated")
+    host: Text | None = Field(None, description="The one client of several that these figures are of")
+    kind: Kind | None = Field(None, description="summary: as summed up by the source; sample: output of one run")
+    validity: Validity | None = Field(None, description="doubtful: see the doubts; error: the run ended with an error")
+    error: Text | None = Field(None, description="What the tool ended with")
+    date: Text | None = Field(None, description="When it was measured")
+    jobs: int | None = Field(None, ge=1, description="Jobs that fio printed")
+    read: Directed | None = Field(None, description="Reads")
+    write: Directed | None = Field(None, description="Writes")
+    mixed: Directed | None = Field(None, description="Reads and writes together")
+    operations: OperationRates | None = Field(None, description="Metadata operations")
+    cpu: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], Percent] = Field(
+        default_factory=dict, description="CPU use by who used it, per cent of a core unless a doubt says otherwise"
+    )
+    unknown: TextList = Field(default_factory=list, description="What is not known of this point")
+    doubts: TextList = Field(default_factory=list, description="Doubts about this point")
+
+
+class Workload(Strict):
+    """What was measured of one workload."""
+
+    profile: str = Field(pattern=TAG_PATTERN, description="Tag of the profile that is this workload")
+    variants: list[Annotated[str, Field(pattern=TAG_PATTERN)]] = Field(
+        default_factory=list, description="Profiles that change it: shown beside these figures as well"
+    )
+    params: dict[str, Scalar] = Field(default_factory=dict, description="Parameters as published, as in the profile")
+    tool: Tool | None = Field(None, description="The load generator, when it is another one than the document's")
+    hosts: int | None = Field(None, ge=1, description="Number of clients of all results")
+    kind: Kind = Field("summary", description="summary: as summed up by the source; sample: output of one run")
+    validity: Validity = Field("ok", description="doubtful: see the doubts; error: the run ended with an error")
+    unknown: TextList = Field(default_factory=list, description="What is not known of this workload")
+    doubts: TextList = Field(default_factory=list, description="Doubts about all results of this workload")
+    results: list[Result] = Field(min_length=1, description="Figures, one entry a point and configuration")
+
+
+class BaselineFile(Strict):
+    """Published figures of one source."""
+
+    baselines: str = Field(pattern=NAME_PATTERN, description="Name of this collection, such as ceph")
+    title: Text = Field(description="One line: whose figures these are")
+    source: Source = Field(description="Where they were published")
+    tool: Tool = Field(description="The load generator")
+    unit_uncertain: dict[str, str] = Field(
+        default_factory=dict, description="Printed units that may really be another one: {MB/s: MiB/s}"
+    )
+    setups: dict[Annotated[str, Field(pattern=NAME_PATTERN)], Setup] = Field(
+        min_length=1, description="The configurations that were measured, by name"
+    )
+    unknown: TextList = Field(default_factory=list, description="What the source does not say")
+    doubts: TextList = Field(default_factory=list, description="Doubts about all figures of this source")
+    workloads: list[Workload] = Field(min_length=1, description="The figures by workload")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One published figure. `of` is a direction, an operation, or who used CPU; `kind` is clat, lat, slat or empty."""
+
+    of: str
+    metric: Metric
+    quantity: Quantity
+    statistic: str = ""
+    kind: str = ""
+
+    @property
+    def key(self) -> str:
+        """Name for tables: ``read clat p99.5``."""
+        return " ".join(part for part in (self.of, self.kind or self.metric, self.statistic) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The figures of one point of one configuration, with everything that is known and doubted about them."""
+
+    collection: str
+    title: str
+    source: Source
+    profile: str
+    variants: tuple[str, ...]
+    setup: str
+    facts: Setup
+    label: str
+    at: Mapping[str, Scalar]
+    params: Mapping[str, Scalar]
+    tool: Tool
+    hosts: int | None
+    host: str | None
+    kind: Kind
+    validity: Validity
+    error: str | None
+    date: str | None
+    figures: tuple[Figure, ...]
+    unknown: tuple[str, ...]
+    doubts: tuple[str, ...]
+    result: Result
+    computed: bool = False  # added up here from the figures of single hosts
+
+
+def load_baselines(text: str, file: str) -> list[Baseline]:
+    """Return the baselines of a YAML text. Raises UsageError with every problem, in the order of the file."""
+    document = load(text, file)
+    try:
+        found = BaselineFile.model_validate(document.data)
+    except ValidationError as error:
+        raise UsageError(in_order(problems_of(error, document, BaselineFile))) from None
+    if problems := [*_setup_problems(found, document), *_unit_problems(found, document)]:
+        raise UsageError(in_order(problems))
+    return list(baselines_of(found))
+
+
+def baselines_of(found: BaselineFile) -> Iterator[Baseline]:
+    """Yield the baselines of a file; of results by host also their sum, which no source prints."""
+    for workload in found.workloads:
+        single = [_baseline(found, workload, result) for result in workload.results]
+        yield from single
+        by_host = [each for each in single if each.host is not None]
+        if len(by_host) > 1:
+            yield _sum_of(by_host)
+
+
+def baseline_json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a file of baselines."""
+    schema = BaselineFile.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "benchtui baselines"}
+
+
+def _setup_problems(found: BaselineFile, document: Document) -> Iterator[Problem]:
+    """Yield configurations that are named but not there, and results without a figure."""
+    for index, workload in enumerate(found.workloads):
+        for place, result in enumerate(workload.results):
+            path = ("workloads", index, "results", place)
+            if result.setup is None and len(found.setups) > 1:
+                message = f"it must say which setup it is of: {', '.join(found.setups)}"
+                yield document.problem(path, message)
+            elif result.setup is not None and result.setup not in found.setups:
+                nearest = did_you_mean(result.setup, found.setups)
+                message = f"unknown setup '{result.setup}'{nearest}; allowed are {', '.join(found.setups)}"
+                yield document.problem((*path, "setup"), message)
+            if not any(True for _ in figures_of(result)):
+                yield document.problem(path, "it has no figure: one of read, write, mixed, operations is needed")
+
+
+def _unit_problems(found: BaselineFile, document: Document) -> Iterator[Problem]:
+    """Yield uncertain units that are not units of bandwidth."""
+    from tui.model.printed import UNITS
+
+    for name, other in found.unit_uncertain.items():
+        if name not in UNITS["bytes_per_s"] or other not in UNITS["bytes_per_s"]:
+            message = f"unit_uncertain.{name}: allowed are units of bandwidth, such as MB/s: MiB/s"
+            yield document.problem(("unit_uncertain", name), message)
+
+
+def _baseline(found: BaselineFile, workload: Workload, result: Result) -> Baseline:
+    setup = result.setup or next(iter(found.setups))
+    return Baseline(
+        collection=found.baselines,
+        title=found.title,
+        source=found.source,
+        profile=workload.profile,
+        variants=tuple(workload.variants),
+        setup=setup,
+        facts=found.setups[setup],
+        label=_label(found, workload, result),
+        at=result.at,
+        params=workload.params,
+        tool=workload.tool or found.tool,
+        hosts=result.hosts or workload.hosts,
+        host=result.host,
+        kind=result.kind or workload.kind,
+        validity=result.validity or workload.validity,
+        error=result.error,
+        date=result.date,
+        figures=tuple(_in_doubt(figure, found.unit_uncertain) for figure in figures_of(result)),
+        unknown=(*_absent(found, workload, result), *result.unknown, *workload.unknown, *found.unknown),
+        doubts=(*result.doubts, *workload.doubts, *found.doubts),
+        result=result,
+    )
+
+
+def _absent(found: BaselineFile, workload: Workload, result: Result) -> Iterator[str]:
+    """Yield what a source should say and does not."""
+    if result.hosts is None and workload.hosts is None:
+        yield "number of clients"
+    tool = workload.tool or found.tool
+    if tool.version is None:
+        yield f"{tool.name} version"
+    facts = found.setups[result.setup or next(iter(found.setups))]
+    yield from (name for name in ("hardware", "protection", "network") if getattr(facts, name) is None)
+
+
+def _label(found: BaselineFile, workload: Workload, result: Result) -> str:
+    """Return what tells a result from the others of its workload."""
+    kinds = {each.kind or workload.kind for each in workload.results if each.setup == result.setup}
+    parts = [
+        result.setup if result.setup and len(found.setups) > 1 else "",
+        result.host or "",
+        result.label or "",
+        " ".join(f"{name}={value}" for name, value in result.at.items()),
+        (result.kind or workload.kind) if len(kinds) > 1 else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def figures_of(result: Result) -> Iterator[Figure]:
+    """Yield every figure that has a meaning for comparisons."""
+    for direction, found in (("read", result.read), ("write", result.write), ("mixed", result.mixed)):
+        if found is not None:
+            yield from _directed(direction, found)
+    if result.operations is not None:
+        for name, rates in result.operations:
+            operation = name.replace("_", "-")  # as records name them
+            yield from (Figure(operation, "ops", rate, statistic) for statistic, rate in rates.items())
+    yield from (Figure(who, "cpu", share) for who, share in result.cpu.items())
+
+
+def _directed(direction: str, found: Directed) -> Iterator[Figure]:
+    if found.iops is not None:
+        yield Figure(direction, "iops", found.iops)
+    if found.bandwidth is not None:
+        yield Figure(direction, "bandwidth", found.bandwidth)
+    for kind, statistics in (("slat", found.slat), ("clat", found.clat), ("lat", found.lat), ("", found.latency)):
+        yield from (Figure(direction, "latency", time, statistic, kind) for statistic, time in statistics.items())
+
+
+def _in_doubt(figure: Figure, units: Mapping[str, str]) -> Figure:
+    """Return a figure with wider limits when its unit may be another one."""
+    other = units.get(printed_unit(figure.quantity)) if figure.metric == "bandwidth" else None
+    if other is None:
+        return figure
+    return Figure(figure.of, figure.metric, or_in(figure.quantity, other), figure.statistic, figure.kind)
+
+
+def _sum_of(parts: list[Baseline]) -> Baseline:
+    """Return the rates of several hosts added up; latencies cannot be added."""
+    from dataclasses import replace
+
+    first = parts[0]
+    figures = []
+    for figure in first.figures:
+        same = [other.quantity for each in parts for other in each.figures if other.key == figure.key]
+        if figure.metric in ("iops", "bandwidth") and len(same) == len(parts):
+            low, high = sum(each.low for each in same), sum(each.high for each in same)
+            value = low if all(each.value is not None for each in same) else None
+            printed = " + ".join(each.printed.partition(" (")[0] for each in same)
+            figures.append(replace(figure, quantity=Quantity(printed, figure.quantity.unit, value, low, high, True)))
+    worst: Validity = max((each.validity for each in parts), key=("ok", "doubtful", "error").index)
+    doubts = tuple(dict.fromkeys(doubt for each in parts for doubt in each.doubts))
+    unknown = tuple(dict.fromkeys(text for each in parts for text in each.unknown))
+    return replace(
+        first,
+        label=f"sum of {len(parts)} (added up here)",
+        host=None,
+        figures=tuple(figures),
+        validity=worst,
+        doubts=doubts,
+        unknown=unknown,
+        computed=True,
+    )

@@ -1,0 +1,78 @@
+"""What a profile says of mdtest: mdtest's own options by meaning. Values may name parameters: '{items}'."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+Scalar = str | bool | int | float
+
+# Options that benchtui sets itself, or whose output it does not read. What is left is passed on as it stands.
+OWN_OPTIONS = {
+    "-d": "directory",
+    "-n": "items",
+    "-i": "iterations",
+    "-N": "stride",
+    "-v": "nothing: it is always given",
+}
+REFUSED_OPTIONS = {
+    "-V": "the output of other verbosities is not read",
+    "-Z": "it prints times in place of rates",
+    "-f": "one launch measures one number of tasks",
+    "-l": "one launch measures one number of tasks",
+    "-s": "one launch measures one number of tasks",
+    "-p": "a delay would be taken for a phase",
+    "-I": "the number of files would not be known",
+    "-b": "the number of files would not be known",
+    "-z": "the number of files would not be known",
+    "-S": "files shared by all ranks are not one's own",
+    "-R": "random stat needs a seed on every rank",
+}
+
+
+def _known_option(option: str) -> str:
+    """Refuse what would make the output something else than what is read. Raises ValueError."""
+    text = option.strip()
+    if not text or not text.isprintable():
+        raise ValueError(f"'{option}' is no option")
+    name = text if text.startswith("--") else text[:2]
+    if name in OWN_OPTIONS:
+        raise ValueError(f"{name} is not written here; it is set by: {OWN_OPTIONS[name]}")
+    if name in REFUSED_OPTIONS:
+        raise ValueError(f"{name} cannot be used: {REFUSED_OPTIONS[name]}")
+    return text
+
+
+class Mdtest(BaseModel):
+    """The mdtest command of a profile; unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    directory: Scalar = Field(description="Directory of the file system under test (-d); each run has a folder in it")
+    ranks_per_host: Scalar = Field(description="MPI ranks on each host")
+    items: Scalar = Field(description="Files of each rank (-n)")
+    iterations: Scalar = Field(1, description="Repetitions within one mdtest (-i)")
+    stride: Scalar = Field(
+        "next-client", description="Which rank's files a rank works on: 'next-client', or mdtest's own number (-N)"
+    )
+    options: list[Annotated[str, AfterValidator(_known_option)]] = Field(
+        default_factory=list, description="More options of mdtest, one an entry, such as -F, -u, '-w 3901'"
+    )
+    program: Scalar = Field("mdtest", description="mdtest on the hosts: a name on PATH, or an absolute path")
+    mpi: Literal["auto", "mpich", "openmpi"] = Field(
+        "auto", description="Family of MPI; auto: the one that mdtest was built with"
+    )
+    launcher: Literal["benchtui", "plain"] = Field(
+        "benchtui",
+        description="How ranks get to the hosts: over benchtui's own connections, or plain: mpiexec on the first host "
+        "logs in to the others by its own SSH",
+    )
+    addresses: Scalar = Field(
+        "auto",
+        description="Addresses at which the hosts reach each other: 'auto' (where SSH reached them), a network such as "
+        "10.0.0.0/24, or host=address pairs with commas between",
+    )
+    env: dict[str, Scalar] = Field(
+        default_factory=dict, description="Environment of the ranks, such as UCX_NET_DEVICES; nothing else travels"
+    )

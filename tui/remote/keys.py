@@ -1,0 +1,128 @@
+"""Private keys: files, encrypted files, an agent's; what each can be offered as before anybody types a passphrase."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import asyncssh
+from asyncssh.agent import SSHAgentKeyPair
+
+ClientKey = asyncssh.SSHKey | tuple[asyncssh.SSHKey, asyncssh.SSHCertificate]
+RSA_SIGNATURES = (b"rsa-sha2-256", b"rsa-sha2-512", b"ssh-rsa")
+
+
+@dataclass(frozen=True, slots=True)
+class LockedKey:
+    """A key file that is encrypted. `public` is None when its public half cannot be read."""
+
+    path: str
+    public: asyncssh.SSHKey | None
+    certificate: asyncssh.SSHCertificate | None = None
+
+    def __str__(self) -> str:
+        return encrypted(self.path)
+
+
+class LockedKeyPair(asyncssh.SSHKeyPair):
+    """The public half of an encrypted key, to ask a server whether the passphrase would be of use."""
+
+    def __init__(self, locked: LockedKey, public: asyncssh.SSHKey, certificate: asyncssh.SSHCertificate | None) -> None:
+        algorithm = public.algorithm
+        signatures = RSA_SIGNATURES if algorithm == b"ssh-rsa" else tuple(public.sig_algorithms)
+        super().__init__(algorithm, algorithm, signatures, signatures, public.public_data, None, certificate)
+        self.path = locked.path
+        self.accepted = False
+
+    async def sign_async(self, _data: bytes) -> bytes:
+        """Note that the server takes this key; ValueError makes asyncssh go on to the next one."""
+        self.accepted = True
+        raise ValueError("the key is encrypted")
+
+
+class AgentKeyPair(SSHAgentKeyPair):
+    """A key of an SSH agent that knows whether it was used."""
+
+    signed = False
+
+    @classmethod
+    def of(cls, pair: asyncssh.SSHKeyPair) -> AgentKeyPair:
+        """Return a copy: asyncssh notes in a key pair which signature algorithm a server wants."""
+        made = cls.__new__(cls)
+        made.__dict__.update(pair.__dict__)
+        return made
+
+    async def sign_async(self, data: bytes) -> bytes:
+        """Have the agent sign."""
+        self.signed = True
+        return await super().sign_async(data)
+
+
+def encrypted(path: str) -> str:
+    """Return what to do about an encrypted key."""
+    return f"{path} is encrypted: add it to an SSH agent (ssh-add {path})"
+
+
+def load_key(path: str) -> ClientKey | LockedKey | str:
+    """Return a private key, with its certificate where one lies beside it; a text says why it cannot be used."""
+    try:
+        key = asyncssh.read_private_key(path)
+    except asyncssh.KeyEncryptionError:
+        return locked_key(path)
+    except asyncssh.KeyImportError as error:
+        return locked_key(path) if "passphrase" in str(error).lower() else f"{path}: {error}"
+    except OSError as error:
+        return f"{path}: {error.strerror}"
+    certificate = certificate_of(path)
+    return key if certificate is None else (key, certificate)
+
+
+def unlock(path: str, passphrase: str) -> ClientKey | None:
+    """Return the key of an encrypted file, or None when it is another passphrase. Takes 0.2 s: call it off the loop."""
+    try:
+        key = asyncssh.read_private_key(path, passphrase)
+    except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError, OSError):
+        return None
+    certificate = certificate_of(path)
+    return key if certificate is None else (key, certificate)
+
+
+def locked_key(path: str) -> LockedKey:
+    """Return what is known of an encrypted key without its passphrase."""
+    return LockedKey(path, public_half(path), certificate_of(path))
+
+
+def locked_pairs(locked: LockedKey, certificates: Sequence[asyncssh.SSHCertificate | None]) -> list[LockedKeyPair]:
+    """Return what a server can be asked about an encrypted key: its certificates, then the key itself."""
+    public = locked.public
+    if public is None:
+        return []
+    fitting = [c for c in (locked.certificate, *certificates) if c and c.key.public_data == public.public_data]
+    return [LockedKeyPair(locked, public, certificate) for certificate in (*fitting, None)]
+
+
+def with_certificates(
+    key: ClientKey, certificates: Sequence[asyncssh.SSHCertificate | None]
+) -> list[tuple[asyncssh.SSHKey, asyncssh.SSHCertificate]]:
+    """Return a key paired with each certificate (of CertificateFile) that was issued for it."""
+    if isinstance(key, tuple):
+        return []
+    return [(key, item) for item in certificates if item is not None and item.key.public_data == key.public_data]
+
+
+def certificate_of(path: str) -> asyncssh.SSHCertificate | None:
+    """Return the certificate that lies beside a key file."""
+    try:
+        return asyncssh.read_certificate(f"{path}-cert.pub")
+    except (OSError, asyncssh.KeyImportError):
+        return None
+
+
+def public_half(path: str) -> asyncssh.SSHKey | None:
+    """Return the public half that lies beside a private key file, or in it; None when there is none to read."""
+    for name in (f"{path}.pub", path):
+        try:
+            return asyncssh.read_public_key(name)
+        except (OSError, asyncssh.KeyImportError):
+            continue
+    return None

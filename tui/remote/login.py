@@ -1,0 +1,297 @@
+"""Logging in to one server, round after round: with what is known first, then with what a person adds.
+
+No handshake waits for a person, with one exception: prompts that only the server knows (keyboard-interactive) are
+answered while it waits. A round that lacks something ends; it is asked for, and the next round has it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import asyncssh
+
+from tui.remote.keys import encrypted
+from tui.remote.transport import DeniedError, HostError
+from tui.remote.vault import CANCELLED, NOBODY, TRIES, Question, Vault
+
+if TYPE_CHECKING:
+    from tui.remote.keys import AgentKeyPair, LockedKeyPair
+    from tui.remote.sshconfig import Keyring, Resolved
+
+Connection = asyncssh.SSHClientConnection
+METHODS = "publickey,keyboard-interactive,password"
+IN_A_TERMINAL = "run this in a terminal"
+SET_UP_A_KEY = "or set up a key (ssh-copy-id) or an SSH agent (ssh-add)"
+ROUNDS = 12  # more than any honest server needs: key, password and code, each three times
+PASSWORD_LIKE = re.compile(r"pass ?(word|phrase)", re.IGNORECASE)
+ONE_TIME = re.compile(r"one.?time|\botp\b|token|code|verification", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """A connection that is logged in. `one_time`: prompts whose answers are of no use for the next log-in."""
+
+    connection: Connection
+    by_agent: bool
+    one_time: tuple[str, ...]
+
+
+class Attempt(asyncssh.SSHClient):
+    """One handshake: it answers with what is known, and notes what else the server would take."""
+
+    def __init__(self, log_in: LogIn, *, interview: bool) -> None:
+        self.interview = interview
+        self.locked: list[LockedKeyPair] = []
+        self.agent_keys: list[AgentKeyPair] = []
+        self.clock: asyncio.Timeout | None = None
+        self.time_limit_s = 0.0
+        self.offered = False  # the password
+        self.refused = False
+        self.cancelled = False
+        self.wants_password = False
+        self.wants_answers: tuple[str, ...] = ()
+        self.one_time: list[str] = []
+        self.tries = 0
+        self._log_in = log_in
+        self._connection: Connection | None = None
+        self._answered = False
+        self._note = ""
+
+    def connection_made(self, conn: Connection) -> None:
+        """Keep the connection that asyncssh has begun."""
+        self._connection = conn
+
+    @property
+    def heard(self) -> bool:
+        """Whether the server's version line has arrived."""
+        return self._connection is not None and bool(self._connection.get_extra_info("server_version"))
+
+    def password_auth_requested(self) -> str | None:
+        """Give the password once; when asked again, it was refused."""
+        if self.offered:
+            self.refused = not self.wants_answers
+            return None
+        value = self._log_in.usable_password
+        self.wants_password = value is None
+        self.offered = value is not None
+        return value
+
+    def kbdint_auth_requested(self) -> str | None:
+        """Begin a conversation; when it is to begin again, the answers were refused."""
+        if not self._answered:
+            return ""
+        self._answered = False
+        self.tries += 1
+        if not self.interview:
+            self.refused = self.offered
+            return None
+        if self._log_in.pilot:
+            self._log_in.password.value = None
+        self.offered, self.one_time = False, []
+        self._note = f"refused, {TRIES - self.tries} of {TRIES} tries left"
+        return "" if self.tries < TRIES and not self.cancelled else None
+
+    async def kbdint_challenge_received(
+        self, name: str, instructions: str, _lang: str, prompts: Sequence[tuple[str, bool]]
+    ) -> list[str] | None:
+        """Answer what a server asks, as far as it is known; a person adds the rest when this is an interview."""
+        if not prompts:
+            return []
+        self._answered = True
+        value = None if self.offered else self._log_in.usable_password
+        known = [value if is_password(text) else None for text, _ in prompts]
+        if None in known and not self.interview:
+            self._note_wish([text for (text, _), answer in zip(prompts, known, strict=True) if answer is None])
+            return None
+        self.offered = self.offered or any(known)
+        return await self._interview(" ".join((name, instructions)), prompts, known)
+
+    def _note_wish(self, prompts: list[str]) -> None:
+        texts = tuple(visible(text) for text in prompts)
+        if len(texts) == 1 and is_password(texts[0]):
+            self.refused, self.wants_password = self.offered, not self.offered
+        else:
+            self.wants_answers = texts
+
+    async def _interview(
+        self, instructions: str, prompts: Sequence[tuple[str, bool]], known: list[str | None]
+    ) -> list[str] | None:
+        missing = [prompt for prompt, answer in zip(prompts, known, strict=True) if answer is None]
+        typed = await self._ask(instructions, missing) if missing else []
+        if typed is None:
+            self.cancelled = True
+            return None
+        for (text, _), answer in zip(missing, typed, strict=True):
+            self._remember(text, answer)
+        rest = iter(typed)
+        return [next(rest) if answer is None else answer for answer in known]
+
+    async def _ask(self, instructions: str, missing: Sequence[tuple[str, bool]]) -> Sequence[str] | None:
+        shown = tuple((visible(text), echo) for text, echo in missing)
+        note = " ".join(filter(None, (self._note, visible(instructions))))
+        self._stop_clock()
+        typed = await self._log_in.vault.ask(Question(f"log-in to {self._log_in.place}", shown, note))
+        self._start_clock()
+        return typed
+
+    def _remember(self, prompt: str, answer: str) -> None:
+        if is_password(prompt):
+            self._log_in.password_typed(answer)
+            self.offered = True
+        else:
+            self.one_time.append(visible(prompt))
+
+    def _stop_clock(self) -> None:
+        """A person may take as long as the server lets them."""
+        if self.clock is not None:
+            self.clock.reschedule(None)
+
+    def _start_clock(self) -> None:
+        if self.clock is not None:
+            self.clock.reschedule(asyncio.get_running_loop().time() + self.time_limit_s)
+
+
+class LogIn:
+    """Getting in to one server. `shared`: its password may be that of the other hosts with the same user."""
+
+    def __init__(self, target: Resolved, vault: Vault, keyring: Keyring, *, shared: bool) -> None:
+        self.target = target
+        self.vault = vault
+        self.keyring = keyring
+        self.place = target.place
+        self.pilot = False  # whether this host tries the password for all
+        scope = f"hosts {target.user}" if shared else f"server {self.place}"
+        others = f"{target.user} on {target.name} and the other hosts" if shared else self.place
+        self.password = vault.password(scope, f"password of {others}")
+
+    @property
+    def usable_password(self) -> str | None:
+        """The password, when it was taken by another host already or this one is to try it."""
+        return self.password.value if self.password.confirmed or self.pilot else None
+
+    def password_typed(self, answer: str) -> None:
+        """Keep a password that was typed in answer to a server's own prompt, for as long as nobody refuses it."""
+        if self.pilot or not self.password.lock.locked():
+            self.password.value = answer
+
+    async def through(self, handshake: Callable[[Attempt], Awaitable[Connection]]) -> Entered:
+        """Log in. Raises HostError."""
+        interview = False
+        try:
+            for _ in range(ROUNDS):
+                attempt = Attempt(self, interview=interview)
+                try:
+                    connection = await self._knock(handshake, attempt)
+                except DeniedError as denied:
+                    interview = await self._prepare(attempt, denied)
+                else:
+                    return self._entered(connection, attempt)
+            raise HostError("auth-failed", self.target.name, f"{self.place} asks for ever more to log in")
+        finally:
+            self._let_others_try()
+
+    async def _knock(self, handshake: Callable[[Attempt], Awaitable[Connection]], attempt: Attempt) -> Connection:
+        if not attempt.interview:
+            return await handshake(attempt)
+        async with self.vault.turn:
+            return await handshake(attempt)
+
+    def _entered(self, connection: Connection, attempt: Attempt) -> Entered:
+        if attempt.offered and self.password.value is not None:
+            self.password.confirmed = True
+        by_agent = any(key.signed for key in attempt.agent_keys)
+        return Entered(connection, by_agent, tuple(attempt.one_time))
+
+    def _let_others_try(self) -> None:
+        if self.pilot:
+            self.pilot = False
+            self.password.lock.release()
+
+    async def _prepare(self, attempt: Attempt, denied: DeniedError) -> bool:
+        """Get what the last round lacked; True when the next one is an interview. Raises HostError."""
+        if attempt.cancelled:
+            raise self._failed(CANCELLED)
+        if attempt.refused:
+            return await self._take_refusal(attempt)
+        if attempt.interview:
+            raise self._failed(f"the answers were refused {TRIES} times") from denied
+        if not self.vault.can_ask:
+            raise self._nobody(attempt, denied)
+        refused = await self._open_keys(attempt)
+        if refused is None:
+            return False
+        if attempt.wants_password:
+            await self._get_password()
+        elif not attempt.wants_answers:
+            raise HostError("key-encrypted", self.target.name, refused) if refused else denied
+        return bool(attempt.wants_answers)
+
+    async def _open_keys(self, attempt: Attempt) -> str | None:
+        """Ask for the passphrase of a key that would be of use; None once one is open, else why none is."""
+        paths = [key.path for key in attempt.locked if key.accepted]
+        if not (paths or attempt.wants_password or attempt.wants_answers):
+            paths = (await asyncio.to_thread(self.keyring.locked, self.target))[1]  # no server can be asked about those
+        why = ""
+        for path in dict.fromkeys(paths):
+            is_locked, unlock = partial(self.keyring.is_locked, path), partial(self.keyring.unlock, path)
+            why = await self.vault.open_key(path, is_locked, unlock)
+            if not why:
+                return None
+            why = f"permission denied for {self.place}: {path} is encrypted: {why}"
+        return why
+
+    async def _get_password(self) -> None:
+        """Learn the password from the host that tries it for all, or be that host."""
+        if not self.pilot:
+            await self.password.lock.acquire()
+            self.pilot = True
+        if self.password.confirmed:
+            self._let_others_try()
+            return
+        if self.password.hopeless or not self.vault.can_ask:
+            raise self._failed(self.password.hopeless or "the password is refused")
+        if self.password.value is None and await self.vault.ask_password(self.password) is None:
+            raise self._failed(CANCELLED)
+
+    async def _take_refusal(self, attempt: Attempt) -> bool:
+        if not self.pilot:  # others have taken it: this host has one of its own
+            note = f"{self.place} refused the one that others take"
+            if not self.vault.can_ask:
+                raise self._failed("the password is refused")
+            self.password = self.vault.password(f"server {self.place}", f"password of {self.place}")
+            self.password.tries, self.password.note = self.password.tries + 1, note
+        else:
+            self.password.refused(self.place)
+        await self._get_password()
+        return bool(attempt.wants_answers)
+
+    def _failed(self, why: str, code: str = "auth-failed") -> HostError:
+        return HostError(code, self.target.name, f"permission denied for {self.place}: {why}")
+
+    def _nobody(self, attempt: Attempt, denied: DeniedError) -> HostError:
+        """Return what the server wants when there is nobody to ask."""
+        locked = next((key.path for key in attempt.locked if key.accepted), None)
+        if attempt.wants_answers:
+            asked = " and ".join(repr(text) for text in attempt.wants_answers)
+            return self._failed(f"it asks {asked} at every log-in, and {NOBODY}", "one-time-code")
+        if locked is not None:
+            return self._failed(f"{encrypted(locked)}, or {IN_A_TERMINAL}", "key-encrypted")
+        if attempt.wants_password:
+            why = f"{denied.reason}; it takes a password, but {NOBODY}: {IN_A_TERMINAL}, {SET_UP_A_KEY}"
+            return self._failed(why, "password-needed")
+        return denied
+
+
+def is_password(prompt: str) -> bool:
+    """Whether a prompt is for the account's password, which holds for more than one log-in."""
+    return bool(PASSWORD_LIKE.search(prompt)) and not ONE_TIME.search(prompt)
+
+
+def visible(text: str) -> str:
+    """Return a server's text in one line without control characters: it goes to a terminal."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())

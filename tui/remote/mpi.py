@@ -1,0 +1,204 @@
+"""What a host has for MPI programs, by an agent whose script has a few more functions."""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import re
+import secrets
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Literal
+
+from tui.remote.agent import Agent, agent_script
+from tui.remote.answers import Answer, parse_answer
+
+Family = Literal["mpich", "openmpi", "intel"]
+TIMEOUT_S = 60.0
+REMOVE_TIMEOUT_S = 3600.0
+LAUNCHERS: Mapping[Family, tuple[str, ...]] = {
+    "mpich": ("mpiexec.hydra", "mpiexec.mpich", "mpiexec"),
+    "openmpi": ("mpirun.openmpi", "mpirun", "mpiexec"),
+    "intel": ("mpiexec.hydra", "mpiexec"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """An mpiexec: its path, family and version as it says itself."""
+
+    path: str
+    family: Family
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class MpiFacts:
+    """What was found on one host. `family` is what the program was linked with, None: it cannot be told."""
+
+    hostname: str
+    boot_id: str
+    user: str
+    root: bool
+    cpus: int | None
+    ssh_address: str
+    interfaces: tuple[str, ...]  # addresses with the length of their network, as ip prints them
+    launchers: tuple[Launcher, ...]
+    proxies: Mapping[str, str]  # path of hydra_pmi_proxy and orted
+    program: str
+    checksum: str
+    library: str
+    missing: str
+    not_executable: bool
+    running: int
+    free_inodes: int | None
+    old: tuple[str, ...]  # what older runs left in the directory
+    open_files: int | None
+    processes: int | None
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The host's IP addresses."""
+        return tuple(each.partition("/")[0] for each in self.interfaces)
+
+    def network_of(self, address: str) -> str:
+        """Return the network that one of the host's addresses is in, such as 10.0.0.0/24."""
+        found = (ipaddress.ip_interface(each) for each in self.interfaces)
+        own = next((each for each in found if str(each.ip) == address and "/" in str(each)), None)
+        return str((own or ipaddress.ip_interface(address)).network)
+
+    @property
+    def family(self) -> Family | None:
+        """The family of the program's library."""
+        return library_family(self.library)
+
+    def launcher(self, family: str) -> Launcher | None:
+        """Return the launcher of a family, by its surest name."""
+        return next((each for each in self.launchers if each.family == family), None)
+
+
+@functools.cache
+def mpi_script() -> str:
+    """Return the text of mpi.sh."""
+    return resources.files("tui.remote").joinpath("mpi.sh").read_text(encoding="utf-8")
+
+
+async def probe(agent: Agent, directory: str, program: str) -> MpiFacts:
+    """Return what a host has. Raises HostError."""
+    return parse_facts((await call(agent, "probe", directory, program)).values)
+
+
+async def mark_directory(agent: Agent, directory: str, name: str) -> None:
+    """Make a file that other hosts shall see. Raises HostError."""
+    await call(agent, "mark", directory, name)
+
+
+async def unmark_directory(agent: Agent, directory: str, name: str) -> None:
+    """Remove that file."""
+    await call(agent, "unmark", directory, name)
+
+
+async def sees(agent: Agent, directory: str, name: str) -> tuple[bool, str]:
+    """Return whether the file is there, and why files cannot be made in the directory; empty: they can."""
+    values = (await call(agent, "see", directory, name)).values
+    return bool(values.get("seen")), values.get("cannot_write", "")
+
+
+async def ranks(agent: Agent) -> tuple[int, list[int]]:
+    """Return how many ranks of the run a host has, and the process ids of those that hang in the kernel."""
+    values = (await call(agent, "ranks", agent.run_id, agent.mark)).values
+    return int(values.get("ranks") or 0), [int(pid) for pid in values.get("stuck", "").split()]
+
+
+async def take_empty(agent: Agent, directory: str) -> bool:
+    """Remove a directory of ours as far as it is empty; return whether something is left."""
+    return bool((await call(agent, "empty", directory)).values.get("left"))
+
+
+async def remove_share(agent: Agent, directory: str, index: int, count: int) -> None:
+    """Remove the `index`-th of `count` shares of a tree of ours, so that all hosts remove at once."""
+    await call(agent, "remove", directory, str(index), str(count), timeout_s=REMOVE_TIMEOUT_S)
+
+
+async def remove_rest(agent: Agent, directory: str) -> None:
+    """Remove what is left of a tree of ours. Raises HostError."""
+    await call(agent, "remove_rest", directory, timeout_s=REMOVE_TIMEOUT_S)
+
+
+async def call(agent: Agent, command: str, *words: str, timeout_s: float = TIMEOUT_S) -> Answer:
+    """Call a function of mpi.sh. Raises HostError."""
+    token = secrets.token_hex(8)
+    line = " ".join([f"bt_mpi_{command}", *map(shlex.quote, words)])
+    text = f"{agent_script()}\n{mpi_script()}\n{{ bt_begin {token}; {line}; bt_end 0; }}\n"
+    return parse_answer(await agent.transport.run(text.encode(errors="surrogateescape"), timeout_s), token, agent.host)
+
+
+def parse_facts(values: Mapping[str, str]) -> MpiFacts:
+    """Return the facts of a probe's answer."""
+    return MpiFacts(
+        hostname=values.get("hostname", ""),
+        boot_id=values.get("boot_id", ""),
+        user=values.get("user", ""),
+        root=values.get("uid") == "0",
+        cpus=number(values.get("cpus")),
+        ssh_address=values.get("ssh_address", ""),
+        interfaces=tuple(each for each in values.get("addresses", "").split() if is_address(each)),
+        launchers=tuple(launchers(values)),
+        proxies={name: values[name] for name in ("hydra_pmi_proxy", "orted") if values.get(name)},
+        program=values.get("program", ""),
+        checksum=values.get("sum", ""),
+        library=values.get("library", ""),
+        missing=values.get("missing", ""),
+        not_executable=bool(values.get("not_executable")),
+        running=number(values.get("running")) or 0,
+        free_inodes=number(values.get("free_inodes")),
+        old=tuple(values.get("old", "").split()),
+        open_files=number(values.get("open_files")),
+        processes=number(values.get("processes")),
+    )
+
+
+def launchers(values: Mapping[str, str]) -> list[Launcher]:
+    """Return what the launchers of a host say of themselves, surest names first."""
+    names = dict.fromkeys(name for names in LAUNCHERS.values() for name in names)
+    texts = {name: values[f"launcher.{name}"] for name in names if f"launcher.{name}" in values}
+    parsed = {name: launcher(text) for name, text in texts.items()}
+    return [each for each in parsed.values() if each is not None]
+
+
+def launcher(text: str) -> Launcher | None:
+    """Return a launcher by its path and its answer to --version; None for another program."""
+    path, _, said = text.partition("|")
+    for family, pattern in (
+        ("intel", r"Intel\(R\) MPI Library.*?Version (\S+)"),
+        ("mpich", r"HYDRA build details:.*?Version: *(\S+)"),
+        ("openmpi", r"\((?:OpenRTE|Open MPI)\) (\S+)"),
+    ):
+        if match := re.search(pattern, said):
+            return Launcher(path, family, match[1])  # type: ignore[arg-type]  # one of the three above
+    return None
+
+
+def library_family(library: str) -> Family | None:
+    """Return the MPI that a line of ldd names: libmpich is MPICH, libmpi.so.40 OpenMPI; else the path tells."""
+    if "openmpi" in library or re.search(r"\blibmpi\.so\.(20|40)\b", library):
+        return "openmpi"
+    if "intel" in library.lower() or "/impi" in library:
+        return "intel"
+    return "mpich" if re.search(r"\blibmpi(ch)?\.so", library) else None
+
+
+def number(text: str | None) -> int | None:
+    """Return a whole number; None for anything else, such as "unlimited"."""
+    return int(text) if text and text.isdigit() else None
+
+
+def is_address(text: str) -> bool:
+    """Tell whether this is an IP address, with or without the length of its network."""
+    try:
+        ipaddress.ip_interface(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,135 @@
+"""What only a person knows: asked once, kept in the memory of this process, never written or shown anywhere.
+
+A password is tried on one host first. The others wait until that host has taken it, so a mistyped one is refused once
+and not by every host of a run. After three refusals nobody asks or tries any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+TRIES = 3
+NOBODY = "there is no terminal to ask on"
+CANCELLED = "nothing was typed"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What to ask a person. `prompts`: (text, whether what is typed may be seen). `note`: what a server says to it.
+
+    `key` names what the answer is for when it holds for more than one log-in.
+    """
+
+    subject: str
+    prompts: tuple[tuple[str, bool], ...]
+    note: str = ""
+    key: str = ""
+
+
+Asker = Callable[[Question], Awaitable[Sequence[str] | None]]  # None: the person does not want to
+
+
+class Remembering:
+    """Asks for each thing once while a launch is prepared, which logs in twice. Wrong answers are forgotten."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+        self._known: dict[str, Sequence[str]] = {}
+
+    async def __call__(self, question: Question) -> Sequence[str] | None:
+        """Ask, unless it was answered before and nobody has refused the answer."""
+        if not question.note and question.key in self._known:
+            return self._known[question.key]
+        self._known.pop(question.key, None)
+        answers = await self._asker(question)
+        if answers and question.key:
+            self._known[question.key] = answers
+        return answers
+
+
+class Password:
+    """One password for one server, or for all hosts of a run that have the same user."""
+
+    def __init__(self, scope: str, what: str) -> None:
+        self.scope = scope
+        self.what = what
+        self.lock = asyncio.Lock()  # held by the host that tries it for all
+        self.value: str | None = None
+        self.confirmed = False
+        self.tries = 0
+        self.note = ""
+        self.hopeless = ""  # why there is no point in going on
+
+    def __repr__(self) -> str:
+        return f"Password({self.what!r})"  # never its value
+
+    def refused(self, place: str) -> None:
+        """A server did not take it."""
+        self.value, self.confirmed = None, False
+        self.tries += 1
+        self.note = f"refused by {place}, {TRIES - self.tries} of {TRIES} tries left"
+        if self.tries >= TRIES:
+            self.hopeless = f"the {self.what} was refused {TRIES} times by {place}; it is tried nowhere else"
+
+
+class Vault:
+    """Passwords and passphrases of one process. `asker` None: there is nobody to ask."""
+
+    def __init__(self, asker: Asker | None = None) -> None:
+        self.asker = asker
+        self.turn = asyncio.Lock()  # one question at a time
+        self._passwords: dict[str, Password] = {}
+        self._keys: dict[str, asyncio.Lock] = {}
+        self._locked_for_good: dict[str, str] = {}
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether there is somebody to ask."""
+        return self.asker is not None
+
+    def password(self, scope: str, what: str) -> Password:
+        """Return the password of a scope, whether it is known yet or not."""
+        return self._passwords.setdefault(scope, Password(scope, what))
+
+    async def ask(self, question: Question) -> Sequence[str] | None:
+        """Ask; None when there is nobody, or nothing was typed. Whoever calls this holds `turn`."""
+        if self.asker is None:
+            return None
+        answers = await self.asker(question)
+        return answers if answers is not None and len(answers) == len(question.prompts) else None
+
+    async def ask_password(self, password: Password) -> str | None:
+        """Ask for a password that is not known; None when nothing was typed."""
+        async with self.turn:
+            answers = await self.ask(Question(password.what, (("Password", False),), password.note, password.scope))
+        password.value = answers[0] if answers and answers[0] else None
+        if password.value is None:
+            password.hopeless = CANCELLED
+        return password.value
+
+    async def open_key(self, path: str, is_locked: Callable[[], bool], unlock: Callable[[str], bool]) -> str:
+        """Ask for the passphrase of a key file, once for all hosts; return why it stays locked, else nothing."""
+        async with self._keys.setdefault(path, asyncio.Lock()):
+            if not is_locked():
+                return ""
+            if path not in self._locked_for_good:
+                why = await self._open_key(path, unlock)
+                if not why:
+                    return ""
+                self._locked_for_good[path] = why
+            return self._locked_for_good[path]
+
+    async def _open_key(self, path: str, unlock: Callable[[str], bool]) -> str:
+        note = ""
+        for left in reversed(range(TRIES)):
+            question = Question(f"passphrase of {path}", (("Passphrase", False),), note, f"key {path}")
+            async with self.turn:
+                answers = await self.ask(question)
+            if not answers or not answers[0]:
+                return CANCELLED
+            if await asyncio.to_thread(unlock, answers[0]):
+                return ""
+            note = f"this is another passphrase, {left} of {TRIES} tries left"
+        return f"{TRIES} wrong passphrases"

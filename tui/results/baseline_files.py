@@ -1,0 +1,67 @@
+"""Finding published figures on disk: those that ship with benchtui, and the user's own."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from tui.model.baseline import Baseline, load_baselines
+from tui.model.problem import Problem, UsageError
+
+SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Baselines with what is wrong in files that could not be read; such a file hides nothing else."""
+
+    baselines: tuple[Baseline, ...]
+    problems: tuple[Problem, ...]
+
+    def of(self, tags: Collection[str]) -> list[Baseline]:
+        """Return the baselines of these profiles, variants included."""
+        return [each for each in self.baselines if each.profile in tags or any(tag in tags for tag in each.variants)]
+
+
+def shipped_dir() -> Path:
+    """Return where the shipped figures are: inside the installed package, or in the checkout beside it."""
+    package = Path(str(resources.files("tui")))
+    presets = package / "presets"
+    return (presets if presets.is_dir() else package.parent / "profiles") / "baselines"
+
+
+def find_baselines(user_dir: Path, tags: Collection[str] | None = None) -> Found:
+    """Return all baselines, shipped ones first; with `tags` only files that name one of these are parsed."""
+    found: list[Baseline] = []
+    problems: list[Problem] = []
+    for path in _files(user_dir):
+        try:
+            text = read_text(path)
+            if tags is None or any(tag in text for tag in tags):
+                found += _parsed(text, str(path))
+        except UsageError as error:
+            problems += error.problems
+    return Found(tuple(found), tuple(problems))
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file. Raises UsageError."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(Problem(f"not UTF-8 text: byte {error.start}", file=str(path))) from error
+    except OSError as error:
+        raise UsageError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(text: str, file: str) -> tuple[Baseline, ...]:
+    return tuple(load_baselines(text, file))
+
+
+def _files(user_dir: Path) -> Iterator[Path]:
+    for folder in (shipped_dir(), user_dir):
+        yield from sorted(path for path in folder.glob("*") if path.suffix in SUFFIXES)

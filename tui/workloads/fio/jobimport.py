@@ -1,0 +1,294 @@
+"""A stock fio job file into profiles that render the same jobs.
+
+A profile is one step, so every stonewall begins another profile, and a suite runs them in order. Options of a
+[global] hold for the jobs after it, not for those before it (fio's init.c).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+
+from tui.model.fio_options import by_name, canonical, is_external, name_problem, option_problem
+from tui.model.problem import Problem, UsageError
+from tui.model.profile import TAG_PATTERN
+from tui.model.quantities import fio_size, shown
+from tui.workloads.fio.jobimport_ini import Option, Section, first_comment, read_sections
+from tui.workloads.fio.jobimport_yaml import Import, Job, Phase, write_phase, write_suite
+
+# Left out, by fio's own name: they decide what fio prints, which benchtui does for itself.
+PRINTING = {
+    "percentile_list": "benchtui records a fixed list of percentiles",
+    "name": "a job is called like its section",
+}
+# Left out when they have another value than benchtui's.
+REPORTING = {
+    "group_reporting": "benchtui always reports by group",
+    "stats": "benchtui records the figures",
+    "gtod_reduce": "benchtui records latencies",
+    "disable_lat": "benchtui records latencies",
+    "disable_clat": "benchtui records latencies",
+    "clat_percentiles": "benchtui records latencies",
+    "lat_percentiles": "benchtui records latencies",
+}
+PLACES = ("directory", "filename", "filename_format")
+_KEYWORD = re.compile(r"\$(mb_memory|ncpus|pagesize)")
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_KIB = re.compile(r"(\d{1,18})([kmgtp])ib", re.IGNORECASE | re.ASCII)
+_BAD_IN_NAMES = re.compile(r"[][;#/:]|[^\x20-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What a job file became: profiles as (tag, YAML text), the one to run first, and what to know about them."""
+
+    profiles: list[tuple[str, str]]
+    messages: list[Problem]
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What is found out on the way."""
+
+    file: str
+    environ: Mapping[str, str]
+    problems: list[Problem] = field(default_factory=list)
+    messages: list[Problem] = field(default_factory=list)
+
+    def wrong(self, line: int, message: str) -> None:
+        self.problems.append(Problem(message, self.file, line))
+
+    def say(self, line: int, message: str) -> None:
+        said = Problem(message, self.file, line)
+        if said not in self.messages:
+            self.messages.append(said)
+
+
+def import_job(text: str, file: str, tag: str | None = None, environ: Mapping[str, str] | None = None) -> Imported:
+    """Return the profiles of a job file's text. Raises UsageError with every line that has no place in a profile.
+
+    `file` names it in messages and, without a `tag`, names the profile. `environ` has the values of ``${NAME}``.
+    """
+    tag = tag or default_tag(file)
+    if not re.fullmatch(TAG_PATTERN, tag):
+        raise UsageError(f"profile name {shown(tag)}: allowed is family/name in small letters, such as my/read")
+    reading = _Reading(file, environ or {})
+    sections = read_sections(text, file)
+    phases = list(_phases([_checked(section, reading) for section in sections], reading))
+    if reading.problems:
+        raise UsageError(sorted(reading.problems, key=lambda problem: problem.line or 0))
+    about = Import(tag, first_comment(text)[:100] or f"Imported from {PurePath(file).name}", PurePath(file).name)
+    written = _written(about, [_with_places(phase, reading) for phase in phases], reading)
+    reading.messages.sort(key=lambda problem: problem.line or 0)
+    return Imported(written, reading.messages)
+
+
+def default_tag(file: str) -> str:
+    """Return ``my/name`` for a path, in the letters that a tag may have."""
+    name = re.sub(r"[^a-z0-9._-]+", "-", PurePath(file).stem.lower()).strip("-._")
+    return f"my/{name or 'imported'}"
+
+
+def _written(about: Import, phases: list[Phase], reading: _Reading) -> list[tuple[str, str]]:
+    if len(phases) == 1:
+        return [(about.tag, write_phase(about, phases[0], reading.environ, reading.file))]
+    members = []
+    for number, phase in enumerate(phases, 1):
+        names = ", ".join(job.name for job in phase.jobs)
+        member = replace(about, tag=f"{about.tag}-{number}", title=f"{about.title}: {names}"[:120].rstrip())
+        members.append((member.tag, write_phase(member, phase, reading.environ, reading.file)))
+    message = f"stonewall: {len(phases)} steps one after the other, a profile for each; {about.tag} runs them in order"
+    reading.say(next(phase.line for phase in phases[1:]), message)
+    return [(about.tag, write_suite(about, [tag for tag, _ in members])), *members]
+
+
+# -- options
+
+
+def _checked(section: Section, reading: _Reading) -> Section:
+    """Return a section without doubled options and without those that only print."""
+    kept: dict[str, Option] = {}
+    for option in section.options:
+        name = canonical(option.name)
+        if name in kept:
+            reading.say(option.line, f"{option.name} stands twice in [{section.name}]; the last one counts")
+            kept.pop(name)
+        if not _left_out(option, reading):
+            kept[name] = _readable(option, reading)
+    external = any(is_external(option.value or "") for name, option in kept.items() if name == "ioengine")
+    for option in kept.values():
+        _check_name(option, external, reading)
+    return replace(section, options=tuple(kept.values()))
+
+
+def _left_out(option: Option, reading: _Reading) -> bool:
+    name = canonical(option.name)
+    known = by_name().get(option.name, {"type": ""})
+    reason = PRINTING.get(name) or ("removed from fio" if known["type"] == "removed" else "")
+    if name in REPORTING and option_problem(name, option.value or "1"):
+        reason = REPORTING[name]
+    if reason:
+        reading.say(option.line, f"{option.name} is left out: {reason}")
+    return bool(reason)
+
+
+def _readable(option: Option, reading: _Reading) -> Option:
+    """Return an option in a form that people and fio read alike."""
+    value = option.value or ""
+    found = _KIB.fullmatch(value)
+    if found and "misreads" in (option_problem(option.name, value) or ""):
+        size = int(found[1]) * 1000 ** ("kmgtp".index(found[2].lower()) + 1)
+        message = f"{option.name}={value} is {size} bytes to fio, and stays so; {found[1]}{found[2]} has powers of 1024"
+        reading.say(option.line, message)
+        return replace(option, value=fio_size(size))
+    return option
+
+
+def _check_name(option: Option, external: bool, reading: _Reading) -> None:
+    name, value = option.name, option.value or ""
+    if canonical(name) == "stonewall":
+        return
+    found = name_problem(name, external=external)
+    if found and (name.startswith("-") or not found.startswith("unknown")):
+        reading.wrong(option.line, found)
+        return
+    if found:
+        reading.say(option.line, f"{found}; it is passed on as it is (extra_options)")
+    for variable in _VARIABLE.findall(value):
+        if not reading.environ.get(variable):
+            message = f"${{{variable}}} is not set in the environment; set it for the import, as for fio itself"
+            reading.wrong(option.line, message)
+            return
+    text = _VARIABLE.sub(lambda match: reading.environ[match[1]], value)
+    if found := option_problem(name, text):
+        keyword = _KEYWORD.search(text)
+        hint = f": {keyword[0]} is not the same on every host; write a number" if keyword else f": {found}"
+        reading.wrong(option.line, f"{name}{hint}")
+    elif canonical(name) == "kb_base" and text != "1024":
+        reading.wrong(option.line, "kb_base: allowed is 1024: sizes in profiles are powers of 1024")
+
+
+# -- jobs
+
+
+def _phases(sections: Sequence[Section], reading: _Reading) -> Iterator[Phase]:
+    """Yield the jobs that run together; a stonewall ends those before it."""
+    shared: dict[str, Option] = {}
+    jobs: list[tuple[Section, dict[str, Option], dict[str, Option]]] = []
+    for section in sections:
+        options = {canonical(option.name): option for option in section.options}
+        if section.shared:
+            shared = {**shared, **options}
+            continue
+        own = dict(options)
+        wall = {**shared, **own}.get("stonewall")
+        if jobs and wall is not None and wall.value != "0":
+            yield _phase(jobs, reading)
+            jobs = []
+        jobs.append((section, shared, own))
+    if jobs:
+        yield _phase(jobs, reading)
+    if sections[-1].shared:
+        reading.say(sections[-1].line, f"[{sections[-1].name}] is left out: no job comes after it")
+
+
+def _phase(jobs: list[tuple[Section, dict[str, Option], dict[str, Option]]], reading: _Reading) -> Phase:
+    common = {
+        name: option
+        for name, option in jobs[0][1].items()
+        if all(name in shared and shared[name].value == option.value for _, shared, _ in jobs)
+    }
+    made: list[Job] = []
+    for section, shared, own in jobs:
+        rest = {name: option for name, option in shared.items() if name not in common}
+        made.append(_job(section, {**rest, **own}, common, [job.name for job in made], reading))
+    phase = Phase({k: v for k, v in common.items() if k != "stonewall"}, made, jobs[0][0].line)
+    return _with_time(phase, reading)
+
+
+def _job(
+    section: Section, own: dict[str, Option], common: Mapping[str, Option], taken: Sequence[str], reading: _Reading
+) -> Job:
+    """Return a job under a name that a profile takes; where fio makes file names of it, they stay as they were."""
+    options = {name: option for name, option in own.items() if name != "stonewall"}
+    if section.name.startswith("/dev/") and "filename" not in {**common, **options}:
+        options["filename"] = Option("filename", section.name.replace(":", "\\:"), section.line)
+    name = plain = _BAD_IN_NAMES.sub("-", section.name).strip().strip("-") or "job"
+    while name in taken or name == "global":
+        name = f"{plain}-{len(taken) + 1}" if name == plain else f"{name}x"
+    if name != section.name:
+        reading.say(section.line, f"job [{section.name}] is called '{name}'")
+        _keep_file_names(section, options, common)
+    return Job(name, options, section.line)
+
+
+def _keep_file_names(section: Section, options: dict[str, Option], common: Mapping[str, Option]) -> None:
+    every = {**common, **options}
+    if "filename" not in every and "filename_format" not in every:
+        options["filename_format"] = Option("filename_format", f"{section.name}.$jobnum.$filenum", section.line)
+    elif "filename" not in every and "$jobname" in (every["filename_format"].value or ""):
+        pattern = every["filename_format"]
+        options["filename_format"] = replace(pattern, value=(pattern.value or "").replace("$jobname", section.name))
+
+
+def _with_time(phase: Phase, reading: _Reading) -> Phase:
+    """Drop what fio takes no notice of: a runtime of 0, and time_based without a runtime."""
+
+    def drop(options: dict[str, Option], name: str, why: str) -> None:
+        if option := options.pop(name, None):
+            reading.say(option.line, f"{option.name} is left out: {why}")
+
+    for job in phase.jobs:
+        if _zero_time({**phase.shared, **job.options}.get("runtime")):
+            _own_options(phase, ("runtime", "time_based"))
+            drop(job.options, "runtime", "0 is no limit to fio")
+    for job in phase.jobs:
+        every = {**phase.shared, **job.options}
+        if "time_based" in every and "runtime" not in every:
+            _own_options(phase, ("time_based",))
+            drop(job.options, "time_based", "it needs a runtime; fio does without as well")
+    return phase
+
+
+def _own_options(phase: Phase, names: Sequence[str]) -> None:
+    """Give every job its own copy of shared options, so that one of them can lose its."""
+    for name in names:
+        if option := phase.shared.pop(name, None):
+            for each in phase.jobs:
+                each.options.setdefault(name, option)
+
+
+def _zero_time(option: Option | None) -> bool:
+    return bool(option and option.value and re.fullmatch(r"0+(us|usec|ms|msec|s|m|h|d)?", option.value))
+
+
+# -- where files and devices are
+
+
+def _with_places(phase: Phase, reading: _Reading) -> Phase:
+    """Give jobs without a directory a parameter for it, and allow devices where there are some."""
+    for job in phase.jobs:
+        every = {**phase.shared, **job.options}
+        filename = every.get("filename")
+        names = re.split(r"(?<!\\):", filename.value or "") if filename else []
+        if devices := [name for name in names if name.startswith("/dev/") and not name.startswith("/dev/shm/")]:
+            phase.device = True
+            assert filename
+            what = f"{', '.join(devices)} is a block device: 'allow_device: true' is set"
+            reading.say(filename.line, f"{what}; a job that writes destroys what is on it")
+        if _needs_directory(every, names):
+            phase.homeless.append(job)
+    if phase.homeless:
+        message = "no directory: fio takes the one it is started in; here it is the parameter 'directory', set it"
+        reading.say(phase.homeless[0].line, message)
+    return phase
+
+
+def _needs_directory(options: Mapping[str, Option], names: Sequence[str]) -> bool:
+    from tui.model.profile_check import FILE_ENGINES
+
+    engine = options["ioengine"].value if "ioengine" in options else "psync"
+    relative = any(not name.startswith("/") for name in names) if names else engine in FILE_ENGINES
+    return "directory" not in options and relative

@@ -1,0 +1,100 @@
+"""A stock fio job file as sections with lines. Read as fio's init.c and parse.c read it; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tui.model.problem import Problem, UsageError
+from tui.model.quantities import shown
+
+MAX_CHARACTERS = 256 * 1024
+MAX_JOBS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option as it is written. `value` is None when there is no ``=``."""
+
+    name: str
+    value: str | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One ``[section]`` with its options in order."""
+
+    name: str
+    line: int
+    options: tuple[Option, ...]
+
+    @property
+    def shared(self) -> bool:
+        """Whether its options hold for the jobs after it: fio asks for the first six letters only."""
+        return self.name.startswith("global")
+
+
+def read_sections(text: str, file: str) -> list[Section]:
+    """Return the sections of a job file. Raises UsageError with every line that cannot be read."""
+    if len(text) > MAX_CHARACTERS:
+        message = f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are allowed"
+        raise UsageError(Problem(message, file, 1))
+    problems: list[Problem] = []
+    sections: list[Section] = []
+    options: list[Option] = []
+    for number, line in meaningful_lines(text):
+        if found := _line_problem(line, bool(sections)):
+            problems.append(Problem(found, file, number))
+        elif line.startswith("["):
+            options = []
+            sections.append(Section(line[1:-1], number, ()))
+        else:
+            options.append(_option(line, number))
+            sections[-1] = Section(sections[-1].name, sections[-1].line, tuple(options))
+    jobs = sum(not section.shared for section in sections)
+    if not problems and not 0 < jobs <= MAX_JOBS:
+        problems.append(Problem(f"the file has {jobs or 'no'} jobs; 1 to {MAX_JOBS} sections are expected", file, 1))
+    if problems:
+        raise UsageError(problems)
+    return sections
+
+
+def meaningful_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield (number, line) without comments and blanks: fio drops what follows ``;`` or ``#``, wherever they stand."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if bare := re.split("[;#]", line, maxsplit=1)[0].strip(" \t\r\n\f"):
+            yield number, bare
+
+
+def first_comment(text: str) -> str:
+    """Return the comment that the file begins with, or an empty text."""
+    for line in text.split("\n"):
+        bare = line.strip()
+        if bare and not bare.startswith((";", "#")):
+            return ""
+        if words := re.sub(r"\s+", " ", bare.strip(";#!=-* ")):
+            return words
+    return ""
+
+
+def _option(line: str, number: int) -> Option:
+    name, equals, value = line.partition("=")
+    return Option(name.strip(), value.strip() if equals else None, number)
+
+
+def _line_problem(line: str, inside: bool) -> str | None:
+    if bad := next((letter for letter in line if not letter.isprintable()), None):
+        return f"the character U+{ord(bad):04X} is not allowed in a job file"
+    if line.startswith("["):
+        whole = re.fullmatch(r"\[[^\]]*\S[^\]]*\]", line)
+        return None if whole else f"found {shown(line)}; a section is written [name]"
+    if line.startswith("include"):
+        return f"'{shown(line)[1:-1]}': include is not supported; put the lines of that file here"
+    if not inside:
+        return f"found {shown(line)} before the first section; begin with [global] or the name of a job in brackets"
+    name = line.partition("=")[0].strip()
+    if not re.fullmatch(r"[^\s${}]+", name) or not name.isprintable():
+        return f"found {shown(line)}; an option is written name=value, or name alone"
+    return None

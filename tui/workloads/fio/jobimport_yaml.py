@@ -1,0 +1,320 @@
+"""The YAML of an imported job: what is often changed becomes a parameter, the rest stays as it was written."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tui.model.fio_options import by_name, canonical, canonical_names, is_external
+from tui.model.problem import Problem, UsageError
+from tui.model.profile import Param, ParamKind, parse_param
+from tui.workloads.fio.jobimport_ini import Option
+
+# Options that become parameters when a profile has them with one value.
+PARAMS: dict[str, tuple[ParamKind, str]] = {
+    "directory": ("directory", "Where the test files are"),
+    "filename": ("path", "The file or device under test"),
+    "runtime": ("duration", "Measured time"),
+    "size": ("size", "Bytes of each job"),
+    "filesize": ("size", "Size of each file"),
+    "bs": ("size", "Block size"),
+    "iodepth": ("count", "I/Os in flight of each job"),
+    "numjobs": ("count", "Jobs on each host"),
+}
+DEFAULT_DIRECTORY = "/var/tmp"
+BIG_BLOCK = 128 * 1024
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_PLAIN = re.compile(r"[A-Za-z/$][A-Za-z0-9_./$+-]*(?:[:,][A-Za-z0-9_./$+-]+)*|\d{1,15}[a-zA-Z]{1,3}")
+_YAML_WORDS = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
+_READ = ("read", "randread")
+_WRITE = ("write", "randwrite", "trimwrite", "randtrimwrite")
+_FILE_OPERATIONS = {"filecreate": "create", "filestat": "stat", "filedelete": "remove"}
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """What all profiles of one import share."""
+
+    tag: str
+    title: str
+    origin: str
+
+
+@dataclass(slots=True)
+class Job:
+    """A job under the name it has in the profile; options by fio's own name."""
+
+    name: str
+    options: dict[str, Option]
+    line: int
+
+
+@dataclass(slots=True)
+class Phase:
+    """Jobs that run together. `homeless`: those whose files have no directory."""
+
+    shared: dict[str, Option]
+    jobs: list[Job]
+    line: int
+    device: bool = False
+    homeless: list[Job] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Sheet:
+    """Parameters as they come up, and the text of every option."""
+
+    phase: Phase
+    environ: Mapping[str, str]
+    params: dict[str, Param] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    by_option: dict[str, str] = field(default_factory=dict)
+
+
+def write_suite(about: Import, members: Sequence[str]) -> str:
+    """Return the YAML of the suite that runs profiles in order."""
+    lines = [*_head(about, "suite"), "", "suite:", *(f"  - {member}" for member in members)]
+    return "\n".join(lines) + "\n"
+
+
+def write_phase(about: Import, phase: Phase, environ: Mapping[str, str], file: str) -> str:
+    """Return the YAML of jobs that run together. Raises UsageError that points at lines of the job file."""
+    sheet = _Sheet(phase, environ)
+    _name_variables(sheet, file)
+    _name_params(sheet)
+    body = [*_fio_lines(sheet), "", *_tail(phase)]
+    lines = [*_head(about, "fio"), "", *_param_lines(sheet.params), *([""] if sheet.params else []), *body]
+    text = "\n".join(lines) + "\n"
+    _check(text, phase, file)
+    return text
+
+
+# -- parameters
+
+
+def _every_option(phase: Phase) -> Iterator[Option]:
+    for options in (phase.shared, *(job.options for job in phase.jobs)):
+        yield from options.values()
+
+
+def _name_variables(sheet: _Sheet, file: str) -> None:
+    """Make a parameter of each ``${NAME}``, of the kind of the option that it is the whole value of."""
+    problems = []
+    for option in _every_option(sheet.phase):
+        for variable in _VARIABLE.findall(option.value or ""):
+            whole = option.value == f"${{{variable}}}"
+            kinds = (PARAMS.get(canonical(option.name), ("text", ""))[0], "text") if whole else ("text",)
+            if variable in sheet.variables:
+                if not whole:
+                    _loosen(sheet, variable)
+                continue
+            param = _first_param(kinds, sheet.environ[variable], f"{variable} of the job file")
+            if param is None:
+                problems.append(Problem(f"the value of ${{{variable}}} cannot stand in a profile", file, option.line))
+            else:
+                sheet.variables[variable] = _add(sheet, _param_name(variable), param)
+    if problems:
+        raise UsageError(problems)
+
+
+def _loosen(sheet: _Sheet, variable: str) -> None:
+    """A value that is also a part of another one must stay as it was typed."""
+    name = sheet.variables[variable]
+    text = Param(default=sheet.environ[variable], kind="text", help=sheet.params[name].help)
+    sheet.params[name] = text
+
+
+def _param_name(variable: str) -> str:
+    name = re.sub(r"[^a-z0-9_]", "_", variable.lower())
+    return name if re.match("[a-z]", name) else f"v_{name}"
+
+
+def _first_param(kinds: Sequence[ParamKind], value: str, about: str) -> Param | None:
+    for kind in kinds:
+        param = Param(default=value, kind=kind, help=about)
+        try:
+            parse_param(param, value)
+        except ValueError:
+            continue
+        return param
+    return None
+
+
+def _add(sheet: _Sheet, name: str, param: Param) -> str:
+    while name in sheet.params or name in ("host", "host_index"):
+        name += "_2"
+    sheet.params[name] = param
+    return name
+
+
+def _name_params(sheet: _Sheet) -> None:
+    """Make parameters of the options that people change, where the profile has one value of them."""
+    phase = sheet.phase
+    if phase.homeless:
+        param = Param(default=DEFAULT_DIRECTORY, kind="directory", help="Where the test files are; fio took its own")
+        sheet.by_option["@directory"] = _add(sheet, "directory", param)
+    for name, (kind, about) in PARAMS.items():
+        values = {option.value for option in _every_option(phase) if canonical(option.name) == name}
+        value = next(iter(values)) if len(values) == 1 else None
+        if value is None or "$" in value or (kind in ("path", "directory") and set(value) & set(":\\{}")):
+            continue
+        device = name == "filename" and value.startswith("/dev/") and not value.startswith("/dev/shm/")
+        kind = "device" if device else kind
+        if (param := _first_param((kind,), value, about)) and _same_text(kind, value):
+            sheet.by_option[name] = _add(sheet, name, param)
+
+
+def _same_text(kind: ParamKind, value: str) -> bool:
+    """Paths are made plain on the way to fio; one that would change is left alone."""
+    return kind not in ("path", "directory", "device") or parse_param(Param(default=value, kind=kind), value) == value
+
+
+# -- text
+
+
+def _head(about: Import, tool: str) -> list[str]:
+    origin = f"# Imported from {about.origin}"
+    return [origin, f"profile: {about.tag}", f"title: {scalar(about.title)}", f"tool: {tool}"]
+
+
+def _param_lines(params: Mapping[str, Param]) -> list[str]:
+    if not params:
+        return []
+    width = max(map(len, params)) + 1
+    return ["params:", *(f"  {name + ':':<{width}} {_param_text(param)}" for name, param in params.items())]
+
+
+def _param_text(param: Param) -> str:
+    return f"{{default: {json_or_plain(str(param.default))}, kind: {param.kind}, help: {scalar(param.help)}}}"
+
+
+def _fio_lines(sheet: _Sheet) -> list[str]:
+    phase = sheet.phase
+    lines = ["fio:"]
+    if unknown := _unknown_options(phase):
+        lines.append(f"  extra_options: [{', '.join(map(scalar, unknown))}]")
+    everywhere = len(phase.homeless) == len(phase.jobs)
+    shared = [_option_text(sheet, option) for option in phase.shared.values()]
+    shared += [_directory_text(sheet)] if everywhere and phase.homeless else []
+    if shared:
+        lines += ["  global:", *(f"    {text}" for text in shared)]
+    lines.append("  jobs:")
+    for job in phase.jobs:
+        own = [_option_text(sheet, option) for option in job.options.values()]
+        own += [_directory_text(sheet)] if job in phase.homeless and not everywhere else []
+        lines += [f"    {scalar(job.name)}:{'' if own else ' {}'}", *(f"      {text}" for text in own)]
+    return lines
+
+
+def _directory_text(sheet: _Sheet) -> str:
+    return f'directory: "{{{sheet.by_option["@directory"]}}}"'
+
+
+def _unknown_options(phase: Phase) -> list[str]:
+    engines = [option.value or "" for option in _every_option(phase) if canonical(option.name) == "ioengine"]
+    if any(map(is_external, engines)):
+        return []
+    names = dict.fromkeys(option.name for option in _every_option(phase))
+    return [name for name in names if name not in canonical_names()]
+
+
+def _option_text(sheet: _Sheet, option: Option) -> str:
+    name = scalar(option.name)
+    if option.value is None:
+        return f"{name}:"
+    if param := sheet.by_option.get(canonical(option.name)):
+        return f'{name}: "{{{param}}}"'
+    if option.value == "" and by_name().get(option.name, {}).get("type") == "set":
+        return f"{name}:"
+    return f"{name}: {json_or_plain(_escaped(sheet, option.value))}"
+
+
+def _escaped(sheet: _Sheet, value: str) -> str:
+    """Return a value with its variables as placeholders, and its own braces doubled."""
+    parts = _VARIABLE.split(value)
+    for index, part in enumerate(parts):
+        doubled = part.replace("{", "{{").replace("}", "}}")
+        parts[index] = f"{{{sheet.variables[part]}}}" if index % 2 else doubled
+    return "".join(parts)
+
+
+def scalar(text: str) -> str:
+    """Return a text as a YAML scalar that is read as that text, quoted where it must be."""
+    words = re.fullmatch(r"[A-Za-z/][\w./$+-]*(?: [\w./$+()%-]+)*", text, re.ASCII)
+    plain = (words or _PLAIN.fullmatch(text)) and text.lower() not in _YAML_WORDS and len(text) < 200
+    return text if plain else json.dumps(text, ensure_ascii=False)
+
+
+def json_or_plain(text: str) -> str:
+    """Return a value as YAML; a whole number stands as one."""
+    return text if re.fullmatch(r"0|[1-9]\d{0,14}", text) else scalar(text)
+
+
+def _tail(phase: Phase) -> list[str]:
+    return [*(["allow_device: true"] if phase.device else []), f"headline: {_headline(phase)}"]
+
+
+# -- what the profile is about
+
+
+def _values(phase: Phase, name: str, default: str) -> list[str]:
+    found = [{**phase.shared, **job.options}.get(name) for job in phase.jobs]
+    return [default if option is None else option.value or "" for option in found]
+
+
+def _headline(phase: Phase) -> str:
+    engines = {_FILE_OPERATIONS.get(engine) for engine in _values(phase, "ioengine", "psync")}
+    if len(engines) == 1 and (operation := engines.pop()):
+        return f"{{metric: ops, direction: {operation}}}"
+    modes = {mode.partition(":")[0] for mode in _values(phase, "rw", "read")}
+    unified = any(value in ("1", "mixed") for value in _values(phase, "unified_rw_reporting", "0"))
+    direction = "mixed"
+    if not unified and modes <= {*_READ, *_WRITE} and (modes <= set(_READ) or modes <= set(_WRITE)):
+        direction = "read" if modes <= set(_READ) else "write"
+    metric = "bandwidth" if all(map(_is_big, _values(phase, "bs", "4k"))) else "iops"
+    return f"{{metric: {metric}, direction: {direction}}}"
+
+
+def _is_big(block: str) -> bool:
+    from tui.model.quantities import parse_size
+
+    try:
+        return parse_size(block) >= BIG_BLOCK
+    except ValueError:
+        return False
+
+
+# -- the last word
+
+
+def _check(text: str, phase: Phase, file: str) -> None:
+    """Load what was written; what is wrong with it is told at the lines of the job file."""
+    from tui.model.profile_load import load_profile
+
+    try:
+        load_profile(text, file)
+    except UsageError as error:
+        place = _places(text, phase)
+        found = {Problem(problem.message, file, place(problem)) for problem in error.problems}
+        raise UsageError(sorted(found, key=lambda problem: problem.line or 0)) from None
+
+
+def _places(text: str, phase: Phase) -> Callable[[Problem], int]:
+    """Return what finds the line of the job file that a line of the YAML came from."""
+    from tui.model.yaml_text import load
+
+    try:
+        document = load(text, "")
+    except UsageError:
+        return lambda _: phase.line
+    lines: dict[int, int] = {}
+    for path, (line, _) in document.keys.items():
+        if path[:2] == ("fio", "global") and len(path) == 3:
+            lines[line] = phase.shared[canonical(str(path[2]))].line if canonical(str(path[2])) in phase.shared else 1
+        elif path[:2] == ("fio", "jobs") and len(path) >= 3:
+            job = next(job for job in phase.jobs if job.name == path[2])
+            option = job.options.get(canonical(str(path[3]))) if len(path) == 4 else None
+            lines[line] = option.line if option else job.line
+    return lambda problem: lines.get(problem.line or 0, phase.line)

@@ -1,0 +1,1 @@
+"""mdtest: file metadata operations by many MPI ranks."""

@@ -1,0 +1,178 @@
+"""mdtest's output, all versions: what each line says, and what all of them say together.
+
+Versions print the same table in several ways, and 4.x prints rank 0's own rate for each iteration where older ones
+print all ranks' together; `Output` gives both in operations per second of all ranks. Line by line, nothing is awaited.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tui.model.event import MetadataIteration, MetadataPhase, OperationResult
+from tui.workloads.mdtest.version import OLD_NAME, at_least, told_version
+
+OPERATIONS = {
+    "File creation": "create",
+    "File stat": "stat",
+    "File read": "read",
+    "File rename": "rename",
+    "File removal": "remove",
+    "File create (stonewall)": "create-stonewall",
+    "Directory creation": "dir-create",
+    "Directory stat": "dir-stat",
+    "Directory read": "dir-read",
+    "Directory rename": "dir-rename",
+    "Directory removal": "dir-remove",
+    "Tree creation": "tree-create",
+    "Tree removal": "tree-remove",
+}
+ITEM_PHASES = ("create", "stat", "read", "remove")
+ONE_RANK = ("tree-create", "tree-remove")  # rank 0 makes and removes the tree: no rate of all ranks
+OWN_RATE = (4, 0)  # from here on an iteration's line is rank 0's own rate
+
+_NAME = r"(?P<name>(?:File|Directory|Tree) (?:creation|stat|read|rename|removal|create \(stonewall\)))"
+_ROW = re.compile(rf"^\s{{3}}{_NAME}\s*:?\s+(?P<values>(?:(?:-?[\d.]+|NA|nan|-nan|inf)\s*)+)$")
+_ITERATION_ROW = re.compile(rf"{_NAME}\s*:\s+(?P<seconds>[\d.]+) sec,\s+(?P<rate>[\d.]+|inf|nan) ops/sec")
+_LAUNCHED = re.compile(
+    r"^mdtest-(?P<version>\S+) was launched with (?P<tasks>\d+) total task\(s\) on (?P<nodes>\d+) node"
+)
+_ITEMS = re.compile(r"^(?P<tasks>\d+) tasks, (?P<items>\d+) (?P<kind>files|directories|files/directories)")
+_ITERATION = re.compile(r"main: \* iteration (?P<number>\d+)\b")
+_SUMMARY = re.compile(r"^SUMMARY(?: (?P<kind>rate|time))?.*\(of (?P<iterations>\d+) iterations\)")
+_SHIFT = re.compile(r"Shifting ranks by (?P<ranks>\d+) for each phase")
+_ENTER = re.compile(r"Entering (?P<where>create_remove_items|mdtest_stat|mdtest_read|mdtest_rename)(?:\.\.\.|,| on )")
+_DEEPER = re.compile(r"currDepth = [1-9]")
+
+Event = MetadataPhase | MetadataIteration
+
+
+@dataclass
+class Output:
+    """What one mdtest has printed so far. Rates are operations per second over all ranks.
+
+    `item_phases` are the phases that the command runs over its files, in order.
+    """
+
+    step: int = 0
+    iterations: int = 1
+    item_phases: Sequence[str] = ITEM_PHASES
+    version: str = ""
+    tasks: int = 0
+    nodes: int = 0
+    nodemap: str = ""
+    shift: int = -1
+    items: int = 0  # over all ranks, as mdtest says
+    iteration: int = 0
+    phase: str = ""
+    operations: dict[str, OperationResult] = field(default_factory=dict)
+    times: dict[str, OperationResult] = field(default_factory=dict)  # of a table of times, seconds
+    summary_iterations: int | None = None
+    finished: bool = False
+    _table: str = ""
+    _phase_t: float = 0.0
+
+    def line(self, text: str, now_s: float = 0.0) -> Event | None:
+        """Take one line without its newline, arrived at `now_s`; return what is worth telling at once."""
+        if text.startswith("   ") and self._table:
+            self._row(text.rstrip())
+            return None
+        if match := _ITERATION_ROW.search(text):
+            return self._iteration_row(match)
+        if match := _ITERATION.search(text):
+            self.iteration = int(match["number"])
+            return self._enter("tree-create", now_s)
+        if match := _ENTER.search(text):
+            return self._enter(self._phase_of(match["where"]), now_s) if not _DEEPER.search(text) else None
+        self._header(text)
+        return None
+
+    @property
+    def started(self) -> bool:
+        """Whether the ranks run: mdtest says with how many it was launched."""
+        return self.tasks > 0
+
+    def results(self) -> dict[str, OperationResult]:
+        """Return the operations that were run; the table prints 0.000 for the others. Empty before one on files is."""
+        found = {name: each for name, each in self.operations.items() if each.mean or each.iterations}
+        return found if any(name not in ONE_RANK for name in found) else {}
+
+    def _header(self, text: str) -> None:
+        if match := _LAUNCHED.match(text):
+            self.version, self.tasks, self.nodes = match["version"], int(match["tasks"]), int(match["nodes"])
+        elif text.startswith("Command line used:"):
+            self.version = told_version(self.version, text)
+        elif text.startswith("Nodemap:"):
+            self.nodemap = text.partition(":")[2].strip()
+        elif match := _SHIFT.search(text):
+            self.shift = int(match["ranks"])
+        elif match := _ITEMS.match(text):
+            self.items = int(match["items"])
+        elif match := _SUMMARY.match(text):
+            self._table = match["kind"] or "rate"
+            self.summary_iterations = int(match["iterations"])
+            if self.version == OLD_NAME and match["kind"]:
+                self.version = "3.2"
+        elif text.startswith("-- finished at"):
+            self.finished, self._table = True, ""
+
+    def _row(self, text: str) -> None:
+        if not (match := _ROW.match(text)):
+            return
+        highest, lowest, mean, deviation = [_number(word) for word in match["values"].split()[-4:]]
+        table = self.operations if self._table == "rate" else self.times
+        result = table.setdefault(OPERATIONS[match["name"]], OperationResult())
+        result.max, result.min, result.mean, result.stddev = highest, lowest, mean, deviation
+
+    def _iteration_row(self, match: re.Match[str]) -> MetadataIteration:
+        operation = OPERATIONS[match["name"]]
+        seconds, rate = float(match["seconds"]), _number(match["rate"]) or 0.0
+        if operation not in ONE_RANK and at_least(self.version, OWN_RATE):
+            rate *= self.tasks
+        result = self.operations.setdefault(operation, OperationResult())
+        result.iterations.append(round(rate, 3))
+        result.seconds.append(seconds)
+        return MetadataIteration(
+            t=0.0,
+            step=self.step,
+            operation=operation,
+            iteration=max(self.iteration, 1),
+            seconds=seconds,
+            rate=round(rate, 3),
+        )
+
+    def _phase_of(self, where: str) -> str:
+        """Return the phase that rank 0 enters. Creation and removal go through the same function."""
+        if where != "create_remove_items":
+            return where.removeprefix("mdtest_")
+        if self.phase in ("", "tree-create", "remove"):
+            return self.item_phases[0]
+        again = self.phase == "create" and len(set(self.item_phases) & {"stat", "read"}) > 0
+        return "create" if again else "remove"  # a stonewall goes on with the creation in a second pass
+
+    def _enter(self, phase: str, now_s: float) -> MetadataPhase | None:
+        if phase == self.phase:
+            return None
+        before, took_s = self.phase, now_s - self._phase_t
+        self.phase, self._phase_t = phase, now_s
+        known = before not in ("", "tree-create") and took_s > 0
+        return MetadataPhase(
+            t=0.0,
+            step=self.step,
+            phase=phase,
+            iteration=max(self.iteration, 1),
+            iterations=self.iterations,
+            ended="" if before == "tree-create" else before,
+            ops=self.items if known and phase != "tree-create" else 0,
+            seconds=round(took_s, 3) if known else None,
+        )
+
+
+def _number(word: str) -> float | None:
+    """Return a figure of the table; None for NA, nan and inf."""
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return value if value == value and abs(value) != float("inf") else None

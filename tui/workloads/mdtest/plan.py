@@ -1,0 +1,148 @@
+"""From a profile and hosts to the step that runs mdtest over all of them. Pure."""
+
+from __future__ import annotations
+
+import ipaddress
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+
+from tui.model.mdtest import Mdtest
+from tui.model.plan import HostAddress, HostTask, MpiLaunch, Step
+from tui.model.problem import Problem, UsageError
+from tui.model.profile import ParamValue, Profile, expand, scalar_text
+from tui.workloads.mdtest.command import arguments, bytes_per_file, inodes_needed, item_phases
+from tui.workloads.mdtest.shift import NEXT_CLIENT, Placement, shift_of, shift_warning, stride_for
+
+OWN_DIRECTORY = "benchtui-RUN"  # what stands in a plan for the run's own directory
+KINDS = (("up to 3.2", "3.2"), ("3.3 and newer", "3.3"))
+MOST_RANKS = 4096  # on one host
+
+
+def build_steps(
+    profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], seeds: Mapping[str, int]
+) -> list[Step]:
+    """Return the one step of an mdtest profile on these hosts. Raises UsageError."""
+    if profile.mdtest is None:
+        raise UsageError(f"{profile.profile} has no mdtest: section")
+    launch = resolve(profile.profile, profile.mdtest, params)
+    text = launch_text(launch, len(hosts))
+    return [
+        Step(
+            index=0,
+            name=profile.profile,
+            tool="mdtest",
+            params=dict(params),
+            tasks=[_task(launch, host.name, seeds[host.name], text) for host in hosts],
+            runtime_s=None,
+            directions=list(item_phases(launch.options)),
+            mpi=launch,
+        )
+    ]
+
+
+def resolve(tag: str, spec: Mdtest, params: Mapping[str, ParamValue]) -> MpiLaunch:
+    """Return the launch with all parameters replaced. Raises UsageError with every problem at once."""
+    values = {name: scalar_text(value) for name, value in params.items()}
+    texts = {
+        name: expand(getattr(spec, name), values).strip()
+        for name in ("directory", "ranks_per_host", "items", "iterations", "stride", "program", "addresses")
+    }
+    options = tuple(expand(option, values) for option in spec.options)
+    if found := [*_problems(tag, texts)]:
+        raise UsageError(found)
+    return MpiLaunch(
+        directory=posixpath.normpath(texts["directory"]),
+        ranks_per_host=int(texts["ranks_per_host"]),
+        items=int(texts["items"]),
+        iterations=int(texts["iterations"]),
+        stride=texts["stride"],
+        options=options,
+        program=texts["program"],
+        family=spec.mpi,
+        launcher=spec.launcher,
+        addresses=texts["addresses"],
+        env={name: expand(value, values) for name, value in spec.env.items()},
+    )
+
+
+def _problems(tag: str, texts: Mapping[str, str]) -> list[Problem]:
+    found = []
+    for name, most in (("ranks_per_host", MOST_RANKS), ("items", 10**9), ("iterations", 10**4)):
+        if not re.fullmatch(r"\d{1,10}", texts[name]) or not 1 <= int(texts[name]) <= most:
+            found.append(Problem(f"{tag}: mdtest.{name}: '{texts[name]}' is not a whole number from 1 to {most}"))
+    if texts["stride"] != NEXT_CLIENT and not re.fullmatch(r"\d{1,9}", texts["stride"]):
+        found.append(
+            Problem(f"{tag}: mdtest.stride: '{texts['stride']}' is neither '{NEXT_CLIENT}' nor a whole number (-N)")
+        )
+    if not texts["directory"].startswith("/") or "@" in texts["directory"]:
+        why = "it must be an absolute path on the hosts, without @, which separates paths in mdtest"
+        found.append(Problem(f"{tag}: mdtest.directory: '{texts['directory']}': {why}"))
+    if not addresses_fit(texts["addresses"]):
+        allowed = "auto, a network such as 10.0.0.0/24, or h1=10.0.0.1,h2=10.0.0.2"
+        found.append(Problem(f"{tag}: mdtest.addresses: '{texts['addresses']}' is none of: {allowed}"))
+    if not re.fullmatch(r"[A-Za-z0-9._/+-]+", texts["program"]):
+        found.append(Problem(f"{tag}: mdtest.program: '{texts['program']}' is not a program's name or path"))
+    return found
+
+
+def addresses_fit(text: str) -> bool:
+    """Tell whether this says at which addresses hosts reach each other."""
+    try:
+        if "=" in text:
+            for pair in text.split(","):
+                ipaddress.ip_address(pair.split("=", 1)[1].strip())
+        elif text != "auto":
+            ipaddress.ip_network(text, strict=False)
+    except (ValueError, IndexError):
+        return False
+    return True
+
+
+def _task(launch: MpiLaunch, host: str, seed: int, text: str) -> HostTask:
+    stride = launch.stride if launch.stride != NEXT_CLIENT else "NEXT-CLIENT"
+    own = posixpath.join(launch.directory, OWN_DIRECTORY)
+    return HostTask(
+        host=host,
+        randseed=seed,
+        job_file=text,
+        argv=[launch.program, *arguments(launch, stride, own)],
+        writes_bytes=launch.ranks_per_host * launch.items * bytes_per_file(launch.options),
+        required_dir=launch.directory,
+    )
+
+
+def launch_text(launch: MpiLaunch, hosts: int) -> str:
+    """Return what is going to be launched, as lines of name=value: it stands where fio has its job file."""
+    ranks = launch.ranks(hosts)
+    lines = [
+        "[mdtest]",
+        f"ranks={hosts} hosts x {launch.ranks_per_host} = {ranks}",
+        f"files={ranks} ranks x {launch.items} = {ranks * launch.items} in each of {launch.iterations} iterations",
+        f"inodes={inodes_needed(launch, hosts)} at once",
+        f"phases={', '.join(item_phases(launch.options))}",
+        f"launcher={_launcher(launch)}",
+        f"addresses={launch.addresses}",
+        "[rank shift]",
+        *shift_lines(launch, hosts),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _launcher(launch: MpiLaunch) -> str:
+    family = "the MPI that mdtest was built with" if launch.family == "auto" else launch.family
+    if launch.launcher == "plain":
+        return f"{family}; mpiexec on the first host logs in to the others"
+    return f"{family}; mpiexec on the first host, proxies over benchtui's connections"
+
+
+def shift_lines(launch: MpiLaunch, hosts: int) -> list[str]:
+    """Return what -N does in each kind of version: which one is on the hosts, the preflight finds."""
+    placement = Placement(hosts, launch.ranks_per_host)
+    lines = []
+    for label, version in KINDS:
+        shift = shift_of(stride_for(launch.stride, version, placement), version, placement)
+        lines.append(f"mdtest {label}=-N {shift.stride}: {shift.text()}")
+        if warning := shift_warning(shift):
+            lines.append(f"; {warning}")
+    return lines

@@ -1,0 +1,97 @@
+"""Which rank's files a rank works on in each phase: the rank shift of mdtest's -N.
+
+A phase moves on by `shift` ranks: with -N, rank r creates in the directory of rank r + shift, stats in that of
+r + 2 shift, and so on. Whether stat and read meet files that another client made decides whether storage or the
+client's own cache is measured. From version 3.3.0 on mdtest multiplies N by the ranks of the first node, when there
+is more than one node and the ranks fill node after node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tui.workloads.mdtest.version import MULTIPLIES_STRIDE, at_least
+
+NEXT_CLIENT = "next-client"
+PHASES_BACK = {"stat": 1, "read": 2, "remove": 3}  # how many shifts after the creation
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """How ranks lie: `per_node` ranks on each of `nodes` machines, in blocks."""
+
+    nodes: int
+    per_node: int
+
+    @property
+    def ranks(self) -> int:
+        """All ranks."""
+        return self.nodes * self.per_node
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """What -N `stride` does: every phase moves on by `ranks` ranks, on a placement."""
+
+    stride: int
+    ranks: int
+    placement: Placement
+
+    @property
+    def clients(self) -> int:
+        """By how many clients each phase moves on; ranks may move within a client as well."""
+        return self.ranks // self.placement.per_node
+
+    def own_files(self) -> list[str]:
+        """Return the phases in which a rank works on the files that it made itself."""
+        return [phase for phase, times in PHASES_BACK.items() if self.ranks * times % self.placement.ranks == 0]
+
+    def own_client(self) -> list[str]:
+        """Return the phases in which some rank works on files that its own client made."""
+        return [phase for phase, times in PHASES_BACK.items() if not self._all_leave(times)]
+
+    def _all_leave(self, times: int) -> bool:
+        by = self.ranks * times % self.placement.ranks
+        each = self.placement.per_node
+        return each <= by <= self.placement.ranks - each
+
+    def text(self) -> str:
+        """Return the shift for people: "136 ranks = 1 client on"."""
+        if self.ranks == 0:
+            return "0 ranks: every rank works on its own files in all phases"
+        whole = self.ranks % self.placement.per_node == 0
+        clients = f" = {self.clients} client{'s' if self.clients != 1 else ''}" if whole else ""
+        return f"{self.ranks} rank{'s' if self.ranks != 1 else ''}{clients} on in each phase"
+
+
+def shift_of(stride: int, version: str, placement: Placement) -> Shift:
+    """Return what -N does in a version of mdtest."""
+    times = placement.per_node if multiplied(version, placement) else 1
+    return Shift(stride, stride * times % placement.ranks, placement)
+
+
+def multiplied(version: str, placement: Placement) -> bool:
+    """Tell whether this version multiplies -N by the ranks of the first node."""
+    return placement.nodes > 1 and placement.per_node > 1 and at_least(version, MULTIPLIES_STRIDE)
+
+
+def stride_for(wanted: str, version: str, placement: Placement) -> int:
+    """Return the number for -N: the next client's files, or the number that was asked for."""
+    if wanted != NEXT_CLIENT:
+        return int(wanted)
+    return 1 if multiplied(version, placement) else placement.per_node
+
+
+def shift_warning(shift: Shift) -> str:
+    """Return what is doubtful about a shift; empty when every phase but creation meets another client's files.
+
+    Two clients cannot be helped: the second shift comes back to where the files were made.
+    """
+    if shift.placement.nodes < 2:
+        return "all ranks are on one client: in stat, read and remove it meets files that it made itself"
+    own = shift.own_client()
+    if not own:
+        return ""
+    phases = ", ".join(own)
+    text = f"-N {shift.stride} moves on by {shift.text()}"
+    return f"{text}; in {phases} clients meet files that they made themselves, which their caches may answer"

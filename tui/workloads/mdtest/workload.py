@@ -1,0 +1,47 @@
+"""mdtest as a load generator: the face that the engine sees. It is one MPI program over all hosts of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from tui.model.event import PhaseName
+from tui.model.plan import FileSpec, HostAddress, Step
+from tui.model.problem import UsageError
+from tui.workloads.base import LatencyKind, Reader
+
+if TYPE_CHECKING:
+    from tui.model.profile import ParamValue, Profile
+
+MINIMUM_VERSION = (1, 9)
+
+
+class MdtestWorkload:
+    """Implements `tui.workloads.base.Workload`."""
+
+    name = "mdtest"
+    minimum_version = MINIMUM_VERSION
+
+    def build_steps(
+        self, profile: Profile, params: Mapping[str, ParamValue], hosts: list[HostAddress], seeds: Mapping[str, int]
+    ) -> list[Step]:
+        """Return the one step of an mdtest profile. Raises UsageError."""
+        from tui.workloads.mdtest.plan import build_steps
+
+        return build_steps(profile, params, hosts, seeds)
+
+    def layout_job(self, files: list[FileSpec]) -> str:  # noqa: ARG002
+        """Refuse: mdtest makes its own files."""
+        raise UsageError("mdtest makes its own files; there is nothing to lay out")
+
+    def layout_argv(self) -> list[str]:
+        """Refuse: mdtest makes its own files."""
+        raise UsageError("mdtest makes its own files; there is nothing to lay out")
+
+    def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> Reader:  # noqa: ARG002
+        """Return a reader: of mpiexec on the first host, of a proxy on the others."""
+        from tui.workloads.mdtest.reader import MdtestReader, ProxyReader
+
+        if step.mpi is None or host != step.tasks[0].host:
+            return ProxyReader(host, step)
+        return MdtestReader(step, step.mpi, step.mpi.ranks(len(step.tasks)))
