@@ -277,7 +277,9 @@ def test_a_stop_leaves_no_rank_and_cleans_up_when_asked(lab: SshdLab, home: Path
 
 @needs_hydra
 @pytest.mark.slow
-def test_a_directory_that_hosts_do_not_share_is_refused(lab: SshdLab, home: Path, target: Path, tmp_path: Path) -> None:
+def test_an_mdtest_that_is_not_there_is_refused_by_its_path(
+    lab: SshdLab, home: Path, target: Path, tmp_path: Path
+) -> None:
     program = tmp_path / "missing"
     done = benchtui(home, *Launch(home, lab.ssh_config, 2, target, program).args)
     assert done.returncode == 3 and f"{program} is not found" in done.stdout

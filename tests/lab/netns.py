@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -64,7 +65,13 @@ class NetnsLab:
             process.terminate()
             process.wait(10)
         for name in self.names:
+            listing = ["ip", "netns", "pids", self._ns(name)]
+            inside = subprocess.run(listing, capture_output=True, text=True, check=False)
+            for pid in inside.stdout.split():  # sessions that lost their connection would hold the namespace
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
             subprocess.run(["ip", "netns", "del", self._ns(name)], capture_output=True, check=False)
+            subprocess.run(["ip", "link", "del", self._link(name)], capture_output=True, check=False)
         subprocess.run(["ip", "link", "del", f"{self.tag}br"], capture_output=True, check=False)
 
     def unplug(self, name: str) -> None:

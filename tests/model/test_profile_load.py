@@ -310,6 +310,13 @@ def test_a_job_is_checked(new: str, message: str) -> None:
     assert any(line.startswith(message) for line in refusal(replaced(JOB, new)).splitlines())
 
 
+def test_a_placeholder_over_two_lines_is_told_in_one() -> None:
+    assert refusal(with_option('comm: "{si\\nze}"')) == (
+        "p.yaml:11:15: unknown placeholder {si ze} (did you mean 'size'?); "
+        "known are directory, runtime, size, host, host_index"
+    )
+
+
 def test_jobs_may_not_be_empty() -> None:
     assert refusal(replaced("  jobs:\n" + JOB, "  jobs: {}\n")).splitlines()[-1] == (
         "p.yaml:10:9: fio.jobs: found a mapping; it must not be empty"

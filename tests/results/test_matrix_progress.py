@@ -123,5 +123,10 @@ def test_files_that_every_step_writes_to_count_once(maker: MatrixMaker) -> None:
         for task in step.tasks:
             task.writes_bytes = 4096
     assert written_bytes(maker.plan) == {"weka-01": 4096, "weka-02": 4096}
+    more = maker.plan.steps[2].tasks[0]
+    more.files = [*more.files, msgspec.structs.replace(more.files[0], path="/mnt/other")]
+    more.writes_bytes = 8192
+    assert written_bytes(maker.plan)["weka-01"] == 8192
+    maker.plan.steps[3].tasks[0].files = more.files
     maker.plan.steps[3].tasks[0].writes_bytes = None
     assert written_bytes(maker.plan)["weka-01"] is None

@@ -49,9 +49,9 @@ class Document:
         return (1, 1)
 
     def problem(self, path: Path, message: str, key: bool = False) -> Problem:
-        """Return a problem that points at `path`."""
+        """Return a problem that points at `path`, in one line whatever the file holds."""
         line, column = self.position(path, key)
-        return Problem(message, self.file, line, column)
+        return Problem(message if message.isprintable() else " ".join(message.split()), self.file, line, column)
 
 
 def load(text: str, file: str) -> Document:

@@ -5,8 +5,9 @@ All widths are settled here, so that the same table is read in `runs show` and o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from tui.metrics import units
@@ -101,6 +102,7 @@ def _grid_lines(table: MatrixTable, width: int, details: bool) -> Iterator[Piece
     if details:
         cell = max(cell, min(len(table.across) + len(GAP), max(1, width - lead)))
     room = max(1, (width - lead) // cell)
+    tops = tops_of(table.cells)
     for start in range(0, len(table.columns), room):
         if start:
             yield []
@@ -108,7 +110,7 @@ def _grid_lines(table: MatrixTable, width: int, details: bool) -> Iterator[Piece
         yield from _grid_heads(table, heads, cell, table.columns[chosen], details)
         for row, main, more in zip(table.rows, texts, below, strict=True):
             if any(found is not None for found in row.cells[chosen]):
-                yield from _grid_row(table, row, heads, cell, chosen, main, more)
+                yield from _grid_row(tops, row, heads, cell, chosen, main, more)
 
 
 def _label_widths(table: MatrixTable, details: bool) -> list[int]:
@@ -139,7 +141,7 @@ def _grid_heads(
 
 
 def _grid_row(
-    table: MatrixTable,
+    tops: Mapping[str, float],
     row: TableRow,
     heads: Sequence[int],
     cell: int,
@@ -151,7 +153,7 @@ def _grid_row(
     yield [
         Piece(labels, "label"),
         *(
-            Piece(f"{text:>{cell}}", role_of(found), found, share_of(table, found))
+            Piece(f"{text:>{cell}}", role_of(found), found, share_of(tops, found))
             for found, text in zip(row.cells[chosen], main[chosen], strict=True)
         ),
     ]
@@ -204,12 +206,19 @@ def _efficiency(table: MatrixTable, cell: Cell) -> str:
     return "" if share is None else f"{share * 100:.0f}%"
 
 
-def share_of(table: MatrixTable, cell: Cell | None) -> float:
-    """Return a figure as a share of the largest of its kind in the table."""
-    if cell is None or cell.value is None:
-        return 0.0
-    top = max((other.value for other in table.cells if other.value is not None and other.unit == cell.unit), default=0)
-    return cell.value / top if top else 0.0
+def tops_of(cells: Sequence[Cell]) -> dict[str, float]:
+    """Return the largest figure by unit."""
+    tops: dict[str, float] = {}
+    for cell in cells:
+        if cell.value is not None:
+            tops[cell.unit] = max(cell.value, tops.get(cell.unit, 0.0))
+    return tops
+
+
+def share_of(tops: Mapping[str, float], cell: Cell | None) -> float:
+    """Return a figure as a share of the largest of its kind."""
+    top = tops.get(cell.unit, 0.0) if cell is not None else 0.0
+    return (cell.value or 0.0) / top if cell is not None and top else 0.0
 
 
 def role_of(cell: Cell | None) -> Role:
@@ -225,7 +234,7 @@ def role_of(cell: Cell | None) -> Role:
 # -- lists
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Column:
     """A column of a list: heading, texts, whether they are flush right, their role (None: the cell's own)."""
 
@@ -235,7 +244,7 @@ class Column:
     role: Role | None = "detail"
     important: int = 0  # columns of small numbers give way first
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Cells it takes."""
         return max(len(self.head), *(len(text) for text in self.texts))
@@ -252,9 +261,10 @@ def _list_lines(table: MatrixTable, width: int, details: bool) -> Iterator[Piece
     note = max((len(text) for text in notes), default=0)
     bar = min(MOST_BAR, width - used - note - len(GAP)) if details and len({c.unit for c in table.cells}) == 1 else 0
     yield [Piece(column.padded(column.head) + GAP, "head") for column in columns]
+    tops = tops_of(table.cells)
     for place, cell in enumerate(table.cells):
-        share = share_of(table, cell)
-        ground = share if not details and len({c.unit for c in table.cells}) == 1 else 0.0  # else a bar tells it
+        share = share_of(tops, cell)
+        ground = share if not details and len(tops) == 1 else 0.0  # else a bar tells it
         line = [Piece(c.padded(c.texts[place]) + GAP, c.role or role_of(cell), cell, ground) for c in columns]
         if bar >= LEAST_BAR:
             line.append(Piece(_bar(share, bar) + GAP * bool(note), "bar", cell, share))

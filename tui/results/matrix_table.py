@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tui.model.matrix import HOSTS_AXIS
 from tui.results.knee import LEAST_POINTS, efficiency, knee
@@ -33,7 +34,7 @@ class KneeAt:
     gain: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MatrixTable:
     """One table. `across` names the axis of the columns; empty: one column, the figure itself."""
 
@@ -46,7 +47,7 @@ class MatrixTable:
     knees: tuple[KneeAt, ...] = ()
     scaling: Mapping[str, float] = field(default_factory=dict)  # cell key -> efficiency over the number of hosts
 
-    @property
+    @cached_property
     def cells(self) -> list[Cell]:
         """All cells, row by row."""
         return [cell for row in self.rows for cell in row.cells if cell is not None]
@@ -56,12 +57,12 @@ class MatrixTable:
         """Whether an axis goes across."""
         return bool(self.across)
 
-    @property
+    @cached_property
     def repeated(self) -> bool:
         """Whether a point was measured more than once."""
         return any(len(cell.values) > 1 for cell in self.cells)
 
-    @property
+    @cached_property
     def knee_keys(self) -> set[str]:
         """Keys of the cells that are knees."""
         return {found.cell.key for found in self.knees}

@@ -48,15 +48,17 @@ def written_bytes(plan: Plan) -> dict[str, int | None]:
 
     Files that several steps write to count once.
     """
-    written: dict[tuple[str, tuple[str, ...]], int | None] = {}
+    written: dict[tuple[str, frozenset[str]], int | None] = {}
     for step in plan.steps:
         for task in step.tasks if writes_at_all(step) else ():
-            key = (task.host, tuple(spec.path for spec in task.written))
+            key = (task.host, frozenset(spec.path for spec in task.written))
             before, writes = written.get(key, 0), task.writes_bytes
             written[key] = None if before is None or writes is None else max(before, writes)
     totals: dict[str, int | None] = {task.host: 0 for step in plan.steps for task in step.tasks}
-    for (host, _), each in written.items():
+    for (host, paths), each in written.items():
         known = totals[host]
+        if any(other == host and paths < more for other, more in written):
+            continue  # another step writes to these files and to more of them
         totals[host] = None if known is None or each is None else known + each
     return totals
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tui.engine.profile_files import Stamps
 
 LOOK_S = 1.0  # between looks at the files
+HARMLESS = "demo/quick"  # where the cursor stands at first: not on a profile that writes to devices
 COLUMNS = (Column("", 1), Column("", least=23), Column("", 6, drop=1))
 
 
@@ -71,7 +72,7 @@ class ProfilesScreen(StepScreen):
     def on_mount(self) -> None:
         """Show the list at once; the catalogue is read in a thread."""
         self.set_focus(self.picklist)
-        self.load_profiles(self.shell.selection.profile)
+        self.load_profiles(self.shell.selection.profile or HARMLESS)
         self.set_interval(LOOK_S, self.look_for_changes)
 
     # -- loading

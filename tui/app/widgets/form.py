@@ -107,7 +107,8 @@ class Form(VerticalScroll, can_focus=False):
         await self.remove_children()
         await self.mount_all(fields)
         for field in fields:
-            field.show_state(self.check(field.spec.name, field.spec.value))
+            if field.is_attached and field.children:  # the screen may have been left meanwhile
+                field.show_state(self.check(field.spec.name, field.spec.value))
 
     @property
     def fields(self) -> list[Field]:
