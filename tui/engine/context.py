@@ -88,6 +88,11 @@ class RunContext:
         warmups = {step.index for step in self.plan.steps if step.warmup}
         return sum(step not in warmups for step, _ in self.results)
 
+    def is_whole(self, step: Step) -> bool:
+        """Tell whether every host of a step came to its own end with a result."""
+        found = [self.results.get((step.index, host)) for host in step.hosts]
+        return all(result is not None and result.final for result in found)
+
     def forget(self, steps: Iterable[int]) -> None:
         """Leave out the results of steps that are made again."""
         gone = set(steps)

@@ -145,14 +145,15 @@ async def _give_back(session: HostSession) -> None:
 
 def verdict(ctx: RunContext) -> RunEnded:
     """Return how the run ended, judged by what is in the journal."""
-    wanted = sum(len(step.tasks) for step in ctx.plan.steps if not step.warmup and step.index not in ctx.skipped)
-    if ctx.stop_mode is not None:
+    counted = [step for step in ctx.plan.steps if not step.warmup and step.index not in ctx.skipped]
+    came_late = ctx.stop_mode == "stop" and all(map(ctx.is_whole, counted))
+    if ctx.stop_mode is not None and not came_late:
         reason = "stopped on request" if ctx.stop_mode == "stop" else "aborted on request"
         state: RunStateName = "aborted" if ctx.stop_mode == "abort" else "partial" if ctx.measured_hosts else "failed"
         return ended(state, EXIT_PARTIAL, reason)
     if not ctx.measured_hosts:
         return ended("failed", EXIT_PARTIAL, "nothing was measured")
-    if ctx.measured_hosts < wanted or ctx.journal.problems:
+    if ctx.measured_hosts < sum(len(step.tasks) for step in counted) or ctx.journal.problems:
         return ended(
             "partial", EXIT_PARTIAL, f"{ctx.journal.problems} problems on hosts" if ctx.journal.problems else ""
         )

@@ -62,7 +62,7 @@ async def run_step(ctx: RunContext, step: Step) -> None:
         reason = refused.reason
         raise
     finally:
-        cut = ctx.stop_mode is not None
+        cut = ctx.stop_mode is not None and not ctx.is_whole(step)
         ok = not reason and not cut and problems == ctx.journal.problems
         ctx.journal.append(StepEnded(t=0.0, step=step.index, ok=ok, cut=cut, reason=reason))
 

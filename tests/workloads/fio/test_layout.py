@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tests.workloads.fio.fixtures import objects
 from tests.workloads.fio.real import needs_fio, run, tree
-from tui.model.plan import FileSpec
+from tui.model.plan import FileSpec, is_device
 from tui.model.problem import UsageError
 from tui.workloads.fio.jobfile import render_options
-from tui.workloads.fio.layout import file_name, files_of, is_device, split_list
+from tui.workloads.fio.layout import file_name, files_of, split_list
 from tui.workloads.fio.snapshot import decode
 
 Options = dict[str, str]

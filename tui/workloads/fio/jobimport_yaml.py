@@ -105,12 +105,12 @@ def _name_variables(sheet: _Sheet, file: str) -> None:
     for option in _every_option(sheet.phase):
         for variable in _VARIABLE.findall(option.value or ""):
             whole = option.value == f"${{{variable}}}"
-            kinds = (PARAMS.get(canonical(option.name), ("text", ""))[0], "text") if whole else ("text",)
+            kinds: list[ParamKind] = [PARAMS.get(canonical(option.name), ("text", ""))[0]] if whole else []
             if variable in sheet.variables:
                 if not whole:
                     _loosen(sheet, variable)
                 continue
-            param = _first_param(kinds, sheet.environ[variable], f"{variable} of the job file")
+            param = _first_param([*kinds, "text"], sheet.environ[variable], f"{variable} of the job file")
             if param is None:
                 problems.append(Problem(f"the value of ${{{variable}}} cannot stand in a profile", file, option.line))
             else:
@@ -162,8 +162,9 @@ def _name_params(sheet: _Sheet) -> None:
             continue
         device = name == "filename" and value.startswith("/dev/") and not value.startswith("/dev/shm/")
         kind = "device" if device else kind
-        if (param := _first_param((kind,), value, about)) and _same_text(kind, value):
-            sheet.by_option[name] = _add(sheet, name, param)
+        found = _first_param((kind,), value, about)
+        if found is not None and _same_text(kind, value):
+            sheet.by_option[name] = _add(sheet, name, found)
 
 
 def _same_text(kind: ParamKind, value: str) -> bool:

@@ -180,7 +180,8 @@ class _FileSizes:
         for option in ("filesize", "size", "offset", "offset_increment"):
             value = self._job.get(option) or ""
             if value.endswith("%"):
-                raise self._job.wrong(option, value, "a size such as 4G instead of a percentage, of a file that is to be made,")
+                allowed = "a size such as 4G instead of a percentage, of a file that is to be made,"
+                raise self._job.wrong(option, value, allowed)
         if self._fixed is None and self._total is None:
             raise UsageError(f"job {self._job.name}: size= or filesize= is needed to know its files")
 

@@ -1,0 +1,85 @@
+"""How a run ended, judged by what every host brought home."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from tui.engine.catalogue import Catalogue
+from tui.engine.context import RunContext
+from tui.engine.journal import Journal
+from tui.engine.planning import Choices, build_plan
+from tui.engine.run import verdict
+from tui.model.event import HostProblem, HostResult
+from tui.model.plan import HostAddress
+
+HOSTS = ("h1", "h2")
+
+
+@contextmanager
+def run(tmp_path: Path, *finals: bool, repeat: int = 1) -> Iterator[RunContext]:
+    """A run of two hosts whose results, in the order of steps and hosts, are final or not."""
+    loaded = Catalogue(tmp_path / "none").load("demo/quick")
+    plan = build_plan(loaded, Choices([HostAddress(name=name) for name in HOSTS], repeat=repeat))
+    journal = Journal(tmp_path)
+    ctx = RunContext(tmp_path, plan, journal, [])
+    keys = [(step.index, host) for step in plan.steps for host in HOSTS]
+    for (step, host), final in zip(keys, finals, strict=False):
+        ctx.results[step, host] = HostResult(t=0.0, host=host, step=step, dirs={}, final=final)
+    try:
+        yield ctx
+    finally:
+        journal.close()
+
+
+def test_every_host_with_a_final_result_is_complete(tmp_path: Path) -> None:
+    with run(tmp_path, True, True) as ctx:
+        assert (verdict(ctx).state, verdict(ctx).exit_code) == ("complete", 0)
+
+
+def test_a_host_without_a_result_makes_it_partial(tmp_path: Path) -> None:
+    with run(tmp_path, True) as ctx:
+        assert (verdict(ctx).state, verdict(ctx).exit_code) == ("partial", 4)
+
+
+def test_nothing_measured_is_failed(tmp_path: Path) -> None:
+    with run(tmp_path) as ctx:
+        assert verdict(ctx).state == "failed"
+
+
+def test_a_problem_on_a_host_makes_it_partial(tmp_path: Path) -> None:
+    with run(tmp_path, True, True) as ctx:
+        ctx.journal.append(HostProblem(t=0.0, host="h1", phase="measure", code="x", message="y", fatal=False))
+        assert (verdict(ctx).state, verdict(ctx).reason) == ("partial", "1 problems on hosts")
+
+
+@pytest.mark.parametrize(("mode", "state"), [("stop", "partial"), ("abort", "aborted")])
+def test_a_run_that_was_ended_early_says_on_whose_request(
+    tmp_path: Path, mode: Literal["stop", "abort"], state: str
+) -> None:
+    with run(tmp_path, False, True) as ctx:
+        ctx.request_stop(mode)
+        assert verdict(ctx).state == state
+        assert "on request" in verdict(ctx).reason
+
+
+def test_a_stop_that_comes_when_all_is_measured_has_no_effect(tmp_path: Path) -> None:
+    with run(tmp_path, True, True) as ctx:
+        ctx.request_stop("stop")
+        assert verdict(ctx).state == "complete"
+
+
+def test_a_stop_before_the_last_repetition_is_no_complete_run(tmp_path: Path) -> None:
+    with run(tmp_path, True, True, repeat=2) as ctx:
+        ctx.request_stop("stop")
+        assert verdict(ctx).state == "partial"
+
+
+def test_a_repetition_that_was_not_needed_is_not_missed(tmp_path: Path) -> None:
+    with run(tmp_path, True, True, repeat=2) as ctx:
+        ctx.skipped.add(1)
+        assert verdict(ctx).state == "complete"
