@@ -12,7 +12,7 @@ from tests.e2e.command import journal_has, only_run
 from tests.lab.accounts import BY_PASSWORD, with_password
 from tests.lab.faults_run import LOAD
 from tests.lab.sshd import SshdLab
-from tui.app.asking import SecretPrompt, ask
+from tui.app.asking import SecretInput, SecretPrompt, ask
 from tui.remote.vault import Question
 
 SECRET = "hunter2"
@@ -86,6 +86,27 @@ async def test_several_prompts_are_fields_of_one_dialog(home: Path) -> None:
         await user.press("enter")
         await user.sees(lambda: worker.is_finished)
         assert worker.result == ["abc", "123"]
+
+
+async def test_what_is_masked_never_reaches_the_clipboard(home: Path) -> None:
+    async with opened(options(home)) as user:
+        question = Question("log-in to bench@box", (("Password:", False), ("Code:", True)))
+        worker = user.app.run_worker(ask(user.app, question))
+        await user.sees("Log in")
+        fields = list(user.app.screen.query(SecretInput))
+        await user.types(SECRET)
+        for action in (fields[0].action_copy, fields[0].action_cut):
+            fields[0].select_all()
+            action()
+            assert user.app.clipboard == ""
+        assert fields[0].value == ""
+        await user.press("enter")
+        await user.types("123")
+        fields[1].select_all()
+        fields[1].action_copy()
+        assert user.app.clipboard == "123"
+        await user.press("escape")
+        await user.sees(lambda: worker.is_finished)
 
 
 async def test_launch_asks_on_the_live_screen_and_the_run_goes_on(

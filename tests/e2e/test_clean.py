@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.driver import opened, options
-from tests.e2e.command import benchtui, only_run, start, wait_until
+from tests.e2e.command import benchtui, journal_has, only_run, start, wait_until
 from tests.lab.sshd import SshdLab
 from tui.engine.clean import Cleaning, Created, judge
 from tui.model.plan import HostAddress
@@ -140,6 +140,72 @@ def test_a_run_that_goes_on_is_not_cleaned(own: Path, target: Path) -> None:
     wait_until(lambda: stopping.poll() is not None, "the end of the run")
     assert benchtui(own, "clean", "last", "--yes").returncode == 0
     assert list(target.iterdir()) == []
+
+
+@pytest.mark.e2e
+def test_what_stands_where_a_removed_file_was_is_not_overwritten_by_a_resume(own: Path, target: Path) -> None:
+    words = ("--hosts", "local", "--set", f"directory={target}", "--set", "runtime=60s", "--cleanup", "--detach")
+    assert benchtui(own, "run", "own/files", *words).returncode == 0
+    run_dir = only_run(own)
+    wait_until(lambda: journal_has(run_dir, '"phase":"measure"'), "the measurement")
+    assert benchtui(own, "stop", "last").returncode in (0, 4)
+    wait_until((run_dir / "run.json").exists, "the end of the run")
+    assert list(target.iterdir()) == []
+    assert left(run_dir) == {"local": None}
+    assert [len(host["files_removed"]) for host in json.loads((run_dir / "run.json").read_text())["hosts"]] == [1]
+    foreign = target / "local/deep/data.0.0"
+    foreign.parent.mkdir(parents=True)
+    foreign.write_bytes(b"precious")
+    resumed = benchtui(own, "runs", "resume", run_dir.name)
+    assert resumed.returncode != 0
+    assert "a file that no run of yours has made would be overwritten" in resumed.stdout + resumed.stderr
+    assert foreign.read_bytes() == b"precious", "neither overwritten nor removed by --cleanup"
+
+
+NUMBERED = """\
+profile: own/made
+version: 1
+title: Files without data
+tool: fio
+params:
+  directory: {kind: directory, default: /mnt}
+fio:
+  global: {ioengine: ENGINE, create_on_open: 1, filesize: 4k, bs: 4k, nrfiles: 5, file_service_type: sequential,
+           filename_format: bt.$jobnum/f.$filenum, directory: "{directory}"}
+  jobs:
+    make: {numjobs: 1}
+headline: {metric: ops, direction: DIRECTION}
+"""
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize(("engine", "direction"), [("filecreate", "create"), ("filedelete", "remove")])
+def test_numbered_files_of_somebody_else_are_neither_used_nor_removed(
+    own: Path, target: Path, engine: str, direction: str
+) -> None:
+    text = NUMBERED.replace("ENGINE", engine).replace("DIRECTION", direction)
+    (own / "profiles" / "files.yaml").write_text(text)
+    (target / "bt.0").mkdir()
+    for number in (0, 1, 2, 3, 4) if engine == "filedelete" else (3,):
+        (target / "bt.0" / f"f.{number}").touch()
+    (target / "bt.0" / "f.3").write_bytes(b"precious")
+    done = benchtui(own, "run", "own/made", "--hosts", "local", "--set", f"directory={target}", "--cleanup")
+    assert done.returncode != 0
+    assert f"{target}/bt.0/f.3 is no empty file, so that no run of yours has made it" in done.stdout + done.stderr
+    assert (target / "bt.0" / "f.3").read_bytes() == b"precious"
+
+
+@pytest.mark.e2e
+def test_of_numbered_files_only_those_that_the_run_made_are_removed(own: Path, target: Path) -> None:
+    text = NUMBERED.replace("ENGINE", "filecreate").replace("DIRECTION", "create")
+    (own / "profiles" / "files.yaml").write_text(text)
+    (target / "bt.0").mkdir()
+    (target / "bt.0" / "f.10").write_bytes(b"precious")
+    done = benchtui(own, "run", "own/made", "--hosts", "local", "--set", f"directory={target}")
+    assert done.returncode == 0, done.stderr
+    assert len(list((target / "bt.0").iterdir())) == 6
+    assert benchtui(own, "clean", "last", "--yes").returncode == 0
+    assert [path.name for path in (target / "bt.0").iterdir()] == ["f.10"]
 
 
 def judged(complete: bool, size: int, info: FileInfo | None) -> Cleaning:

@@ -45,6 +45,20 @@ fio:
     db: {filename: db.img}
 headline: {metric: iops, direction: write}
 """
+READS = """\
+profile: own/reads
+version: 1
+title: Random reads of a file that is not laid out before
+tool: fio
+params:
+  directory: {kind: directory, default: /mnt}
+  size: {kind: text, default: 64k}
+fio:
+  global: {ioengine: psync, rw: randread, bs: 4k, size: "{size}", directory: "{directory}"}
+  jobs:
+    db: {filename: db.img}
+headline: {metric: iops, direction: read}
+"""
 
 
 @pytest.fixture
@@ -119,6 +133,22 @@ def test_files_of_somebody_else_need_their_name_and_our_own_do_not(own: Path, tm
     done = benchtui(own, *files)
     assert (done.returncode, codes(done)) == (3, ["destroy-not-confirmed"])
     assert (target / "db.img").read_bytes() == b"precious" * 100_000
+
+
+@pytest.mark.e2e
+def test_a_short_file_of_somebody_else_is_not_laid_out_to_be_read(own: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    (own / "profiles" / "reads.yaml").write_text(READS)
+    reads = ("run", "own/reads", "--hosts", "local", "--set", f"directory={target}", "--json", "--yes")
+    (target / "db.img").write_bytes(b"customers")
+    done = benchtui(own, *reads)
+    assert (done.returncode, codes(done)) == (3, ["destroy-not-confirmed"])
+    assert (target / "db.img").read_bytes() == b"customers"
+    (target / "db.img").unlink()
+    for size in ("64k", "128k", "256k"):  # a file of ours may grow again and again
+        done = benchtui(own, *reads, "--set", f"size={size}")
+        assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.e2e

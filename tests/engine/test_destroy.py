@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tests.engine.test_planning import H1, H2, plan
 from tui.engine.catalogue import Catalogue
-from tui.engine.destroy import judge_targets, names_for, ours, unnamed_devices
+from tui.engine.destroy import judge_again, judge_targets, names_for, ours, unnamed_devices
 from tui.engine.found import HostFindings
 from tui.engine.planning import Choices, build_plan
 from tui.engine.survey import check_names, overwrites
@@ -79,6 +79,7 @@ def test_only_its_own_path_names_a_disk(destroy: tuple[str, ...]) -> None:
         (change(uses=(DeviceUse("sdb", "swap"),)), "device-in-use", "sdb is swap"),
         (change(uses=(DeviceUse("sdb", "holder", "dm-1 LVM-x vg-lv"),)), "device-in-use", "part of LVM vg-lv (dm-1)"),
         (change(uses=(DeviceUse("sdb", "ceph", "/var/lib/ceph/osd/0/block"),)), "device-in-use", "Ceph OSD"),
+        (change(uses=(DeviceUse("sdb", "open", "7 qemu"),)), "device-in-use", "held open by process 7 (qemu)"),
         (change(signatures=(DeviceSignature("sdb", "xfs"),)), "device-has-filesystem", "wipefs --all /dev/sdb"),
         (change(unread=(UnreadPart("sdb", 9, "/dev/sdb"),)), "device-unreadable", "not written to blindly"),
         (change(name="", number=""), "device-unknown", "/sys knows nothing of it"),
@@ -130,6 +131,55 @@ def test_a_file_that_is_read_is_laid_out_again_only_when_named() -> None:
     reads = with_task(files=[FileSpec("/data/f", 1 << 20)], writes_bytes=0, layout=True)
     assert judged(reads, {"/data/f": FileInfo(1 << 20, 1 << 20)}) == []
     assert [code for code, _ in judged(reads, {"/data/f": FileInfo(4096, 4096)})] == ["destroy-not-confirmed"]
+
+
+@pytest.mark.parametrize(("size", "asked"), [(0, False), (9, True), (1 << 20, False)])
+def test_fio_lays_out_a_short_file_that_is_only_read(size: int, asked: bool) -> None:
+    reads = with_task(files=[FileSpec("/data/f", 1 << 20)], writes_bytes=0)
+    assert overwrites(reads)
+    found = judged(reads, {"/data/f": FileInfo(size, size)})
+    assert [code for code, _ in found] == ["destroy-not-confirmed"] * asked
+    assert judged(replace(reads, destroy=("/data",)), {"/data/f": FileInfo(size, size)}) == []
+
+
+def test_what_fio_leaves_alone_needs_no_name() -> None:
+    holes = FileInfo(1 << 20, 4096)
+    reads = with_task(files=[FileSpec("/data/f", 1 << 20)], writes_bytes=0)
+    assert judged(reads, {"/data/f": holes}) == [], "only our layout fills holes"
+    stats = with_task(files=[FileSpec("/data/f", 1 << 20)], writes_bytes=0, expects="present")
+    assert judged(stats, {"/data/f": FileInfo(9, 9)}) == []
+    unsized = with_task(files=[FileSpec("/data/f", 0)], writes_bytes=0)
+    assert (overwrites(unsized), judged(unsized, {"/data/f": FileInfo(9, 9)})) == (False, [])
+
+
+def again(**facts: object) -> list[str]:
+    return [code for code, _ in judge_again(DISK, change(**facts), written=True)]
+
+
+def test_a_device_that_is_as_before_is_used_again() -> None:
+    random_data = DeviceSignature("sdb", "dos")  # what our own steps wrote may look like anything
+    assert again() == again(signatures=(random_data,)) == again(serial="") == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [
+        ({"kind": ""}, "device-missing"),
+        ({"kind": "other"}, "target-not-a-device"),
+        ({"number": "8:32"}, "device-changed"),
+        ({"serial": "S5"}, "device-changed"),
+        ({"size_bytes": 1 << 30}, "device-changed"),
+        ({"uses": (DeviceUse("sdb", "swap"),)}, "device-in-use"),
+    ],
+)
+def test_a_device_that_is_not_as_before_is_not_used_again(facts: dict[str, object], code: str) -> None:
+    assert again(**facts) == [code]
+
+
+def test_a_device_in_use_may_be_read_again_but_not_made_as_a_file() -> None:
+    used, gone = change(uses=(DeviceUse("sdb", "swap"),)), DeviceFacts("/dev/sdb")
+    assert list(judge_again(DISK, used, written=False)) == []
+    assert [code for code, _ in judge_again(None, gone, written=False)] == ["device-missing"]
 
 
 def test_a_link_to_a_disk_would_be_laid_out() -> None:

@@ -207,3 +207,33 @@ def test_a_suite_that_cannot_be_is_refused_where_it_is_wrong(tmp_path: Path, tex
     with pytest.raises(UsageError) as caught:
         suite(tmp_path, text)
     assert message in str(caught.value)
+
+
+def test_no_two_points_share_a_sequence(tmp_path: Path) -> None:
+    made = plan(tmp_path, f"sweep: {{grid: {{bs: [4k, 8k]}}}}\n{USED}")
+    seeds = [step.tasks[0].randseed for step in made.steps if not step.warmup]
+    assert len(set(seeds)) == 2
+
+
+def test_a_number_of_hosts_that_leaves_one_without_a_share_is_no_point(tmp_path: Path) -> None:
+    more = f"sweep: {{hosts: [1, 2, 3]}}\n{USED}"
+    made = plan(tmp_path, more, hosts=3, spread="true", overrides={"jobs": "2"})
+    assert [step.point["hosts"] for step in made.steps if not step.warmup] == [1, 2]
+
+
+def test_a_sweep_over_hosts_without_any_point_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no point is left"):
+        plan(tmp_path, f"sweep: {{hosts: [2]}}\n{USED}", hosts=2, spread="true", overrides={"jobs": "1"})
+
+
+def test_repetitions_of_a_suites_profile_end_by_its_own_rule(tmp_path: Path) -> None:
+    profiles(tmp_path, f"repeat: {{until: 5%, min: 3, max: 5}}\n{USED}")
+    (tmp_path / "all.yaml").write_text("profile: my/all\ntitle: All\ntool: suite\nsuite: [my/sweep]\n")
+    steps = build_plan(Catalogue(tmp_path).load("my/all"), Choices(hosts=HOSTS[:1])).steps
+    assert {step.until.width if step.until else None for step in steps if not step.warmup} == {0.05}
+
+
+def test_no_parameter_may_be_called_hosts(tmp_path: Path) -> None:
+    (tmp_path / "sweep.yaml").write_text(PROFILE.format(more=USED, spread="false").replace("jobs", "hosts"))
+    with pytest.raises(UsageError, match="parameter 'hosts': the name is taken"):
+        Catalogue(tmp_path).load("my/sweep")

@@ -19,13 +19,14 @@ async def test_numbered_files_are_removed_and_nothing_else(shell_agent: Agent, t
     directory = tmp_path / "a [1]* $b"
     directory.mkdir()
     numbered = [directory / f"f.{number}.x" for number in range(450)]
-    others = [directory / name for name in ("f.x", "f..x", "f.1a.x", "f.12", "g.1.x", "1")]
+    names = ("f.x", "f..x", "f.1a.x", "f.12", "g.1.x", "1", "f.007.x", "f.450.x", "f.4294967296.x")
+    others = [directory / name for name in names]
     for path in (*numbered, *others):
         path.write_bytes(b"")
     (directory / "f.9999.x").symlink_to(others[0])
     (directory / "f.7777.x").mkdir()
     numbered_path = str(directory / f"f.{FILE_NUMBER}.x")
-    assert await shell_agent.remove([numbered_path, str(directory)]) == [numbered_path]
+    assert await shell_agent.remove([numbered_path, str(directory)], {numbered_path: 450}) == [numbered_path]
     left = {each.name for each in directory.iterdir()}
     assert left == {"f.9999.x", "f.7777.x", *(each.name for each in others)}
 
@@ -35,4 +36,16 @@ async def test_a_directory_goes_with_its_numbered_files(shell_agent: Agent, tmp_
     directory.mkdir()
     (directory / "f.0").write_bytes(b"")
     path = str(directory / f"f.{FILE_NUMBER}")
-    assert await shell_agent.remove([str(directory), path]) == [path, str(directory)]
+    assert await shell_agent.remove([str(directory), path], {path: 1}) == [path, str(directory)]
+
+
+async def test_what_holds_something_stays_and_is_told(shell_agent: Agent, tmp_path: Path) -> None:
+    for number in range(12):
+        (tmp_path / f"f.{number}").write_bytes(b"precious" if number == 10 else b"")
+    path = str(tmp_path / f"f.{FILE_NUMBER}")
+    assert await shell_agent.remove([path]) == [], "nobody said how many"
+    found = await shell_agent.numbered(path, 12)
+    assert (found.there, found.full) == (12, str(tmp_path / "f.10"))
+    assert await shell_agent.remove([path], {path: 5}) == [path]
+    assert await shell_agent.remove([path], {path: 12}) == []
+    assert [each.name for each in tmp_path.iterdir()] == ["f.10"]

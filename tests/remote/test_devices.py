@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 
 from tests.lab.disks import SIZE, loop_device, mounted, quietly
 from tests.remote.conftest import PRESENT, SHELLS
+from tui.engine.destroy import device_line
 from tui.model.plan import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.answers import Answer
@@ -72,6 +76,63 @@ async def test_a_disk_mounted_in_a_container_is_in_use(disk: str, tmp_path: Path
     assert use.kind == "mount" and use.detail.startswith("in the mount namespace of process ")
 
 
+@pytest.mark.parametrize("shell", PRESENT)
+async def test_a_disk_that_a_process_holds_open_is_in_use(shell: str, disk: str, tmp_path: Path) -> None:
+    node = tmp_path / "other name"
+    os.mknod(node, 0o600 | stat.S_IFBLK, Path(disk).stat().st_rdev)
+    with node.open("rb"):
+        (use,) = (await facts_of(disk, shell)).uses
+    assert (use.kind, use.detail.split()[0]) == ("open", str(os.getpid()))
+    assert f"{Path(disk).name} is held open by process {os.getpid()} (" in use.text
+    assert (await facts_of(disk, shell)).uses == ()
+
+
+async def test_a_disk_below_a_loop_device_is_in_use(disk: str) -> None:
+    upper = subprocess.run(["losetup", "-f", "--show", disk], capture_output=True, text=True, timeout=60, check=True)
+    above = upper.stdout.strip()
+    try:
+        (use,) = (await facts_of(disk)).uses
+    finally:
+        quietly("losetup", "-d", above)
+    assert use.text == f"{Path(disk).name} is the backing store of {Path(above).name}"
+
+
+def broken(directory: Path, *names: str) -> str:
+    """A PATH on which these tools are there, and cannot run."""
+    directory.mkdir()
+    for name in names:
+        (directory / name).write_text("#!/bin/sh\nexit 2\n")
+        (directory / name).chmod(0o755)
+    return f"{directory}:/usr/bin:/bin"
+
+
+HELD = "import os, sys; os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL); print('ready', flush=True); sys.stdin.read()"
+
+
+@pytest.fixture
+def claimed(disk: str) -> Iterator[str]:
+    """A disk that a process has opened exclusively."""
+    with subprocess.Popen([sys.executable, "-c", HELD, disk], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == b"ready\n"
+        yield disk
+        holder.communicate(timeout=30)
+
+
+@pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="needs the python3 of the system")
+async def test_a_perl_that_cannot_run_leaves_the_check_to_python(claimed: str, tmp_path: Path) -> None:
+    """No `find`, so that only the exclusive open can tell."""
+    (use,) = (await facts_of(claimed, PATH=broken(tmp_path / "bin", "perl", "find"))).uses
+    assert use.kind == "claimed"
+
+
+@pytest.mark.skipif(Path("/usr/libexec/platform-python").exists(), reason="this machine has a third way")
+async def test_a_check_that_nothing_can_make_is_said(disk: str, tmp_path: Path) -> None:
+    assert (await facts_of(disk)).unsure == ()
+    found = await facts_of(disk, PATH=broken(tmp_path / "bin", "perl", "python3", "find"))
+    assert found.uses == () and len(found.unsure) == 2
+    assert all("could not be checked" in text and text in device_line(found) for text in found.unsure)
+
+
 async def test_a_link_leads_to_its_disk_and_a_read_only_one_says_so(tmp_path: Path) -> None:
     with loop_device(tmp_path / "ro.img", "-r") as disk:
         link = tmp_path / "by-id"
@@ -108,6 +169,8 @@ use=0 sda5 holder dm-4 mpath-36001405 mpatha
 use=0 sda6 swap
 use=0 sda1 mount /boot/my\\040efi
 use=0 sda claimed
+use=0 sda open 812 ceph-osd
+use=0 sda loop loop3
 sig=0 sda gpt 0x200
 sig=0 sda2 LVM2_member 0x218
 part=0 sda1
@@ -127,6 +190,8 @@ def test_partitions_of_a_disk_count_as_the_disk() -> None:
         "sda6 is swap",
         "sda1 is mounted at /boot/my efi",
         "sda is in use: the kernel does not open it exclusively",
+        "sda is held open by process 812 (ceph-osd)",
+        "sda is the backing store of loop3",
     ]
     assert found.signatures == (DeviceSignature("sda", "gpt", "0x200"), DeviceSignature("sda2", "LVM2_member", "0x218"))
     assert (found.partitions, found.size_bytes) == (("sda1", "sda2"), 1875385008 * 512)

@@ -17,6 +17,7 @@ from tui.metrics.histogram import Histogram
 from tui.model.event import (
     AnyEvent,
     FileCreated,
+    FilesRemoved,
     HostProblem,
     HostResult,
     Message,
@@ -366,6 +367,14 @@ def test_files_stay_in_the_record_until_a_cleanup_removed_them(tmp_path: Path) -
     hosts = build_record(run_dir_of("mix", tmp_path / "run", events)).hosts
     assert hosts[0].files_left is None
     assert hosts[1].files_left is not None
+
+
+def test_what_a_cleanup_did_not_remove_is_left(tmp_path: Path) -> None:
+    gone = FilesRemoved(t=8.05, host="h1", paths=["/mnt/test/h1.0"], bytes=48 << 20)
+    cleanup: list[AnyEvent] = [PhaseStarted(t=8.0, phase="cleanup"), gone, PhaseEnded(t=8.1, phase="cleanup")]
+    events = [*events_of("mix")[:-1], *cleanup, events_of("mix")[-1]]
+    left = build_record(run_dir_of("mix", tmp_path / "run", events)).hosts[0].files_left
+    assert left is not None and (left.paths, left.bytes) == (["/mnt/test"], 0)
 
 
 def test_a_path_that_was_made_twice_is_counted_once(tmp_path: Path) -> None:

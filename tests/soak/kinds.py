@@ -12,6 +12,7 @@ from typing import Literal
 from tests.lab.faults import kill, kill_sessions
 from tests.lab.faults_run import LiveRun
 from tests.lab.proxy import ProxiedLab
+from tui.model.event import StopRequested
 
 Cost = Literal["none", "host", "run"]  # what is lost: nothing; what this host had still to measure; the run's rest
 REPAIR_S = 7.0  # a broken connection is up again this long after its cause is gone, on a busy machine
@@ -123,7 +124,9 @@ def kill_engine(scene: Scene) -> bool:
 
 
 def ask(words: tuple[str, ...], scene: Scene) -> bool:
-    return scene.run.command("stop", scene.run.run_id, *words)[0] == 0
+    """Ask the run to end; a command that comes when all is over ends well and does nothing."""
+    done = scene.run.command("stop", scene.run.run_id, *words)[0] == 0
+    return done and bool(scene.run.of_type(StopRequested))
 
 
 def frozen_then(words: tuple[str, ...], scene: Scene) -> bool:

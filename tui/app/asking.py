@@ -20,6 +20,22 @@ if TYPE_CHECKING:
     from tui.remote.vault import Asker, Question
 
 
+class SecretInput(TextInput):
+    """A field whose content never reaches a clipboard while it is masked: terminals and their logs keep those."""
+
+    def action_copy(self) -> None:
+        """Copy what is selected, unless it is masked."""
+        if not self.password:
+            super().action_copy()
+
+    def action_cut(self) -> None:
+        """Cut what is selected; of what is masked nothing is kept."""
+        if self.password:
+            self.delete_selection()
+        else:
+            super().action_cut()
+
+
 class SecretPrompt(ModalScreen[None]):
     """The prompts of one question. `answers` is done once Enter, Escape, or another screen has ended it."""
 
@@ -44,7 +60,7 @@ class SecretPrompt(ModalScreen[None]):
             yield Static(f"{self.question.subject}{note}", markup=False, classes="dialog-body")
             for prompt, visible in self.question.prompts:
                 yield Label(prompt, markup=False, classes="secret-label")
-                yield TextInput(password=not visible)
+                yield SecretInput(password=not visible)
             with Horizontal(classes="dialog-buttons"):
                 yield Button("Cancel (Esc)", id="cancel", compact=True)
                 yield Button("Log in (Enter)", id="done", compact=True)

@@ -54,10 +54,12 @@ async def clean_now(screen: Screen[None], run_dir: Path, paths: Paths) -> None:
     from tui.engine.clean import clean
     from tui.results.cleaned import keep_removed
 
+    def keep(cleaned: list[Cleaning]) -> None:
+        keep_removed(run_dir, {each.host: (each.settled, each.bytes) for each in cleaned})
+
     try:
         plan, created = await asyncio.to_thread(left_by, run_dir)
-        found = await over_hosts(plan, paths, lambda connections: clean(run_dir, created, connections))
-        await asyncio.to_thread(keep_removed, run_dir, {each.host: (each.settled, each.bytes) for each in found})
+        found = await over_hosts(plan, paths, lambda connections: clean(run_dir, created, connections, keep))
     except BenchtuiError as error:
         screen.notify(str(error), severity="error", markup=False)
         return

@@ -60,8 +60,11 @@ async def clean_run(run_dir: Path, plan: Plan, connections: Connections, *, sure
     if any(each.goes for each in planned) and not sure and not agreed(run_dir.name):
         say("nothing was removed")
         return SOME_STAYED
-    done = await clean(run_dir, created, connections)
-    keep_removed(run_dir, {each.host: (each.settled, each.bytes) for each in done})
+
+    def keep(cleaned: list[Cleaning]) -> None:
+        keep_removed(run_dir, {each.host: (each.settled, each.bytes) for each in cleaned})
+
+    done = await clean(run_dir, created, connections, keep)
     say("")
     tell(done, done=True)
     return SOME_STAYED if any(each.error or each.stays for each in done) else ALL_GONE

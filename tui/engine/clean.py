@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,7 @@ from tui.engine.found import tasks_of
 from tui.engine.ledger import Ledger
 from tui.engine.preflight import owner
 from tui.metrics import units
-from tui.model.plan import HostAddress, Plan
+from tui.model.plan import FILE_NUMBER, HostAddress, Plan
 from tui.remote import mpi
 from tui.remote.agent import Agent, FileInfo
 from tui.remote.transport import HostError
@@ -28,18 +28,24 @@ if TYPE_CHECKING:
     from tui.remote.connections import Connections
 
 CLEAN_S = 600.0
-LEASE_S = 120.0
+LEASE_S = CLEAN_S + 60.0  # nobody renews it meanwhile
 NAMES_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """What a run's record names on one host. `sizes` are those the plan gave its files, 0 when it knew none."""
+    """What a run's record names on one host. `sizes` are those the plan gave its files, 0 when it knew none.
+
+    `counts` are those of paths that stand for many files. `target` was on the file system that is mounted at `mount`.
+    """
 
     address: HostAddress
     paths: tuple[str, ...]
     sizes: Mapping[str, int]
     complete: bool  # whether the run came to its good end, so that its files are whole
+    counts: Mapping[str, int] = field(default_factory=dict)
+    target: str = ""
+    mount: str = ""
 
 
 @dataclass
@@ -85,10 +91,22 @@ def created_of(plan: Plan, record: RunRecord) -> list[Created]:
     addresses = {host.name: host for host in plan.hosts}
     whole = record.state == "complete"
     return [
-        Created(addresses[host.name], tuple(host.files_left.paths), sizes_of(plan, host.name), whole)
+        created_on(plan, addresses[host.name], host.files_left.paths, host.facts, complete=whole)
         for host in record.hosts
         if host.files_left is not None and host.name in addresses
     ]
+
+
+def created_on(
+    plan: Plan, address: HostAddress, paths: Sequence[str], facts: Mapping[str, object], *, complete: bool
+) -> Created:
+    """Return these paths with what the plan, and the facts of the preflight, say of them."""
+    specs = [spec for task in tasks_of(plan, address.name) for spec in task.files]
+    counts: dict[str, int] = {}
+    for spec in specs:
+        counts[spec.path] = max(spec.count, counts.get(spec.path, 0))
+    target, mount = (str(facts.get(name) or "") for name in ("target", "target_mount"))
+    return Created(address, tuple(paths), sizes_of(plan, address.name), complete, counts, target, mount)
 
 
 def sizes_of(plan: Plan, host: str) -> dict[str, int]:
@@ -105,13 +123,23 @@ async def look(run_id: str, found: Sequence[Created], connections: Connections) 
     return list(await asyncio.gather(*(_guarded(run_id, each, connections, remove=False) for each in found)))
 
 
-async def clean(run_dir: Path, found: Sequence[Created], connections: Connections) -> list[Cleaning]:
-    """Look again, remove, and return what has become of everything on each host."""
+async def clean(
+    run_dir: Path, found: Sequence[Created], connections: Connections, keep: Callable[[list[Cleaning]], object]
+) -> list[Cleaning]:
+    """Look again, remove, have `keep` write down what has become of everything on each host, and return that.
+
+    Meanwhile no engine goes on with the run. Raises BenchtuiError when one does so already.
+    """
+    from tui.engine.process import no_engine
+
     ledger = Ledger.beside(run_dir)
-    cleaned = await asyncio.gather(*(_guarded(run_dir.name, each, connections, remove=True) for each in found))
-    for cleaning in cleaned:
-        ledger.forget(cleaning.host, cleaning.settled)
-    return list(cleaned)
+    with no_engine(run_dir):
+        hosts = (_guarded(run_dir.name, each, connections, remove=True) for each in found)
+        cleaned = list(await asyncio.gather(*hosts))
+        for cleaning in cleaned:
+            ledger.forget(cleaning.host, cleaning.settled)
+        await asyncio.to_thread(keep, cleaned)
+    return cleaned
 
 
 async def _guarded(run_id: str, created: Created, connections: Connections, *, remove: bool) -> Cleaning:
@@ -131,7 +159,59 @@ async def _guarded(run_id: str, created: Created, connections: Connections, *, r
 
 
 async def _look(agent: Agent, created: Created) -> Cleaning:
-    return judge(created, await agent.files(created.paths))
+    cleaning = judge(created, await agent.files(created.paths))
+    await _look_at_numbered(agent, created, cleaning)
+    await _doubt_absent(agent, created, cleaning)
+    return cleaning
+
+
+async def _look_at_numbered(agent: Agent, created: Created, cleaning: Cleaning) -> None:
+    """Judge paths that stand for many files by all of them: the first alone does not tell."""
+    for path in created.paths:
+        count = created.counts.get(path, 0)
+        if FILE_NUMBER not in path or path in cleaning.stays or not count:
+            continue
+        found = await agent.numbered(path, count)
+        cleaning.goes.pop(path, None)
+        cleaning.absent = [each for each in cleaning.absent if each != path]
+        if found.full:
+            cleaning.stays[path] = f"{found.full} is no empty file, the run made it empty"
+        elif found.there:
+            cleaning.goes[path] = 0
+        else:
+            cleaning.absent.append(path)
+
+
+async def _doubt_absent(agent: Agent, created: Created, cleaning: Cleaning) -> None:
+    """What is not there may be on a file system that is not mounted now: such paths stay in the record."""
+    if not cleaning.absent:
+        return
+    missing = set(cleaning.absent)
+    above = {path: _directory_above(path, missing) for path in cleaning.absent}
+    parents = await agent.files(sorted(set(above.values())))
+    moved = await _other_mount(agent, created)
+    for path, parent in above.items():
+        info = parents[parent]
+        if moved or info is None or info.kind != "directory":
+            why = moved or f"{parent} is not there"
+            cleaning.stays[path] = f"it cannot be seen, and {why}: is its file system mounted?"
+    cleaning.absent = [path for path in cleaning.absent if path not in cleaning.stays]
+
+
+def _directory_above(path: str, missing: set[str]) -> str:
+    """Return the directory of a path, or the nearest above it that the run has not made itself and that is gone."""
+    parent = posixpath.dirname(path)
+    while parent in missing:
+        parent = posixpath.dirname(parent)
+    return parent
+
+
+async def _other_mount(agent: Agent, created: Created) -> str:
+    """Return in words that the run's directory is on another file system now; empty when it is not."""
+    if not (created.target and created.mount):
+        return ""
+    now = (await agent.room([created.target]))[created.target].mount
+    return f"nothing is mounted at {created.mount} now" if now and now != created.mount else ""
 
 
 def judge(created: Created, infos: Mapping[str, FileInfo | None]) -> Cleaning:
@@ -151,6 +231,8 @@ def judge(created: Created, infos: Mapping[str, FileInfo | None]) -> Cleaning:
 def why_kept(created: Created, path: str, info: FileInfo) -> str:
     """Return why a path is not what the run made; an empty text when it is."""
     size = created.sizes.get(path)
+    if FILE_NUMBER in path and not created.counts.get(path):
+        return "its plan does not say how many files the run made"
     if size is None:
         return "" if info.kind in ("directory", "file") else f"it is a {info.kind} now"
     if info.kind != "file":
@@ -172,16 +254,24 @@ async def _remove(agent: Agent, created: Created) -> Cleaning:
 
 
 async def _remove_locked(agent: Agent, created: Created) -> Cleaning:
-    cleaning = await _look(agent, created)
-    for path in cleaning.goes:
+    if alive := await agent.sweep(kill=False):
+        return Cleaning(agent.host, error=f"{len(alive)} processes of this run are alive: not cleaned")
+    for path in (await _look(agent, created)).goes:
         if is_own_directory(agent.run_id, path) and path not in created.sizes:
             await mpi.remove_rest(agent, path)
-    gone = set(await agent.remove(list(cleaning.goes)))
+    return await remove_created(agent, created)
+
+
+async def remove_created(agent: Agent, created: Created) -> Cleaning:
+    """Remove what is as the run made it, and return what has become of everything. Raises HostError."""
+    cleaning = await _look(agent, created)
+    gone = set(await agent.remove(list(cleaning.goes), created.counts))
     infos = await agent.files([path for path in cleaning.goes if path not in gone])
     for path, info in infos.items():
-        if info is not None:
+        if info is not None or FILE_NUMBER in path:
             del cleaning.goes[path]
-            cleaning.stays[path] = "it is not empty" if info.kind == "directory" else "it could not be removed"
+            empty = info is not None and info.kind == "directory"
+            cleaning.stays[path] = "it is not empty" if empty else "it could not be removed"
     return cleaning
 
 

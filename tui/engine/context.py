@@ -62,6 +62,7 @@ class RunContext:
     on_connected: Callable[[], None] = lambda: None  # called once all hosts are connected or refused
     results: dict[tuple[int, str], HostResult | None] = field(default_factory=dict)  # by step and host; None: no fio's
     mpi: dict[str, Cluster] = field(default_factory=dict)  # hosts of MPI programs as preflight found them, by what
+    given_up: str = ""  # why no further step is begun
     skipped: set[int] = field(default_factory=set)  # steps that need not be run
 
     def __post_init__(self) -> None:

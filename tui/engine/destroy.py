@@ -62,6 +62,28 @@ def judge_targets(plan: Plan, host: str, findings: HostFindings) -> Iterator[Pro
         yield "destroy-not-confirmed", not_confirmed(unnamed)
 
 
+def judge_again(before: DeviceFacts | None, now: DeviceFacts, *, written: bool) -> Iterator[Problem]:
+    """Yield why a device is not used any more, that was found fit before: it is gone, another one, or in use.
+
+    What it holds is not judged again: it may be what our own steps have written.
+    """
+    if not now.kind:
+        yield "device-missing", f"{now.path} is not there any more; a plain file would be made in its place"
+    elif now.kind == "other":
+        yield from refusals(now)
+    elif before is not None and is_another(before, now):
+        what = f"{now.path} was {identity(before)} and is {identity(now)}"
+        yield "device-changed", f"{what}: another device has its name now, and it is not used"
+    elif written and now.uses:
+        yield from refusals(now)
+
+
+def is_another(before: DeviceFacts, now: DeviceFacts) -> bool:
+    """Return whether a path leads to another device than before: by number, and by serial and size as far as known."""
+    known = [(before.serial, now.serial), (before.size_bytes, now.size_bytes)]
+    return before.number != now.number or any(was and is_ and was != is_ for was, is_ in known)
+
+
 def judge_device(facts: DeviceFacts, named: Sequence[str]) -> Iterator[Problem]:
     """Yield why a device is not written to; that nobody has named it is said only when nothing else is wrong."""
     if not facts.kind or facts.real in HARMLESS:
@@ -131,18 +153,30 @@ def device_line(facts: DeviceFacts) -> str:
     parts = [f"{len(facts.partitions)} partitions"] if facts.partitions else []
     blind = "what is on it cannot be seen" if facts.unread or not facts.name else ""
     state = "; ".join(uses + held + parts) or blind or "not in use, no file system on it"
+    state = "; ".join([state, *facts.unsure])
     return f"{facts.path}{real}: {identity(facts)}; {state}"
 
 
 def overwritten(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> list[str]:
-    """Return the files and devices that a host's measurements write to, and those that are laid out before."""
+    """Return the files and devices that a host's measurements write to, and those that are written before them."""
     touched: dict[str, None] = {}
     for task in tasks:
         touched.update(dict.fromkeys(spec.path for spec in task.written))
-        if task.layout:
-            needs = (need.spec.path for need in needs_of(task, dict(files)))
-            touched.update(dict.fromkeys(path for path in needs if not is_device(path)))
+        touched.update(dict.fromkeys(laid_out(task, files)))
     return list(touched)
+
+
+def laid_out(task: HostTask, files: Mapping[str, FileInfo | None]) -> list[str]:
+    """Return the files that are written before a task is measured: by our layout, or by fio itself.
+
+    fio unlinks or truncates a plain file that is shorter than its job's size, and writes it anew, whatever `rw` says
+    (fio filesetup.c, extend_file). Jobs that only create, stat or remove files leave them as they are.
+    """
+    needs = [need for need in needs_of(task, dict(files)) if not is_device(need.spec.path)]
+    if task.layout:
+        return [need.spec.path for need in needs]
+    plain = [need for need in needs if kind_of(files.get(need.spec.path)) in ("", "file")]
+    return [need.spec.path for need in plain if need.why != "holes" and not task.expects]
 
 
 def foreign_files(touched: Iterable[str], findings: HostFindings) -> list[str]:

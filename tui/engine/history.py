@@ -85,7 +85,7 @@ class History:
         elif isinstance(event, RunEnded):
             self.ended, self.step = True, None
         elif isinstance(event, RunResumed):
-            self.ended, self.stop_mode = False, None if self.ended else self.stop_mode
+            self._resume(event)
         elif isinstance(event, StopRequested):
             self.stop_mode = event.mode
         elif isinstance(event, HostProblem):
@@ -104,6 +104,12 @@ class History:
         else:
             self._take_task(event)
 
+    def _resume(self, event: RunResumed) -> None:
+        self.ended = False
+        if event.going_on:
+            self.stop_mode = None
+            self.problems_in.pop(None, None)
+
     @property
     def begun(self) -> set[int]:
         """Steps that were begun, however they ended."""
@@ -111,7 +117,9 @@ class History:
 
     def missing(self, plan: Plan, *, failed: bool) -> list[Step]:
         """Return the steps that were not measured to their end; with `failed` those too that ended with errors."""
-        return [step for step in plan.steps if step.index not in self.skipped and self._is_missing(step.index, failed)]
+        lacking = [step for step in plan.steps if step.index not in self.skipped]
+        lacking = [step for step in lacking if self._is_missing(step.index, failed)]
+        return sorted({step.index: step for step in (*warmups_of(plan, lacking), *lacking)}.values(), key=by_index)
 
     def _is_missing(self, step: int, failed: bool) -> bool:
         end = self.step_ends.get(step)
@@ -167,6 +175,17 @@ class History:
             self.results[event.step, event.host] = event
         elif isinstance(event, Sample):
             self.sampled_ms[event.step, event.phase, event.host] = event.host_time_ms
+
+
+def by_index(step: Step) -> int:
+    """Return the place of a step in the plan."""
+    return step.index
+
+
+def warmups_of(plan: Plan, steps: Iterable[Step]) -> list[Step]:
+    """Return the warm-ups of the points of these steps: what was warm then is cold now."""
+    cells = {step.cell for step in steps}
+    return [step for step in plan.steps if step.warmup and step.cell in cells]
 
 
 def read_history(journal: Path) -> History:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -12,9 +13,9 @@ from tui.engine.context import RunContext, RunRefused
 from tui.engine.load import run_load
 from tui.engine.session import HostSession
 from tui.engine.task import TaskRun
-from tui.model.event import FileCreated
+from tui.model.event import FileCreated, FilesRemoved
 from tui.model.plan import FILE_NUMBER, FileSpec, HostTask, Step
-from tui.remote.agent import FileInfo
+from tui.remote.agent import Agent, FileInfo, Numbered
 from tui.remote.transport import HostError
 
 LEAVING_S = 10.0  # patience with a broken connection when all is over
@@ -74,7 +75,7 @@ async def make_directories(ctx: RunContext, step: Step) -> None:
     await asyncio.gather(*(_make_on(session, ctx.task_of(step, session)) for session in sessions))
     if failed := [session.name for session in sessions if session.failed]:
         raise RunRefused("failed", 4, f"directories could not be made on {', '.join(failed)}")
-    await asyncio.gather(*(_expect_on(session, ctx.task_of(step, session)) for session in sessions))
+    await asyncio.gather(*(_expect_on(ctx, session, ctx.task_of(step, session)) for session in sessions))
     if failed := [session.name for session in sessions if session.failed]:
         raise RunRefused("failed", 4, f"files are not as the step needs them on {', '.join(failed)}")
 
@@ -98,16 +99,23 @@ async def _make_on(session: HostSession, task: HostTask) -> None:
         session.journal.append(FileCreated(t=0.0, host=session.name, paths=made, bytes=0))
 
 
-async def _expect_on(session: HostSession, task: HostTask) -> None:
+async def _expect_on(ctx: RunContext, session: HostSession, task: HostTask) -> None:
     """Check what must hold of the files of a step that only creates, stats or removes them."""
     if session.failed or not task.expects:
         return
     try:
         found = await session.ask(lambda agent: agent.files([spec.path for spec in task.files]))
+        many = await _look_at_numbered(ctx, session, task)
     except HostError as error:
         session.problem("preflight", error.code, error.message)
         return
+    if full := next((each.full for each in many if each.full), ""):
+        message = f"{full} is no empty file, so that no run of yours has made it; files beside it are left alone too"
+        session.problem("preflight", "files-foreign", message)
+        return
     wrong = [path for path, info in found.items() if (info is None) == (task.expects == "present")]
+    if task.expects == "absent":
+        wrong = [*wrong, *(each.first for each in many if each.there)]
     one = wrong[0].replace(FILE_NUMBER, "0") if wrong else ""
     if wrong and task.expects == "absent":
         message = f"{one} is there already: opening is not creating; remove such files first (fio-metadata/delete)"
@@ -115,6 +123,20 @@ async def _expect_on(session: HostSession, task: HostTask) -> None:
     elif wrong:
         message = f"{one} is not there; create such files first, with the same parameters (fio-metadata/create)"
         session.problem("preflight", "files-missing", message)
+
+
+async def _look_at_numbered(ctx: RunContext, session: HostSession, task: HostTask) -> list[Numbered]:
+    """Look at all files that a step is going to make, or to remove when no run of ours has made them.
+
+    Those of a step that only stats, and our own, are not touched: what a host has looked at it has in its cache.
+    """
+    if task.expects == "absent":
+        specs = task.files
+    else:
+        known = ctx.ledger.sizes(session.name)
+        specs = [spec for spec in task.written if spec.path not in known]
+    specs = [spec for spec in specs if FILE_NUMBER in spec.path and spec.count]
+    return [await session.ask(partial(Agent.numbered, path=spec.path, count=spec.count)) for spec in specs]
 
 
 async def _look_everywhere(ctx: RunContext, step: Step, wanted: dict[str, list[FileNeed]]) -> None:
@@ -175,10 +197,23 @@ def _judge(run: TaskRun, exit_code: int | None, reason: str) -> None:
 
 
 async def _clean_host(ctx: RunContext, session: HostSession) -> None:
-    files = session.created
+    from tui.engine.clean import created_on, remove_created, some
+
+    created = created_on(ctx.plan, session.address, session.created, session.facts, complete=False)
     try:
-        await (session.agent.remove(files) if session.failed else session.ask(lambda a: a.remove(files), LEAVING_S))
-        ctx.ledger.forget(session.name, files)
-        session.say("info", f"removed {len(files)} files and directories that the run had created")
+        if session.failed:
+            cleaning = await remove_created(session.agent, created)
+        else:
+            cleaning = await session.ask(lambda agent: remove_created(agent, created), LEAVING_S)
     except HostError as error:
         session.say("warning", f"files stay behind: {error.message}")
+        return
+    gone = cleaning.settled
+    ctx.ledger.forget(session.name, gone)
+    session.created = [path for path in session.created if path not in set(gone)]
+    if gone:
+        session.journal.append(FilesRemoved(t=0.0, host=session.name, paths=gone, bytes=cleaning.bytes))
+        session.say("info", f"removed {len(gone)} files and directories that the run had created")
+    if cleaning.stays:
+        path, why = next(iter(cleaning.stays.items()))
+        session.say("warning", f"files stay behind: {some(cleaning.stays)}; {path}: {why}")

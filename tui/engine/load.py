@@ -112,7 +112,8 @@ async def _reason_to_end(ctx: RunContext, followers: set[asyncio.Task[Outcome]])
             waiting -= ended
             lost = any(not task.cancelled() and not task.result().collected for task in ended)
             if lost and ctx.plan.on_host_loss == "stop":
-                ctx.say("warning", "a host was lost; the run stops, as asked (on_host_loss: stop)")
+                ctx.given_up = "a host was lost; the run stops, as asked (on_host_loss: stop)"
+                ctx.say("warning", ctx.given_up)
                 return
             if not waiting:
                 await asked

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from tui import workloads
 from tui.model.matrix import HOSTS_AXIS, MAX_STEPS, SweepSpec, axes, grid_points, host_counts, with_values, without
-from tui.model.plan import Headline, HostAddress, Step
+from tui.model.plan import Headline, HostAddress, Step, Until
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.profile import (
     ParamValue,
@@ -51,6 +51,7 @@ class Job:
     sweep: SweepSpec | None
     least: int
     most: int
+    until: Until | None = None
     member: bool = False
     made: int = 0  # repetitions in earlier rounds of the suite
     apart: tuple[str, ...] = ()  # parameters that tell it from other members of the same profile
@@ -63,9 +64,14 @@ def build_steps(
     steps: list[Step] = []
     for turn in range(suite_rounds(loaded.profile, wanted)):
         for job in jobs_of(loaded, overrides, wanted):
-            steps += _job_steps(dataclasses.replace(job, made=turn * job.most), hosts)
-            if len(steps) > MAX_STEPS:
-                raise UsageError(f"{loaded.profile.profile}: more than {MAX_STEPS} steps; sweep less, or repeat less")
+            for step in _job_steps(dataclasses.replace(job, made=turn * job.most), hosts):
+                steps.append(step)
+                if len(steps) > MAX_STEPS:
+                    tag = loaded.profile.profile
+                    raise UsageError(f"{tag}: more than {MAX_STEPS} steps; sweep less, or repeat less")
+    if not steps:
+        tag = loaded.profile.profile
+        raise UsageError(f"{tag}: no point is left: every number of hosts leaves one without a share")
     return [replace(step, index=index, pause_s=step.pause_s if index else 0.0) for index, step in enumerate(steps)]
 
 
@@ -91,7 +97,8 @@ def _job(profile: Profile, overrides: Overrides, wanted: Wanted, *, member: bool
         least, most = (repeat, repeat) if isinstance(repeat, int) else (repeat.min, repeat.max)
     else:
         least = most = wanted.repeat
-    return Job(profile, params, fixed, sweep, least, most, member)
+    until = Until(repeat.until, least, most) if not isinstance(repeat, int) and most > least else None
+    return Job(profile, params, fixed, sweep, least, most, until, member)
 
 
 def known_axes(profile: Profile, sweep: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
@@ -164,7 +171,14 @@ def _job_steps(job: Job, hosts: Sequence[HostAddress]) -> Iterator[Step]:
             point: Params = {name: params[name] for name in (*job.apart, *named) if name != HOSTS_AXIS}
             if HOSTS_AXIS in named:
                 point[HOSTS_AXIS] = count
+                if _some_idle(job.profile, params, count):
+                    continue  # it would be the measurement of fewer hosts under the name of more
             yield from _cell_steps(job, params, point, hosts[:count])
+
+
+def _some_idle(profile: Profile, params: Params, count: int) -> bool:
+    """Tell whether a total that is spread over so many hosts leaves one of them without a share."""
+    return any(int(params[name]) < count for name, param in profile.params.items() if param.spread)
 
 
 def _at_point(job: Job, values: Mapping[str, Scalar]) -> Params:
@@ -190,7 +204,7 @@ def _cell_steps(job: Job, params: Params, point: Params, hosts: Sequence[HostAdd
 def _one(
     job: Job, profile: Profile, params: Params, hosts: Sequence[HostAddress], cell: str, repetition: int
 ) -> Step:
-    seeds = {host.name: randseed(profile.profile, host.name, repetition) for host in hosts}
+    seeds = {host.name: randseed(cell, host.name, repetition) for host in hosts}
     (step,) = workloads.get(profile.tool).build_steps(profile, params, list(hosts), seeds)
     spec = profile.headline
     return replace(
@@ -203,6 +217,7 @@ def _one(
         else None,
         latency_kind=profile.latency if job.member else None,
         drop_caches=profile.drop_caches if job.member else None,
+        until=job.until if job.member else None,
     )
 
 
@@ -237,10 +252,10 @@ def warm(profile: Profile, seconds: float) -> Profile:
     return profile.model_copy(update={"fio_job": own.model_copy(update={"shared": shared, "jobs": jobs})})
 
 
-def randseed(tag: str, host: str, repetition: int) -> int:
-    """Return a seed that differs by host and repetition and is the same again for the same plan.
+def randseed(cell: str, host: str, repetition: int) -> int:
+    """Return a seed that differs by point, host and repetition and is the same again for the same plan.
 
     Reproducible on purpose: the same plan reads the same offsets, hosts never share a sequence.
     """
-    digest = hashlib.sha256(f"{tag}\0{host}\0{repetition}".encode()).digest()
+    digest = hashlib.sha256(f"{cell}\0{host}\0{repetition}".encode()).digest()
     return int.from_bytes(digest[:4], "big") or 1

@@ -83,7 +83,9 @@ def announce_new_files(ctx: RunContext, run: TaskRun, step: Step) -> None:
     session = run.session
     task = next(task for task in step.tasks if task.host == session.name)
     new = [spec for spec in task.files if spec.path in session.missing]
-    ctx.ledger.add(session.name, (spec for spec in [*new, *task.written] if not is_device(spec.path)))
+    grown = [spec for spec in task.files if spec.path in session.ours or spec.path in session.created]
+    made = [*new, *grown, *task.written]  # fio lays out those of ours that are short, even to read them
+    ctx.ledger.add(session.name, (spec for spec in made if not is_device(spec.path)))
     if new:
         session.remember_created([spec.path for spec in new])
         session.journal.append(

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 
 from tui import workloads
 from tui.engine.context import RunContext, RunRefused
-from tui.engine.destroy import device_line, devices_of, judge_targets, ours, refusals
+from tui.engine.destroy import HARMLESS, device_line, devices_of, judge_again, judge_targets, ours
 from tui.engine.found import HostFindings, Problem, tasks_of
 from tui.engine.session import HostSession
 from tui.engine.space import directories_to_look_at, judge_space
 from tui.model.event import HostClock, HostFacts
-from tui.model.plan import HostTask, Plan, Step
+from tui.model.plan import HostTask, Plan, Step, is_device
 from tui.remote.agent import ClockOffset, FileInfo
 from tui.remote.probe import HostProbe
 from tui.remote.transport import HostError
@@ -44,23 +44,26 @@ async def preflight(ctx: RunContext) -> None:
 
 
 async def still_free(ctx: RunContext, step: Step) -> None:
-    """Refuse a step when a device that it writes to has come into use since the preflight: hours may have passed."""
+    """Refuse a step when a device of it is gone, another one, or in use since the preflight: hours may have passed."""
     sessions = ctx.taking_part(step)
     await asyncio.gather(*(_still_free(ctx, step, session) for session in sessions))
     if failed := [session.name for session in sessions if session.failed]:
-        raise RunRefused("failed", 3, f"devices in use on {', '.join(failed)}")
+        raise RunRefused("failed", 3, f"devices are not as they were on {', '.join(failed)}")
 
 
 async def _still_free(ctx: RunContext, step: Step, session: HostSession) -> None:
-    paths = [spec.path for spec in ctx.task_of(step, session).written if spec.path in ctx.plan.destroy]
+    task = ctx.task_of(step, session)
+    written = {spec.path for spec in task.written if spec.path in ctx.plan.destroy}
+    paths = [spec.path for spec in task.files if spec.path in session.devices or is_device(spec.path)]
+    paths = [path for path in dict.fromkeys(paths) if path not in HARMLESS]
     try:
         devices = await session.ask(lambda agent: agent.devices(paths)) if paths else {}
     except HostError as error:
         session.problem("preflight", error.code, error.message)
         return
-    for facts in devices.values():
-        if facts.uses:
-            session.problem("preflight", *next(refusals(facts)))
+    for path, facts in devices.items():
+        for code, message in judge_again(session.devices.get(path), facts, written=path in written):
+            session.problem("preflight", code, message)
 
 
 async def take_locks(ctx: RunContext) -> None:
@@ -111,11 +114,12 @@ async def _look(ctx: RunContext, session: HostSession, found: dict[str, HostFind
     except HostError as error:
         session.problem("preflight", error.code, error.message)
         return
-    made = ours(files, ctx.ledger.sizes(session.name)) | frozenset(session.created)
+    made = ours(files, ctx.ledger.sizes(session.name))
     found[session.name] = HostFindings(probe, files, devices, room, made)
-    session.facts = probe.facts()
-    for facts in devices.values():
-        session.say("info", device_line(facts))
+    session.facts, session.ours, session.devices = probe.facts(), made, devices
+    written = {spec.path for task in tasks for spec in task.written}
+    for path, facts in devices.items():
+        session.say("warning" if facts.unsure and path in written else "info", device_line(facts))
     session.journal.append(HostFacts(t=0.0, host=session.name, facts=session.facts))
     if clock is not None:
         session.journal.append(clock_event(session, clock))

@@ -48,14 +48,22 @@ def run_engine(run_dir: Path, mode: EngineMode = "start", *, ask: bool = False) 
 @contextlib.contextmanager
 def sole_engine(run_dir: Path) -> Iterator[None]:
     """Be the only engine of a run, known by pid to whoever looks. Raises BenchtuiError when there is another one."""
-    descriptor = os.open(run_dir / PID_FILE, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with no_engine(run_dir) as descriptor:
         os.ftruncate(descriptor, 0)
         os.write(descriptor, process_identity(os.getpid()).encode())
         yield
-    except BlockingIOError:
-        raise BenchtuiError(f"run {run_dir.name} has an engine already") from None
+
+
+@contextlib.contextmanager
+def no_engine(run_dir: Path) -> Iterator[int]:
+    """Keep engines of a run away, without being one. Raises BenchtuiError when there is one."""
+    descriptor = os.open(run_dir / PID_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BenchtuiError(f"run {run_dir.name} has an engine already, or is being cleaned up") from None
+        yield descriptor
     finally:
         os.close(descriptor)
 

@@ -7,6 +7,7 @@ the lease has ended it, what was measured is collected and the run ends as parti
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -18,7 +19,7 @@ from tui.engine.measure import take_result, task_run
 from tui.engine.preflight import preflight
 from tui.engine.run import EXIT_PARTIAL, connect_all, ended, leave_hosts, verdict
 from tui.engine.session import HostSession
-from tui.engine.steps import run_step, run_steps
+from tui.engine.steps import run_steps
 from tui.engine.task import TaskRun
 from tui.model.event import RunEnded, StepEnded, TaskStarted
 from tui.model.plan import MpiLaunch, Step
@@ -30,10 +31,11 @@ async def execute_rest(ctx: RunContext, history: History) -> RunEnded:
     """Finish a run and return the last event of its journal."""
     try:
         await connect_again(ctx)
+        close_measured_step(ctx, history)
         unfinished = history.unfinished()
         taken_over = unfinished != [] and (await adopt(ctx, history, unfinished)).alive
         rest = [step for step in ctx.plan.steps if step.index not in history.begun | history.skipped]
-        if taken_over and rest and not ctx.journal.problems:
+        if taken_over and rest:
             await preflight(ctx)
             await run_steps(ctx, rest)
         end = verdict(ctx) if taken_over or not rest else cut_short(ctx, rest)
@@ -71,6 +73,15 @@ async def execute_missing(ctx: RunContext, history: History, *, failed: bool) ->
     return ctx.journal.append(end)
 
 
+def close_measured_step(ctx: RunContext, history: History) -> None:
+    """End a step that every host had brought its result of when the engine died."""
+    index = history.step
+    if index is None or history.ended or not ctx.is_whole(ctx.plan.steps[index]):
+        return
+    ok = not history.problems_in.get(index)
+    history.take(ctx.journal.append(StepEnded(t=0.0, step=index, ok=ok)))
+
+
 def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
     """Return the end of a run whose later steps never began."""
     reason = f"the engine died; {len(rest)} of {len(ctx.plan.steps)} steps never began"
@@ -79,6 +90,7 @@ def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
 
 async def _adopt_if_any(ctx: RunContext, history: History) -> int | None:
     """Follow what a dead engine had left running; return the step when it came to its end."""
+    close_measured_step(ctx, history)
     unfinished = [] if history.ended else history.unfinished()
     if unfinished and (await adopt(ctx, history, unfinished)).whole:
         return unfinished[0].step
@@ -133,10 +145,11 @@ async def adopt(ctx: RunContext, history: History, unfinished: list[TaskStarted]
     complete = everywhere and all(alive)
     whole = everywhere and all(outcome.reason == "exit" for outcome in outcomes.values())
     if phase == "measure":
-        ok, cut = whole and problems == ctx.journal.problems, ctx.stop_mode is not None
-        ctx.journal.append(StepEnded(t=0.0, step=step.index, ok=ok and not cut, cut=cut or not whole))
-    elif complete:
-        await run_step(ctx, step)  # what was laid out is found, what is missing is written
+        before = history.problems_in.get(step.index, 0)
+        ok = whole and not before and problems == ctx.journal.problems
+        ctx.journal.append(StepEnded(t=0.0, step=step.index, ok=ok, cut=not whole))
+    elif complete:  # what was laid out is found, what is missing is written
+        await run_steps(ctx, [replace(step, attempt=step.attempt + 1, pause_s=0.0)])
     return Adopted(complete, complete if phase == "layout" else whole)
 
 
@@ -180,4 +193,5 @@ async def _end_those_never_released(runs: list[TaskRun], history: History) -> No
     for run in runs:
         if (run.step.index, run.phase, run.session.name) not in history.released:
             run.session.problem("barrier", "never-started", "the engine died before it said GO", fatal=False)
-            await run.stop(abort=True)
+            with contextlib.suppress(HostError):  # its lease ends it
+                await run.stop(abort=True)

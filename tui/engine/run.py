@@ -59,7 +59,8 @@ def resume_point(history: History) -> Resume:
 
 def take_up(ctx: RunContext, history: History) -> None:
     """Put a context where a dead engine left its run."""
-    ctx.journal.append(RunResumed(t=0.0, utc=utc_now(), gap_s=round(ctx.journal.now - history.t, 3)))
+    gap_s = round(ctx.journal.now - history.t, 3)
+    ctx.journal.append(RunResumed(t=0.0, utc=utc_now(), gap_s=gap_s, going_on=history.going_on))
     ctx.results = dict(history.results)
     ctx.skipped = set(history.skipped)
     if not history.going_on:

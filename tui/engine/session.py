@@ -15,6 +15,7 @@ from tui.remote.transport import BusyError, HostError, Transport
 if TYPE_CHECKING:
     from tui.engine.journal import Journal
     from tui.remote.connections import Connections
+    from tui.remote.devices import DeviceFacts
 
 T = TypeVar("T")
 FIRST_PAUSE_S = 0.5
@@ -35,6 +36,8 @@ class HostSession:
         self.state: HostStateName = "waiting"
         self.facts: dict[str, str | int | float | bool | None] = {}
         self.missing: set[str] = set()  # files of the plan that were not there at preflight
+        self.ours: frozenset[str] = frozenset()  # files that runs of ours had made, as of the preflight
+        self.devices: dict[str, DeviceFacts] = {}  # those of the plan, as the preflight found them
         self.reached = False  # whether it has ever been connected
         self.refusal = ""  # why the last attempt to reconnect failed
         self.created: list[str] = []  # paths this run made on the host, in the order it made them

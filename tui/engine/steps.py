@@ -29,6 +29,8 @@ async def run_steps(ctx: RunContext, steps: Sequence[Step]) -> None:
     alone = len(ctx.plan.steps) == 1
     for step in steps:
         ctx.check_stop()
+        if ctx.given_up:
+            raise RunRefused("partial", EXIT_PARTIAL, ctx.given_up)
         if known := known_well_enough(ctx, step):
             ctx.skipped.add(step.index)
             ctx.journal.append(StepEnded(t=0.0, step=step.index, skipped=True, reason=known))
@@ -48,6 +50,7 @@ async def run_step(ctx: RunContext, step: Step) -> None:
     ctx.journal.append(StepStarted(t=0.0, step=step.index, attempt=step.attempt))
     problems, reason = ctx.journal.problems, "cut off"
     try:
+        name_the_absent(ctx, step)
         if not ctx.taking_part(step):
             raise RunRefused("failed", EXIT_PARTIAL, "no host is left")
         await ctx.unless_stopped(asyncio.create_task(take_locks(ctx)))
@@ -67,20 +70,29 @@ async def run_step(ctx: RunContext, step: Step) -> None:
         ctx.journal.append(StepEnded(t=0.0, step=step.index, ok=ok, cut=cut, reason=reason))
 
 
+def name_the_absent(ctx: RunContext, step: Step) -> None:
+    """Say of every host that dropped out before a step that it has no part in it: a smaller total is never silent."""
+    here = {session.name for session in ctx.taking_part(step)}
+    for session in ctx.sessions:
+        if session.name in step.hosts and session.name not in here:
+            session.problem("barrier", "host-lost", f"lost before this step: takes no part in {step.name}", fatal=False)
+
+
 def known_well_enough(ctx: RunContext, step: Step) -> str:
     """Return why an optional repetition need not be made; an empty text when it must be."""
-    if ctx.plan.until is None or not step.optional:
+    until = step.until or ctx.plan.until
+    if until is None or not step.optional:
         return ""
     headline = ctx.plan.headline_of(step)
     values = []
     for other in ctx.plan.steps:
         if other.cell == step.cell and not other.warmup and other.index < step.index and headline is not None:
             found = (ctx.results.get((other.index, host)) for host in other.hosts)
-            results = [result for result in found if result is not None]
+            results = [result for result in found if result is not None and result.final and not result.errors]
             value = figure(headline, ctx.plan.latency_kind_of(other), results)
             values += [value] if value is not None and len(results) == len(other.hosts) else []
     width = relative_ci(values)
-    if len(values) < ctx.plan.until.least or width is None or width > ctx.plan.until.width:
+    if len(values) < until.least or width is None or width > until.width:
         return ""
     return f"known to ±{width:.1%} after {len(values)} repetitions"
 
@@ -107,6 +119,7 @@ async def _one_back(session: HostSession) -> None:
     try:
         await session.disconnect()
         await session.connect(BACK_WITHIN_S)
+        await session.agent.sweep(kill=True)  # what it was lost with must not measure along
         session.enter("ready", "takes part again")
     except HostError as error:
         session.enter("lost", error.message)

@@ -24,7 +24,7 @@ from tui.engine.destroy import (
     unnamed_devices,
 )
 from tui.engine.found import HostFindings, tasks_of
-from tui.model.plan import HostAddress, Plan
+from tui.model.plan import FileSpec, HostAddress, Plan, is_device
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.remote.agent import Agent
 from tui.remote.devices import DeviceFacts
@@ -96,7 +96,12 @@ def connections_of(plan: Plan, pins: Path, asker: Asker | None = None) -> Connec
 def overwrites(plan: Plan) -> bool:
     """Return whether a plan could overwrite anything."""
     tasks = (task for step in plan.steps for task in step.tasks)
-    return any(task.written or task.images or (task.layout and task.files) for task in tasks)
+    return any(task.written or task.images or any(map(could_be_made, task.files)) for task in tasks)
+
+
+def could_be_made(spec: FileSpec) -> bool:
+    """Return whether a file is laid out, by us or by fio, when it is missing or short, even to be read."""
+    return spec.size_bytes > 0 and not is_device(spec.path)
 
 
 def check_names(plan: Plan) -> None:

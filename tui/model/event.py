@@ -100,10 +100,14 @@ class HostClock(Event, tag="host_clock"):
 
 
 class RunResumed(Event, tag="run_resumed"):
-    """Another engine took the run over after its first one had died. `gap_s`: seconds without an engine."""
+    """Another engine took the run over after its first one had died. `gap_s`: seconds without an engine.
+
+    `going_on`: it does what the run lacks, whatever had been asked for before.
+    """
 
     utc: str
     gap_s: float
+    going_on: bool = False
 
 
 class HostProblem(Event, tag="host_problem"):

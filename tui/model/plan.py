@@ -29,11 +29,15 @@ class HostAddress(Struct, frozen=True, omit_defaults=True):
 FILE_NUMBER = "$filenum"  # in a path: any number from 0, so that one path stands for very many files
 
 
-class FileSpec(Struct, frozen=True):
-    """One test file on a host: absolute path and full size in bytes. A path may hold FILE_NUMBER."""
+class FileSpec(Struct, frozen=True, omit_defaults=True):
+    """One test file on a host: absolute path and full size in bytes.
+
+    A path with FILE_NUMBER stands for `count` empty files, with the numbers 0 <= n < `count`; 0: not known how many.
+    """
 
     path: str
     size_bytes: int
+    count: int = 0
 
 
 def is_device(path: str) -> bool:
@@ -47,6 +51,14 @@ class Headline(Struct, frozen=True, omit_defaults=True):
     metric: Literal["iops", "bandwidth", "latency", "ops"]
     direction: Literal["read", "write", "mixed", "create", "stat", "remove"]
     percentile: float | None = None
+
+
+class Until(Struct, frozen=True):
+    """Repetitions end when the mean's 95 % confidence interval is at most `width` of it to each side."""
+
+    width: float
+    least: int
+    most: int
 
 
 class MpiLaunch(Struct, frozen=True, omit_defaults=True):
@@ -123,6 +135,7 @@ class Step(Struct, omit_defaults=True):
     pause_s: float = 0.0  # time without load before it
     attempt: int = 1  # the engine counts it up when a step of a resumed run is made again
     optional: bool = False  # a repetition that is made only while the headline is not known well enough
+    until: Until | None = None  # of a member of a suite
     headline: Headline | None = None
     latency_kind: Literal["clat", "lat"] | None = None
     drop_caches: Literal["no", "try", "require"] | None = None
@@ -151,14 +164,6 @@ class ProfileRef(Struct, omit_defaults=True):
     preset: bool = True
     extends: list[str] = field(default_factory=list)  # tags of the profiles that it changes, nearest first
     bases: list[str] = field(default_factory=list)  # their YAML, same order
-
-
-class Until(Struct, frozen=True):
-    """Repetitions end when the mean's 95 % confidence interval is at most `width` of it to each side."""
-
-    width: float
-    least: int
-    most: int
 
 
 class Plan(Struct, omit_defaults=True):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tui.model.fio_options import canonical, is_external, name_problem, option_problem
+from tui.model.matrix import HOSTS_AXIS
 from tui.model.matrix_check import matrix_problems
 from tui.model.problem import Problem, did_you_mean
 from tui.model.profile import (
@@ -126,6 +127,8 @@ def _param_problems(
     profile: Profile, name: str, param: Param, document: Document, texts: dict[str, str]
 ) -> Iterator[Problem]:
     path: Path = ("params", name)
+    if name == HOSTS_AXIS:
+        yield document.problem(path, "parameter 'hosts': the name is taken, sweeps vary the number of hosts", True)
     if name in HOST_PLACEHOLDERS:
         yield document.problem(path, f"parameter '{name}': the name is taken, every host has its own {{{name}}}", True)
     if param.kind == "device" and not profile.allow_device:

@@ -259,6 +259,9 @@ class StepRecord(Part):
     in_flight: int | None = Field(None, description="I/Os kept in flight over all hosts: numjobs x iodepth")
     phases: list[PhaseRecord] = Field(default_factory=list, description="phases of the step in order")
     headline: float | None = Field(None, description="the headline figure of this step, unit as in headline.unit")
+    latency_kind: Literal["clat", "lat"] | None = Field(
+        None, description="of a member of a suite: its latency kind; null: as the run's"
+    )
     results: ResultsRecord = Field(default_factory=ResultsRecord, description="what was measured")
     metadata: MetadataRecord | None = Field(None, description="what a metadata benchmark measured; null: it is none")
     tasks: dict[str, TaskRecord] = Field(default_factory=dict, description="by host: how its command ran")
@@ -499,6 +502,10 @@ class RunRecord(Part):
     tags: dict[str, str] = Field(default_factory=dict, description="tags given at launch")
     messages: list[MessageRecord] = Field(default_factory=list, description="what was said during the run")
     provenance: ProvenanceRecord = Field(default_factory=ProvenanceRecord, description="where the figures come from")
+
+    def latency_kind_of(self, step: StepRecord) -> Literal["clat", "lat"]:
+        """Return the latency kind of a step's figures."""
+        return step.latency_kind or self.latency_kind
 
     def to_json(self) -> str:
         """Return the text of run.json: one JSON object, newline at the end."""

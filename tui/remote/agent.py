@@ -10,7 +10,7 @@ import re
 import secrets
 import shlex
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
@@ -45,6 +45,7 @@ __all__ = [
     "FileInfo",
     "Holder",
     "MarkedProcess",
+    "Numbered",
     "Piece",
     "TaskDir",
     "TaskStatus",
@@ -79,6 +80,15 @@ class Holder:
     run: str
     owner: str
     left_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """Of files that differ by a number: how many there are, one of them, and one that is no empty plain file."""
+
+    there: int
+    first: str
+    full: str
 
 
 class Agent:
@@ -144,12 +154,16 @@ class Agent:
             created += [wanted[int(index)] for index in answer.all("created")]
         return created
 
-    async def remove(self, paths: Sequence[str]) -> list[str]:
-        """Remove plain files, then directories that are empty, deepest first; return what is gone."""
-        numbered = [path for path in paths if FILE_NUMBER in path]
+    async def remove(self, paths: Sequence[str], counts: Mapping[str, int] | None = None) -> list[str]:
+        """Remove plain files, then directories that are empty, deepest first; return what is gone.
+
+        Of a path with FILE_NUMBER the empty files below its count go; without a count none, and it does not count
+        as gone.
+        """
+        numbered = {path: (counts or {}).get(path, 0) for path in paths if FILE_NUMBER in path}
         gone = await self._remove("remove", [path for path in paths if FILE_NUMBER not in path])
-        gone += [path for path in numbered if await self._remove_numbered(path)]
-        rest = set(paths).difference(gone)
+        gone += [path for path, count in numbered.items() if count and not (await self._remove_numbered(path, count))]
+        rest = set(paths).difference(gone, numbered)
         deepest_first = sorted(rest, key=lambda path: path.count("/"), reverse=True)
         return gone + await self._remove("rmdirs", deepest_first)
 
@@ -272,11 +286,18 @@ class Agent:
             gone += [paths[int(index)] for index in answer.all("removed")]
         return gone
 
-    async def _remove_numbered(self, path: str) -> bool:
-        """Remove the files that a path with FILE_NUMBER stands for; tell whether all are gone."""
+    async def numbered(self, path: str, count: int) -> Numbered:
+        """Return what there is of the `count` files that a path with FILE_NUMBER stands for."""
+        return await self._call_numbered("numbered", path, count)
+
+    async def _remove_numbered(self, path: str, count: int) -> int:
+        """Remove the empty ones of the files that a path with FILE_NUMBER stands for; return how many are left."""
+        return (await self._call_numbered("remove_numbered", path, count)).there
+
+    async def _call_numbered(self, command: str, path: str, count: int) -> Numbered:
         prefix, _, suffix = path.partition(FILE_NUMBER)
-        answer = await self._call("remove_numbered", prefix, suffix, timeout_s=SYNC_TIMEOUT_S)
-        return answer.values.get("left") == "0"
+        values = (await self._call(command, prefix, suffix, str(count), timeout_s=SYNC_TIMEOUT_S)).values
+        return Numbered(int(values["left"]), values.get("first", ""), values.get("full", ""))
 
     async def _sweep(self, run: str, mark: str, *, kill: bool) -> list[MarkedProcess]:
         answer = await self._call("sweep", "kill" if kill else "list", run, mark)

@@ -265,23 +265,35 @@ bt_rm() { # FILE...: empty words are none
   [ $# -eq 0 ] || rm -f -- "$@" 2>/dev/null
 }
 
-bt_remove_numbered() { # PREFIX SUFFIX: plain files with nothing but digits between both; says how many are left
-  BT_A=$1 BT_Z=$2 BT_N=0
+bt_remove_numbered() { # PREFIX SUFFIX COUNT: empty plain files with a number below COUNT between both
+  BT_A=$1 BT_Z=$2 BT_C=$3
   set --
   for BT_F in "$BT_A"[0-9]*"$BT_Z"; do
-    bt_is_numbered || continue
+    bt_is_numbered && [ -f "$BT_F" ] && [ ! -L "$BT_F" ] && [ ! -s "$BT_F" ] || continue
     set -- "$@" "$BT_F"
     [ $# -lt 200 ] || { rm -f -- "$@" 2>/dev/null; set --; }
   done
   [ $# -eq 0 ] || rm -f -- "$@" 2>/dev/null
-  for BT_F in "$BT_A"[0-9]*"$BT_Z"; do ! bt_is_numbered || BT_N=$((BT_N + 1)); done
-  bt_kv left "$BT_N"
+  bt_numbered "$BT_A" "$BT_Z" "$BT_C"
 }
 
-bt_is_numbered() { # whether BT_F is a plain file, and a number stands between BT_A and BT_Z
+bt_numbered() { # PREFIX SUFFIX COUNT: how many of these numbers there are; the first, and the first that is not empty
+  BT_A=$1 BT_Z=$2 BT_C=$3 BT_N=0 BT_X= BT_Y=
+  for BT_F in "$BT_A"[0-9]*"$BT_Z"; do
+    bt_is_numbered || continue
+    [ -e "$BT_F" ] || [ -L "$BT_F" ] || continue
+    BT_N=$((BT_N + 1)) BT_X=${BT_X:-$BT_F}
+    [ -n "$BT_Y" ] || { [ -f "$BT_F" ] && [ ! -L "$BT_F" ] && [ ! -s "$BT_F" ]; } || BT_Y=$BT_F
+  done
+  bt_kv left "$BT_N"
+  bt_kv first "$BT_X"
+  bt_kv full "$BT_Y"
+}
+
+bt_is_numbered() { # whether a number as fio writes it, and below BT_C, stands between BT_A and BT_Z in BT_F
   BT_V=${BT_F#"$BT_A"} BT_V=${BT_V%"$BT_Z"}
-  case $BT_V in '' | *[!0-9]*) return 1 ;; esac
-  [ -f "$BT_F" ] && [ ! -L "$BT_F" ]
+  case $BT_V in '' | *[!0-9]* | 0?*) return 1 ;; esac
+  [ ${#BT_V} -le ${#BT_C} ] && [ "$BT_V" -lt "$BT_C" ] # a longer number may not fit the shell's arithmetic
 }
 
 bt_rmdirs() { # OFFSET DIR...: only empty ones; reports the numbers of those that are gone now

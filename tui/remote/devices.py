@@ -13,8 +13,13 @@ from tui.remote.answers import Answer
 from tui.remote.probe import DirFacts, as_int, in_bytes, parse_dir
 from tui.remote.signatures import SECTOR, signatures
 
-Kind = Literal["mount", "swap", "holder", "ceph", "claimed"]
+Kind = Literal["mount", "swap", "holder", "ceph", "open", "loop", "claimed"]
 VOLUME_MANAGERS = (("LVM-", "LVM"), ("mpath-", "multipath"), ("CRYPT-", "dm-crypt"), ("DMRAID-", "RAID"))
+UNSURE = {
+    "claimed": "whether the kernel would open it exclusively could not be checked (no perl or python3 that can)",
+    "open": "whether a process of somebody else holds it open could not be checked (not root)",
+    "scan": "whether a process holds it open could not be checked (no find that can, or it took too long)",
+}
 OCTAL = re.compile(r"\\([0-7]{3})")
 
 
@@ -45,6 +50,11 @@ class DeviceUse:
                 return f"{self.member} belongs to a Ceph OSD ({self.detail})"
             case "holder":
                 return f"{self.member} is part of {holder_text(self.detail)}"
+            case "loop":
+                return f"{self.member} is the backing store of {self.detail}"
+            case "open":
+                pid, _, command = self.detail.partition(" ")
+                return f"{self.member} is held open by process {pid}" + (f" ({command})" if command else "")
         return f"{self.member} is in use: the kernel does not open it exclusively"
 
 
@@ -71,7 +81,7 @@ class DeviceFacts:
     """A device as it was found. `kind` is empty when nothing is there; sizes are bytes.
 
     `name` is the kernel's, `number` major:minor, `disk` the whole disk that a partition lies on. `unread` are parts
-    whose contents could not be looked at.
+    whose contents could not be looked at. `unsure` says which checks of its use could not be made.
     """
 
     path: str
@@ -91,6 +101,7 @@ class DeviceFacts:
     uses: tuple[DeviceUse, ...] = ()
     signatures: tuple[DeviceSignature, ...] = ()
     unread: tuple[UnreadPart, ...] = ()
+    unsure: tuple[str, ...] = ()
 
 
 def holder_text(detail: str) -> str:
@@ -135,6 +146,7 @@ def _device(answer: Answer, path: str, index: str) -> DeviceFacts:
         uses=tuple(dict.fromkeys(_use(row) for row in rows("use"))),
         signatures=tuple(dict.fromkeys(DeviceSignature(*row[:3]) for row in rows("sig"))),
         unread=tuple(UnreadPart(row[0], as_int(row[1]) or 0, row[2]) for row in rows("unread")),
+        unsure=tuple(UNSURE[row[0]] for row in rows("unsure") if row[0] in UNSURE),
     )
 
 

@@ -4,7 +4,7 @@
 # ---- devices ---------------------------------------------------------------------------------------------------
 
 bt_devices() { # PATH...: facts as dev.I.NAME=VALUE; lines of use, part, sig, unread begin with I and a name
-  BT_I=0
+  BT_I=0 BT_SCAN=
   for BT_D; do
     bt_device "$BT_D"
     BT_I=$((BT_I + 1))
@@ -145,26 +145,65 @@ bt_elsewhere() { # mounted in a container, or claimed by whatever the kernel kno
     BT_F=$(grep -lsF -- " $BT_S /" /proc/[0-9]*/mountinfo 2>/dev/null | sed 1q)
     [ -z "$BT_F" ] || { BT_F=${BT_F#/proc/}; bt_use mount "in the mount namespace of process ${BT_F%%/*}"; return; }
   done
-  BT_N=0
-  while bt_claimed; do # another check of ours may have it open just now
-    [ "$BT_N" -lt 8 ] || { bt_use claimed; return; }
+  for BT_F in /sys/block/loop*/loop/backing_file; do # the kernel lets others open what lies below a loop device
+    bt_get "$BT_F" && [ -b "$BT_GOT" ] && bt_among "$BT_GOT" || continue
+    BT_F=${BT_F#/sys/block/}
+    bt_use loop "${BT_F%%/*}"
+    return
+  done
+  BT_N=0 BT_BLIND=
+  while bt_open || bt_claimed; do # udev, or another check of ours, may have it open just now
+    [ "$BT_N" -lt 8 ] || { if [ -n "$BT_PID" ]; then bt_use open "$BT_PID $BT_GOT"; else bt_use claimed; fi; return; }
     BT_N=$((BT_N + 1))
     bt_nap 0.15
   done
+  for BT_S in $BT_BLIND; do bt_say "unsure=$BT_I $BT_S"; done
 }
 
-bt_claimed() { # does the kernel refuse to open it exclusively? No answer counts as no
+bt_among() { # PATH: is it one of the devices in BT_NUMBERS?
+  BT_S=$(stat -L -c '%t %T' -- "$1" 2>/dev/null) || return 1
+  [ -n "$BT_S" ] || return 1
+  case " $BT_NUMBERS " in *" $((0x${BT_S% *})):$((0x${BT_S#* })) "*) true ;; *) false ;; esac
+}
+
+bt_open() { # does a process have it open? Sets BT_PID and BT_GOT, its command
+  BT_PID=
+  [ "$(id -u)" = 0 ] || bt_blind open
+  [ -n "$BT_SCAN" ] && [ "$BT_N" = 0 ] || bt_scan
+  [ "$BT_SCAN" != none ] || { bt_blind scan; return 1; }
+  for BT_S in $BT_NUMBERS; do
+    BT_X=$(printf '%x:%x' "${BT_S%:*}" "${BT_S#*:}")
+    BT_PID=$(bt_say "$BT_SCAN" | sed -n "s|^$BT_X /proc/\([0-9]*\)/fd/.*|\1|p" | sed "/^$$\$/d" | sed 1q)
+    [ -z "$BT_PID" ] || { bt_get "/proc/$BT_PID/comm"; return 0; }
+  done
+  return 1
+}
+
+bt_scan() { # sets BT_SCAN to all block devices that are open, as NUMBER LINK; the node itself proves that it was done
+  [ "$BT_SCAN" != none ] || return
+  set -- find -L /proc/[0-9]*/fd "$BT_NODE" -maxdepth 1 -type b -exec stat -L -c '%t:%T %n' {} +
+  ! command -v timeout >/dev/null 2>&1 || set -- timeout -s KILL 5 "$@" # a file on a dead server keeps us waiting
+  BT_SCAN=$("$@" 2>/dev/null)
+  bt_say "$BT_SCAN" | grep -qF " $BT_NODE" || BT_SCAN=none
+}
+
+bt_blind() { case " $BT_BLIND " in *" $1 "*) ;; *) BT_BLIND="$BT_BLIND $1" ;; esac; } # a check could not be made
+
+bt_claimed() { # does the kernel refuse to open it exclusively? Exit codes of those who try: 5 no, 7 yes, else no answer
   [ -r "$BT_NODE" ] || return 1
-  if command -v perl >/dev/null 2>&1; then
-    perl -e 'use Fcntl; use Errno; exit(!sysopen(F, $ARGV[0], O_RDONLY|O_EXCL|O_NONBLOCK) && $!{EBUSY} ? 7 : 0)' \
-      -- "$BT_NODE" 2>/dev/null
-  else
-    python3 -c '
+  perl -e 'use Fcntl; use Errno; exit(sysopen(F, $ARGV[0], O_RDONLY|O_EXCL|O_NONBLOCK) ? 5 : $!{EBUSY} ? 7 : 6)' \
+    -- "$BT_NODE" 2>/dev/null
+  case $? in 5) return 1 ;; 7) return 0 ;; esac
+  for BT_X in python3 /usr/libexec/platform-python; do
+    "$BT_X" -c '
 import errno, os, sys
 try: os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL | os.O_NONBLOCK)
-except OSError as error: sys.exit(7 if error.errno == errno.EBUSY else 0)' "$BT_NODE" 2>/dev/null
-  fi
-  [ $? = 7 ]
+except OSError as error: sys.exit(7 if error.errno == errno.EBUSY else 6)
+sys.exit(5)' "$BT_NODE" 2>/dev/null
+    case $? in 5) return 1 ;; 7) return 0 ;; esac
+  done
+  bt_blind claimed
+  return 1
 }
 
 bt_has() { # TOOL: is it there, and is it that of util-linux?

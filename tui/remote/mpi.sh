@@ -80,8 +80,13 @@ bt_mpi_ranks() { # RUN HOST: how many ranks there are, and which of them hang in
   bt_kv stuck "$BT_LEFT"
 }
 
+bt_mpi_is_ours() { # DIR: its last name decides, not one somewhere above it
+  case $1 in /*) case ${1##*/} in benchtui-?*) return 0 ;; esac ;; esac
+  bt_die "not a directory of ours: $1"
+}
+
 bt_mpi_remove() { # DIR INDEX COUNT: this host's share of a tree of ours: every COUNT-th of its largest parts
-  case $1 in */benchtui-*) ;; *) bt_die "not a directory of ours: $1" ;; esac
+  bt_mpi_is_ours "$1"
   [ -d "$1" ] && [ ! -L "$1" ] || return 0
   BT_I=0
   for BT_D in "$1"/*/*/mdtest_tree.* "$1"/*/*/; do
@@ -92,7 +97,7 @@ bt_mpi_remove() { # DIR INDEX COUNT: this host's share of a tree of ours: every 
 }
 
 bt_mpi_remove_rest() { # DIR: what is left of a tree of ours
-  case $1 in */benchtui-*) ;; *) bt_die "not a directory of ours: $1" ;; esac
+  bt_mpi_is_ours "$1"
   [ -L "$1" ] || rm -rf -- "$1"
   [ ! -e "$1" ] || bt_die "$1 could not be removed"
 }

@@ -46,8 +46,8 @@ def _dropped(step: Step, seen: Gathered, host: str, result: HostResult | None) -
     view = seen.state.hosts.get(host)
     if view is not None and view.state in ("lost", "failed"):
         return True
-    problems = (each for each, index in seen.problems if index == step.index and each.host == host and each.fatal)
-    return any(problem.phase in LOST_PHASES for problem in problems)
+    problems = (each for each, index in seen.problems if index == step.index and each.host == host)
+    return any(each.phase in LOST_PHASES and (each.fatal or each.code == "host-lost") for each in problems)
 
 
 def _slices(start_t: float, end_t: float, lost: Mapping[str, float], total: int) -> list[CoverageRecord]:

@@ -107,7 +107,7 @@ class Gathered:
 
     def _on_run_resumed(self, event: RunResumed) -> None:
         self.resumed.append(event)
-        if self.ended is not None:
+        if self.ended is not None or event.going_on:
             self.ended, self.stopped, self.aborted = None, False, False
 
     def _on_step_started(self, event: StepStarted) -> None:

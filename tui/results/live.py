@@ -275,13 +275,14 @@ class RunState:
 
     def _on_run_resumed(self, event: RunResumed) -> None:
         self.resumed = True
-        if self.ended:
+        if self.ended or event.going_on:
             self.state, self.exit_code, self.reason = "running", None, ""
         for clock in self.clocks.values():
             clock.expect_late()
         self._say(MessageLine(event.t, "warning", None, f"taken over after {event.gap_s:.1f} s without an engine"))
 
     def _on_step_started(self, event: StepStarted) -> None:
+        self.step = event.step
         self.steps[event.step] = StepView("running", event.attempt, event.t)
         self.armed.clear()
         if event.attempt > 1:

@@ -112,7 +112,7 @@ def _headline_of(cell: CellRecord) -> Headline | None:
 def _figure(record: RunRecord, step: StepRecord, shown: Headline | None) -> float | None:
     from tui.results.headline import step_value
 
-    return step.headline if shown is None else step_value(shown, step.results.aggregate, record.latency_kind)
+    return step.headline if shown is None else step_value(shown, step.results.aggregate, record.latency_kind_of(step))
 
 
 def latency_of(record: RunRecord, step: StepRecord, direction: str) -> LatencyRecord | None:
@@ -121,7 +121,7 @@ def latency_of(record: RunRecord, step: StepRecord, direction: str) -> LatencyRe
     result = aggregate.get(direction) or (next(iter(aggregate.values())) if len(aggregate) == 1 else None)
     if result is None:
         return None
-    return result.lat if record.latency_kind == "lat" else result.clat
+    return result.lat if record.latency_kind_of(step) == "lat" else result.clat
 
 
 def live_cells(plan: Plan, state: RunState, figure: Figure) -> list[Cell]:

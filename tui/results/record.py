@@ -274,7 +274,9 @@ def _sizes(created: list[FileCreated]) -> dict[str, int]:
 
 
 def _cleaned(source: Source, host: str) -> bool:
-    """Tell whether the cleanup ended well and this host said nothing against it."""
+    """Tell for older journals, which do not name what was removed, whether the cleanup of this host ended well."""
+    if source.seen.removed.get(host):
+        return False
     span = next((span for span in reversed(source.seen.phases) if span.name == "cleanup"), None)
     if span is None or not span.ok:
         return False

@@ -49,6 +49,7 @@ def build_step(plan: Plan, step: Step, seen: Gathered) -> StepRecord:
             for each in seen.cache_drops
             if each.step == step.index
         ],
+        latency_kind=step.latency_kind,
         headline=step_value(plan.headline_of(step), figures.aggregate, plan.latency_kind_of(step), metadata),
         results=figures,
         metadata=metadata,

@@ -81,7 +81,7 @@ def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
         remarks = (line for text in metadata_remarks(step.metadata) for line in _wrapped_text(text))
         return [*lines, *metadata_lines(step.metadata), *remarks]
     for direction in step.results.aggregate:
-        lines += _table(direction, _rows(step, direction), record.latency_kind, _operation(record, step))
+        lines += _table(direction, _rows(step, direction), record.latency_kind_of(step), _operation(record, step))
     return lines + _remarks(step)
 
 
@@ -163,13 +163,14 @@ def _sweep(record: RunRecord, steps: Iterable[StepRecord]) -> list[str]:
     """Return one line a step: its parameters that differ from step to step, and its figures."""
     steps = list(steps)
     varying = [] if any(step.cell for step in steps) else _varying([step.params for step in steps])
-    lines = [f"{'step':<34}{'dir':<6}{'IOPS':>7}{'MiB/s':>10}{'mean':>8}{'p99':>8}  {record.latency_kind}"]
+    kinds = "/".join(dict.fromkeys(record.latency_kind_of(step) for step in steps))
+    lines = [f"{'step':<34}{'dir':<6}{'IOPS':>7}{'MiB/s':>10}{'mean':>8}{'p99':>8}  {kinds}"]
     for step in steps:
         name = " ".join(f"{key}={step.params.get(key)}" for key in varying) or _short_name(record, step)
         name += " warm-up" if step.warmup else ""
         name += f" #{step.repetition}" if step.repetition > 1 else ""
         for direction, result in step.results.aggregate.items():
-            latency = result.lat if record.latency_kind == "lat" else result.clat
+            latency = result.lat if record.latency_kind_of(step) == "lat" else result.clat
             mean, p99 = (latency.mean_ns, latency.percentiles_ns.get("99")) if latency is not None else (None, None)
             bandwidth = units.UNKNOWN if result.bw_bytes_per_s is None else f"{result.bw_bytes_per_s / 2**20:.1f}"
             figures = f"{units.iops(result.iops):>7}{bandwidth:>10}{_short_latency(mean):>8}{_short_latency(p99):>8}"

@@ -29,13 +29,13 @@ def task(engine: str, **options: str) -> HostTask:
 @pytest.mark.parametrize("engine", ["filecreate", "filestat", "filedelete"])
 def test_very_many_files_are_one_path_for_each_worker(engine: str) -> None:
     files, directories = files_of({}, {"j": {"ioengine": engine, "numjobs": "2", **NUMBERED}})
-    assert files == [FileSpec(f"/t/bt.{n}/f.{FILE_NUMBER}", 0) for n in (0, 1)]
+    assert files == [FileSpec(f"/t/bt.{n}/f.{FILE_NUMBER}", 0, 50000) for n in (0, 1)]
     assert directories == ["/t", "/t/bt.0", "/t/bt.1"]
 
 
 def test_the_keyword_may_be_written_in_any_case() -> None:
     options = {"ioengine": "filecreate", **NUMBERED, "filename_format": "a.$JOBNUM.$FileNum.b"}
-    assert files_of({}, {"j": options})[0] == [FileSpec(f"/t/a.0.{FILE_NUMBER}.b", 0)]
+    assert files_of({}, {"j": options})[0] == [FileSpec(f"/t/a.0.{FILE_NUMBER}.b", 0, 50000)]
 
 
 def test_files_in_numbered_directories_are_named_one_by_one() -> None:

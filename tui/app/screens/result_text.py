@@ -191,13 +191,14 @@ def figures(page: Page, width: int) -> list[Line]:
     if step is not None and step.metadata is not None:
         return result_lines(step.metadata, width)
     _, titles = columns(width)
-    title = f"All hosts, {page.record.latency_kind}" if width >= NARROW else f"All {page.record.latency_kind}"
+    kind = page.record.latency_kind if step is None else page.record.latency_kind_of(step)
+    title = f"All hosts, {kind}" if width >= NARROW else f"All {kind}"
     lines = [rule(title, titles, width)]
     if step is None or not step.results.aggregate:
         return [*lines, Line.of(("nothing was measured", LABEL))]
     room = width - len(titles)
     for direction, result in step.results.aggregate.items():
-        text = row(result, page.record.latency_kind, width)
+        text = row(result, kind, width)
         lines.append(Line.of((fit(direction, room), KEYS.get(direction, TEXT)), (text, VALUE)))
     return [*lines, *remarks(step)]
 
@@ -257,7 +258,7 @@ def hosts(page: Page, width: int) -> list[Line]:
             tag = f" {direction[0]}" if several else ""
             mark = "~" if result.from_samples else ""
             label = fit((name if not place or not several else "") + mark, min(longest + 1, room - len(tag)))
-            text = row(result, page.record.latency_kind, width)
+            text = row(result, page.record.latency_kind_of(step), width)
             runs: list[Run] = [(label, TEXT), (fit(tag, room - len(label)), KEYS.get(direction, TEXT)), (text, TEXT)]
             lines.append(Line.of(*runs))
     return lines

@@ -29,15 +29,17 @@ def files_of(
     UsageError when names are not known before the run, and, when `strict`, when sizes are not; else these are 0.
     """
     sizes: dict[str, int] = {}
+    counts: dict[str, int] = {}
     directories: dict[str, None] = {}
     for job in job_options(shared, jobs):
         if job.fileless:
             continue
         for spec in job_files(job, strict=strict):
             sizes[spec.path] = max(spec.size_bytes, sizes.get(spec.path, 0))
+            counts[spec.path] = max(spec.count, counts.get(spec.path, 0))
         directories.update(dict.fromkeys(_directories(job, job.get("directory"))))
     directories.update(dict.fromkeys(posixpath.dirname(path) for path in sizes if not is_device(path)))
-    return [FileSpec(path, size) for path, size in sizes.items()], sorted(directories)
+    return [FileSpec(path, size, counts[path]) for path, size in sizes.items()], sorted(directories)
 
 
 def split_list(text: str) -> list[str]:
@@ -105,7 +107,7 @@ def _generated_files(job: JobOptions, *, strict: bool) -> Iterator[FileSpec]:
     if not directories:
         raise UsageError(f"job {job.name}: directory= or filename= is needed, so that files do not land just anywhere")
     if job.makes_no_data and _numbers_only_names(template):
-        yield from _numbered_files(job, directories, template)
+        yield from _numbered_files(job, directories, template, count)
         return
     if job.numjobs * count > MAX_FILES:
         raise UsageError(f"job {job.name}: {job.numjobs * count} files; at most {MAX_FILES} are supported")
@@ -128,13 +130,13 @@ def _numbers_only_names(template: str) -> bool:
     return FILE_NUMBER not in folder and name.count(FILE_NUMBER) == 1
 
 
-def _numbered_files(job: JobOptions, directories: Sequence[str], template: str) -> Iterator[FileSpec]:
+def _numbered_files(job: JobOptions, directories: Sequence[str], template: str, count: int) -> Iterator[FileSpec]:
     """Yield one path for all files of each worker: there may be millions."""
     names = [file_name(template, job.name, worker, FILE_NUMBER) for worker in range(job.numjobs)]
     paths = [_absolute(job, directories[worker % len(directories)], name) for worker, name in enumerate(names)]
     if len(set(paths)) < len(paths):
         raise _no_worker_number(job, template)
-    yield from (FileSpec(path, 0) for path in paths)
+    yield from (FileSpec(path, 0, count) for path in paths)
 
 
 def _no_worker_number(job: JobOptions, template: str) -> UsageError:

@@ -110,6 +110,8 @@ def wants_layout(profile: Profile, params: Mapping[str, ParamValue]) -> bool:
 def writes_bytes(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec]) -> int | None:
     """Return how many bytes of files the measurement can overwrite or create: 0 when it only reads.
 
+    What fio writes before it measures, into a file that is missing or short, is not counted: only a look at the host
+    can tell (engine/destroy.py, laid_out).
     None when there is no bound: a whole device, files whose size is not known before the run, or an engine that
     writes to something else than files.
     """

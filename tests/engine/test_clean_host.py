@@ -1,0 +1,149 @@
+"""What goes from a host and what stays, with a real agent on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import uuid
+from pathlib import Path
+
+import pytest
+
+from tui.engine.clean import Cleaning, Created, clean, created_on, remove_created
+from tui.engine.clean import _remove as remove_under_lock
+from tui.engine.ledger import Ledger
+from tui.engine.process import sole_engine
+from tui.model.plan import FILE_NUMBER, FileSpec, HostAddress, HostTask, Plan, ProfileRef, Step
+from tui.model.problem import BenchtuiError
+from tui.remote import mpi
+from tui.remote.agent import Agent
+from tui.remote.connections import Connections
+from tui.remote.local import LocalTransport
+from tui.remote.transport import HostError
+
+HOST = HostAddress(name="h1", transport="local")
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Agent:
+    environ = {**os.environ, "BENCHTUI_LOCKS": str(tmp_path / "locks")}
+    return Agent(LocalTransport(HOST, environ=environ), f"test-{uuid.uuid4().hex[:12]}")
+
+
+def made(*paths: Path, target: str = "", mount: str = "") -> Created:
+    files = {str(path): 4 for path in paths if "." in path.name}
+    return Created(HOST, tuple(map(str, paths)), files, complete=False, target=target, mount=mount)
+
+
+async def test_what_could_not_be_removed_is_told_and_not_settled(agent: Agent, tmp_path: Path) -> None:
+    ours, others = tmp_path / "d" / "f.0", tmp_path / "d" / "theirs"
+    ours.parent.mkdir()
+    ours.write_bytes(b"1234")
+    others.write_bytes(b"precious")
+    done = await remove_created(agent, made(ours.parent, ours))
+    assert done.settled == [str(ours)]
+    assert done.stays == {str(ours.parent): "it is not empty"}
+    assert others.read_bytes() == b"precious"
+
+
+async def test_a_file_that_has_grown_since_is_not_removed(agent: Agent, tmp_path: Path) -> None:
+    (tmp_path / "f.0").write_bytes(b"precious")
+    done = await remove_created(agent, made(tmp_path / "f.0"))
+    assert (done.settled, list(done.stays)) == ([], [str(tmp_path / "f.0")])
+    assert (tmp_path / "f.0").exists()
+
+
+@pytest.mark.parametrize("holding", [b"", b"precious"])
+async def test_numbered_files_go_as_far_as_the_run_counted(agent: Agent, tmp_path: Path, holding: bytes) -> None:
+    for number in range(5):
+        (tmp_path / f"f.{number}").touch()
+    (tmp_path / "f.10").write_bytes(holding)
+    spec = FileSpec(str(tmp_path / f"f.{FILE_NUMBER}"), 0, 5)
+    created = created_on(plan_of(spec), HOST, [spec.path], {}, complete=True)
+    assert (await remove_created(agent, created)).settled == [spec.path]
+    assert [path.name for path in tmp_path.glob("f.*")] == ["f.10"]
+
+
+async def test_numbered_files_stay_when_one_of_them_holds_something(agent: Agent, tmp_path: Path) -> None:
+    for number in range(5):
+        (tmp_path / f"f.{number}").touch()
+    (tmp_path / "f.3").write_bytes(b"precious")
+    (tmp_path / "f.0").unlink()
+    spec = FileSpec(str(tmp_path / f"f.{FILE_NUMBER}"), 0, 5)
+    created = created_on(plan_of(spec), HOST, [spec.path], {}, complete=True)
+    done = await remove_created(agent, created)
+    assert done.stays == {spec.path: f"{tmp_path}/f.3 is no empty file, the run made it empty"}
+    assert (tmp_path / "f.3").read_bytes() == b"precious"
+
+
+def plan_of(spec: FileSpec) -> Plan:
+    task = HostTask(host="h1", randseed=1, job_file="", argv=["fio"], files=[spec])
+    step = Step(index=0, name="s", tool="fio", params={}, tasks=[task], runtime_s=None)
+    return Plan(profile=ProfileRef("a/b", 1, "t", "", ""), params={}, hosts=[HOST], steps=[step])
+
+
+async def test_what_is_gone_is_settled_only_where_its_directory_is_there(agent: Agent, tmp_path: Path) -> None:
+    here, away = tmp_path / "f.0", tmp_path / "unmounted" / "f.0"
+    done = await remove_created(agent, made(here, away))
+    assert done.settled == [str(here)]
+    why = f"it cannot be seen, and {away.parent} is not there: is its file system mounted?"
+    assert done.stays == {str(away): why}
+
+
+async def test_a_directory_of_the_run_that_went_with_its_files_is_settled(agent: Agent, tmp_path: Path) -> None:
+    paths = (tmp_path / "h1", tmp_path / "h1" / "f.0")
+    assert (await remove_created(agent, made(*paths))).settled == [str(path) for path in paths]
+
+
+async def test_nothing_is_settled_while_another_file_system_is_mounted(agent: Agent, tmp_path: Path) -> None:
+    created = made(tmp_path / "f.0", target=str(tmp_path), mount="/mnt/of-the-run")
+    done = await remove_created(agent, created)
+    assert done.settled == []
+    assert "nothing is mounted at /mnt/of-the-run now" in done.stays[str(tmp_path / "f.0")]
+
+
+async def test_nothing_goes_while_a_process_of_the_run_is_alive(agent: Agent, tmp_path: Path) -> None:
+    (tmp_path / "f.0").write_bytes(b"1234")
+    environ = {**os.environ, "BENCHTUI_RUN": agent.run_id, "BENCHTUI_HOST": agent.mark}
+    with subprocess.Popen(["sleep", "60"], env=environ) as load:
+        try:
+            done = await remove_under_lock(agent, made(tmp_path / "f.0"))
+        finally:
+            load.kill()
+    assert done.error == "1 processes of this run are alive: not cleaned"
+    assert (tmp_path / "f.0").exists()
+    assert (await remove_under_lock(agent, made(tmp_path / "f.0"))).settled == [str(tmp_path / "f.0")]
+
+
+async def test_no_engine_goes_on_with_a_run_that_is_being_cleaned(tmp_path: Path) -> None:
+    run_dir = tmp_path / "runs" / "r1"
+    run_dir.mkdir(parents=True)
+
+    def keep(cleaned: list[Cleaning]) -> None:
+        with pytest.raises(BenchtuiError, match="has an engine already, or is being cleaned up"), sole_engine(run_dir):
+            pass
+        kept.extend(cleaned)
+
+    kept: list[Cleaning] = []
+    (tmp_path / "f.0").write_bytes(b"1234")
+    Ledger.beside(run_dir).add("h1", [FileSpec(str(tmp_path / "f.0"), 4)])
+    async with Connections() as connections:
+        with sole_engine(run_dir), pytest.raises(BenchtuiError, match="has an engine already"):
+            await clean(run_dir, [made(tmp_path / "f.0")], connections, keep)
+        assert kept == []
+        await clean(run_dir, [made(tmp_path / "f.0")], connections, keep)
+    assert [each.settled for each in kept] == [[str(tmp_path / "f.0")]]
+    assert Ledger.beside(run_dir).sizes("h1") == {}
+
+
+@pytest.mark.parametrize("name", ["benchtui-r1/home", "data", "benchtui-"])
+async def test_a_tree_is_removed_by_its_own_name_alone(agent: Agent, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir(parents=True)
+    for call in (mpi.remove_rest(agent, str(tmp_path / name)), mpi.remove_share(agent, str(tmp_path / name), 0, 1)):
+        with pytest.raises(HostError, match="not a directory of ours"):
+            await call
+    assert (tmp_path / name).exists()
+    await asyncio.to_thread((tmp_path / "benchtui-r2").mkdir)
+    await mpi.remove_rest(agent, str(tmp_path / "benchtui-r2"))
+    assert not (tmp_path / "benchtui-r2").exists()

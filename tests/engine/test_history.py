@@ -1,0 +1,100 @@
+"""What a journal says another engine had done, and what the run still lacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tui.engine.catalogue import Catalogue
+from tui.engine.history import History
+from tui.engine.planning import Choices, build_plan
+from tui.model.event import (
+    AnyEvent,
+    HostProblem,
+    HostResult,
+    RunEnded,
+    RunResumed,
+    StepEnded,
+    StepStarted,
+    StopRequested,
+)
+from tui.model.plan import HostAddress, Plan
+
+H1 = HostAddress(name="h1")
+
+
+def plan(repeat: int = 3) -> Plan:
+    return build_plan(Catalogue(Path("/nowhere")).load("demo/quick"), Choices([H1], repeat=repeat))
+
+
+def history(*events: AnyEvent) -> History:
+    past = History()
+    for event in events:
+        past.take(event)
+    return past
+
+
+def begun(step: int, attempt: int = 1) -> StepStarted:
+    return StepStarted(t=0.0, step=step, attempt=attempt)
+
+
+def over(step: int, *, ok: bool = True, cut: bool = False, skipped: bool = False) -> StepEnded:
+    return StepEnded(t=0.0, step=step, ok=ok, cut=cut, skipped=skipped)
+
+
+def problem() -> HostProblem:
+    return HostProblem(t=0.0, host="h1", phase="measure", code="x", message="y", fatal=False)
+
+
+def result(step: int) -> HostResult:
+    return HostResult(t=0.0, host="h1", step=step, dirs={})
+
+
+def missing(past: History, *, failed: bool = False) -> list[int]:
+    return [step.index for step in past.missing(plan(), failed=failed)]
+
+
+def test_a_step_that_never_began_is_missing() -> None:
+    assert missing(history(begun(0), over(0))) == [1, 2]
+
+
+def test_a_step_that_was_cut_is_missing() -> None:
+    assert missing(history(begun(0), over(0, ok=False, cut=True), begun(1), over(1))) == [0, 2]
+
+
+def test_a_step_with_errors_is_missing_only_when_these_are_asked_for() -> None:
+    past = history(begun(0), over(0, ok=False), begun(1), over(1), begun(2), over(2))
+    assert (missing(past), missing(past, failed=True)) == ([], [0])
+
+
+def test_a_repetition_that_was_not_needed_is_not_missing() -> None:
+    assert missing(history(begun(0), over(0), over(1, skipped=True), over(2, skipped=True))) == []
+
+
+def test_a_step_that_is_made_again_is_its_next_attempt_and_loses_its_problems() -> None:
+    past = history(begun(0), problem(), result(0), over(0, ok=False))
+    (again,) = past.make_again(plan().steps[:1])
+    assert (again.attempt, past.problems, past.results) == (2, 0, {})
+
+
+def test_problems_of_other_steps_stay() -> None:
+    past = history(begun(0), problem(), over(0, ok=False), begun(1), problem())
+    past.make_again(plan().steps[1:2])
+    assert past.problems == 1
+
+
+def test_a_warm_up_is_made_again_with_its_point(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("profile: my/own\nextends: demo/quick\nwarmup: 1s\nrepeat: 2\n")
+    made = build_plan(Catalogue(tmp_path).load("my/own"), Choices([H1]))
+    past = history(begun(0), over(0), begun(1), over(1), begun(2), over(2, ok=False, cut=True))
+    assert [(step.index, step.warmup) for step in past.missing(made, failed=False)] == [(0, True), (2, False)]
+
+
+def test_a_run_that_goes_on_forgets_a_stop_and_what_kept_it_from_starting() -> None:
+    end = RunEnded(t=0.0, state="partial", exit_code=4)
+    past = history(problem(), StopRequested(t=0.0, mode="stop"), end, RunResumed(t=0.0, utc="", gap_s=1, going_on=True))
+    assert (past.ended, past.stop_mode, past.problems) == (False, None, 0)
+
+
+def test_a_run_that_is_taken_over_is_still_to_be_stopped() -> None:
+    past = history(StopRequested(t=0.0, mode="stop"), RunResumed(t=0.0, utc="", gap_s=1.0))
+    assert past.stop_mode == "stop"
