@@ -484,7 +484,7 @@ bt_watch() { # until the load ended or must end: sets BT_WHY
 bt_end_load() { # asks, insists, kills; `out` is a file, so the load can always write its last words
   if [ "$BT_WHY" = abort ]; then BT_GRACE=1; fi
   if [ ! -e load ] && [ -p go ]; then
-    bt_say no 1<>go
+    { bt_say no; bt_say no; bt_say no; } 1<>go # a signal may cut a word that is just being read
     bt_await_exit 2
   fi
   BT_LOAD= BT_T=
