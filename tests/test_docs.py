@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tui.cli.main import VERBS, VerbModule
-from tui.engine.catalogue import Catalogue
+from tui.engine.profiles.catalogue import Catalogue
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]

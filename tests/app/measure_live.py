@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names
-from tui.app.screens.live_feed import LiveFeed
+from tui.app.screens.live.feed import LiveFeed
 
 WARM_UP_S = 6.0
 

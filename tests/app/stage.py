@@ -12,7 +12,7 @@ from textual.widget import Widget
 import tui.app.app
 from tests.app.journal_maker import RunMaker
 from tui.app.app import BenchtuiApp, Options
-from tui.app.screens.live import LiveScreen
+from tui.app.screens.live.screen import LiveScreen
 from tui.app.widgets.lines import Lines
 from tui.model.paths import Paths
 

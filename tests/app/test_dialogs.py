@@ -7,7 +7,7 @@ from textual.screen import Screen
 
 from tui.app.confirm import Answer, Confirm
 from tui.app.help import HelpScreen, help_rows
-from tui.app.screens.host_forms import AddHost, NewHost
+from tui.app.screens.hosts.forms import AddHost, NewHost
 from tui.app.theme import SYMBOLS, THEMES
 from tui.app.widgets.picklist import PickList
 

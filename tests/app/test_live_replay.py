@@ -8,8 +8,8 @@ import pytest
 
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, stage
-from tui.app.screens.live_feed import LiveFeed, ReplayFeed, last_time
-from tui.app.screens.result import ResultScreen
+from tui.app.screens.live.feed import LiveFeed, ReplayFeed, last_time
+from tui.app.screens.result.screen import ResultScreen
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from tests.app.journal_maker import MIX, READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, Stage
-from tui.results.record import write_record
+from tui.results.record.build import write_record
 
 Compare = Callable[..., bool]
 SIZES = pytest.mark.parametrize("size", [SMALL, WIDE], ids=["80x24", "120x36"])

@@ -7,9 +7,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from tests.app.matrix_maker import sweep
-from tui.app.screens import plan_text
+from tui.app.screens.review import plan_text
 from tui.model.plan import FileSpec, Headline, HostAddress, HostTask, Plan, ProfileRef, Step
-from tui.results.plan_sums import layout_bytes
+from tui.results.text.plan_sums import layout_bytes
 
 GIB = 2**30
 

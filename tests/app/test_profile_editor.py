@@ -11,10 +11,10 @@ import pytest
 
 from tests.app.driver import User, opened, options
 from tui.app.app import BenchtuiApp
-from tui.app.screens.editor import EditorScreen
-from tui.app.screens.editor_edit import with_default, written
+from tui.app.screens.editor.edit import with_default, written
+from tui.app.screens.editor.screen import EditorScreen
 from tui.app.widgets.yamlarea import indentation, location_of, spans, token_end
-from tui.engine.profile_files import SCHEMA_FILE
+from tui.engine.profiles.files import SCHEMA_FILE
 from tui.model.yaml_text import load
 
 OWN = """\

@@ -11,7 +11,7 @@ import pytest
 
 from tests.app.driver import User, opened, options
 from tui.app.app import BenchtuiApp
-from tui.engine.catalogue import Catalogue
+from tui.engine.profiles.catalogue import Catalogue
 
 OWN = """\
 profile: lab/nightly

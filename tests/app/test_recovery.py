@@ -14,8 +14,8 @@ from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.e2e.command import benchtui, measures, wait_until
 from tests.lab.sshd import SshdLab
 from tui.app.confirm import Confirm
-from tui.app.screens.live import LiveScreen
-from tui.results.unfinished import unfinished_runs
+from tui.app.screens.live.screen import LiveScreen
+from tui.journal.unfinished import unfinished_runs
 
 
 def cut_off(home: Path, day: int) -> Path:

@@ -9,11 +9,11 @@ import pytest
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, stage
-from tui.app.screens.live import LiveScreen
-from tui.app.screens.result_text import big_digits
+from tui.app.screens.live.screen import LiveScreen
+from tui.app.screens.result.text import big_digits
 from tui.metrics.units import bandwidth, iops
 from tui.model.record import RunRecord
-from tui.results.record import write_record
+from tui.results.record.build import write_record
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from textual.widgets import Input
 
 from tests.app.driver import User, opened, options, write_inventory
 from tui.app.app import Options
-from tui.engine.launch import load_plan
-from tui.results.store import is_running, summarize
+from tui.engine.process.launch import load_plan
+from tui.results.store.runs import is_running, summarize
 
 
 def review(home: Path, profile: str = "demo/quick", hosts: tuple[str, ...] = ("local",), **changes: object) -> Options:

@@ -10,11 +10,11 @@ import pytest
 from tests.app.journal_maker import READS, RunMaker, host_names
 from tests.app.stage import SMALL, Stage, stage
 from tui.app.confirm import Confirm
-from tui.app.screens.live import LiveScreen
-from tui.app.screens.result import ResultScreen
-from tui.app.screens.runs import RunsScreen
-from tui.results.record import write_record
-from tui.results.store import RunSummary, write_summary
+from tui.app.screens.live.screen import LiveScreen
+from tui.app.screens.result.screen import ResultScreen
+from tui.app.screens.runs.screen import RunsScreen
+from tui.results.record.build import write_record
+from tui.results.store.runs import RunSummary, write_summary
 
 STATIC = "#runs-empty"
 

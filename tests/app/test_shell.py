@@ -15,10 +15,10 @@ from tests.app.driver import User, opened, options
 from tui.app.app import BenchtuiApp
 from tui.app.confirm import Confirm
 from tui.app.help import HelpScreen
-from tui.engine.control import NotRunning, request
-from tui.engine.launch import launch
-from tui.engine.planning import Choices, build_plan
-from tui.results.store import is_running
+from tui.engine.planning.plan import Choices, build_plan
+from tui.engine.process.control import NotRunning, request
+from tui.engine.process.launch import launch
+from tui.results.store.runs import is_running
 
 
 async def test_digits_jump_between_the_steps(home: Path) -> None:

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from tests.app.driver import User, options, write_inventory
 from tui.app.app import BenchtuiApp
-from tui.engine.fleet import HostCheck
+from tui.engine.hosts.fleet import HostCheck
 
 PROFILE = """\
 profile: lab/read-iops

@@ -13,8 +13,8 @@ import pytest
 
 from tests.app.driver import write_inventory
 from tests.app.tmux import Terminal
-from tui.engine.control import request
-from tui.results.store import is_running
+from tui.engine.process.control import request
+from tui.results.store.runs import is_running
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 READY = "ticked"
@@ -108,7 +108,7 @@ def test_a_terminal_of_16_colours_is_enough(tmp_path: Path, term: str) -> None:
 
 
 CRASH = """
-from tui.app.screens.hosts import HostsScreen
+from tui.app.screens.hosts.screen import HostsScreen
 from tui.cli import main
 
 def explode(self):

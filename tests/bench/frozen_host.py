@@ -23,7 +23,7 @@ from tests.lab.faults import frozen, kill
 from tests.lab.faults_run import LiveRun
 from tests.lab.proxy import FaultProxy, ProxiedLab, ProxyLoop
 from tests.lab.sshd import free_port, parent_of
-from tui.app.screens.live_feed import LiveFeed
+from tui.app.screens.live.feed import LiveFeed
 from tui.app.widgets.host_table import message_of
 
 LOOK_S = 1.0

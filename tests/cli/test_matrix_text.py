@@ -8,8 +8,8 @@ from pathlib import Path
 from tests.app.matrix_maker import MatrixMaker, suite, sweep
 from tui.cli.progress import ProgressDisplay, plan_of
 from tui.cli.review import review_text
+from tui.journal.reader import JournalTail
 from tui.model.event import RunResumed, StepEnded
-from tui.results.journal import JournalTail
 
 
 def said(maker: MatrixMaker, *, begun_before: bool = False) -> list[str]:

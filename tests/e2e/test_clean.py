@@ -11,7 +11,7 @@ import pytest
 from tests.app.driver import opened, options
 from tests.e2e.command import benchtui, journal_has, only_run, start, wait_until
 from tests.lab.sshd import SshdLab
-from tui.engine.clean import Cleaning, Created, judge
+from tui.engine.safety.clean import Cleaning, Created, judge
 from tui.model.plan import HostAddress
 from tui.remote.agent import FileInfo
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.catalogue import Catalogue, presets_dir, retagged
+from tui.engine.profiles.catalogue import Catalogue, presets_dir, retagged
 from tui.model.problem import UsageError
 
 PRESET = presets_dir() / "weka" / "read-iops.yaml"

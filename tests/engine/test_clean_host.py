@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.clean import Cleaning, Created, clean, created_on, remove_created
-from tui.engine.clean import _remove as remove_under_lock
-from tui.engine.ledger import Ledger
-from tui.engine.process import sole_engine
+from tui.engine.process.main import sole_engine
+from tui.engine.safety.clean import Cleaning, Created, clean, created_on, remove_created
+from tui.engine.safety.clean import _remove as remove_under_lock
+from tui.engine.safety.ledger import Ledger
 from tui.model.plan import FILE_NUMBER, FileSpec, HostAddress, HostTask, Plan, ProfileRef, Step
 from tui.model.problem import BenchtuiError
 from tui.remote import mpi

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.control import ControlServer, NotRunning, Request, request
+from tui.engine.process.control import ControlServer, NotRunning, Request, request
 from tui.model.rundir import SOCKET_FILE
 
 

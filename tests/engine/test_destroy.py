@@ -9,11 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from tests.engine.test_planning import H1, H2, plan
-from tui.engine.catalogue import Catalogue
-from tui.engine.destroy import judge_again, judge_targets, names_for, ours, unnamed_devices
-from tui.engine.found import HostFindings
-from tui.engine.planning import Choices, build_plan
-from tui.engine.survey import check_names, overwrites
+from tui.engine.planning.plan import Choices, build_plan
+from tui.engine.profiles.catalogue import Catalogue
+from tui.engine.safety.destroy import judge_again, judge_targets, names_for, ours, unnamed_devices
+from tui.engine.safety.host_look import HostFindings
+from tui.engine.safety.preview import check_names, overwrites
 from tui.model.plan import FileSpec, HostTask, Plan, Step
 from tui.model.problem import UsageError
 from tui.remote.agent import FileInfo

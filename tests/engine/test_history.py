@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tui.engine.catalogue import Catalogue
-from tui.engine.history import History
-from tui.engine.planning import Choices, build_plan
+from tui.engine.planning.plan import Choices, build_plan
+from tui.engine.profiles.catalogue import Catalogue
+from tui.engine.recovery.history import History
 from tui.model.event import (
     AnyEvent,
     HostProblem,

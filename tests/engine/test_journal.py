@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tui.engine.journal import Journal
+from tui.journal.writer import Journal
 from tui.model.event import HostProblem, Message, decode
 from tui.model.rundir import JOURNAL_FILE
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.launch import create_run, load_plan
+from tui.engine.process.launch import create_run, load_plan
 from tui.model.plan import Headline, HostAddress, Plan, ProfileRef
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import new_run_id

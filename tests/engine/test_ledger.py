@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine import ledger
-from tui.engine.ledger import LEDGER_FILE, Ledger
+from tui.engine.safety import ledger
+from tui.engine.safety.ledger import LEDGER_FILE, Ledger
 from tui.model.plan import FileSpec
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.sshd import SshdLab
-from tui.engine import logout
+from tui.engine.safety import logout
 from tui.model.plan import HostAddress
 from tui.remote.agentsock import is_forwarded
 from tui.remote.connections import Connections

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.engine.catalogue import Catalogue
-from tui.engine.planning import Choices, build_plan
+from tui.engine.planning.plan import Choices, build_plan
+from tui.engine.profiles.catalogue import Catalogue
 from tui.model.plan import HostAddress, Plan
 from tui.model.problem import UsageError
 from tui.model.profile import share

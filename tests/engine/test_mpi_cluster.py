@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.mpi_cluster import (
+from tui.engine.mpi.cluster import (
     Cluster,
     addresses_of,
     doubts,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tui.engine.catalogue import Catalogue
-from tui.engine.planning import Choices, build_plan
+from tui.engine.planning.plan import Choices, build_plan
+from tui.engine.profiles.catalogue import Catalogue
 from tui.model.plan import HostAddress, Plan
 from tui.model.problem import UsageError
 

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from tests.engine.test_planning import plan
-from tui.engine.found import HostFindings
-from tui.engine.preflight import judge_host, tool_problems
-from tui.engine.space import file_system_of, judge_space
+from tui.engine.planning.space import file_system_of, judge_space
+from tui.engine.running.preflight import judge_host, tool_problems
+from tui.engine.safety.host_look import HostFindings
 from tui.model.plan import Plan
 from tui.remote.agent import FileInfo
 from tui.remote.probe import DirFacts, HostProbe, ToolFacts, version_of

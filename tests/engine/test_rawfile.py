@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tui.engine.rawfile import RawFile
+from tui.journal.raw import RawFile
 
 
 @pytest.fixture

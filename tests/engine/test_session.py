@@ -11,8 +11,8 @@ import pytest
 
 from tests.lab.proxy import ProxiedLab
 from tests.lab.sshd import SSHD
-from tui.engine.journal import Journal
-from tui.engine.session import HostSession
+from tui.engine.running.session import HostSession
+from tui.journal.writer import Journal
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
 

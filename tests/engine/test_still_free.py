@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from tests.engine.test_planning import plan
 from tests.lab.disks import loop_device
-from tui.engine.context import RunContext, RunRefused
-from tui.engine.journal import Journal
-from tui.engine.preflight import still_free
-from tui.engine.session import HostSession
+from tui.engine.running.context import RunContext, RunRefused
+from tui.engine.running.preflight import still_free
+from tui.engine.running.session import HostSession
+from tui.journal.writer import Journal
 from tui.model.plan import FileSpec, HostAddress, HostTask, Plan
 from tui.remote.connections import Connections
 

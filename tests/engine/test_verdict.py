@@ -9,11 +9,11 @@ from typing import Literal
 
 import pytest
 
-from tui.engine.catalogue import Catalogue
-from tui.engine.context import RunContext
-from tui.engine.journal import Journal
-from tui.engine.planning import Choices, build_plan
-from tui.engine.run import verdict
+from tui.engine.planning.plan import Choices, build_plan
+from tui.engine.profiles.catalogue import Catalogue
+from tui.engine.running.context import RunContext
+from tui.engine.running.run import verdict
+from tui.journal.writer import Journal
 from tui.model.event import HostProblem, HostResult
 from tui.model.plan import HostAddress
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tui.engine.catalogue import Catalogue
+from tui.engine.profiles.catalogue import Catalogue
 from tui.model.problem import UsageError
 from tui.model.profile import Profile, resolve_options, resolve_params
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import get_args
 
 from tests.model.test_profile_load import GOOD
-from tui.engine.catalogue import Catalogue
-from tui.engine.planning import Choices, build_plan
+from tui.engine.planning.plan import Choices, build_plan
+from tui.engine.profiles.catalogue import Catalogue
 from tui.model import fio_options
 from tui.model.matrix import RepeatSpec, SuiteMember, SweepSpec
 from tui.model.mdtest import Mdtest

@@ -13,7 +13,7 @@ import pytest
 
 from tests.lab.disks import SIZE, loop_device, mounted, quietly
 from tests.remote.conftest import PRESENT, SHELLS
-from tui.engine.destroy import device_line
+from tui.engine.safety.destroy import device_line
 from tui.model.plan import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.answers import Answer

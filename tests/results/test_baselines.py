@@ -22,8 +22,9 @@ from tui.model.record import (
     StepRecord,
     TaskRecord,
 )
-from tui.results.baseline_files import find_baselines
-from tui.results.baseline_text import (
+from tui.results.baselines.compare import Comparison, compare, number_of, same, shown_like
+from tui.results.baselines.files import find_baselines
+from tui.results.baselines.text import (
     View,
     comparison_json,
     named_by,
@@ -33,8 +34,7 @@ from tui.results.baseline_text import (
     spans,
     view_of,
 )
-from tui.results.baselines import Comparison, compare, number_of, same, shown_like
-from tui.results.record import build_record
+from tui.results.record.build import build_record
 
 NOBODY = Path("/nonexistent")
 MIB, GIB = 2**20, 2**30

@@ -14,7 +14,7 @@ from tui.model import yaml_text
 from tui.model.baseline import Baseline, baseline_json_schema, load_baselines
 from tui.model.printed import UNITS, Quantity, Unit, parse_printed
 from tui.model.problem import UsageError
-from tui.results.baseline_files import find_baselines, shipped_dir
+from tui.results.baselines.files import find_baselines, shipped_dir
 
 GOOD = """\
 baselines: mine

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.results.samples import CASES, DATA
 from tui.model.record import RunRecord, SeriesColumns, SeriesRecord
-from tui.results.chart import ChartMetric, chart, known_parts, round_step, time_ticks, value_ticks
-from tui.results.record import build_record
+from tui.results.record.build import build_record
+from tui.results.text.chart import ChartMetric, chart, known_parts, round_step, time_ticks, value_ticks
 
 METRICS: tuple[ChartMetric, ...] = ("iops", "bandwidth", "latency")
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.results.samples import compared, sample, write
+from tui.journal.clock import HostTime, survey
 from tui.model.event import AnyEvent, RunResumed
-from tui.results.clock import HostTime, survey
 
 HOST_START_MS = 1_795_000_000_000
 

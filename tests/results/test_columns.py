@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.results.samples import DATA, histogram, sample, started, write
+from tui.journal.views import SeriesSet
 from tui.metrics.histogram import Histogram
 from tui.model.event import AnyEvent, DirectionSample
 from tui.model.record import SeriesColumns, SeriesRecord
-from tui.results.columns import PercentileBins, p99_of, seconds_of, whole_seconds, window_rates
-from tui.results.gather import gather
-from tui.results.record import build_record
-from tui.results.rundir import load_plan
-from tui.results.step_record import build_step
-from tui.results.views import SeriesSet
+from tui.results.record.build import build_record
+from tui.results.record.columns import PercentileBins, p99_of, seconds_of, whole_seconds, window_rates
+from tui.results.record.gather import gather
+from tui.results.record.step import build_step
+from tui.results.store.rundir import load_plan
 
 latencies = st.lists(st.integers(1, 10**10), min_size=1, max_size=300)
 

@@ -7,12 +7,12 @@ import pytest
 from tests.results.samples import closed, compared, ended, load, result, run_of, started
 from tests.results.test_record import valid
 from tests.results.test_timing import host_run
+from tui.journal.loss import ended_badly, loss_text
+from tui.journal.state import RunState
 from tui.model.event import AnyEvent, HostProblem, HostState, StopRequested
 from tui.model.record import RunRecord
-from tui.results.live import RunState
-from tui.results.loss import ended_badly, loss_text
-from tui.results.record import build_record
-from tui.results.summary import summary_text
+from tui.results.record.build import build_record
+from tui.results.text.summary import summary_text
 
 HOSTS = tuple(f"h{number}" for number in range(1, 9))
 

@@ -9,7 +9,7 @@ from tests.results.test_record import valid
 from tests.results.test_timing import host_run
 from tui.model.event import AnyEvent
 from tui.model.record import Finding, RunRecord
-from tui.results.record import build_record
+from tui.results.record.build import build_record
 
 HOSTS = ("h1", "h2", "h3", "h4")
 

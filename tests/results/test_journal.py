@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.results.samples import CASES, DATA
+from tui.journal.reader import JournalTail, read_events
 from tui.model.event import Message, RunEnded, RunStarted, encode
-from tui.results.journal import JournalTail, read_events
 
 MIX = (DATA / "mix" / "journal.jsonl").read_bytes()
 

@@ -5,6 +5,8 @@ import math
 import pytest
 
 from tests.results.samples import CASES, DATA, compared, direction, sample, started
+from tui.journal.reader import read_events
+from tui.journal.state import KEPT_MESSAGES, RunState
 from tui.metrics.histogram import Histogram
 from tui.model.event import (
     AnyEvent,
@@ -20,8 +22,6 @@ from tui.model.event import (
     Sample,
     StopRequested,
 )
-from tui.results.journal import read_events
-from tui.results.live import KEPT_MESSAGES, RunState
 
 
 def state_after(*events: AnyEvent) -> RunState:

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.results.matrices import CEPH, MIB, cell, ceph, line
-from tui.results.matrix_cells import Cell, figure_text, value_texts
-from tui.results.matrix_format import knee_texts, legend, scale_of, table_lines, title_of
-from tui.results.matrix_table import MatrixTable, main_axis, tables_of
+from tui.results.matrix.cells import Cell, figure_text, value_texts
+from tui.results.matrix.format import knee_texts, legend, scale_of, table_lines, title_of
+from tui.results.matrix.table import MatrixTable, main_axis, tables_of
 
 
 def text_of(table: MatrixTable, width: int = 80, *, details: bool = True) -> list[str]:

@@ -12,11 +12,11 @@ from tests.app.matrix_maker import figures_of, suite, sweep
 from tests.results.matrices import cell, ceph, line
 from tui.model.plan import Headline
 from tui.model.record import RunRecord
-from tui.results.matrix_cells import cells_of_record
-from tui.results.matrix_chart import axis_ticks, is_logarithmic, matrix_charts, table_chart
-from tui.results.matrix_table import tables_of
-from tui.results.record import build_record
-from tui.results.summary import summary_text
+from tui.results.matrix.cells import cells_of_record
+from tui.results.matrix.chart import axis_ticks, is_logarithmic, matrix_charts, table_chart
+from tui.results.matrix.table import tables_of
+from tui.results.record.build import build_record
+from tui.results.text.summary import summary_text
 
 
 def record_of(maker: object) -> RunRecord:

@@ -7,7 +7,7 @@ import pytest
 from tui.model.event import MetadataIteration, MetadataPhase, MetadataResult, OperationResult
 from tui.model.plan import HostTask, MpiLaunch, Step
 from tui.model.record import StepRecord
-from tui.results.metadata import (
+from tui.results.record.metadata import (
     MetadataView,
     metadata_lines,
     metadata_record,

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.results.samples import CASES, DATA, sample
+from tui.journal.state import RunState
 from tui.metrics.histogram import Histogram
 from tui.model.event import (
     AnyEvent,
@@ -33,10 +34,9 @@ from tui.model.event import (
 from tui.model.plan import Headline, Plan
 from tui.model.problem import BenchtuiError
 from tui.model.record import RunRecord, run_json_schema
-from tui.results.figures import rebuild
-from tui.results.live import RunState
-from tui.results.record import build_record, load_record, write_record
-from tui.results.rundir import load_plan
+from tui.results.record.build import build_record, load_record, write_record
+from tui.results.record.figures import rebuild
+from tui.results.store.rundir import load_plan
 
 SCHEMA = run_json_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

@@ -12,8 +12,8 @@ from tests.results.samples import closed, compared, load, result, run_of, sample
 from tests.results.test_record import events_of, run_dir_of, valid
 from tui.model.event import AnyEvent, HostClock, HostResult, PhaseStarted, RunResumed, Sample
 from tui.model.record import RunRecord, TimingRecord
-from tui.results.gather import gather
-from tui.results.record import build_record
+from tui.results.record.build import build_record
+from tui.results.record.gather import gather
 
 HOUR_MS = 3_600_000
 ZERO_MS = 1_795_169_730_250.0

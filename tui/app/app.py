@@ -31,9 +31,9 @@ from tui.app.driver import TerminalDriver
 from tui.app.help import HelpScreen
 from tui.app.palette import ActionCommands
 from tui.app.screens.base import StepScreen
-from tui.app.screens.hosts import HostsScreen
-from tui.app.screens.profiles import ProfilesScreen
-from tui.app.screens.review import ReviewScreen
+from tui.app.screens.hosts.screen import HostsScreen
+from tui.app.screens.profiles.screen import ProfilesScreen
+from tui.app.screens.review.screen import ReviewScreen
 from tui.app.screens.too_small import TooSmall, is_too_small
 from tui.app.theme import THEMES, pick_symbols, pick_theme
 from tui.app.typeahead import TypeAheadApp
@@ -42,14 +42,14 @@ from tui.model.paths import Paths
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
-    from tui.engine.asking import Questions
-    from tui.engine.catalogue import Catalogue
-    from tui.engine.fleet import Fleet
-    from tui.engine.launch import EngineMode
+    from tui.engine.hosts.fleet import Fleet
+    from tui.engine.process.launch import EngineMode
+    from tui.engine.process.questions import Questions
+    from tui.engine.profiles.catalogue import Catalogue
     from tui.remote.vault import Asker
-    from tui.results.store import RunStore
+    from tui.results.store.runs import RunStore
 
-WARM_UP = ("tui.engine.planning", "asyncssh")
+WARM_UP = ("tui.engine.planning.plan", "asyncssh")
 WARM_UP_AFTER_S = 0.5  # the first list is on the screen by then
 RECENT = 50  # runs that are looked at for one that goes on
 FLOW = ("hosts", "profiles", "review", "live", "result")
@@ -133,8 +133,8 @@ class BenchtuiApp(TypeAheadApp[None]):
     def fleet(self) -> Fleet:
         """Hosts that can be chosen. Raises UsageError when the inventory is broken."""
         if self._fleet is None:
-            from tui.engine.fleet import Fleet
-            from tui.engine.inventory_file import read_inventory
+            from tui.engine.hosts.fleet import Fleet
+            from tui.engine.hosts.inventory_file import read_inventory
 
             self._fleet = Fleet(read_inventory(self.inventory_file), self.options.ssh_config)
         return self._fleet
@@ -152,7 +152,7 @@ class BenchtuiApp(TypeAheadApp[None]):
     def catalogue(self) -> Catalogue:
         """Profiles that can be chosen."""
         if self._catalogue is None:
-            from tui.engine.catalogue import Catalogue
+            from tui.engine.profiles.catalogue import Catalogue
 
             self._catalogue = Catalogue(self.paths.profiles)
         return self._catalogue
@@ -160,7 +160,7 @@ class BenchtuiApp(TypeAheadApp[None]):
     @property
     def store(self) -> RunStore:
         """Runs that were kept."""
-        from tui.results.store import RunStore
+        from tui.results.store.runs import RunStore
 
         return RunStore(self.paths.runs)
 
@@ -219,7 +219,7 @@ class BenchtuiApp(TypeAheadApp[None]):
 
     def cut_off_runs(self) -> list[Path]:
         """Return the directories of runs whose engine died, oldest first."""
-        from tui.results.unfinished import unfinished_runs
+        from tui.journal.unfinished import unfinished_runs
 
         return unfinished_runs(self.paths.runs)
 
@@ -255,7 +255,7 @@ class BenchtuiApp(TypeAheadApp[None]):
     @work(group="resume", exclusive=True)
     async def resume_run(self, run_dir: Path) -> None:
         """Ask what to measure of the steps that a run lacks, then measure it and show it as it goes on."""
-        from tui.results.store import is_running
+        from tui.results.store.runs import is_running
 
         try:
             running = await asyncio.to_thread(is_running, run_dir)
@@ -278,7 +278,7 @@ class BenchtuiApp(TypeAheadApp[None]):
 
     def target_directory(self) -> str | None:
         """Return the directory that the chosen profile is about, so that a check of hosts looks at it too."""
-        from tui.engine.planning import target_of
+        from tui.engine.planning.plan import target_of
         from tui.model.profile import resolve_params
 
         try:
@@ -321,7 +321,7 @@ class BenchtuiApp(TypeAheadApp[None]):
     def make_step(self, name: str) -> StepScreen:
         """Return a new screen of a step that needs no run."""
         if name == "runs":
-            from tui.app.screens.runs import RunsScreen
+            from tui.app.screens.runs.screen import RunsScreen
 
             return RunsScreen()
         return {"hosts": HostsScreen, "profiles": ProfilesScreen, "review": ReviewScreen}[name]()
@@ -345,7 +345,7 @@ class BenchtuiApp(TypeAheadApp[None]):
 
     def open_live(self, run_dir: Path, replay_speed: float | None = None) -> None:
         """Show a run as it goes on, or replay a finished one."""
-        from tui.app.screens.live import LiveScreen
+        from tui.app.screens.live.screen import LiveScreen
 
         self.live_run = run_dir
         self.keep_step("live", LiveScreen(run_dir, replay_speed))
@@ -353,7 +353,7 @@ class BenchtuiApp(TypeAheadApp[None]):
 
     def open_result(self, run_dir: Path) -> None:
         """Show what a run measured."""
-        from tui.app.screens.result import ResultScreen
+        from tui.app.screens.result.screen import ResultScreen
 
         self.result_run = run_dir
         self.keep_step("result", ResultScreen(run_dir))
@@ -437,7 +437,7 @@ class BenchtuiApp(TypeAheadApp[None]):
 
     def run_is_alive(self, run_dir: Path) -> bool:
         """Return whether a run goes on, or is about to."""
-        from tui.results.store import summarize
+        from tui.results.store.runs import summarize
 
         summary = summarize(run_dir)
         return summary is not None and summary.state == "running"
@@ -453,7 +453,7 @@ class BenchtuiApp(TypeAheadApp[None]):
     @work(group="stop")
     async def stop_and_leave(self, run_dir: Path) -> None:
         """Ask the engine to stop and keep what was measured, then leave."""
-        from tui.engine.control import request
+        from tui.engine.process.control import request
 
         with contextlib.suppress(BenchtuiError):
             await asyncio.to_thread(request, run_dir, {"verb": "stop", "by": "app"})

@@ -16,7 +16,7 @@ from textual.widgets import Button, Input, Label, Static
 from tui.app.widgets.field import TextInput
 
 if TYPE_CHECKING:
-    from tui.engine.asking import Questions
+    from tui.engine.process.questions import Questions
     from tui.remote.vault import Asker, Question
 
 

@@ -30,14 +30,14 @@ class AtLogout:
 
 async def systemd() -> str | None:
     """Return that systemd would end the run."""
-    from tui.engine.logout import logout_warning
+    from tui.engine.safety.logout import logout_warning
 
     return await asyncio.to_thread(logout_warning, os.environ)
 
 
 async def agent(hosts: Sequence[HostAddress], paths: Paths) -> str | None:
     """Return that the keys would be gone. Hosts are contacted only while the agent is a forwarded one."""
-    from tui.engine.logout import agent_may_go, agent_warning
+    from tui.engine.safety.logout import agent_may_go, agent_warning
     from tui.remote.connections import Connections
 
     if not await asyncio.to_thread(agent_may_go, os.environ):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tui.engine.fleet import HostCheck
+    from tui.engine.hosts.fleet import HostCheck
 
 
 @dataclass(slots=True)

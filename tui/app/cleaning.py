@@ -13,7 +13,7 @@ from tui.app.confirm import Confirm
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
-    from tui.engine.clean import Cleaning, Created
+    from tui.engine.safety.clean import Cleaning, Created
     from tui.model.paths import Paths
     from tui.model.plan import Plan
     from tui.remote.connections import Connections
@@ -23,8 +23,8 @@ LINES_SHOWN = 10
 
 async def ask_to_clean(screen: Screen[None], run_dir: Path, paths: Paths, agreed: Callable[[], object]) -> None:
     """Show what a run left on its hosts, and call `agreed` when it shall go."""
-    from tui.engine.clean import look
-    from tui.results.cleaned import check_over
+    from tui.engine.safety.clean import look
+    from tui.results.store.cleaned import check_over
 
     try:
         await asyncio.to_thread(check_over, run_dir)
@@ -51,8 +51,8 @@ async def ask_to_clean(screen: Screen[None], run_dir: Path, paths: Paths, agreed
 
 async def clean_now(screen: Screen[None], run_dir: Path, paths: Paths) -> None:
     """Remove what the run left, keep in its record what is gone, and say so."""
-    from tui.engine.clean import clean
-    from tui.results.cleaned import keep_removed
+    from tui.engine.safety.clean import clean
+    from tui.results.store.cleaned import keep_removed
 
     def keep(cleaned: list[Cleaning]) -> None:
         keep_removed(run_dir, {each.host: (each.settled, each.bytes) for each in cleaned})
@@ -69,9 +69,9 @@ async def clean_now(screen: Screen[None], run_dir: Path, paths: Paths) -> None:
 
 def left_by(run_dir: Path) -> tuple[Plan, list[Created]]:
     """Return a run's plan and what its record names. Raises BenchtuiError."""
-    from tui.engine.clean import created_of
-    from tui.engine.launch import load_plan
-    from tui.results.record import load_record
+    from tui.engine.process.launch import load_plan
+    from tui.engine.safety.clean import created_of
+    from tui.results.record.build import load_record
 
     plan = load_plan(run_dir)
     return plan, created_of(plan, load_record(run_dir))
@@ -81,7 +81,7 @@ async def over_hosts(
     plan: Plan, paths: Paths, work: Callable[[Connections], Awaitable[list[Cleaning]]]
 ) -> list[Cleaning]:
     """Do something over connections to the run's hosts."""
-    from tui.engine.survey import connections_of
+    from tui.engine.safety.preview import connections_of
 
     async with connections_of(plan, paths.known_hosts) as connections:
         return await work(connections)

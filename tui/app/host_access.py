@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tui.app.screens.host_forms import NewHost
-    from tui.engine.fleet import HostCheck
-    from tui.engine.trust import PresentedKey
+    from tui.app.screens.hosts.forms import NewHost
+    from tui.engine.hosts.fleet import HostCheck
+    from tui.engine.hosts.trust import PresentedKey
     from tui.model.paths import Paths
     from tui.model.plan import HostAddress
     from tui.remote.vault import Asker
@@ -20,7 +20,7 @@ async def check_each(
     addresses: Sequence[HostAddress], directory: str | None, paths: Paths, ssh_config: Path | None, asker: Asker
 ) -> AsyncIterator[HostCheck]:
     """Look at all hosts at once and yield what was found as it comes. `asker` is asked for passwords and the like."""
-    from tui.engine.fleet import check_host
+    from tui.engine.hosts.fleet import check_host
     from tui.remote.connections import Connections
 
     async with Connections(ssh_config=ssh_config, known_hosts=[paths.known_hosts], asker=asker) as connections:
@@ -37,7 +37,7 @@ async def presented_key(
     address: HostAddress, paths: Paths, ssh_config: Path | None, asker: Asker
 ) -> PresentedKey:
     """Return the key that a host presents. `asker` is asked for a bastion's password. Raises HostError."""
-    from tui.engine import trust
+    from tui.engine.hosts import trust
     from tui.remote.connections import Connections
 
     async with Connections(ssh_config=ssh_config, known_hosts=[paths.known_hosts], asker=asker) as connections:
@@ -46,14 +46,14 @@ async def presented_key(
 
 def pin_key(presented: PresentedKey, paths: Paths) -> None:
     """Add a key to the user's own known_hosts file."""
-    from tui.engine import trust
+    from tui.engine.hosts import trust
 
     trust.pin_keys([presented], paths.known_hosts)
 
 
 def add_to_inventory(path: Path, host: NewHost) -> None:
     """Add a host to an inventory file, made when there is none. Raises UsageError."""
-    from tui.engine.inventory_file import add_host
+    from tui.engine.hosts.inventory_file import add_host
 
     entry = {"address": host.address, "user": host.user, "port": host.port, "groups": list(host.groups)}
     add_host(path, host.name, entry)

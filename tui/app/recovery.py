@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tui.app.confirm import Answer, Confirm
 
 if TYPE_CHECKING:
-    from tui.engine.asking import Questions
+    from tui.engine.process.questions import Questions
 
 ANSWERS = (Answer("later", "l", "Later"), Answer("recover", "y", "Recover now"))
 SHOWN = 5
@@ -44,9 +44,9 @@ async def recover(
 
     `begun` hears of each engine that is up, `asked` of what it asks to log in.
     """
-    from tui.engine.launch import spawn_asking
-    from tui.results.store import is_running
-    from tui.results.unfinished import is_unfinished
+    from tui.engine.process.launch import spawn_asking
+    from tui.journal.unfinished import is_unfinished
+    from tui.results.store.runs import is_running
 
     for run_dir in runs:
         if await asyncio.to_thread(is_unfinished, run_dir):

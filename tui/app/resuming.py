@@ -12,8 +12,8 @@ from tui.app.recovery import BEGIN_S, until
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
-    from tui.engine.asking import Questions
-    from tui.engine.launch import EngineMode
+    from tui.engine.process.launch import EngineMode
+    from tui.engine.process.questions import Questions
 
 
 def lacking(run_dir: Path, *, running: bool) -> tuple[int, int]:
@@ -25,7 +25,7 @@ def lacking(run_dir: Path, *, running: bool) -> tuple[int, int]:
 
 
 def _count(run_dir: Path, *, failed: bool, running: bool) -> int:
-    from tui.engine.launch import resume_mode
+    from tui.engine.process.launch import resume_mode
 
     try:
         return resume_mode(run_dir, failed=failed, running=running)[1]
@@ -55,8 +55,8 @@ async def resume(
     run_dir: Path, mode: EngineMode, begun: Callable[[Path], object], asked: Callable[[Questions], object]
 ) -> None:
     """Start an engine for what a run lacks. `begun` hears when it is up, `asked` of what it asks to log in."""
-    from tui.engine.launch import spawn_asking
-    from tui.results.store import is_running
+    from tui.engine.process.launch import spawn_asking
+    from tui.results.store.runs import is_running
 
     questions = await asyncio.to_thread(spawn_asking, run_dir, mode)
     await until(lambda: is_running(run_dir), BEGIN_S)

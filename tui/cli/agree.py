@@ -12,7 +12,7 @@ from tui.model.plan import Plan
 from tui.model.problem import PreflightError, Problem
 
 if TYPE_CHECKING:
-    from tui.engine.survey import Survey
+    from tui.engine.safety.preview import Survey
 
 
 def agreed(plan: Plan, names: Sequence[str], *, sure: bool) -> Plan:
@@ -23,8 +23,8 @@ def agreed(plan: Plan, names: Sequence[str], *, sure: bool) -> Plan:
     """
     from msgspec.structs import replace
 
-    from tui.engine.destroy import unnamed_devices
-    from tui.engine.survey import check_names
+    from tui.engine.safety.destroy import unnamed_devices
+    from tui.engine.safety.preview import check_names
 
     plan = replace(plan, destroy=tuple(dict.fromkeys(names)))
     check_names(plan)
@@ -39,8 +39,8 @@ def agreed(plan: Plan, names: Sequence[str], *, sure: bool) -> Plan:
 def look(plan: Plan) -> Survey:
     """Look at the targets on all hosts."""
     from tui.cli.asking import terminal_asker
-    from tui.engine.ledger import LEDGER_FILE, Ledger
-    from tui.engine.survey import connections_of, survey
+    from tui.engine.safety.ledger import LEDGER_FILE, Ledger
+    from tui.engine.safety.preview import connections_of, survey
 
     async def run() -> Survey:
         async with connections_of(plan, paths().known_hosts, terminal_asker()) as connections:

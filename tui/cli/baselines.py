@@ -13,7 +13,7 @@ from tui.model.problem import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from tui.model.baseline import Baseline
-    from tui.results.baseline_files import Found
+    from tui.results.baselines.files import Found
 
 RUN_HELP = "run id, unique beginning of one, path, or 'last'"
 
@@ -40,7 +40,7 @@ def main(args: argparse.Namespace) -> int:
 
 def found_baselines() -> Found:
     """Return all baselines; what is wrong in a file is said on stderr."""
-    from tui.results.baseline_files import find_baselines
+    from tui.results.baselines.files import find_baselines
 
     found = find_baselines(paths().baselines)
     for problem in found.problems:
@@ -50,7 +50,7 @@ def found_baselines() -> Found:
 
 def list_all(args: argparse.Namespace) -> int:
     """Print one line a profile that has published figures, or every baseline as JSON."""
-    from tui.results.baseline_text import baseline_json
+    from tui.results.baselines.text import baseline_json
 
     found = found_baselines().baselines
     if args.json:
@@ -67,7 +67,7 @@ def list_all(args: argparse.Namespace) -> int:
 
 def range_text(members: list[Baseline]) -> str:
     """Return the first figure that all members have: one, or the smallest and the largest."""
-    from tui.results.baseline_text import figure_name, theirs_text
+    from tui.results.baselines.text import figure_name, theirs_text
 
     names = [[figure_name(figure) for figure in each.figures] for each in members]
     name = next((name for name in names[0] if all(name in others for others in names)), names[0][0])
@@ -79,7 +79,7 @@ def range_text(members: list[Baseline]) -> str:
 
 def show_one(args: argparse.Namespace) -> int:
     """Print the baselines of a profile or a collection."""
-    from tui.results.baseline_text import baseline_json
+    from tui.results.baselines.text import baseline_json
 
     found = found_baselines().baselines
     chosen = [each for each in found if args.name in (each.collection, each.profile, *each.variants)]
@@ -107,7 +107,7 @@ def shown_text(chosen: list[Baseline]) -> list[str]:
 
 def profile_text(profile: str, members: list[Baseline]) -> list[str]:
     """Return the baselines of one profile."""
-    from tui.results.baseline_text import grouped, notes_text, told
+    from tui.results.baselines.text import grouped, notes_text, told
 
     params = " ".join(f"{name}={value}" for name, value in members[0].params.items())
     lines = ["", f"{profile}  {params}".rstrip()]
@@ -140,10 +140,10 @@ def wrapped(text: str) -> list[str]:
 
 def compare_run(args: argparse.Namespace) -> int:
     """Print a run beside published figures; the run itself is not changed."""
-    from tui.results.baseline_text import comparison_json, published, published_text
-    from tui.results.baselines import compare
-    from tui.results.record import build_record, load_record
-    from tui.results.store import RunStore, is_running
+    from tui.results.baselines.compare import compare
+    from tui.results.baselines.text import comparison_json, published, published_text
+    from tui.results.record.build import build_record, load_record
+    from tui.results.store.runs import RunStore, is_running
 
     run_dir = RunStore(paths().runs).resolve(args.run)
     record = build_record(run_dir) if is_running(run_dir) else load_record(run_dir)
@@ -164,7 +164,7 @@ def compare_run(args: argparse.Namespace) -> int:
 def check_files(args: argparse.Namespace) -> int:
     """Say everything that is wrong in each file; 2 when anything is."""
     from tui.model.baseline import load_baselines
-    from tui.results.baseline_files import read_text
+    from tui.results.baselines.files import read_text
 
     code = 0
     for path in args.files:

@@ -13,7 +13,7 @@ from tui.model.problem import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tui.engine.clean import Cleaning
+    from tui.engine.safety.clean import Cleaning
     from tui.model.plan import Plan
     from tui.remote.connections import Connections
 
@@ -29,10 +29,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Show what goes, ask, remove it, say what has become of it; 4 when something stayed or a host was not reached."""
     from tui.cli.asking import terminal_asker
-    from tui.engine.launch import load_plan
-    from tui.engine.survey import connections_of
-    from tui.results.cleaned import check_over
-    from tui.results.store import RunStore
+    from tui.engine.process.launch import load_plan
+    from tui.engine.safety.preview import connections_of
+    from tui.results.store.cleaned import check_over
+    from tui.results.store.runs import RunStore
 
     run_dir = RunStore(paths().runs).resolve(args.run)
     check_over(run_dir)
@@ -47,9 +47,9 @@ def main(args: argparse.Namespace) -> int:
 
 async def clean_run(run_dir: Path, plan: Plan, connections: Connections, *, sure: bool) -> int:
     """Clean up behind one run over open connections."""
-    from tui.engine.clean import clean, created_of, look
-    from tui.results.cleaned import keep_removed
-    from tui.results.record import load_record
+    from tui.engine.safety.clean import clean, created_of, look
+    from tui.results.record.build import load_record
+    from tui.results.store.cleaned import keep_removed
 
     created = created_of(plan, load_record(run_dir))
     if not created:

@@ -12,7 +12,7 @@ from tui.model.paths import Paths
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
-    from tui.engine.fleet import Fleet
+    from tui.engine.hosts.fleet import Fleet
 
 
 def paths() -> Paths:
@@ -52,7 +52,7 @@ def ask(question: str) -> bool:
 
 def load_fleet(args: argparse.Namespace) -> Fleet:
     """Return the hosts that the options describe. A named inventory must exist, the user's own may be absent."""
-    from tui.engine.fleet import Fleet
+    from tui.engine.hosts.fleet import Fleet
     from tui.model.inventory import load_inventory
 
     path: Path = args.inventory or paths().inventory

@@ -1,4 +1,4 @@
-"""The engine's own entry, started by `tui.engine.launch`; not for people."""
+"""The engine's own entry, started by `tui.engine.process.launch`; not for people."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Execute the plan of a run directory, then derive its record from the journal."""
-    from tui.engine.process import run_engine
+    from tui.engine.process.main import run_engine
 
     try:
         end = run_engine(args.run_dir, args.mode, ask=args.ask)
     finally:
         # even after a fault: what is in the journal is what was measured
-        from tui.results.record import write_record
+        from tui.results.record.build import write_record
 
         write_record(args.run_dir)
     return end.exit_code

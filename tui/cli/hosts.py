@@ -14,7 +14,7 @@ from tui.model.plan import HostAddress
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
-    from tui.engine.fleet import HostCheck
+    from tui.engine.hosts.fleet import HostCheck
     from tui.remote.connections import Connections
 
 T = TypeVar("T")
@@ -87,7 +87,7 @@ def list_all(args: argparse.Namespace) -> int:
 
 def check_all(args: argparse.Namespace) -> int:
     """Look at hosts and print what was found; 3 when one of them cannot run fio."""
-    from tui.engine.fleet import check_hosts
+    from tui.engine.hosts.fleet import check_hosts
 
     if args.dir is not None and not args.dir.startswith("/"):
         raise UsageError(f"--dir {args.dir}: an absolute path on the hosts is needed")
@@ -126,7 +126,7 @@ def check_row(check: HostCheck) -> tuple[str, str, str, str, str, str, str]:
 
 def trust_all(args: argparse.Namespace) -> int:
     """Show the keys that hosts present and pin those that are new; a changed key is refused."""
-    from tui.engine.trust import pin_keys, presented_keys
+    from tui.engine.hosts.trust import pin_keys, presented_keys
 
     addresses = [address for address in chosen(args) if address.transport == "ssh"]
     keys, errors = connected(args, lambda connections: presented_keys(addresses, connections))
@@ -147,7 +147,7 @@ def trust_all(args: argparse.Namespace) -> int:
 
 def add_one(args: argparse.Namespace) -> int:
     """Add a host to the inventory."""
-    from tui.engine.inventory_file import add_host
+    from tui.engine.hosts.inventory_file import add_host
     from tui.model import hostspec
 
     hostspec.expand(args.name)
@@ -164,7 +164,7 @@ def sweep_all(args: argparse.Namespace) -> int:
 
 
 async def _sweep(args: argparse.Namespace, addresses: list[HostAddress], connections: Connections) -> int:
-    from tui.engine.sweep import find_leftovers, remove_leftovers
+    from tui.engine.hosts.leftovers import find_leftovers, remove_leftovers
 
     found, errors = await find_leftovers(addresses, connections)
     found = [leftover for leftover in found if args.run in (None, leftover.run)]

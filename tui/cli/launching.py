@@ -13,15 +13,15 @@ from tui.cli.common import paths, say
 from tui.model.plan import HostAddress, Plan
 
 if TYPE_CHECKING:
-    from tui.engine.asking import Questions
-    from tui.engine.launch import EngineMode
+    from tui.engine.process.launch import EngineMode
+    from tui.engine.process.questions import Questions
 
 QUIET_S = 2.0
 
 
 def start(plan: Plan) -> Path:
     """Start a run, log in to its hosts, and return its directory."""
-    from tui.engine.launch import launch, launch_asking
+    from tui.engine.process.launch import launch, launch_asking
 
     warn(plan.hosts)
     if not has_terminal():
@@ -33,7 +33,7 @@ def start(plan: Plan) -> Path:
 
 def restart(run_dir: Path, mode: EngineMode) -> None:
     """Start another engine for a run, and log in to its hosts again."""
-    from tui.engine.launch import await_resumed, load_plan, spawn_asking, spawn_engine, times_resumed
+    from tui.engine.process.launch import await_resumed, load_plan, spawn_asking, spawn_engine, times_resumed
 
     warn(load_plan(run_dir).hosts)
     before = times_resumed(run_dir)
@@ -46,7 +46,7 @@ def restart(run_dir: Path, mode: EngineMode) -> None:
 
 def warn(hosts: Sequence[HostAddress]) -> None:
     """Say what a logout would take away from a run on these hosts."""
-    from tui.engine.logout import agent_may_go, logout_warning
+    from tui.engine.safety.logout import agent_may_go, logout_warning
 
     if text := logout_warning(os.environ):
         say(f"benchtui: {text}")
@@ -57,7 +57,7 @@ def warn(hosts: Sequence[HostAddress]) -> None:
 def _agent_warning(hosts: Sequence[HostAddress]) -> str | None:
     import asyncio
 
-    from tui.engine.logout import agent_warning
+    from tui.engine.safety.logout import agent_warning
     from tui.remote.connections import Connections
 
     async def look() -> str | None:
@@ -71,7 +71,7 @@ def answer_all(run_dir: Path, questions: Questions) -> None:
     """Answer what the engine asks until all hosts are logged in. Ctrl+C stops the run."""
     import asyncio
 
-    from tui.engine.control import NotRunning, request
+    from tui.engine.process.control import NotRunning, request
 
     try:
         asyncio.run(_answer_all(questions))

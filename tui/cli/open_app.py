@@ -91,7 +91,7 @@ def chosen_profile(args: argparse.Namespace) -> str | None:
     """
     if not args.profile:
         return None
-    from tui.engine.catalogue import Catalogue
+    from tui.engine.profiles.catalogue import Catalogue
     from tui.model.profile import resolve_params
 
     catalogue = Catalogue(paths().profiles)

@@ -16,7 +16,7 @@ from tui.cli.common import ask, pairs, paths, say
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
-    from tui.engine.catalogue import Catalogue, LoadedProfile
+    from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Do what the verb says."""
-    from tui.engine.catalogue import Catalogue
+    from tui.engine.profiles.catalogue import Catalogue
 
     catalogue = Catalogue(paths().profiles)
     verbs: dict[str, Callable[[argparse.Namespace, Catalogue], int]] = {
@@ -105,7 +105,7 @@ def as_json(loaded: LoadedProfile, overrides: dict[str, str]) -> dict[str, objec
 
 def job_text(loaded: LoadedProfile, overrides: dict[str, str]) -> str:
     """Return the job file of a profile on this machine; of a suite those of its profiles. Raises UsageError."""
-    from tui.engine.matrix import Wanted, jobs_of
+    from tui.engine.planning.matrix import Wanted, jobs_of
     from tui.workloads.fio.jobfile import render
 
     texts = []
@@ -139,8 +139,8 @@ def check_files(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 def make_new(args: argparse.Namespace, catalogue: Catalogue) -> int:
     """Write a profile that extends another one, or copies it, into the user's folder and print its path."""
-    from tui.engine.catalogue import retagged
-    from tui.engine.profile_files import create, extending
+    from tui.engine.profiles.catalogue import retagged
+    from tui.engine.profiles.files import create, extending
 
     origin = catalogue.load(args.origin or "demo/quick")
     extends = args.origin is not None and not args.copy
@@ -166,7 +166,7 @@ def edit_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 def own_file(name: str, catalogue: Catalogue) -> Path:
     """Return the user's file of a profile; of a preset a copy is made. The schema lies beside it."""
-    from tui.engine.profile_files import save, with_modeline, write_schema
+    from tui.engine.profiles.files import save, with_modeline, write_schema
 
     before = {entry.path for entry in catalogue.list()}
     path = catalogue.copy_to_user(name)
@@ -179,7 +179,7 @@ def own_file(name: str, catalogue: Catalogue) -> Path:
 
 def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
     """Write the profiles of a job file, print their paths, the one to run first, and say what was changed."""
-    from tui.engine.catalogue import read_text
+    from tui.engine.profiles.catalogue import read_text
     from tui.workloads.fio.jobimport import import_job
 
     found = import_job(read_text(args.file), str(args.file), args.name, os.environ)
@@ -195,8 +195,8 @@ def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 def write_imported(profiles: list[tuple[str, str]], output: Path | None, catalogue: Catalogue) -> list[Path]:
     """Write profiles where they belong, or to `output` and the steps of a suite beside it. Overwrites nothing."""
-    from tui.engine.catalogue import write_new
-    from tui.engine.profile_files import create, with_modeline
+    from tui.engine.profiles.catalogue import write_new
+    from tui.engine.profiles.files import create, with_modeline
 
     if output is None:
         own = {entry.tag: entry.path for entry in catalogue.list() if not entry.preset}

@@ -8,14 +8,14 @@ import time
 from pathlib import Path
 from typing import TextIO
 
+from tui.journal.reader import JournalTail
+from tui.journal.state import RunState
 from tui.metrics import units
 from tui.model.event import AnyEvent, HostProblem, Message, PhaseStarted, RunResumed, StepEnded, StepStarted
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError
-from tui.results.journal import JournalTail
-from tui.results.live import RunState
-from tui.results.matrix_progress import MatrixProgress, matrix_progress, step_name
-from tui.results.store import is_running
+from tui.results.matrix.progress import MatrixProgress, matrix_progress, step_name
+from tui.results.store.runs import is_running
 
 POLL_S = 0.2
 LOG_EVERY_S = 10.0
@@ -142,7 +142,7 @@ def status_text(state: RunState, now_t: float, matrix: MatrixProgress | None = N
 
 def plan_of(run_dir: Path) -> Plan | None:
     """Return the plan of a run, None when it cannot be read: the journal alone is enough to follow."""
-    from tui.engine.launch import load_plan
+    from tui.engine.process.launch import load_plan
 
     try:
         return load_plan(run_dir)

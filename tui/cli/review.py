@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from tui.metrics import units
 from tui.model.plan import HostTask, Plan, Step
-from tui.results.plan_sums import (
+from tui.results.text.plan_sums import (
     STEPS_IN_FULL,
     Part,
     layout_bytes,
@@ -81,7 +81,7 @@ def _bytes_text(by_host: Mapping[str, int | None], none: str) -> str:
 
 
 def _destroyed(plan: Plan) -> Iterator[str]:
-    from tui.engine.destroy import written_devices
+    from tui.engine.safety.destroy import written_devices
 
     for name in written_devices(plan):
         yield f"destroys  what is on {name}; to run it: --destroy {name}"

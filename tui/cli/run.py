@@ -17,13 +17,13 @@ from tui.cli.agree import agreed
 from tui.cli.common import add_host_files, load_fleet, pairs, paths, say
 from tui.cli.progress import ProgressDisplay, follow, plan_of
 from tui.cli.review import review_text
-from tui.engine.control import NotRunning, request
+from tui.engine.process.control import NotRunning, request
+from tui.journal.state import RunState
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration
 from tui.model.rundir import RECORD_FILE
-from tui.results.live import RunState
-from tui.results.store import is_running
+from tui.results.store.runs import is_running
 
 INTERRUPTED = 130
 NEVER_S = 10 * 365 * 86400.0
@@ -71,8 +71,8 @@ def main(args: argparse.Namespace) -> int:
 
 def plan_from(args: argparse.Namespace) -> Plan:
     """Return the plan that the arguments ask for. Raises UsageError."""
-    from tui.engine.catalogue import Catalogue
-    from tui.engine.planning import Choices, build_plan
+    from tui.engine.planning.plan import Choices, build_plan
+    from tui.engine.profiles.catalogue import Catalogue
 
     lease_s = lease_of(args.lease, sure=args.yes)
     loaded = Catalogue(paths().profiles).load(args.profile)
@@ -170,8 +170,8 @@ def await_record(run_dir: Path) -> None:
 
 def print_result(run_dir: Path, *, as_json: bool) -> None:
     """Print the record as one JSON document, or its summary."""
-    from tui.results.record import load_record
-    from tui.results.summary import summary_text
+    from tui.results.record.build import load_record
+    from tui.results.text.summary import summary_text
 
     path = run_dir / RECORD_FILE
     if as_json:

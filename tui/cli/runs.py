@@ -14,7 +14,7 @@ import msgspec
 from tui.model.paths import Paths
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import RECORD_FILE
-from tui.results.store import RunStore, RunSummary, is_running, summarize
+from tui.results.store.runs import RunStore, RunSummary, is_running, summarize
 
 if TYPE_CHECKING:
     from tui.model.record import RunRecord
@@ -75,7 +75,7 @@ def list_runs(args: argparse.Namespace, store: RunStore) -> int:
 def table(summaries: list[RunSummary]) -> list[str]:
     """Return the lines of a list of runs."""
     from tui.metrics import units
-    from tui.results.text import printable
+    from tui.results.text.plain import printable
 
     id_width = max(len("run"), *(len(each.run_id) for each in summaries))
     lines = [f"{'run':<{id_width}}  {'state':<11} hosts    time  headline"]
@@ -88,8 +88,8 @@ def table(summaries: list[RunSummary]) -> list[str]:
 
 def show_run(args: argparse.Namespace, store: RunStore) -> int:
     """Print the summary of a run, with a chart when asked for, or its record."""
-    from tui.results.record import build_record, load_record
-    from tui.results.summary import summary_text
+    from tui.results.record.build import build_record, load_record
+    from tui.results.text.summary import summary_text
 
     run_dir = store.resolve(args.run)
     running = is_running(run_dir)
@@ -110,7 +110,7 @@ def show_run(args: argparse.Namespace, store: RunStore) -> int:
 
 def show_published(record: RunRecord) -> None:
     """Print the run beside the published figures of its profile; nothing when there are none."""
-    from tui.results.baseline_text import published, published_text
+    from tui.results.baselines.text import published, published_text
 
     view, problems = published(record, Paths.from_environ(os.environ).baselines)
     for problem in problems:
@@ -130,8 +130,8 @@ def plot(record: RunRecord, metric: str | None) -> str:
 
     A sweep is drawn over its axis, unless a metric over time is asked for.
     """
-    from tui.results.chart import ChartMetric, chart
-    from tui.results.matrix_chart import matrix_charts
+    from tui.results.matrix.chart import matrix_charts
+    from tui.results.text.chart import ChartMetric, chart
 
     known: dict[str | None, ChartMetric] = {"iops": "iops", "bandwidth": "bandwidth", "latency": "latency"}
     wanted = metric or (record.headline.metric if record.headline is not None else "iops")
@@ -149,14 +149,14 @@ def note_run(args: argparse.Namespace, store: RunStore) -> int:
     if not text:
         raise UsageError("the note is empty")
     if is_running(run_dir):
-        from tui.engine.control import request
+        from tui.engine.process.control import request
 
         answer = request(run_dir, {"verb": "note", "text": text})
         if not answer.get("ok"):
             raise BenchtuiError(f"{run_dir.name}: {answer.get('error', 'the run did not take the note')}")
         return 0
-    from tui.results.notes import append_note
-    from tui.results.record import write_record
+    from tui.results.record.build import write_record
+    from tui.results.store.notes import append_note
 
     append_note(run_dir, text)
     write_record(run_dir)
@@ -201,7 +201,7 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
     """Finish unfinished runs one after the other; 4 when one of them is not complete."""
     from tui.cli.launching import restart
     from tui.cli.run import watch
-    from tui.results.unfinished import is_unfinished, unfinished_runs
+    from tui.journal.unfinished import is_unfinished, unfinished_runs
 
     chosen = [store.resolve(ref) for ref in args.runs] or unfinished_runs(store.runs_dir)
     for run_dir in chosen:
@@ -221,7 +221,7 @@ def resume_run(args: argparse.Namespace, store: RunStore) -> int:
     """Run the steps that a run still lacks, in its own directory."""
     from tui.cli.launching import restart
     from tui.cli.run import watch
-    from tui.engine.launch import resume_mode
+    from tui.engine.process.launch import resume_mode
 
     run_dir = store.resolve(args.run)
     mode, count = resume_mode(run_dir, failed=args.failed, running=is_running(run_dir))

@@ -20,8 +20,8 @@ def main(args: argparse.Namespace) -> int:
     """Ask the run to end, wait until it has, print what was measured."""
     from tui.cli.progress import ProgressDisplay, follow, plan_of
     from tui.cli.run import await_record, print_result
-    from tui.engine.control import request
-    from tui.results.store import RunStore
+    from tui.engine.process.control import request
+    from tui.results.store.runs import RunStore
 
     run_dir = RunStore(paths().runs).resolve(args.run)
     if args.host:

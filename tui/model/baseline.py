@@ -1,7 +1,7 @@
 """Published figures: the YAML that people read and add to, one file a source, and the single baselines in it.
 
 Figures stay as they were printed (`tui.model.printed`) with SI values beside them; what a source does not say is
-absent, and what is doubtful about it is said with it. Pure: files are found by `tui.results.baseline_files`.
+absent, and what is doubtful about it is said with it. Pure: files are found by `tui.results.baselines.files`.
 """
 
 from __future__ import annotations

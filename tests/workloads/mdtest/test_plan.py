@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.catalogue import Catalogue, LoadedProfile
-from tui.engine.planning import Choices, build_plan
+from tui.engine.planning.plan import Choices, build_plan
+from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
 from tui.model.plan import HostAddress, MpiLaunch, Step
 from tui.model.problem import UsageError
 from tui.workloads.mdtest.command import bytes_per_file, inodes_needed, item_phases

@@ -12,8 +12,8 @@ from tui.app.widgets.lines import LABEL, VALUE, Run
 from tui.metrics.units import Parts, bandwidth_parts, iops_parts, latency, latency_parts, size
 
 if TYPE_CHECKING:
-    from tui.results.live import RunState
-    from tui.results.views import DirectionView, Metric
+    from tui.journal.state import RunState
+    from tui.journal.views import DirectionView, Metric
 
 ORDER = ("read", "write", "trim", "mixed")
 KEYS = {"read": "read", "write": "write", "trim": "other", "mixed": "other"}

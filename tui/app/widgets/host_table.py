@@ -18,7 +18,7 @@ from tui.metrics.sparkline import Symbols, spark
 from tui.metrics.units import bandwidth_fixed, iops_fixed, latency_fixed
 
 if TYPE_CHECKING:
-    from tui.results.live import HostView
+    from tui.journal.state import HostView
 
 RESORT_S = 5.0  # rows that swap places every second cannot be read
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from tui.app.widgets.graph import clock, meter
 from tui.app.widgets.lines import FAINT, LABEL, TEXT, VALUE, Line, Lines, Run, clip
 from tui.metrics.sparkline import Symbols
-from tui.results.matrix_cells import Cell
-from tui.results.matrix_format import KNEE, Piece, Pieces, table_lines, title_of
-from tui.results.matrix_progress import MatrixProgress
-from tui.results.matrix_table import tables_of
+from tui.results.matrix.cells import Cell
+from tui.results.matrix.format import KNEE, Piece, Pieces, table_lines, title_of
+from tui.results.matrix.progress import MatrixProgress
+from tui.results.matrix.table import tables_of
 
 ROLES = {"head": LABEL, "label": TEXT, "detail": LABEL, "knee": "good", "missing": FAINT, "partial": TEXT}
 ROLES |= {"failed": "bad", "cut": "warn", "running": "accent", "value": TEXT, "bar": "read"}

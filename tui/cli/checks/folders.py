@@ -71,7 +71,7 @@ def space(surroundings: Surroundings) -> Check:
 
 def runs(surroundings: Surroundings) -> Check:
     """How many runs are kept, what they take, and which of them never came to an end."""
-    from tui.results.store import RunStore
+    from tui.results.store.runs import RunStore
 
     summaries = RunStore(surroundings.paths.runs).list()
     if not summaries:

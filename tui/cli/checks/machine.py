@@ -11,7 +11,7 @@ from pathlib import Path
 
 import tui
 from tui.cli.checks import Check, Surroundings
-from tui.engine.logout import KILLS, KILLS_ADVICE, ends_at_logout
+from tui.engine.safety.logout import KILLS, KILLS_ADVICE, ends_at_logout
 
 FILES_MINIMUM = 1024  # a connection takes a few; 256 hosts fit
 

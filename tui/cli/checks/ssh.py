@@ -10,7 +10,7 @@ import stat
 from pathlib import Path
 
 from tui.cli.checks import Check, Surroundings, plural
-from tui.engine.logout import FORWARDED, agent_may_go
+from tui.engine.safety.logout import FORWARDED, agent_may_go
 
 AGENT_DEADLINE_S = 3.0
 NOT_FOLLOWED = ("StrictHostKeyChecking", "KnownHostsCommand")  # no such directive in asyncssh

@@ -1,0 +1,439 @@
+"""Editing a profile: its text with problems as one types, what comes of it beside, parameters as a form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from inspect import isawaitable
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import TextArea
+
+from tui.app import actions
+from tui.app.confirm import Answer, Confirm
+from tui.app.editor import EditorError, edit_file
+from tui.app.screens.base import Leave, StepScreen
+from tui.app.screens.editor import text as editor_text
+from tui.app.screens.editor.edit import with_default
+from tui.app.screens.editor.text import Judged, judge
+from tui.app.screens.review import plan_text
+from tui.app.screens.review.form import check_param, default_text, hint
+from tui.app.widgets.chrome import KeyBar, TopBar, footer_actions
+from tui.app.widgets.form import FieldSpec, Form
+from tui.app.widgets.textpane import TextPane
+from tui.app.widgets.yamlarea import YamlArea
+from tui.model.problem import BenchtuiError, UsageError
+
+if TYPE_CHECKING:
+    from tui.engine.profiles.catalogue import LoadedProfile
+    from tui.model.plan import Plan
+
+QUIET_S = 0.2  # without a key before the text is looked at
+LOOK_S = 1.0  # between looks at the file on disk
+STEPS_SHOWN = 6
+VIEWS = {"text": "", "job": "Job file", "difference": "What differs", "values": "Parameters"}
+LEAVE = (
+    Answer("save", "s", "Save"),
+    Answer("discard", "d", "Discard", harmful=True),
+    Answer("cancel", "c", "Cancel"),
+)
+OVERWRITE = (Answer("cancel", "c", "Cancel"), Answer("overwrite", "o", "Overwrite", harmful=True))
+
+
+class EditorScreen(StepScreen):
+    """One file. What is typed is checked, never refused: a broken file may be saved, and is listed as broken."""
+
+    SCOPE = "editor"
+    CSS_PATH = "screen.tcss"
+    DEFAULT_VIEW: ClassVar[str] = "job"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self.saved = ""  # the text as it is on disk, as far as we know
+        self.outside: str | None = None  # what somebody else has made of the file meanwhile
+        self.judged = Judged("")
+        self.view = "text"
+        self._quiet: Timer | None = None
+        self._fields: tuple[tuple[str, str], ...] = ()
+        self._last_good: LoadedProfile | None = None
+
+    def compose(self) -> ComposeResult:
+        """As a part of the step Profiles."""
+        yield TopBar("profiles")
+        yield from self.compose_body()
+        yield KeyBar(self.SCOPE)
+
+    def compose_body(self) -> Iterable[Widget]:
+        """The text, what comes of it, what is wrong with it."""
+        area = YamlArea(self.shell.symbols.bad, id="editor-text", classes="pane")
+        preview = TextPane(id="editor-preview")
+        form = Form(self.check_field, self.shell.symbols.bad, id="editor-form")
+        form.add_class("pane")
+        yield Horizontal(area, Vertical(preview, form, id="editor-side"), id="editor-body")
+        problems = TextPane(id="editor-problems")
+        problems.border_title = "Problems"
+        yield problems
+
+    @property
+    def area(self) -> YamlArea:
+        """The text."""
+        return self.query_one(YamlArea)
+
+    @property
+    def form(self) -> Form:
+        """The parameters."""
+        return self.query_one(Form)
+
+    @property
+    def preview(self) -> TextPane:
+        """Job file or differences."""
+        return self.query_one("#editor-preview", TextPane)
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether something typed is not on disk."""
+        return self.is_mounted and self.area.text != self.saved
+
+    # -- opening
+
+    def on_mount(self) -> None:
+        """Read the file."""
+        self.area.border_title = self.shown_path
+        try:
+            self.saved = self.read()
+        except BenchtuiError as error:
+            self.notify(str(error), severity="error")
+        self.area.load_text(self.saved)
+        self.area.move_cursor(self.first_place(self.saved))
+        self.show_view("text" if self.app.size.width < 100 else self.DEFAULT_VIEW)
+        self.set_focus(self.area)
+        self.look_at_text()
+        self.set_interval(LOOK_S, self.look_at_file)
+
+    @property
+    def shown_path(self) -> str:
+        """The file's name as far as it tells something."""
+        own = self.shell.paths.profiles
+        return str(self.path.relative_to(own)) if self.path.is_relative_to(own) else str(self.path)
+
+    def read(self) -> str:
+        """Return the text on disk. Raises UsageError."""
+        from tui.engine.profiles.catalogue import read_text
+
+        return read_text(self.path)
+
+    def first_place(self, text: str) -> tuple[int, int]:
+        """Return where one would begin to type: at the first line that is no comment."""
+        lines = text.split("\n")
+        return next((index for index, line in enumerate(lines) if line and not line.startswith("#")), 0), 0
+
+    # -- looking at what was typed
+
+    @on(TextArea.Changed)
+    def typed(self) -> None:
+        """Look at the text once the keys rest."""
+        self.show_state()
+        if self._quiet is not None:
+            self._quiet.stop()
+        self._quiet = self.set_timer(QUIET_S, self.look_at_text)
+
+    @on(TextArea.SelectionChanged)
+    def cursor_moved(self) -> None:
+        """The problems of this line are bright."""
+        if self.judged.problems:
+            self.show_problems()
+
+    @work(thread=True, group="judge", exclusive=True)
+    def look_at_text(self) -> None:
+        """Load the text as a profile."""
+        found = judge(self.shell.catalogue, self.area.text, self.path)
+        self.app.call_from_thread(self.take, found)
+
+    def take(self, judged: Judged) -> None:
+        """Show what the text is, unless it is another one by now."""
+        if not self.is_mounted or judged.text != self.area.text:
+            return
+        self.judged = judged
+        self._last_good = judged.loaded or self._last_good
+        self.area.mark(judged.problems)
+        self.show_problems()
+        self.show_state()
+        self.show_preview()
+        self.call_later(self.show_fields)
+
+    # -- showing
+
+    def show_problems(self) -> None:
+        """Bring the pane of problems up to date."""
+        pane = self.query_one("#editor-problems", TextPane)
+        here = self.area.cursor_location[0] + 1
+        pane.show(partial(editor_text.problem_lines, self.judged, here, self.shell.symbols))
+        pane.border_subtitle = editor_text.count(self.judged.problems) if self.judged.problems else ""
+        pane.set_class(bool(self.judged.problems), "-wrong")
+
+    def show_state(self) -> None:
+        """Say whether the text is saved, and how many problems it has."""
+        self.area.border_subtitle = "not saved" if self.unsaved else "saved"
+        problems, symbols = self.judged.problems, self.shell.symbols
+        state = (f"{symbols.bad} {len(problems)}", "problem" if len(problems) == 1 else "problems")
+        looked = self.judged.text == self.area.text
+        pairs = [state if problems else (symbols.ok, "no problem") if looked else (symbols.wait, "checking")]
+        pairs += [(actions.key_name(a.keys[0]), a.label) for a in footer_actions(self.SCOPE) if a.scope == self.SCOPE]
+        pairs[3:3] = [("F1", "help"), ("Esc", "close")]
+        self.query_one(KeyBar).show_hint(*fitting(pairs, self.app.size.width - 2))
+
+    def show_preview(self) -> None:
+        """Bring the pane beside the text up to date."""
+        if self.view == "difference":
+            self.preview.show(partial(editor_text.difference, self.judged, self.saved))
+        elif self.view == "job":
+            content = self.job_content()
+            self.preview.show(lambda _: content)
+
+    def job_content(self) -> Content:
+        """Return the job files that the text leads to; the last good ones while it has problems."""
+        from tui.engine.planning.plan import Choices, build_plan
+
+        loaded = self.judged.loaded or self._last_good
+        if loaded is None:
+            return Content.styled("No job file yet: see the problems below" if self.judged.problems else "", "$dim")
+        try:
+            hosts = self.shell.fleet.resolve(self.shell.selection.ticked[:1] or ["local"])
+            plan = build_plan(loaded, Choices(hosts=hosts))
+        except BenchtuiError as error:
+            return Content.styled(str(error), "$bad")
+        content = plan_text.job_files(plan_text_of(plan))
+        more = len(plan.steps) - STEPS_SHOWN
+        lines = [content, Content.styled(f"and {more} more steps", "$dim")] if more > 0 else [content]
+        if self.judged.loaded is None:
+            lines.insert(0, Content.styled("as it was before the problems below\n", "$warn"))
+        return Content("\n").join(lines)
+
+    def show_view(self, view: str) -> None:
+        """Show one thing beside the text, or the text alone."""
+        self.view = view
+        self.set_class(view != "text", "-side")
+        self.set_class(view == "values", "-values")
+        names = list(VIEWS)
+        following = names[(names.index(view) + 1) % len(names)]
+        for pane in (self.preview, self.form):
+            pane.border_title = VIEWS[view]
+            pane.border_subtitle = f"F3 {VIEWS[following].lower() or 'text alone'}"
+        self.show_preview()
+
+    # -- the form
+
+    async def show_fields(self) -> None:
+        """Make the fields of the profile's parameters; while one types there, they stay."""
+        loaded = self.judged.loaded
+        if loaded is None or self.in_form:
+            return
+        params = loaded.profile.params
+        wanted = tuple((name, default_text(param)) for name, param in params.items())
+        if wanted == self._fields:
+            return
+        self._fields = wanted
+        base = self.judged.base
+        specs = []
+        for name, param in params.items():
+            origin = base.params.get(name, param) if base else param
+            specs.append(FieldSpec(name, default_text(param), default_text(origin), hint(param)))
+        await self.form.set_fields(specs)
+
+    def check_field(self, name: str, text: str) -> str | None:
+        """Return what is wrong with a field's text."""
+        loaded = self.judged.loaded or self._last_good
+        return check_param(loaded.profile, name, text) if loaded and name in loaded.profile.params else None
+
+    @on(Form.Edited)
+    def field_edited(self) -> None:
+        """Write the defaults that are right into the text."""
+        values, errors = self.form.values, self.form.errors
+        text = self.area.text
+        for name, before in self._fields:
+            if name in values and name not in errors and values[name] != before:
+                try:
+                    text = with_default(text, name, values[name])
+                except UsageError as error:
+                    self.notify(str(error), severity="warning")
+        kept = {name: before for name, before in self._fields if name in errors or name not in values}
+        self._fields = tuple((name, kept.get(name, values.get(name, ""))) for name, _ in self._fields)
+        self.area.put(text)
+
+    @on(Form.Done)
+    def form_done(self) -> None:
+        """Back to the text."""
+        self.set_focus(self.area)
+
+    @property
+    def in_form(self) -> bool:
+        """Whether a field has the focus."""
+        return self.form in (self.focused.ancestors if self.focused else ())
+
+    # -- actions
+
+    def action_view(self) -> None:
+        """Show the next thing beside the text."""
+        names = list(VIEWS)
+        self.show_view(names[(names.index(self.view) + 1) % len(names)])
+        if self.in_form:
+            self.set_focus(self.area)
+        self.preview.scroll_home(animate=False)
+
+    def action_values(self) -> None:
+        """Go into the form."""
+        if self._last_good is not None and not self._last_good.profile.params:
+            self.notify("this profile has no parameters", severity="warning")
+            return
+        self.show_view("values")
+        self.call_after_refresh(self.form.focus_first)
+
+    def action_problem(self) -> None:
+        """Go to the next problem after the cursor, or to the first one."""
+        places = sorted({(problem.line or 1, problem.column or 1) for problem in self.judged.problems})
+        if not places:
+            return
+        row, column = self.area.cursor_location
+        line, at = next((place for place in places if place > (row + 1, column + 1)), places[0])
+        self.set_focus(self.area)
+        self.area.move_cursor((line - 1, at - 1), center=True)
+
+    def action_back(self) -> None:
+        """Back to the text first, then out, with a question when something is not saved."""
+        if self.focused is not self.area:
+            self.set_focus(self.area)
+        elif self.unsaved:
+            self.ask_to_save(self.leave)
+        else:
+            self.leave()
+
+    def ask_to_save(self, then: Leave) -> None:
+        """Ask what becomes of what was typed, and go on unless it is to be looked at again."""
+        problems = self.judged.problems
+        state = f"It has {editor_text.count(problems)}: it can be saved, but not run." if problems else "It is sound."
+        body = f"What you changed is not saved yet. {state}"
+        self.app.push_screen(Confirm(f"Save {self.shown_path}?", body, LEAVE), partial(self.leave_answered, then))
+
+    async def leave_answered(self, then: Leave, answer: str | None) -> None:
+        """Do what was answered."""
+        if answer == "save":
+            self.save(then)
+        elif answer == "discard":
+            self.discard()
+            await go_on(then)
+
+    def discard(self) -> None:
+        """Forget what was typed."""
+        self.area.put(self.saved)
+
+    def leave(self) -> None:
+        """Back to the list, on this profile."""
+        from tui.app.screens.profiles.screen import ProfilesScreen
+
+        self.shell.go("profiles")
+        if isinstance(screen := self.shell.steps.get("profiles"), ProfilesScreen):
+            screen.load_profiles(self.judged.loaded.profile.profile if self.judged.loaded else str(self.path))
+
+    # -- saving
+
+    def action_save(self) -> None:
+        """Save; ask first when somebody else has changed the file."""
+        self.save()
+
+    @work(group="save", exclusive=True)
+    async def save(self, then: Leave | None = None) -> None:
+        """Write the text; ask first when the file is not what was read."""
+        self.look_at_file()
+        if self.outside is not None:
+            body = "Somebody else has changed it since you opened it. Overwriting loses what they did."
+            question = Confirm(f"{self.shown_path} was changed outside", body, OVERWRITE)
+            if await self.app.push_screen_wait(question) != "overwrite":
+                return
+        if self.write() and then is not None:
+            await go_on(then)
+
+    def write(self) -> bool:
+        """Write the text whole. Return whether that worked."""
+        from tui.engine.profiles.files import save, write_schema
+
+        text = self.area.text
+        try:
+            save(self.path, text)
+        except BenchtuiError as error:
+            self.notify(str(error), severity="error")
+            return False
+        self.saved, self.outside = text, None
+        if self.path.is_relative_to(self.shell.paths.profiles):
+            write_schema(self.shell.paths.profiles)
+        if problems := judge(self.shell.catalogue, text, self.path).problems:
+            self.notify(f"saved with {editor_text.count(problems)}: it cannot be run yet", severity="warning")
+        else:
+            self.notify("saved")
+        self.show_state()
+        self.show_preview()
+        return True
+
+    def look_at_file(self) -> None:
+        """Take over what was saved outside; keep what is typed here, and say so."""
+        try:
+            text = self.read()
+        except BenchtuiError:
+            return  # gone or unreadable for now: saving writes it again
+        if text in (self.saved, self.outside):
+            return
+        if text == self.area.text:
+            self.saved, self.outside = text, None
+            self.show_state()
+        elif self.unsaved:
+            self.outside = text
+            self.notify("the file was changed outside; what you type is kept, saving asks first", severity="warning")
+        else:
+            self.saved = text
+            self.area.put(text)
+            self.notify("read again: the file was changed outside")
+
+    def action_outside(self) -> None:
+        """Save and go on in $EDITOR; the problems are shown on return."""
+        if self.unsaved and not self.write():
+            return
+        try:
+            with self.app.suspend():
+                edit_file(self.path, self.shell.options.environ)
+        except EditorError as error:
+            self.notify(str(error), severity="error")
+        self.look_at_file()
+        self.look_at_text()
+
+
+async def go_on(then: Leave) -> None:
+    """Do what waited for an answer."""
+    result = then()
+    if isawaitable(result):
+        await result
+
+
+def fitting(pairs: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
+    """Return as many of the pairs as a line of this width holds."""
+    found: list[tuple[str, str]] = []
+    for key, label in pairs:
+        taken = sum(len(k) + len(v) + 3 for k, v in found)
+        if taken + len(key) + len(label) + 1 <= width:
+            found.append((key, label))
+    return found
+
+
+def plan_text_of(plan: Plan) -> Plan:
+    """Return a plan with its first steps alone."""
+    from msgspec.structs import replace
+
+    return replace(plan, steps=plan.steps[:STEPS_SHOWN])
+
+

@@ -1,0 +1,188 @@
+"""What the editor shows beside the text: problems, and what differs from the profile that is extended. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual.content import Content
+
+from tui.app.screens.profiles.text import place_of
+from tui.app.screens.review.plan_text import heading
+from tui.app.theme import Symbols
+from tui.app.widgets.textpane import indented, labelled
+from tui.model.problem import Problem, UsageError
+
+if TYPE_CHECKING:
+    from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
+    from tui.model.profile import Profile
+
+LABEL = 8
+SAID_ANYWAY = ("profile", "version", "extends")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A text as the loader sees it: a profile, or problems. `base` is what it extends, or the preset of its name."""
+
+    text: str
+    problems: list[Problem] = field(default_factory=list)
+    loaded: LoadedProfile | None = None
+    base: Profile | None = None
+
+
+def judge(catalogue: Catalogue, text: str, path: Path) -> Judged:
+    """Return what a text is. Reads the profiles that it extends or holds, nothing else."""
+    try:
+        loaded = catalogue.load_text(text, path)
+        return Judged(text, [], loaded, base_of(catalogue, loaded))
+    except UsageError as error:
+        return Judged(text, [own_place(problem, path) for problem in error.problems])
+
+
+def own_place(problem: Problem, path: Path) -> Problem:
+    """Return a problem of another file without its line, which is none of this text."""
+    return problem if problem.file in (None, str(path)) else Problem(str(problem), str(path), 1, 1)
+
+
+def base_of(catalogue: Catalogue, loaded: LoadedProfile) -> Profile | None:
+    """Return the profile that another one extends, or the preset that it stands for."""
+    if loaded.bases:
+        tag, text = loaded.bases[0]
+        return catalogue.load_text(text, Path(tag)).profile
+    from tui.engine.profiles.catalogue import presets_dir
+
+    twin = presets_dir() / f"{loaded.profile.profile}.yaml"
+    return catalogue.load_file(twin, preset=True).profile if twin.is_file() and twin != loaded.path else None
+
+
+# -- problems
+
+
+def problem_lines(judged: Judged, here: int, symbols: Symbols, width: int) -> Content:
+    """Return every problem with its place; those of line `here` are bright."""
+    if not judged.problems:
+        return Content.assemble((f"{symbols.ok} ", "$ok"), (sound(judged), "$dim")).truncate(width, ellipsis=True)
+    return Content("\n").join([problem_line(problem, here, symbols, width) for problem in judged.problems])
+
+
+def problem_line(problem: Problem, here: int, symbols: Symbols, width: int) -> Content:
+    """Return one problem: what is wrong is bright, what is allowed dim."""
+    found, semicolon, allowed = problem.message.partition("; ")
+    style = "bold $bright" if problem.line == here else "$foreground"
+    value = Content.assemble((found, style), (semicolon + allowed, "$dim"))
+    return labelled(f"{symbols.bad} {place_of(problem)}", value, width, LABEL)
+
+
+def sound(judged: Judged) -> str:
+    """Return in one line what a profile without problems is."""
+    if judged.loaded is None:
+        return ""
+    from tui.engine.profiles.catalogue import headline_text
+
+    profile = judged.loaded.profile
+    params = f", {len(profile.params)} parameters" if profile.params else ""
+    base = f", extends {profile.extends}" if profile.extends else ""
+    return f"{profile.profile}: {headline_text(profile)}{params}{base}"
+
+
+# -- differences
+
+
+def difference(judged: Judged, saved: str, width: int) -> Content:
+    """Return what differs from the profile that is extended, then what is not saved yet."""
+    lines: list[Content] = []
+    profile = judged.loaded.profile if judged.loaded else None
+    if profile is None:
+        lines.append(Content.styled("Not a profile yet: see the problems below", "$dim"))
+    elif judged.base is None:
+        lines.append(Content.styled("It extends no other profile: a line 'extends: family/name' would", "$dim"))
+    else:
+        lines += from_base(profile, judged.base, width)
+    if judged.text != saved:
+        lines += [Content(), heading("not saved yet"), *text_changes(saved, judged.text, width)]
+    return Content("\n").join(lines)
+
+
+def from_base(profile: Profile, base: Profile, width: int) -> Iterator[Content]:
+    """Yield what a profile says otherwise than another one, and what that does to the job file."""
+    yield heading(f"{profile.profile} against {base.profile}")
+    changes = list(changed_values(flat(plain(base)), flat(plain(profile))))
+    for path, old, new in changes:
+        yield value_change(path, old, new, width)
+    if not changes:
+        yield Content.styled("  nothing differs", "$dim")
+    if jobs := text_changes(job_of(base), job_of(profile), width):
+        yield from (Content(), heading("in the job file"), *jobs)
+
+
+def plain(profile: Profile) -> dict[str, Any]:
+    """Return what a profile says, without its name."""
+    data = profile.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return {key: value for key, value in data.items() if key not in SAID_ANYWAY}
+
+
+def flat(data: Any, path: str = "") -> dict[str, str]:
+    """Return values by dotted path; a list is one value."""
+    if not isinstance(data, dict):
+        return {path: text_of(data)}
+    found: dict[str, str] = {}
+    for key, value in data.items():
+        found |= flat(value, f"{path}.{key}" if path else str(key))
+    return found
+
+
+def text_of(value: Any) -> str:
+    """Return a value as somebody would write it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return f"[{', '.join(map(text_of, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {text_of(inner)}' for key, inner in value.items())}}}"
+    return "" if value is None else str(value)
+
+
+def changed_values(old: dict[str, str], new: dict[str, str]) -> Iterator[tuple[str, str | None, str | None]]:
+    """Yield (path, value there, value here); None where there is none."""
+    for path in dict.fromkeys([*new, *old]):
+        if old.get(path) != new.get(path):
+            yield path, old.get(path), new.get(path)
+
+
+def value_change(path: str, old: str | None, new: str | None, width: int) -> Content:
+    """Return one difference: ``runtime  300s -> 60s``."""
+    name = path.removeprefix("params.").removesuffix(".default")
+    before = [] if old is None else [(old, "$bad" if new is None else "$dim")]
+    arrow = [(" → ", "$dim")] if old is not None and new is not None else []
+    after = [] if new is None else [(new, "$ok")]
+    return indented(Content.assemble((name, "$accent"), "  ", *before, *arrow, *after), width)
+
+
+def text_changes(old: str, new: str, width: int) -> list[Content]:
+    """Return the lines that differ between two texts, with a sign each."""
+    found = []
+    for line in difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0):
+        if line.startswith(("---", "+++", "@@")):
+            continue
+        style = "$ok" if line.startswith("+") else "$bad"
+        found.append(Content.styled(f"  {line[0]} {line[1:]}", style).truncate(width, ellipsis=True))
+    return found
+
+
+def job_of(profile: Profile) -> str:
+    """Return the job file of a profile with its defaults; an empty text when it has none."""
+    from tui.model.profile import resolve_params
+    from tui.workloads.fio.jobfile import render
+
+    if profile.tool != "fio":
+        return ""
+    return render(profile, resolve_params(profile, {}), "local", 1, None)
+
+
+def count(problems: Sequence[Problem]) -> str:
+    """Return how many problems there are in words."""
+    return "1 problem" if len(problems) == 1 else f"{len(problems)} problems"

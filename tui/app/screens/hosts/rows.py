@@ -1,0 +1,216 @@
+"""Hosts as rows of a list and as a text of details; pure functions of hosts, ticks and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from tui.app.theme import Symbols
+from tui.app.widgets.picklist import Cell, Column, Row
+from tui.app.widgets.textpane import indented, labelled
+from tui.metrics import units
+
+if TYPE_CHECKING:
+    from tui.engine.hosts.fleet import HostCheck
+    from tui.model.plan import HostAddress
+
+COLUMNS = (
+    Column("", 3),
+    Column("host", least=14),
+    Column("address", 22, drop=4),
+    Column("reach", 15),
+    Column("fio", 6),
+    Column("cores", 5, right=True),
+    Column("kernel", 16, drop=3),
+    Column("memory", 8, right=True, drop=2),
+    Column("free", 8, right=True, drop=1),
+)
+LABEL = 9
+Facts = Mapping[str, str | int | float | bool | None]
+
+
+def heading_key(group: str) -> str:
+    """Return the row key of a group's heading; no host is named like it."""
+    return f"@{group}"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownHost:
+    """A host that can be ticked, and which file it comes from."""
+
+    address: HostAddress
+    origin: str
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.address.name
+
+    @property
+    def group(self) -> str:
+        """The heading it stands under: its first group, or where it comes from."""
+        return self.address.groups[0] if self.address.groups else self.origin
+
+
+def address_text(host: HostAddress) -> str:
+    """Return user, address and port as far as they are said: ``bench@10.0.0.1:2222``."""
+    if host.transport == "local":
+        return "no SSH"
+    user = f"{host.user}@" if host.user else ""
+    port = f":{host.port}" if host.port else ""
+    if not (host.address or user or port):
+        return "as in ssh config"
+    return f"{user}{host.address or host.name}{port}"
+
+
+def matches(host: KnownHost, search: str) -> bool:
+    """Return whether name, address or groups hold every word of the filter."""
+    text = " ".join((host.name, address_text(host.address), host.group, *host.address.groups)).lower()
+    return all(word in text for word in search.lower().split())
+
+
+def by_group(hosts: Iterable[KnownHost]) -> dict[str, list[KnownHost]]:
+    """Return hosts under their headings, in the order given."""
+    groups: dict[str, list[KnownHost]] = {}
+    for host in hosts:
+        groups.setdefault(host.group, []).append(host)
+    return groups
+
+
+def host_rows(
+    hosts: Sequence[KnownHost],
+    ticked: Iterable[str],
+    checks: Mapping[str, HostCheck],
+    checking: frozenset[str],
+    symbols: Symbols,
+) -> list[Row]:
+    """Return a heading a group and a row a host."""
+    chosen = frozenset(ticked)
+    rows: list[Row] = []
+    for group, members in by_group(hosts).items():
+        rows.append(heading_row(group, members, chosen))
+        for host in members:
+            busy = host.name in checking
+            rows.append(host_row(host, host.name in chosen, checks.get(host.name), busy, symbols))
+    return rows
+
+
+def heading_row(group: str, members: Sequence[KnownHost], ticked: frozenset[str]) -> Row:
+    """Return a group's heading with how many of it are ticked."""
+    count = sum(host.name in ticked for host in members)
+    share = (f"{count}/{len(members)}", "accent" if count else "dim")
+    return Row(heading_key(group), (("", ""), (group, ""), share), heading=True)
+
+
+def host_row(host: KnownHost, ticked: bool, check: HostCheck | None, checking: bool, symbols: Symbols) -> Row:
+    """Return one host's row: what is known of it, dashes for what is not."""
+    facts: Facts = check.facts if check else {}
+    known = "" if check and check.ok else "dim"
+    return Row(
+        host.name,
+        (
+            (symbols.ticked, "accent") if ticked else (symbols.unticked, "dim"),
+            (host.name, "bright" if ticked else ""),
+            (address_text(host.address), "dim"),
+            reach_cell(check, checking, symbols),
+            (text_of(facts.get("fio_version"), symbols).removeprefix("fio-"), known),
+            (text_of(facts.get("cpus"), symbols), known),
+            (text_of(facts.get("kernel"), symbols).removeprefix("Linux "), known),
+            (size_of(facts.get("mem_bytes"), symbols), known),
+            (size_of(facts.get("target_free_bytes"), symbols), known),
+        ),
+    )
+
+
+def reach_cell(check: HostCheck | None, checking: bool, symbols: Symbols) -> Cell:
+    """Return whether a host was reached: a symbol and a word, coloured."""
+    if checking:
+        return f"{symbols.wait} checking", "accent"
+    if check is None:
+        return f"{symbols.wait} not checked", "dim"
+    if check.ok:
+        return f"{symbols.ok} ready", "ok"
+    return f"{symbols.bad} {short_code(check.code)}", "bad"
+
+
+def short_code(code: str | None) -> str:
+    """Return a problem's stable name as two or three words: ``host-key-unknown`` is ``key unknown``."""
+    return (code or "failed").removeprefix("host-").removeprefix("ssh-").replace("-", " ")
+
+
+def text_of(value: object, symbols: Symbols) -> str:
+    """Return a fact as text; what is not known is a dash."""
+    return symbols.unknown if value is None or value == "" else str(value)
+
+
+def size_of(value: object, symbols: Symbols) -> str:
+    """Return bytes in their unit; what is not known is a dash."""
+    return units.size(value) if isinstance(value, int | float) else symbols.unknown
+
+
+def details(host: KnownHost, check: HostCheck | None, checking: bool, symbols: Symbols, width: int) -> Content:
+    """Return everything known of one host; what is wrong comes first."""
+    lines: list[Content] = []
+    if checking:
+        lines.append(Content.styled(f"{symbols.wait} checking", "$accent"))
+    elif check is None:
+        lines.append(key_hint("c", "reaches it and reads what it is", "not checked yet: "))
+    else:
+        lines += verdict_lines(check, symbols, width)
+    lines.append(labelled("address", address_content(host), width, LABEL))
+    if check and check.facts:
+        lines += [labelled(label, value, width, LABEL) for label, value in fact_lines(check.facts)]
+    return Content("\n").join(lines)
+
+
+def address_content(host: KnownHost) -> Content:
+    """Return address, origin and groups."""
+    groups = f", groups {', '.join(host.address.groups)}" if host.address.groups else ""
+    return Content.assemble((address_text(host.address), "$bright"), (f"  from {host.origin}{groups}", "$dim"))
+
+
+def verdict_lines(check: HostCheck, symbols: Symbols, width: int) -> list[Content]:
+    """Return the outcome of a check, and the key that helps."""
+    if check.ok:
+        return []
+    message = Content.styled(f"{symbols.bad} {check.message}", "$bad")
+    lines = [indented(message, width, 0)]
+    if check.code == "host-key-unknown":
+        lines.append(key_hint("t", "shows the key's fingerprint and pins it once you agree"))
+    return lines
+
+
+def fact_lines(facts: Facts) -> Iterator[tuple[str, Content]]:
+    """Yield label and value of what a check read."""
+    kernel = str(facts.get("kernel") or "").removeprefix("Linux ")
+    yield from fact("system", facts.get("os"), facts.get("hostname"), kernel, facts.get("arch"))
+    cores, model, load = facts.get("cpus"), facts.get("cpu_model"), facts.get("load1")
+    yield from fact("cpu", f"{cores} cores" if cores else None, model, f"load {load}" if load else None)
+    memory, free = facts.get("mem_bytes"), facts.get("mem_available_bytes")
+    yield from fact("memory", bytes_text(memory), free and f"{bytes_text(free)} available")
+    yield from fact("fio", facts.get("fio_version"), facts.get("fio_path"))
+    total, left = facts.get("target_total_bytes"), facts.get("target_free_bytes")
+    space = f"{bytes_text(left)} free of {bytes_text(total)}" if left is not None else None
+    mount = f"{facts.get('target_fstype')} from {facts.get('target_source')}" if facts.get("target_source") else None
+    yield from fact("target", facts.get("target"), space, mount)
+
+
+def fact(label: str, first: object, *more: object) -> Iterator[tuple[str, Content]]:
+    """Yield a label with what is known of it, nothing when that is nothing."""
+    known = [str(value) for value in (first, *more) if value]
+    if known:
+        rest = "".join(f", {value}" for value in known[1:])
+        yield label, Content.assemble((known[0], "$bright"), (rest, "$dim"))
+
+
+def bytes_text(value: object) -> str | None:
+    """Return bytes in their unit."""
+    return units.size(value) if isinstance(value, int | float) else None
+
+
+def key_hint(key: str, does: str, before: str = "") -> Content:
+    """Return what a key does, the key in the accent colour."""
+    return Content.assemble((before, "$dim"), (key, "bold $accent"), (f" {does}", "$dim"))

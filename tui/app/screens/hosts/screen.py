@@ -1,0 +1,319 @@
+"""Step 1: choose where to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual import on, work
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from tui.app import asking
+from tui.app.confirm import Confirm
+from tui.app.host_access import add_to_inventory, check_each, pin_key, presented_key
+from tui.app.screens.base import StepScreen
+from tui.app.screens.hosts import rows as host_rows
+from tui.app.screens.hosts.forms import AddHost, NewHost
+from tui.app.screens.hosts.rows import KnownHost
+from tui.app.widgets.field import TextInput
+from tui.app.widgets.picklist import PickList
+from tui.app.widgets.textpane import TextPane, indented
+from tui.model.problem import BenchtuiError
+
+if TYPE_CHECKING:
+    from tui.engine.hosts.fleet import HostCheck
+
+EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machine"
+
+NO_MATCH = "Nothing matches the filter: Esc clears it"
+
+
+class HostsScreen(StepScreen):
+    """Inventory, ssh config and this machine, with ticks and what a check found."""
+
+    SCOPE = "hosts"
+    CSS_PATH = "screen.tcss"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hosts: list[KnownHost] = []
+        self.shown: list[KnownHost] = []
+        self.checking: frozenset[str] = frozenset()
+        self.problem: str | None = None
+        self.notices: dict[str, str] = {}
+
+    def compose_body(self) -> Iterable[Widget]:
+        """A notice, the list with its filter, the details of the host under the cursor."""
+        yield Static(id="hosts-notice", markup=False)
+        picklist = PickList(host_rows.COLUMNS, id="hosts-list")
+        picklist.add_class("pane")
+        picklist.border_title = "Hosts"
+        yield picklist
+        yield TextInput(placeholder="filter by name, address, group", id="hosts-filter", classes="filter")
+        yield TextPane(id="hosts-detail", can_focus=False)
+
+    @property
+    def picklist(self) -> PickList:
+        """The list of hosts."""
+        return self.query_one("#hosts-list", PickList)
+
+    @property
+    def filter(self) -> TextInput:
+        """The filter field."""
+        return self.query_one("#hosts-filter", TextInput)
+
+    def on_mount(self) -> None:
+        """Show the frame at once, the hosts as soon as the files are read."""
+        self.set_focus(self.picklist)
+        self.show_notices()
+        self.load_hosts()
+
+    # -- loading
+
+    @work(thread=True, group="load-hosts", exclusive=True)
+    def load_hosts(self, focus: str | None = None) -> None:
+        """Read inventory and ssh config."""
+        try:
+            hosts, problem = [host_rows.KnownHost(*found) for found in self.shell.fleet.all()], None
+        except BenchtuiError as error:
+            hosts, problem = [], str(error)
+        self.app.call_from_thread(self.take_hosts, hosts, problem, focus)
+
+    def take_hosts(self, hosts: list[KnownHost], problem: str | None, focus: str | None = None) -> None:
+        """Show what was read."""
+        self.hosts, self.problem = list(hosts), problem
+        self.shell.selection.order_by(host.name for host in self.hosts)
+        self.show_hosts()
+        first = focus or next(iter(self.shell.selection.ticked), None)
+        if first:
+            self.picklist.move_to(first)
+        self.show_details()
+
+    # -- showing
+
+    def show_hosts(self) -> None:
+        """Bring rows, counts and bars up to date."""
+        search = self.filter.value
+        selection = self.shell.selection
+        groups = host_rows.by_group(self.hosts).values()
+        self.shown = [host for members in groups for host in members if host_rows.matches(host, search)]
+        self.picklist.set_rows(
+            host_rows.host_rows(self.shown, selection.ticked, selection.checks, self.checking, self.shell.symbols)
+        )
+        found = f"{len(self.shown)} of {len(self.hosts)} shown, " if search else ""
+        self.picklist.border_subtitle = f"{found}{len(selection.ticked)} of {len(self.hosts)} ticked"
+        self.show_details()
+        self.refresh_chrome()
+
+    def show_details(self) -> None:
+        """Show the host under the cursor, or what can be done when there is none."""
+        pane, host = self.query_one(TextPane), self.current
+        pane.border_title = host.name if host else self.current_group or "Details"
+        pane.show(partial(self.detail_content, host))
+
+    def detail_content(self, host: KnownHost | None, width: int) -> Content:
+        """Return the text about a host, a group, or what to do when there is neither."""
+        symbols = self.shell.symbols
+        if self.problem:
+            return indented(Content.styled(f"{symbols.bad} {self.problem}", "$bad"), width, 0)
+        if host:
+            check = self.shell.selection.checks.get(host.name)
+            return host_rows.details(host, check, host.name in self.checking, symbols, width)
+        if self.current_group:
+            names = ", ".join(member.name for member in self.members(self.current_group))
+            return Content.assemble(("Space ticks the whole group: ", "$dim"), names)
+        return Content.styled(NO_MATCH if self.hosts else EMPTY, "$dim")
+
+    def show_running(self, run_id: str) -> None:
+        """Offer to watch a run that goes on."""
+        self.notices["running"] = f"{self.shell.symbols.arrow} run {run_id} goes on: 4 watches it"
+        self.show_notices()
+
+    def show_cut_off(self, text: str) -> None:
+        """Say that runs were cut off; an empty text takes that back."""
+        self.notices["cut off"] = f"{self.shell.symbols.warn} {text}" if text else ""
+        self.show_notices()
+
+    def show_notices(self) -> None:
+        """Show one line for each notice."""
+        lines = [text for text in self.notices.values() if text]
+        for notice in self.query("#hosts-notice").results(Static):  # none before the screen is made
+            notice.update("\n".join(lines))
+            notice.set_class(bool(lines), "-shown")
+
+    @property
+    def current(self) -> KnownHost | None:
+        """The host under the cursor."""
+        key = self.picklist.cursor_key
+        return next((host for host in self.shown if host.name == key), None)
+
+    @property
+    def current_group(self) -> str | None:
+        """The group whose heading, or one of whose hosts, is under the cursor."""
+        if self.current:
+            return self.current.group
+        key = self.picklist.cursor_key
+        return key.removeprefix("@") if key else None
+
+    def members(self, group: str) -> list[KnownHost]:
+        """Return the shown hosts of a group."""
+        return [host for host in self.shown if host.group == group]
+
+    @on(PickList.Moved)
+    def cursor_moved(self) -> None:
+        """Details follow the cursor."""
+        self.show_details()
+
+    @on(PickList.Clicked)
+    def row_clicked(self, event: PickList.Clicked) -> None:
+        """A click on the tick, or a double click, ticks."""
+        if event.column == 0 or event.twice:
+            self.action_tick()
+
+    # -- ticking
+
+    def action_tick(self) -> None:
+        """Tick the host, or the group on its heading."""
+        host = self.current
+        if host is None:
+            self.action_group()
+            return
+        self.shell.selection.toggle(host.name)
+        self.ticks_changed()
+
+    def action_group(self) -> None:
+        """Tick the whole group of the cursor."""
+        group = self.current_group
+        if group:
+            self.shell.selection.toggle_all(host.name for host in self.members(group))
+            self.ticks_changed()
+
+    def action_all(self) -> None:
+        """Tick everything that is shown, or nothing."""
+        self.shell.selection.toggle_all(host.name for host in self.shown)
+        self.ticks_changed()
+
+    def ticks_changed(self) -> None:
+        """Keep the ticks in the order of the list and show them."""
+        self.shell.selection.order_by(host.name for host in self.hosts)
+        self.show_hosts()
+
+    def action_next(self) -> None:
+        """Go on to Profiles; with no tick at all, the host under the cursor is meant."""
+        if not self.shell.selection.ticked and self.current:
+            self.action_tick()
+        if self.shell.selection.ticked:
+            self.shell.go("profiles")
+        else:
+            self.notify("tick at least one host: Space", severity="warning")
+
+    # -- filter
+
+    def action_filter(self) -> None:
+        """Open the filter."""
+        self.filter.add_class("-shown")
+        self.set_focus(self.filter)
+
+    @on(Input.Changed, "#hosts-filter")
+    def filter_changed(self) -> None:
+        """Narrow while typing."""
+        self.show_hosts()
+
+    @on(Input.Submitted, "#hosts-filter")
+    def filter_done(self) -> None:
+        """Keep the filter, go back to the list."""
+        self.set_focus(self.picklist)
+        self.filter.set_class(bool(self.filter.value), "-shown")
+
+    def action_back(self) -> None:
+        """Clear the filter."""
+        if self.filter.has_class("-shown"):
+            self.filter.value = ""
+            self.filter.remove_class("-shown")
+            self.set_focus(self.picklist)
+
+    # -- checking
+
+    def action_check(self) -> None:
+        """Check the ticked hosts, else the one under the cursor."""
+        names = frozenset(self.shell.selection.ticked) or frozenset({self.current.name} if self.current else ())
+        hosts = [host for host in self.hosts if host.name in names and host.name not in self.checking]
+        if hosts:
+            self.start_check(hosts)
+
+    def start_check(self, hosts: list[KnownHost]) -> None:
+        """Show that these hosts are being looked at, and look."""
+        self.checking |= {host.name for host in hosts}
+        self.show_hosts()
+        self.check(hosts)
+
+    @work(group="check-hosts")
+    async def check(self, hosts: list[KnownHost]) -> None:
+        """Reach the hosts; rows fill in as answers come."""
+        shell = self.shell
+        addresses = [host.address for host in hosts]
+        try:
+            where, config = shell.target_directory(), shell.options.ssh_config
+            async for found in check_each(addresses, where, shell.paths, config, partial(asking.ask, self.app)):
+                self.take_check(found)
+        finally:
+            self.checking -= {host.name for host in hosts}
+            self.show_hosts()
+
+    def take_check(self, found: HostCheck) -> None:
+        """Show what one host answered."""
+        self.shell.selection.checks[found.name] = found
+        self.checking -= {found.name}
+        host = next((host for host in self.hosts if host.name == found.name), None)
+        if host is not None:
+            ticked = host.name in self.shell.selection.ticked
+            self.picklist.update_row(host_rows.host_row(host, ticked, found, False, self.shell.symbols))
+        if self.current is host:
+            self.show_details()
+
+    # -- host keys and new hosts
+
+    def action_trust(self) -> None:
+        """Show the key of the host under the cursor and ask."""
+        if self.current and self.current.address.transport == "ssh":
+            self.trust(self.current)
+        else:
+            self.notify("this machine needs no host key")
+
+    @work(group="trust", exclusive=True)
+    async def trust(self, host: KnownHost) -> None:
+        """Read the key, show its fingerprint, pin it once agreed, check the host."""
+        shell = self.shell
+        try:
+            presented = await presented_key(
+                host.address, shell.paths, shell.options.ssh_config, partial(asking.ask, self.app)
+            )
+        except BenchtuiError as error:
+            self.notify(str(error), severity="error")
+            return
+        if presented.known:
+            self.notify(f"{host.name}: this key is trusted already")
+            return
+        body = f"{presented.fingerprint}\n\nCompare it with what the host's console or its admin says."
+        if await self.app.push_screen_wait(Confirm(f"Trust the key of {host.name}?", body)) == "yes":
+            pin_key(presented, shell.paths)
+            self.start_check([host])
+
+    def action_new(self) -> None:
+        """Ask for a host."""
+        self.app.push_screen(AddHost(frozenset(known.name for known in self.hosts)), self.add_host)
+
+    def add_host(self, host: NewHost | None) -> None:
+        """Add a host to the inventory and show it."""
+        if host is None:
+            return
+        try:
+            add_to_inventory(self.shell.inventory_file, host)
+        except BenchtuiError as error:
+            self.notify(str(error), severity="error")
+            return
+        self.shell.forget_fleet()
+        self.load_hosts(host.name)

@@ -1,0 +1,1 @@
+"""Step 4: a run while it goes on, or played again."""

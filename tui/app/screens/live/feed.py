@@ -1,0 +1,231 @@
+"""Where the Live screen gets its state: the journal of a run that goes on, or a finished one played again.
+
+Both read the same journal into the same `RunState`. The wall clock is a parameter, so that tests have none.
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import floor
+from pathlib import Path
+
+from tui.journal.reader import Damaged, JournalTail, parse_line
+from tui.journal.state import RunState
+from tui.metrics.histogram import Histogram
+from tui.model.event import AnyEvent, PhaseEnded, PhaseStarted, Sample
+from tui.model.rundir import JOURNAL_FILE
+
+PHASES = ("connect", "preflight", "layout", "barrier", "measure", "collect")
+CHUNK_BYTES = 1 << 20
+SPEEDS = (1.0, 2.0, 8.0, float("inf"))
+Now = Callable[[], float]
+
+
+class Tails:
+    """The 99th percentile of all hosts together, a value a second and direction."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, dict[int, int]] = {}
+        self._open: dict[tuple[str, int], Histogram] = {}
+        self._newest = 0
+
+    def add(self, sample: Sample, t0: float, t1: float) -> None:
+        """Count a sample to the second in which its middle lies."""
+        second = floor((t0 + t1) / 2)
+        for direction, part in sample.dirs.items():
+            if part.lat.idx:
+                self._open.setdefault((direction, second), Histogram()).add(part.lat)
+        if second > self._newest:
+            self._newest = second
+            self._settle()
+
+    def _settle(self) -> None:
+        """Compute what changed; seconds that no sample can reach any more are not kept open."""
+        for (direction, second), histogram in list(self._open.items()):
+            value = histogram.percentile(99)
+            if value is not None:
+                self.values.setdefault(direction, {})[second] = value
+            if second < self._newest - 5:
+                del self._open[direction, second]
+
+
+@dataclass(slots=True)
+class Trail:
+    """Which phases of the current step are behind us."""
+
+    done: set[str] = field(default_factory=set)
+    failed: set[str] = field(default_factory=set)
+    step: int | None = None
+
+    def take(self, event: PhaseStarted | PhaseEnded) -> None:
+        """Follow the run through its phases; a new step begins after preflight."""
+        if isinstance(event, PhaseStarted):
+            if event.step is not None and event.step != self.step:
+                self.step = event.step
+                self.done -= {"layout", "barrier", "measure", "collect"}
+            self.done.discard(event.phase)
+        elif event.ok:
+            self.done.add(event.phase)
+        else:
+            self.failed.add(event.phase)
+
+
+class Feed:
+    """A run's state, brought up to date by `advance`. `events` counts what was applied."""
+
+    replay = False
+
+    def __init__(self, run_dir: Path, now: Now = time.time) -> None:
+        self.path = run_dir / JOURNAL_FILE
+        self.wall = now
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin again with nothing."""
+        self.state = RunState()
+        self.tail = JournalTail(self.path)
+        self.trail = Trail()
+        self.tails = Tails()
+        self.events = 0
+
+    def take(self, event: AnyEvent) -> None:
+        """Apply one event."""
+        self.events += 1
+        if isinstance(event, PhaseStarted) and event.phase in ("layout", "measure"):
+            self.tails = Tails()
+        self.state.apply(event)
+        if isinstance(event, PhaseStarted | PhaseEnded):
+            self.trail.take(event)
+        elif isinstance(event, Sample) and not event.ramp and self.state.current.holds(event):
+            self.tails.add(event, *self.state.interval_of(event))
+
+    def advance(self) -> bool:
+        """Take what is there. Returns True when there is more to take at once."""
+        raise NotImplementedError
+
+    @property
+    def position(self) -> float:
+        """Run time that is shown, seconds."""
+        raise NotImplementedError
+
+
+class LiveFeed(Feed):
+    """Follows the journal of an engine on this machine."""
+
+    def __init__(self, run_dir: Path, now: Now = time.time) -> None:
+        self.gone = False  # the engine died without a word: time stands still
+        super().__init__(run_dir, now)
+
+    def advance(self) -> bool:
+        """Read at most one chunk, so that a long journal does not hold up the keys."""
+        events = self.tail.poll(CHUNK_BYTES)
+        for event in events:
+            self.take(event)
+        self.state.tick(self.position)
+        return bool(events)
+
+    @property
+    def position(self) -> float:
+        """Seconds since the run started, by this machine's clock; of a run that is over, its last event."""
+        state = self.state
+        if state.ended or self.gone or not state.utc:
+            return state.t
+        return max(state.t, self.wall() - epoch(state.utc))
+
+
+class ReplayFeed(Feed):
+    """Plays a journal on a clock of its own."""
+
+    replay = True
+
+    def __init__(self, run_dir: Path, speed: float = 1.0, now: Now = time.time) -> None:
+        self.speed = speed
+        self.playing = True
+        self._at = 0.0
+        self._since = now()
+        self._waiting: deque[AnyEvent] = deque()
+        super().__init__(run_dir, now)
+        self.length = last_time(self.path)
+
+    def reset(self) -> None:
+        """Begin again at the start of the journal."""
+        super().reset()
+        self._waiting.clear()
+
+    @property
+    def position(self) -> float:
+        """Run time that is shown."""
+        return self._at
+
+    @property
+    def finished(self) -> bool:
+        """Everything was shown."""
+        return self._at >= self.length
+
+    def advance(self) -> bool:
+        """Move the clock on and take the events up to it."""
+        wall = self.wall()
+        passed, self._since = wall - self._since, wall
+        if self.playing:
+            self._at = min(self.length, self._at + passed * self.speed) if self.speed < SPEEDS[-1] else self.length
+        return self._catch_up()
+
+    def _catch_up(self) -> bool:
+        """Take events up to the clock; at most one chunk is read. True when there may be more."""
+        if not self._waiting:
+            self._waiting.extend(self.tail.poll(CHUNK_BYTES))
+        had = bool(self._waiting)
+        while self._waiting and self._waiting[0].t <= self._at:
+            self.take(self._waiting.popleft())
+        self.state.tick(self._at)
+        return had and not self._waiting
+
+    def seek(self, distance_s: float) -> None:
+        """Move by seconds; back means reading the journal again from its start."""
+        self._at = max(0.0, min(self.length, self._at + distance_s))
+        self._since = self.wall()
+        if distance_s < 0:
+            self.reset()
+
+    def toggle(self) -> None:
+        """Play or hold; at the end, play again from the start."""
+        if self.finished:
+            self._at = 0.0
+            self.reset()
+            self.playing = True
+        else:
+            self.playing = not self.playing
+        self._since = self.wall()
+
+    def change_speed(self, places: int) -> None:
+        """Take the next or the last speed."""
+        place = min(range(len(SPEEDS)), key=lambda i: abs(min(SPEEDS[i], 1e9) - min(self.speed, 1e9)))
+        self.speed = SPEEDS[max(0, min(len(SPEEDS) - 1, place + places))]
+
+
+def epoch(utc: str) -> float:
+    """Return seconds since 1970 of an RFC 3339 time."""
+    return datetime.datetime.fromisoformat(utc).timestamp()
+
+
+def last_time(journal: Path) -> float:
+    """Return the run time of the last complete event of a journal, 0 when there is none."""
+    try:
+        with journal.open("rb") as file:
+            end = file.seek(0, 2)
+            file.seek(max(0, end - (1 << 20)))
+            lines = file.read().split(b"\n")[:-1]
+    except OSError:
+        return 0.0
+    for line in reversed(lines):
+        try:
+            event = parse_line(line)
+        except Damaged:
+            continue
+        if event is not None:
+            return event.t
+    return 0.0

@@ -1,0 +1,230 @@
+"""What the Live screen says: header, strip, percentiles, messages, made from the state of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.app.screens.live.feed import PHASES, Feed, LiveFeed, ReplayFeed
+from tui.app.widgets.graph import clock
+from tui.app.widgets.graph_panels import KEYS, Subject
+from tui.app.widgets.host_table import message_of
+from tui.app.widgets.lines import LABEL, Line, Run
+from tui.app.widgets.messages import LogLine
+from tui.app.widgets.percentiles import PercentileRow
+from tui.app.widgets.run_header import RunHead, ending
+from tui.metrics.histogram import Histogram
+from tui.metrics.units import size
+from tui.model.plan import Plan, Step
+from tui.model.problem import BenchtuiError
+
+if TYPE_CHECKING:
+    from tui.journal.state import HostView, RunState
+    from tui.journal.views import DirectionView
+
+FACTS_SHOWN = (
+    ("fio_version", "tool"),
+    ("cpus", "CPUs"),
+    ("free_bytes", "free"),
+    ("kernel", "kernel"),
+    ("fs_type", "file system"),
+    ("os", "OS"),
+)
+TITLES = {
+    "complete": ("complete", "badge-good"),
+    "partial": ("partial", "badge-warn"),
+    "aborted": ("aborted", "badge-warn"),
+    "failed": ("failed", "badge-bad"),
+}
+
+
+def plan_of(run_dir: Path) -> Plan | None:
+    """Return the plan of a run, None when it cannot be read: the journal alone is enough to watch."""
+    from tui.engine.process.launch import load_plan
+
+    try:
+        return load_plan(run_dir)
+    except BenchtuiError:
+        return None
+
+
+def is_gone(feed: Feed) -> bool:
+    """Tell whether the engine died without closing its journal."""
+    return isinstance(feed, LiveFeed) and feed.gone and not feed.state.ended
+
+
+def head(feed: Feed, plan: Plan | None, mode: str) -> RunHead:
+    """Return what the header shows."""
+    state = feed.state
+    if isinstance(feed, ReplayFeed):
+        mode = f"{mode} {clock(feed.position)} of {clock(feed.length)}"
+    profile = state.profile or (plan.profile.tag if plan else feed.path.parent.name)
+    facts = tuple(facts_of(state, plan))
+    name = "gone" if is_gone(feed) else state.state
+    trail = tuple(trail_of(feed))
+    if state.ended or is_gone(feed):
+        return RunHead(profile, name, facts, mode, trail, elapsed_s=state.t)
+    progress = state.progress(state.clock.now)
+    return RunHead(
+        profile,
+        name,
+        facts,
+        mode,
+        trail,
+        progress.fraction,
+        progress.elapsed_s,
+        state.phase_expected_s,
+        progress.remaining_s,
+    )
+
+
+def metadata_step(state: RunState, plan: Plan | None) -> Step | None:
+    """Return the step of now when it is a metadata benchmark, before the first step the one that comes."""
+    if plan is None or not plan.steps:
+        return None
+    step = plan.steps[min(state.step or 0, len(plan.steps) - 1)]
+    return step if step.mpi is not None else None
+
+
+def facts_of(state: RunState, plan: Plan | None) -> list[str]:
+    """Return hosts, step and target, most important first."""
+    count = len(state.hosts) or (len(plan.hosts) if plan else 0)
+    found = [f"{count} host{'s' if count != 1 else ''}"] if count else []
+    if plan and plan.steps and state.step is not None and state.step < len(plan.steps):
+        step = plan.steps[state.step]
+        found += [f"step {state.step + 1}/{len(plan.steps)}"] if len(plan.steps) > 1 else []
+        found += [step.name] if step.name != plan.profile.tag else []
+    if plan and plan.target:
+        found.append(plan.target)
+    return found
+
+
+def trail_of(feed: Feed) -> list[tuple[str, str]]:
+    """Return each phase with its mark; a layout that was not needed is left out."""
+    trail, state = feed.trail, feed.state
+    over = state.ended or is_gone(feed)
+    marks: list[tuple[str, str]] = []
+    for phase in PHASES:
+        mark = "failed" if phase in trail.failed else "done" if phase in trail.done else ""
+        if phase == state.phase and not over and not mark:
+            mark = "now"
+        past = state.phase in PHASES[PHASES.index("layout") + 1 :]
+        if phase != "layout" or mark or not past:
+            marks.append((phase, mark))
+    return marks
+
+
+def banner(feed: Feed, width: int, height: int) -> list[Line]:
+    """Return the strip under the header: empty while the run goes on."""
+    state = feed.state
+    if isinstance(feed, ReplayFeed):
+        if not feed.finished or not state.ended:
+            return []
+        return ending(" end of the recording ", "badge", f"run {state.state}", "Space plays it again", [], width)
+    problems = problem_lines(state, max(1, height // 4))
+    if is_gone(feed):
+        advice = [
+            "Its process died without a word. R takes the run over while its load lives,",
+            "or collects what hosts still hold. Their leases end loads that nobody steers.",
+        ]
+        return ending(" engine is gone ", "badge-bad", "", "Enter: result so far", [*advice, *problems], width)
+    if state.ended:
+        title, key = TITLES[state.state]
+        return ending(f" {title} ", key, state.reason, "Enter: result", problems, width)
+    return []
+
+
+def problem_lines(state: RunState, room: int) -> list[str]:
+    """Return the problems of a run, fatal ones first, with a count of those that found no room."""
+    ordered = sorted(state.problems, key=lambda problem: not problem.fatal)
+    lines = [f"{problem.host}: {problem.message} ({problem.code})" for problem in ordered]
+    if len(lines) > room:
+        more = len(lines) - room + 1
+        return [*lines[: room - 1], f"and {more} more; L shows all messages"]
+    return lines
+
+
+def host_facts(view: HostView | None, now: float) -> tuple[str, list[tuple[str, str]], Run]:
+    """Return name, facts and state of the host that is shown alone; an empty name for all hosts."""
+    if view is None:
+        return "", [], ("", LABEL)
+    facts = [(title, text) for key, title in FACTS_SHOWN if (text := fact_text(view, key))]
+    return view.name, facts, message_of(view, now)
+
+
+def fact_text(view: HostView, key: str) -> str:
+    """Return a fact as text, empty when it is not known."""
+    value = view.facts.get(key)
+    if value is None:
+        return ""
+    if key.endswith("_bytes") and isinstance(value, int | float):
+        return size(value)
+    return str(value)
+
+
+def percentiles(subject: Subject, kind: str) -> tuple[str, list[PercentileRow]]:
+    """Return the heading and two rows a direction: the last interval, and the measurement so far."""
+    rows: list[PercentileRow] = []
+    for name in subject.directions:
+        view = subject.dirs[name]
+        current = view.intervals()
+        if current:
+            seconds = max(each.interval_s for each in current)
+            values: dict[str, float | None] = {**view.interval_percentiles, "mean": view.lat_mean_ns}
+            counts = partial(interval_counts, view)
+            rows.append(PercentileRow(name, KEYS[name], f"last {seconds:.0f} s", values, counts=counts))
+        covers = "so far" if current else "all of it"
+        total: dict[str, float | None] = {**view.so_far_percentiles, "mean": view.so_far_mean_ns}
+        counts = partial(so_far_counts, view)
+        rows.append(PercentileRow("" if current else name, KEYS[name], covers, total, not current, counts))
+    if not rows:
+        rows.append(PercentileRow("", LABEL, "no data", {}, strong=False))
+    return f"Latency {kind}", rows
+
+
+def so_far_counts(view: DirectionView) -> tuple[tuple[int, int], ...]:
+    """Return the histogram of the measurement so far."""
+    return tuple(view.so_far.items())
+
+
+def interval_counts(view: DirectionView) -> tuple[tuple[int, int], ...]:
+    """Return the histogram of the last interval."""
+    histogram = Histogram()
+    for each in view.intervals():
+        histogram.add(each.sample.lat)
+    return tuple(histogram.items())
+
+
+def messages(state: RunState, view: HostView | None) -> Sequence[LogLine]:
+    """Return the messages of all hosts, or of the one that is shown."""
+    return [
+        LogLine(line.t, line.severity, line.host or "", line.text)
+        for line in state.messages
+        if view is None or line.host in (None, view.name)
+    ]
+
+
+def keep_note(run_dir: Path, text: str) -> None:
+    """Add a remark to a run that is over, and make its record again. Raises BenchtuiError."""
+    from tui.results.record.build import write_record
+    from tui.results.store.notes import append_note
+
+    append_note(run_dir, text)
+    write_record(run_dir)
+
+
+def deliver(run_dir: Path, request: dict[str, str]) -> str:
+    """Send a request to the engine; a note to a run that is over goes to its record. Returns what was refused."""
+    from tui.engine.process.control import NotRunning
+    from tui.engine.process.control import request as send
+
+    try:
+        answer = send(run_dir, request)
+    except NotRunning:
+        if request["verb"] != "note":
+            raise
+        keep_note(run_dir, request["text"])
+        return ""
+    return "" if answer.get("ok") else str(answer.get("error", "the engine refused"))

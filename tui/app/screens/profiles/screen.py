@@ -1,0 +1,302 @@
+"""Step 2: choose what to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import on, work
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input
+
+from tui.app.editor import EditorError, edit_file
+from tui.app.screens.base import StepScreen
+from tui.app.screens.editor.new import NewProfile
+from tui.app.screens.profiles import text as profile_text
+from tui.app.screens.review import plan_text
+from tui.app.widgets.field import TextInput
+from tui.app.widgets.picklist import Column, PickList
+from tui.app.widgets.textpane import Builder, TextPane
+from tui.model.problem import BenchtuiError
+
+if TYPE_CHECKING:
+    from tui.engine.profiles.catalogue import CatalogueEntry, LoadedProfile
+    from tui.engine.profiles.files import Stamps
+
+LOOK_S = 1.0  # between looks at the files
+HARMLESS = "demo/quick"  # where the cursor stands at first: not on a profile that writes to devices
+COLUMNS = (Column("", 1), Column("", least=23), Column("", 6, drop=1))
+
+
+class ProfilesScreen(StepScreen):
+    """Families of profiles at the left, what the one under the cursor does at the right."""
+
+    SCOPE = "profiles"
+    CSS_PATH = "screen.tcss"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: list[CatalogueEntry] = []
+        self.shown: list[CatalogueEntry] = []
+        self.shows_job = False
+        self._stamps: Stamps | None = None
+        self._looking = False
+
+    def compose_body(self) -> Iterable[Widget]:
+        """List with its filter, details beside it."""
+        picklist = PickList(COLUMNS, header=False, id="profiles-list")
+        picklist.add_class("pane")
+        picklist.border_title = "Profiles"
+        filter_ = TextInput(placeholder="filter", id="profiles-filter", classes="filter")
+        detail = TextPane(id="profiles-detail")
+        yield Horizontal(Vertical(picklist, filter_, id="profiles-side"), detail, id="profiles-body")
+
+    @property
+    def picklist(self) -> PickList:
+        """The list of profiles."""
+        return self.query_one(PickList)
+
+    @property
+    def filter(self) -> TextInput:
+        """The filter field."""
+        return self.query_one("#profiles-filter", TextInput)
+
+    @property
+    def detail(self) -> TextPane:
+        """The pane at the right."""
+        return self.query_one(TextPane)
+
+    def on_mount(self) -> None:
+        """Show the list at once; the catalogue is read in a thread."""
+        self.set_focus(self.picklist)
+        self.load_profiles(self.shell.selection.profile or HARMLESS)
+        self.set_interval(LOOK_S, self.look_for_changes)
+
+    # -- loading
+
+    @work(thread=True, group="load-profiles", exclusive=True)
+    def load_profiles(self, focus: str | None = None) -> None:
+        """Read every profile."""
+        entries = self.shell.catalogue.list()
+        self.app.call_from_thread(self.take_profiles, entries, focus)
+
+    def take_profiles(self, entries: list[CatalogueEntry], focus: str | None = None) -> None:
+        """Show what was read."""
+        self.entries = list(entries)
+        self.show_profiles()
+        if focus:
+            self.picklist.move_to(focus)
+        self.show_details()
+
+    # -- showing
+
+    def show_profiles(self) -> None:
+        """Bring the rows and the count up to date."""
+        search = self.filter.value
+        self.shown = [entry for entry in self.entries if profile_text.matches(entry, search)]
+        self.picklist.set_rows(profile_text.rows(self.shown, self.shell.selection.profile, self.shell.symbols))
+        found = f"{len(self.shown)} of " if search else ""
+        self.picklist.border_subtitle = f"{found}{len(self.entries)}"
+        self.show_details()
+
+    def show_details(self) -> None:
+        """Show the profile under the cursor."""
+        entry = self.current
+        self.detail.border_title = entry.tag if entry else ""
+        self.detail.border_subtitle = ("v description" if self.shows_job else "v job file") if entry else ""
+        if entry is None:
+            self.show_family()
+        else:
+            self.detail.show(self.profile_builder(entry))
+
+    def show_family(self) -> None:
+        """Show what the profiles of the family under the cursor measure, or what to do when there is none."""
+        key = self.picklist.cursor_key
+        members = [entry for entry in self.shown if key == profile_text.heading_key(entry)]
+        if members:
+            self.detail.border_title = profile_text.family_of(members[0].tag)
+            self.detail.show(partial(profile_text.family, members))
+        else:
+            self.detail.show(lambda _: Content.styled(self.empty_text(), "$dim"))
+
+    def empty_text(self) -> str:
+        """Say what to do when no profile is under the cursor."""
+        if self.filter.value and not self.shown:
+            return "Nothing matches the filter: Esc clears it"
+        return "" if self.entries else "No profiles were found"
+
+    def profile_builder(self, entry: CatalogueEntry) -> Builder:
+        """Return what makes description or job file for a width."""
+        try:
+            loaded = self.shell.catalogue.load_file(entry.path, preset=entry.preset)
+            if not self.shows_job:
+                return partial(profile_text.description, loaded.profile, entry.headline)
+            content = self.job_content(loaded)
+        except BenchtuiError as error:
+            return partial(profile_text.broken, error.problems, self.shell.symbols)
+        return lambda _: content
+
+    def job_content(self, loaded: LoadedProfile) -> Content:
+        """Return the job files as the first chosen host, else this machine, would get them."""
+        from tui.engine.planning.plan import Choices, build_plan
+
+        hosts = self.shell.fleet.resolve(self.shell.selection.ticked[:1] or ["local"])
+        return plan_text.job_files(build_plan(loaded, Choices(hosts=hosts)))
+
+    @property
+    def current(self) -> CatalogueEntry | None:
+        """The profile under the cursor."""
+        key = self.picklist.cursor_key
+        return next((entry for entry in self.shown if profile_text.key_of(entry) == key), None)
+
+    @on(PickList.Moved)
+    def cursor_moved(self) -> None:
+        """Details follow the cursor."""
+        self.show_details()
+        self.detail.scroll_home(animate=False)
+
+    @on(PickList.Clicked)
+    def row_clicked(self, event: PickList.Clicked) -> None:
+        """A double click chooses."""
+        if event.twice:
+            self.action_next()
+
+    # -- actions
+
+    def action_next(self) -> None:
+        """Choose and go on."""
+        entry = self.current
+        if entry is None:
+            return
+        if entry.error:
+            self.notify("this profile cannot be read: e edits it", severity="error")
+            return
+        self.shell.selection.choose_profile(entry.tag)
+        self.show_profiles()
+        self.shell.go("review")
+
+    def action_view(self) -> None:
+        """Switch between description and job file."""
+        self.shows_job = not self.shows_job
+        self.show_details()
+        self.detail.scroll_home(animate=False)
+
+    def action_filter(self) -> None:
+        """Open the filter."""
+        self.filter.add_class("-shown")
+        self.set_focus(self.filter)
+
+    @on(Input.Changed, "#profiles-filter")
+    def filter_changed(self) -> None:
+        """Narrow while typing."""
+        self.show_profiles()
+
+    @on(Input.Submitted, "#profiles-filter")
+    def filter_done(self) -> None:
+        """Keep the filter, go back to the list."""
+        self.set_focus(self.picklist)
+        self.filter.set_class(bool(self.filter.value), "-shown")
+
+    def action_back(self) -> None:
+        """Leave the filter first."""
+        if self.filter.has_class("-shown"):
+            self.filter.value = ""
+            self.filter.remove_class("-shown")
+            self.set_focus(self.picklist)
+        else:
+            super().action_back()
+
+    # -- editing
+
+    def action_edit(self) -> None:
+        """Edit the user's profile under the cursor here; a preset is extended or copied under a new name first."""
+        entry = self.current
+        if entry is None:
+            return
+        if entry.preset:
+            self.action_new()
+        else:
+            self.open_editor(entry.path)
+
+    def action_new(self) -> None:
+        """Ask for a name and a way, and edit the new profile."""
+        entry = self.current
+        if entry is None or entry.error:
+            self.notify("choose a profile to start from", severity="warning")
+            return
+        taken = frozenset(each.tag for each in self.entries if not each.preset)
+        self.app.push_screen(NewProfile(entry.tag, taken), partial(self.make_new, entry.tag))
+
+    def make_new(self, origin: str, answer: tuple[str, str] | None) -> None:
+        """Write the new file and open it."""
+        if answer is None:
+            return
+        from tui.engine.profiles.catalogue import retagged
+        from tui.engine.profiles.files import create, extending
+
+        way, tag = answer
+        try:
+            loaded = self.shell.catalogue.load(origin)
+            text = extending(loaded, tag) if way == "extend" else retagged(loaded.text, tag)
+            path = create(self.shell.catalogue, tag, text)
+        except BenchtuiError as error:
+            self.notify(str(error), severity="error")
+            return
+        self.load_profiles(tag)
+        self.open_editor(path)
+
+    def open_editor(self, path: Path) -> None:
+        """Show the editor; the one that holds something unsaved stays."""
+        from tui.app.screens.editor.screen import EditorScreen
+
+        before = self.shell.steps.get("editor")
+        if isinstance(before, EditorScreen) and before.unsaved:
+            if before.path != path:
+                self.notify(f"{before.shown_path} is not saved yet", severity="warning")
+        else:
+            self.shell.keep_step("editor", EditorScreen(path))
+        self.shell.show_step("editor")
+
+    def action_outside(self) -> None:
+        """Edit the user's profile under the cursor in $EDITOR; what is wrong with it is shown on return."""
+        entry = self.current
+        if entry is None:
+            return
+        if entry.preset:
+            self.notify("a preset stays as it is: n makes a profile of your own from it", severity="warning")
+            return
+        try:
+            with self.app.suspend():
+                edit_file(entry.path, self.shell.options.environ)
+        except EditorError as error:
+            self.notify(str(error), severity="error")
+            return
+        self.load_profiles(profile_text.key_of(entry))
+
+    # -- files that are saved outside
+
+    def look_for_changes(self) -> None:
+        """Look once a second, while this screen is shown, whether a file of the user's is another one."""
+        if self.is_current and not self._looking:
+            self._looking = True
+            self.compare_files()
+
+    @work(thread=True, group="compare-files")
+    def compare_files(self) -> None:
+        """Compare names, sizes and times: a slow home directory holds up nothing."""
+        from tui.engine.profiles.files import stamps
+
+        found = stamps(self.shell.paths.profiles)
+        self.app.call_from_thread(self.take_stamps, found)
+
+    def take_stamps(self, found: Stamps) -> None:
+        """Read the profiles again when something changed."""
+        self._looking = False
+        if self._stamps is not None and found != self._stamps:
+            entry = self.current
+            self.load_profiles(profile_text.key_of(entry) if entry else None)
+        self._stamps = found

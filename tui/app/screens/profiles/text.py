@@ -1,0 +1,191 @@
+"""Profiles as rows of a list and as a text that says what one measures. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from tui.app.theme import Symbols
+from tui.app.widgets.picklist import Row
+from tui.app.widgets.textpane import indented, labelled
+
+if TYPE_CHECKING:
+    from tui.engine.profiles.catalogue import CatalogueEntry
+    from tui.model.matrix import SweepSpec
+    from tui.model.problem import Problem
+    from tui.model.profile import Param, Profile
+
+LABEL = 10
+LONGEST_LABEL = 20
+CACHES = {"no": "left as they are", "try": "dropped where that is allowed", "require": "dropped, or the run ends"}
+SHOWN_OPTIONS = ("rw", "bs", "ioengine", "iodepth", "numjobs")
+
+
+def family_of(tag: str) -> str:
+    """Return the family of a tag: ``weka`` of ``weka/read-iops``."""
+    return tag.partition("/")[0]
+
+
+def heading_key(entry: CatalogueEntry) -> str:
+    """Return the row key of the heading a profile stands under."""
+    return f"#{family_of(entry.tag)}"
+
+
+def name_of(tag: str) -> str:
+    """Return a tag without its family."""
+    return tag.partition("/")[2] or tag
+
+
+def key_of(entry: CatalogueEntry) -> str:
+    """Return the row key of a profile: a broken file may claim the tag of a good one."""
+    return str(entry.path) if entry.error else entry.tag
+
+
+def matches(entry: CatalogueEntry, search: str) -> bool:
+    """Return whether tag or title hold every word of the filter."""
+    text = f"{entry.tag} {entry.title}".lower()
+    return all(word in text for word in search.lower().split())
+
+
+def rows(entries: Sequence[CatalogueEntry], chosen: str | None, symbols: Symbols) -> list[Row]:
+    """Return a heading a family and a row a profile, marked when it is chosen, one's own, or broken."""
+    found: list[Row] = []
+    families = dict.fromkeys(family_of(entry.tag) for entry in entries)
+    for family in families:
+        members = [entry for entry in entries if family_of(entry.tag) == family]
+        found.append(Row(heading_key(members[0]), (("", ""), (family, ""), (str(len(members)), "dim")), heading=True))
+        found += [row(entry, entry.tag == chosen, symbols) for entry in members]
+    return found
+
+
+def row(entry: CatalogueEntry, chosen: bool, symbols: Symbols) -> Row:
+    """Return one profile's row."""
+    if entry.error:
+        return Row(key_of(entry), ((symbols.bad, "bad"), (name_of(entry.tag), "bad"), ("broken", "bad")))
+    mark = (symbols.arrow, "accent") if chosen else ("", "")
+    name = (name_of(entry.tag), "bright" if chosen else "")
+    return Row(key_of(entry), (mark, name, ("" if entry.preset else "yours", "dim")))
+
+
+def broken(problems: Sequence[Problem], symbols: Symbols, width: int) -> Content:
+    """Return why a profile cannot be read, with the places."""
+    lines = [Content.styled(f"{symbols.bad} this profile cannot be read", "bold $bad"), Content()]
+    named = dict.fromkeys(problem.file for problem in problems if problem.file)
+    lines += [indented(Content.styled(file, "$dim"), width, 0) for file in named]
+    lines += [labelled(place_of(problem), Content(problem.message), width, LABEL) for problem in problems]
+    lines += [Content(), Content.assemble(("e", "bold $accent"), (" edits it", "$dim"))]
+    return Content("\n").join(lines)
+
+
+def family(members: Sequence[CatalogueEntry], width: int) -> Content:
+    """Return what the profiles of one family measure."""
+    lines: list[Content] = []
+    for entry in members:
+        about = Content.styled("cannot be read", "$bad") if entry.error else Content.styled(entry.headline, "$dim")
+        lines.append(Content.assemble((name_of(entry.tag), "$bright"), "  ", about))
+        lines.append(indented(Content.styled(entry.title, "$foreground"), width))
+    return Content("\n").join(lines)
+
+
+def place_of(problem: Problem) -> str:
+    """Return line and column: ``5:22``."""
+    return ":".join(str(part) for part in (problem.line, problem.column) if part is not None)
+
+
+def description(profile: Profile, headline: str, width: int) -> Content:
+    """Return what a profile measures, where it comes from, what can be changed."""
+    lines = [Content.styled(profile.title, "bold $bright")]
+    if profile.description:
+        lines.append(indented(Content(profile.description), width, 0))
+    lines.append(Content())
+    lines += [labelled(label, value, width, LABEL) for label, value in facts(profile, headline)]
+    lines += [Content(), *param_lines(profile, width), Content(), *job_lines(profile, width)]
+    if profile.deviations:
+        lines += [Content(), heading("differences from the source")]
+        lines += [indented(difference(d.what, d.kind, d.why), width) for d in profile.deviations]
+    return Content("\n").join(lines)
+
+
+def facts(profile: Profile, headline: str) -> Iterator[tuple[str, Content]]:
+    """Yield label and value of what a profile is."""
+    yield "measures", Content(headline)
+    if profile.source:
+        yield "source", Content.styled(source_text(profile), "$foreground")
+    if profile.hosts.published:
+        clients = "one client" if profile.hosts.published == 1 else f"{profile.hosts.published} clients"
+        yield "published", Content(f"with {clients}")
+    yield "tool", Content.assemble(profile.tool, (f", profile version {profile.version}", "$dim"))
+    if profile.sweep is not None:
+        yield "sweep", Content(sweep_text(profile.sweep))
+    if profile.tool != "suite":
+        yield "layout", Content(layout_text(profile.prepare.layout))
+        yield "caches", Content(CACHES[profile.drop_caches])
+    if profile.allow_device:
+        yield "device", Content.styled("may write to a block device", "$warn")
+
+
+def sweep_text(sweep: SweepSpec) -> str:
+    """Return how many points there are, and of what: ``23 points over numjobs, bs``."""
+    from tui.model.matrix import axes, grid_points
+
+    count = len(grid_points(sweep)) * max(1, len(sweep.hosts))
+    return f"{count} {'point' if count == 1 else 'points'} over {', '.join(axes(sweep))}"
+
+
+def source_text(profile: Profile) -> str:
+    """Return document and section."""
+    source = profile.source
+    parts: Iterable[str | None] = (source.document, source.section, source.date) if source else ()
+    return ", ".join(part for part in parts if part)
+
+
+def layout_text(layout: bool | str) -> str:
+    """Return whether test files are written first."""
+    if isinstance(layout, str):
+        return f"as parameter {layout.strip('{}')} says"
+    return "test files are written whole first" if layout else "none"
+
+
+def param_lines(profile: Profile, width: int) -> Iterator[Content]:
+    """Yield what can be changed at launch."""
+    yield heading("parameters")
+    indent = min(max((len(name) for name in profile.params), default=0), LONGEST_LABEL) + 4
+    for name, param in profile.params.items():
+        yield labelled(f"  {name}", param_content(param), width, indent)
+
+
+def param_content(param: Param) -> Content:
+    """Return a parameter's default and help."""
+    default = ("yes" if param.default else "no") if isinstance(param.default, bool) else str(param.default)
+    choices = f"  one of {', '.join(map(str, param.choices))}" if param.choices else ""
+    return Content.assemble((default, "$bright"), (f"  {param.help}" if param.help else "", "$dim"), (choices, "$dim"))
+
+
+def job_lines(profile: Profile, width: int) -> Iterator[Content]:
+    """Yield the jobs with the options that make them what they are; of a suite its profiles."""
+    from tui.model.profile import resolve_options, resolve_params
+
+    if profile.tool == "suite":
+        yield heading("profiles, in this order")
+        yield from (indented(Content(member.profile), width) for member in profile.members)
+    if profile.tool != "fio":
+        return
+    yield heading("jobs" if len(profile.fio.jobs) > 1 else "job")
+    shared, jobs = resolve_options(profile, resolve_params(profile, {}), "host", 1)
+    indent = min(max(map(len, jobs), default=0), LONGEST_LABEL) + 4
+    for name, options in jobs.items():
+        merged = {**shared, **options}
+        shown = " ".join(f"{key}={merged[key]}" for key in SHOWN_OPTIONS if key in merged)
+        yield labelled(f"  {name}", Content(shown), width, indent)
+
+
+def difference(what: str, kind: str, why: str) -> Content:
+    """Return one difference from the source."""
+    return Content.assemble((what, "$bright"), (f" {kind}: ", "$warn"), (why, "$dim"))
+
+
+def heading(text: str) -> Content:
+    """Return a section's heading."""
+    return Content.styled(text, "bold $secondary")

@@ -1,0 +1,1 @@
+"""Step 5: what a run measured."""

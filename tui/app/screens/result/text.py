@@ -1,0 +1,346 @@
+"""The Result page as lines: headline, figures, chart, what is doubtful, what is left behind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.app.screens.live.operations_text import result_lines
+from tui.app.screens.result.matrix import Matrix, matrix_lines
+from tui.app.screens.result.published_text import hint_lines, published_lines
+from tui.app.widgets.graph_panels import KEYS
+from tui.app.widgets.lines import LABEL, TEXT, VALUE, Line, Run, clip, fit, spread
+from tui.app.widgets.percentiles import rule
+from tui.metrics import units
+from tui.metrics.units import Parts
+from tui.results.matrix.cells import figure_with_unit
+
+if TYPE_CHECKING:
+    from tui.model.record import DirectionRecord, HeadlineRecord, RunRecord, StepRecord
+    from tui.results.baselines.text import View
+    from tui.results.text.chart import ChartMetric
+
+NARROW = 100
+LATENCIES = (("50", "p50"), ("95", "p95"), ("99", "p99"), ("99.5", "p99.5"), ("99.9", "p99.9"))
+STATES = {"complete": "badge-good", "partial": "badge-warn", "aborted": "badge-warn", "failed": "badge-bad"}
+SEVERITIES = {"info": ("·", LABEL), "warning": ("!", "warn"), "error": ("✗", "bad")}
+CURVES = {"38;5;12": 0, "38;5;11": 1, "38;5;10": 2, "38;5;13": 3}  # plotext's codes of chart.COLORS
+SGR = re.compile(r"\x1b\[([0-9;]*)m")
+METRIC_KEYS = (("iops", "i", "IOPS"), ("bandwidth", "b", "bandwidth"), ("latency", "l", "latency"))
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is shown: the record, where it is, which step and which chart."""
+
+    record: RunRecord
+    path: Path
+    step: int = 0
+    metric: ChartMetric = "iops"
+    big: bool = True  # the terminal can show box characters
+    published: View | None = None  # the run beside published figures, when its profile has some
+    compares: bool = False  # show that instead of the run's own figures
+    matrix: Matrix | None = None  # of sweeps, suites, repetitions
+    inside: bool = True  # show one step; else the matrix
+
+    @property
+    def shown_step(self) -> StepRecord | None:
+        """The step whose figures are shown."""
+        steps = self.record.steps
+        return steps[min(self.step, len(steps) - 1)] if steps else None
+
+    @property
+    def shown_matrix(self) -> Matrix | None:
+        """The matrix, when that is what the page shows."""
+        return None if self.inside or self.compares else self.matrix
+
+    @property
+    def shown_headline(self) -> HeadlineRecord | None:
+        """The run's headline; of a step of a matrix, its cell's; none of a suite."""
+        matrix, step = self.record.matrix, self.shown_step
+        if matrix is None or self.matrix is None or not self.inside or step is None:
+            return self.record.headline
+        return next((cell.headline for cell in matrix.cells if step.index in cell.steps), self.record.headline)
+
+
+def page_lines(page: Page, width: int, chart_height: int) -> list[Line]:
+    """Return the whole page."""
+    if page.compares:
+        return [*head(page, width), Line(), *published_lines(page.published, page.record.profile.tag, width)]
+    lines = [*head(page, width), *headline(page, width), Line(), *hint_lines(page.published, width)]
+    if page.shown_matrix is not None:
+        lines += [*matrix_lines(page.shown_matrix, width, chart_height), Line(), *problems(page, width)]
+        return [*lines, *facts(page, width)]
+    lines += [*problems(page, width), *steps(page, width), *figures(page, width), Line()]
+    if page.shown_step is None or page.shown_step.metadata is None:  # it has no samples to draw
+        lines += chart_lines(page, width, chart_height)
+    return [*lines, *hosts(page, width), *facts(page, width)]
+
+
+def head(page: Page, width: int) -> list[Line]:
+    """Return state, profile and time; hosts and target."""
+    record = page.record
+    badge = (f" {record.state.upper()} ", STATES.get(record.state, "badge"))
+    when = (record.created_utc or "start unknown").replace("T", " ")[:19]
+    left: list[Run] = [badge, (" ", TEXT), (record.profile.tag, "title")]
+    room = width - Line(tuple(left)).width - len(when) - 7
+    title = f"  {record.profile.title}" if record.profile.title else ""
+    first = spread([*left, (title if len(title) <= room else "", TEXT)], [(f"{when} UTC", LABEL)], width)
+    count = len(record.hosts)
+    parts = [f"{count} host{'s' if count != 1 else ''}", record.target or "", units.duration(record.duration_s)]
+    parts += [f"{name}={value}" for name, value in record.profile.changed.items()]
+    return [Line.of(*first), Line.of(*clip([(" · ".join(part for part in parts if part), LABEL)], width))]
+
+
+def headline(page: Page, width: int) -> list[Line]:
+    """Return the headline figure in large digits, with what it is and how the run is judged beside it."""
+    record, found = page.record, page.shown_headline
+    if found is None and page.shown_matrix is not None:
+        return [Line.of(*judgement(record))]  # a suite: each row has its own
+    number, unit, what = headline_parts(page)
+    key = KEYS.get(found.direction if found else "", "read")
+    if page.shown_matrix is not None and found is not None and found.step is not None:
+        what += f"  best of {len(page.shown_matrix.cells)}: {best_name(page)}"
+    beside: list[tuple[Run, ...]] = [((what, TEXT),), tuple(judgement(record)), ((unit, VALUE),)]
+    if not page.big:
+        return [Line.of((number, VALUE), (" ", TEXT), *beside[2], ("  ", TEXT), *beside[0]), Line.of(*beside[1])]
+    digits = big_digits(number)
+    rows = zip(digits, beside, strict=True)
+    return [Line.of(*clip([(" " + text, key), ("  ", TEXT), *said], width)) for text, said in rows]
+
+
+def best_name(page: Page) -> str:
+    """Return the point of a matrix that the headline comes from."""
+    step, matrix = page.record.headline.step if page.record.headline else None, page.shown_matrix
+    return next((cell.name for cell in matrix.cells if step in cell.steps), "") if matrix is not None else ""
+
+
+def headline_parts(page: Page) -> tuple[str, str, str]:
+    """Return number, unit and meaning of the figure the profile is about: ``390``, ``k IOPS``, ``read``."""
+    found = page.shown_headline
+    if found is None:
+        return "–", "", "no headline"
+    parts: dict[str, Parts] = {
+        "iops": units.iops_parts(found.value),
+        "bytes_per_s": units.bandwidth_parts(found.value),
+        "ns": units.latency_parts(found.value),
+        "ops_per_s": units.iops_parts(found.value),
+    }
+    number, unit = parts[found.unit]
+    if found.value is None:
+        return number, "", f"{found.direction} {found.metric} was not measured"
+    what = {"iops": "IOPS", "bytes_per_s": "bandwidth", "ns": "latency", "ops_per_s": "operations"}[found.unit]
+    if found.metric == "latency":
+        what = f"p{found.percentile:g} {what}" if found.percentile else f"mean {what}"
+    counted = {"iops": "IOPS", "ops_per_s": "ops/s"}.get(found.unit)
+    return number, f"{unit} {counted}".strip() if counted else unit, f"{found.direction} {what}"
+
+
+def judgement(record: RunRecord) -> list[Run]:
+    """Return verdict and state in words."""
+    words = {"complete": ("every host has a final result", "good")}
+    text, key = words.get(record.state, (record.reason or f"the run is {record.state}", "warn"))
+    if record.state == "failed":
+        key = "bad"
+    if record.verdict:
+        text = f"{record.verdict}: {text}"
+    return [("✓ " if key == "good" else "! " if key == "warn" else "✗ ", key), (text, key)]
+
+
+def big_digits(text: str) -> list[str]:
+    """Return a number as three rows of box characters."""
+    from textual.renderables.digits import DIGITS, DIGITS3X3_BOLD
+
+    rows = ["", "", ""]
+    for character in text:
+        place = DIGITS.find(character)
+        for row in range(3):
+            glyph = DIGITS3X3_BOLD[place * 3 + row].ljust(3) if place > 0 else (character if row == 2 else " ")
+            rows[row] += "." if character == "." and row == 2 else " " if character == "." else glyph
+    return rows
+
+
+# -- figures
+
+
+def columns(width: int) -> tuple[int, str]:
+    """Return the width of a latency column, and the titles of all columns."""
+    cell = 9 if width >= NARROW else 7
+    titles = "".join(f"{title:>{cell}}" for title in ("mean", *(title for _, title in LATENCIES), "max"))
+    return cell, f"{'IOPS':>6}{'BW':>{12 if width >= NARROW else 11}}{titles}"
+
+
+def row(result: DirectionRecord, kind: str, width: int) -> str:
+    """Return the figures of one direction in fixed columns."""
+    cell, _ = columns(width)
+    latency = result.lat if kind == "lat" else result.clat
+    values: list[float | None] = [None] * (len(LATENCIES) + 2)
+    if latency is not None:
+        values = [latency.mean_ns, *(latency.percentiles_ns.get(key) for key, _ in LATENCIES), latency.max_ns]
+    joint = " " if cell == 9 else ""
+    cells = "".join(f"{joint.join(units.latency_parts(value)).rstrip():>{cell}}" for value in values)
+    return f"{units.iops(result.iops):>6}{units.bandwidth(result.bw_bytes_per_s):>{12 if cell == 9 else 11}}{cells}"
+
+
+def figures(page: Page, width: int) -> list[Line]:
+    """Return one line a direction over all hosts, and what must be known to read it right."""
+    step = page.shown_step
+    if step is not None and step.metadata is not None:
+        return result_lines(step.metadata, width)
+    _, titles = columns(width)
+    kind = page.record.latency_kind if step is None else page.record.latency_kind_of(step)
+    title = f"All hosts, {kind}" if width >= NARROW else f"All {kind}"
+    lines = [rule(title, titles, width)]
+    if step is None or not step.results.aggregate:
+        return [*lines, Line.of(("nothing was measured", LABEL))]
+    room = width - len(titles)
+    for direction, result in step.results.aggregate.items():
+        text = row(result, kind, width)
+        lines.append(Line.of((fit(direction, room), KEYS.get(direction, TEXT)), (text, VALUE)))
+    return [*lines, *remarks(step)]
+
+
+def remarks(step: StepRecord) -> list[Line]:
+    """Return what the aggregate hides: hosts that did not measure all the time, figures made from samples."""
+    lines = []
+    for direction, result in step.results.aggregate.items():
+        if result.iops and result.iops_window is not None and abs(result.iops_window / result.iops - 1) > 0.01:
+            seconds = result.interval.end_s - result.interval.start_s if result.interval else 0.0
+            rate = units.iops(result.iops_window)
+            text = f"{direction}: {rate} IOPS in the {seconds:.0f} s in which all hosts measured"
+            lines.append(Line.of(("! ", "warn"), (text, LABEL)))
+    if any(result.from_samples for dirs in step.results.per_host.values() for result in dirs.values()):
+        lines.append(Line.of(("! ", "warn"), ("~ rebuilt from samples: the tool gave no result there", LABEL)))
+    return lines
+
+
+def steps(page: Page, width: int) -> list[Line]:
+    """Return one line a step when there are several, the shown one marked."""
+    found = page.record.steps
+    if len(found) < 2:
+        return []
+    metric = page.shown_headline
+    back = "   Esc matrix" if page.matrix is not None else ""
+    lines = [rule("Steps", f"{page.step + 1} of {len(found)}   [ ] choose{back}", width)]
+    here_cell = page.shown_step.cell if page.shown_step is not None and page.matrix is not None else None
+    for step in found:
+        if here_cell is not None and step.cell != here_cell:
+            continue
+        here = step.index == page.step
+        figure = headline_text(step, metric.unit if metric else "iops")
+        name = f"{step.name}{f'  #{step.repetition}' if step.repetition > 1 else ''}"
+        runs = spread([("› " if here else "  ", "accent"), (name, VALUE if here else TEXT)], [(figure, TEXT)], width)
+        lines.append(Line.of(*runs, fill="cursor" if here else ""))
+    return [*lines, Line()]
+
+
+def headline_text(step: StepRecord, unit: str) -> str:
+    """Return a step's headline figure."""
+    return figure_with_unit(step.headline, unit)
+
+
+def hosts(page: Page, width: int) -> list[Line]:
+    """Return a line a host and direction, the direction named where there are two."""
+    step = page.shown_step
+    if step is None or not step.results.per_host:
+        return []
+    _, titles = columns(width)
+    room = width - len(titles)
+    several = len(step.results.aggregate) > 1
+    lines = [Line(), rule("Hosts" if room < 20 else "By host", titles, width)]
+    longest = max(len(name) for name in step.results.per_host)
+    for name, dirs in step.results.per_host.items():
+        split = {direction: result for direction, result in dirs.items() if direction != "mixed" or len(dirs) == 1}
+        for place, (direction, result) in enumerate(split.items()):
+            tag = f" {direction[0]}" if several else ""
+            mark = "~" if result.from_samples else ""
+            label = fit((name if not place or not several else "") + mark, min(longest + 1, room - len(tag)))
+            text = row(result, page.record.latency_kind_of(step), width)
+            runs: list[Run] = [(label, TEXT), (fit(tag, room - len(label)), KEYS.get(direction, TEXT)), (text, TEXT)]
+            lines.append(Line.of(*runs))
+    return lines
+
+
+# -- the chart
+
+
+def chart_lines(page: Page, width: int, height: int) -> list[Line]:
+    """Return the chart of the shown step with its heading."""
+    from tui.results.text.chart import chart
+
+    keys: list[Run] = []
+    for metric, key, name in METRIC_KEYS:
+        here = metric == page.metric
+        keys += [("  " if keys else "", TEXT), (key, "accent"), (f" {name}", VALUE if here else LABEL)]
+    first = spread([("Over time", "title"), (" ", TEXT)], [(" ", TEXT), *keys], width, "─", "faint")
+    step = page.shown_step
+    text = chart(page.record, page.metric, width, height, color=True, step=step.index if step else None)
+    names = list(step.results.aggregate) if step else []
+    return [Line.of(*first), *(Line.of(*chart_runs(line, names)) for line in text.split("\n"))]
+
+
+def chart_runs(line: str, directions: Sequence[str]) -> Iterator[Run]:
+    """Yield the runs of a line with colour codes: curves in their direction's colour, the rest dim."""
+    key = LABEL
+    for place, part in enumerate(SGR.split(line)):
+        if place % 2 == 0:
+            if part:
+                yield part, key
+        else:
+            curve = CURVES.get(part)
+            known = curve is not None and curve < len(directions)
+            key = KEYS.get(directions[curve], TEXT) if known and curve is not None else LABEL
+
+
+# -- problems and facts
+
+
+def problems(page: Page, width: int) -> list[Line]:
+    """Return problems of hosts and findings; nothing when there is none."""
+    lines: list[Line] = []
+    count = sum(len(host.problems) for host in page.record.hosts) + len(page.record.findings)
+    for host in page.record.hosts:
+        for problem in host.problems:
+            mark, key = SEVERITIES["error" if problem.fatal else "warning"]
+            lines += wrapped(mark, key, f"{host.name}  {problem.message} ({problem.code})", width)
+    for finding in page.record.findings:
+        mark, key = SEVERITIES[finding.severity]
+        lines += wrapped(mark, key, finding.message, width)
+    return [rule("Problems", str(count), width), *lines, Line()] if lines else []
+
+
+def wrapped(mark: str, key: str, text: str, width: int) -> list[Line]:
+    """Return a text in as many lines as it needs, the mark before the first."""
+    import textwrap
+
+    parts = textwrap.wrap(text, max(10, width - 2), break_on_hyphens=False) or [""]
+    return [Line.of((f"{mark} " if not place else "  ", key), (part, TEXT)) for place, part in enumerate(parts)]
+
+
+def facts(page: Page, width: int) -> list[Line]:
+    """Return notes, tags, changed parameters, files left behind, and where the record is."""
+    record = page.record
+    lines: list[Line] = []
+    changed = ", ".join(f"{name}={value}" for name, value in record.profile.changed.items())
+    tags = ", ".join(f"{name}={value}" for name, value in record.tags.items())
+    versions = ", ".join(sorted(set(record.provenance.tool_versions.values())))
+    sections = [("Changed", changed), ("Tags", tags), ("Tool", versions)]
+    sections += [("Note", note.text) for note in record.notes]
+    lines += [line for name, text in sections if text for line in labelled(name, text, width)]
+    for host in record.hosts:
+        if host.files_left is not None:
+            size = f" ({units.size(host.files_left.bytes)})" if host.files_left.bytes else ""
+            lines += labelled("Left", f"{host.name}{size}  {', '.join(host.files_left.paths)}", width)
+    lines += labelled("Record", str(page.path), width)
+    return [Line(), rule("About this run", "y copies the path", width), *lines]
+
+
+def labelled(name: str, text: str, width: int) -> list[Line]:
+    """Return a labelled text, wrapped under itself."""
+    import textwrap
+
+    parts = textwrap.wrap(text, max(10, width - 9), break_on_hyphens=False) or [""]
+    return [Line.of((f"{name:<9}" if not place else " " * 9, LABEL), (part, TEXT)) for place, part in enumerate(parts)]

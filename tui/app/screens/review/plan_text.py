@@ -1,0 +1,197 @@
+"""A plan as text with colours: what will happen, what it costs, what to be warned of. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+
+from textual.content import Content
+
+from tui.app.widgets.textpane import indented, labelled
+from tui.metrics import units
+from tui.model.plan import HostTask, Plan
+from tui.results.text.plan_sums import (
+    STEPS_IN_FULL,
+    layout_bytes,
+    parts_of,
+    steps_text,
+    values_text,
+    writes_at_all,
+    written_bytes,
+)
+
+BIG_LAYOUT_BYTES = 100 * 2**30
+LABEL = 10
+NAMES_SHOWN = 6
+FILES_SHOWN = 3
+POINTS_SHOWN = 24
+CACHES = {"no": "left as they are", "try": "dropped where that is allowed", "require": "dropped, or the run ends"}
+
+
+def nothing_written(plan: Plan) -> str:
+    """Return what a measurement does that writes no bytes: a metadata benchmark makes files all the same."""
+    made = sum(step.mpi.ranks(len(step.tasks)) * step.mpi.items for step in plan.steps[:1] if step.mpi is not None)
+    return f"makes and removes {made} empty files" if made else "reads only"
+
+
+def launch_line(plan: Plan) -> str:
+    """Return the run in one line: hosts, time, steps."""
+    hosts = plan.hosts[0].name if len(plan.hosts) == 1 else f"{len(plan.hosts)} hosts"
+    steps = "" if len(plan.steps) == 1 else f", {len(plan.steps)} steps"
+    return f"runs on {hosts}, {time_text(plan.expected_s)}{steps}"
+
+
+def time_text(seconds: float | None) -> str:
+    """Return mm:ss, hours in front of it when there are any."""
+    if seconds is None:
+        return "as long as it takes"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes:02d}:{rest:02d}"
+
+
+def warnings(plan: Plan) -> list[str]:
+    """Return what somebody should have read before the run starts."""
+    found: list[str] = []
+    total = sum(layout_bytes(plan).values())
+    if plan.allow_device and any(writes_at_all(step) for step in plan.steps):
+        found.append(f"writes to the device {plan.target} itself: what is on it is lost")
+    if total > BIG_LAYOUT_BYTES:
+        found.append(f"lays out {units.size(total)} of test files in all before it measures")
+    overwrites = any(writes_at_all(step) for step in plan.steps if step.mpi is None)  # mdtest has a folder of its own
+    if overwrites and not plan.allow_device:
+        found.append(f"overwrites its test files in {plan.target or 'the target directory'}")
+    return found
+
+
+def plan_content(plan: Plan, width: int) -> Content:
+    """Return the whole plan, most important first, for a pane of `width` columns."""
+    facts = [labelled(label, value, width, LABEL) for label, value in summary(plan)]
+    return Content("\n").join(
+        [*facts, Content(), *steps(plan, width), Content(), *commands(plan, width), Content(), *files(plan, width)]
+    )
+
+
+def summary(plan: Plan) -> Iterator[tuple[str, Content]]:
+    """Yield label and value of what answers what, where, how long, how much."""
+    yield pair("profile", plan.profile.title, f"  v{plan.profile.version}")
+    count = f"{len(plan.hosts)}: " if len(plan.hosts) > 1 else ""
+    yield "hosts", Content.assemble((count, "$bright"), some(host.name for host in plan.hosts))
+    yield pair("target", plan.target or units.UNKNOWN)
+    yield pair("time", time_text(plan.expected_s), " of load, plus layout" if plan.expected_s else "")
+    yield pair("layout", *each_and_all(layout_bytes(plan), "nothing is laid out", "where missing"))
+    yield pair("writes", *each_and_all(written_bytes(plan), nothing_written(plan), "while it measures"))
+    yield pair("after", "test files are removed" if plan.cleanup else "test files stay")
+    yield pair("caches", CACHES[plan.drop_caches])
+
+
+def each_and_all(by_host: dict[str, int] | dict[str, int | None], none: str, when: str) -> tuple[str, str]:
+    """Return bytes a host and in all as (bright, dim) text."""
+    values = list(by_host.values())
+    if any(value is None for value in values):
+        return "without a bound", f" {when}"
+    known = [value or 0 for value in values]
+    if not any(known):
+        return none, ""
+    low, high = min(known), max(known)
+    each = units.size(high) if low == high else f"{units.size(low)} to {units.size(high)}"
+    return (each, f" {when}") if len(known) == 1 else (f"{each} a host", f", {units.size(sum(known))} in all, {when}")
+
+
+def steps(plan: Plan, width: int) -> Iterator[Content]:
+    """Yield one line a step: name, direction, in flight, time."""
+    if len(plan.steps) > STEPS_IN_FULL:
+        yield from matrix(plan, width)
+        return
+    yield heading(f"{len(plan.steps)} steps" if len(plan.steps) > 1 else "1 step")
+    repeated = any(step.repetition > 1 for step in plan.steps)
+    for step in plan.steps:
+        again = f"repetition {step.repetition}" if repeated else ""
+        flight = f"{step.in_flight} in flight" if step.in_flight else ""
+        about = "  ".join(part for part in ("/".join(step.directions), flight, again) if part)
+        line = Content.assemble((step.name, "$bright"), (f"  {about}", "$dim"), f"  {time_text(step.expected_s)}")
+        yield labelled(f"{step.index + 1:>3}", line, width, 4)
+
+
+def matrix(plan: Plan, width: int) -> Iterator[Content]:
+    """Yield what is swept, profile by profile: the values of each axis, and what they come to."""
+    yield heading("steps")
+    yield indented(Content.styled(steps_text(plan), "$bright"), width)
+    parts = parts_of(plan)
+    for part in parts:
+        if len(parts) > 1:
+            count = f"  {part.steps} step{'' if part.steps == 1 else 's'}, {time_text(part.seconds)}"
+            yield indented(Content.assemble((part.profile, "$bright"), (count, "$dim")), width)
+        size = max((len(name) for name in part.axes), default=0) + 4
+        for name, values in part.axes.items():
+            line = Content.styled(values_text(values), "$bright")
+            yield labelled(f"  {name}", line, width, max(size, LABEL))
+        if len(part.axes) > 1 and not part.is_full:
+            yield indented(Content.styled(f"{part.points} of these combinations", "$dim"), width)
+
+
+def commands(plan: Plan, width: int) -> Iterator[Content]:
+    """Yield the command of each distinct step; hosts differ in their job file's seed only."""
+    yield heading("command on each host")
+    for argv in dict.fromkeys(tuple(task.argv) for step in plan.steps for task in step.tasks):
+        yield indented(Content(shlex.join(argv)), width)
+
+
+def files(plan: Plan, width: int) -> Iterator[Content]:
+    """Yield the test files of one host."""
+    task = next((task for step in plan.steps for task in step.tasks if task.files), None)
+    if task is None:
+        return
+    yield heading(f"test files on {task.host}")
+    for spec in task.files[:FILES_SHOWN]:
+        yield indented(Content.assemble(spec.path, (f"  {units.size(spec.size_bytes)}", "$dim")), width)
+    if len(task.files) > FILES_SHOWN:
+        yield Content.styled(f"  and {len(task.files) - FILES_SHOWN} more", "$dim")
+
+
+def job_files(plan: Plan) -> Content:
+    """Return the job file of each point as the first host gets it; of many points the first ones."""
+    lines: list[Content] = []
+    points = list({step.cell or step.index: step for step in reversed(plan.steps) if not step.warmup}.values())[::-1]
+    for step in points[:POINTS_SHOWN]:
+        task = step.tasks[0]
+        others = f", {len(step.tasks) - 1} more with other seeds" if len(step.tasks) > 1 else ""
+        lines.append(heading(f"step {step.index + 1}: {step.name} on {task.host}{others}"))
+        lines += job_lines(task)
+        lines.append(Content())
+    if len(points) > POINTS_SHOWN:
+        more = f"and {len(points) - POINTS_SHOWN} points more: benchtui run ... --dry-run --json has them all"
+        lines.append(Content.styled(more, "$dim"))
+    return Content("\n").join(lines)
+
+
+def job_lines(task: HostTask) -> list[Content]:
+    """Return a job file with its section names bright and its option names dim."""
+    return [job_line(line) for line in task.job_file.rstrip().splitlines()]
+
+
+def job_line(line: str) -> Content:
+    """Colour one line of a job file."""
+    if line.startswith("["):
+        return Content.styled(line, "bold $accent")
+    if line.startswith((";", "#")):
+        return Content.styled(line, "$dim")
+    name, equals, value = line.partition("=")
+    return Content.assemble((name + equals, "$secondary"), (value, "$bright"))
+
+
+def heading(text: str) -> Content:
+    """Return a section's heading."""
+    return Content.styled(text, "bold $secondary")
+
+
+def pair(label: str, bright: str, dim: str = "") -> tuple[str, Content]:
+    """Return a label, and a value with what is less important about it."""
+    return label, Content.assemble((bright, "$bright"), (dim, "$dim"))
+
+
+def some(names: Iterable[str]) -> str:
+    """Return the first few names, and how many follow."""
+    listed = list(names)
+    more = f" and {len(listed) - NAMES_SHOWN} more" if len(listed) > NAMES_SHOWN else ""
+    return ", ".join(listed[:NAMES_SHOWN]) + more

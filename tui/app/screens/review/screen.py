@@ -1,0 +1,326 @@
+"""Step 3: see exactly what will happen, change parameters, start."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual import on, work
+from textual.containers import Center, Horizontal
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tui.app import asking
+from tui.app.before import AtLogout
+from tui.app.screens.base import StepScreen
+from tui.app.screens.review import plan_text
+from tui.app.screens.review.form import CLEANUP, NOTE, REPEAT, SWEEP, check_field, field_specs, sweep_values
+from tui.app.screens.review.overwrite import OverwriteDialog
+from tui.app.widgets.chrome import KeyBar
+from tui.app.widgets.form import Form
+from tui.app.widgets.textpane import TextPane
+from tui.model.problem import BenchtuiError, UsageError
+from tui.remote.vault import Remembering
+
+if TYPE_CHECKING:
+    from tui.engine.profiles.catalogue import LoadedProfile
+    from tui.engine.safety.preview import Survey
+    from tui.model.paths import Paths
+    from tui.model.plan import Plan
+    from tui.remote.vault import Asker
+
+FORM_KEYS = (("Tab", "next field"), ("Enter", "done"), ("Ctrl+U", "clear"), ("F1", "help"), ("Ctrl+C", "quit"))
+
+
+class ReviewScreen(StepScreen):
+    """Parameters at the left, what they lead to at the right."""
+
+    SCOPE = "review"
+    CSS_PATH = "screen.tcss"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: LoadedProfile | None = None
+        self.plan: Plan | None = None
+        self.problem: str | None = None
+        self.shows_jobs = False
+        self.starting = False
+        self.at_logout = AtLogout()
+        self.person: Asker | None = None  # who is asked while a launch is prepared
+        self._made_for: object = None
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Form and plan side by side, then warnings and the line that says what Enter does."""
+        form = Form(self.check_field, self.shell.symbols.bad, id="review-form")
+        form.add_class("pane")
+        form.border_title = "Parameters"
+        plan = TextPane(id="review-plan")
+        plan.border_title = "What will happen"
+        yield Horizontal(form, plan, id="review-body")
+        yield Static(id="review-warnings", markup=False)
+        yield Static(id="review-launch")
+        yield Center(Static(id="review-missing"), id="review-empty")
+
+    @property
+    def form(self) -> Form:
+        """The parameters."""
+        return self.query_one(Form)
+
+    @property
+    def plan_pane(self) -> TextPane:
+        """What scrolls at the right."""
+        return self.query_one(TextPane)
+
+    # -- bringing form and plan up to date
+
+    async def on_screen_resume(self) -> None:
+        """Hosts or profile may be others than last time."""
+        self.refresh_chrome()
+        selection = self.shell.selection
+        self.set_class(not selection.ready, "-empty")
+        if not selection.ready:
+            self.show_missing()
+            return
+        try:
+            self.loaded = self.shell.catalogue.load(selection.profile or "")
+        except BenchtuiError as error:
+            self.loaded = None
+            self.show_problem(str(error))
+            return
+        if self._made_for != self.loaded.sha256:
+            self._made_for = self.loaded.sha256
+            await self.fill_form()
+        self.replan()
+        if not isinstance(self.focused, Widget):
+            self.set_focus(self.plan_pane)
+
+    async def fill_form(self) -> None:
+        """Make the fields of the profile's parameters and of the run's own choices."""
+        if self.loaded is not None:
+            await self.form.set_fields(field_specs(self.loaded.profile, self.shell.selection))
+
+    def check_field(self, name: str, text: str) -> str | None:
+        """Return what is wrong with a field's text."""
+        return check_field(self.loaded.profile, name, text) if self.loaded else None
+
+    def show_missing(self) -> None:
+        """Say which step comes first."""
+        key, what = ("1", "choose hosts first") if not self.shell.selection.ticked else ("2", "choose a profile first")
+        self.query_one("#review-missing", Static).update(Content.assemble((key, "bold $accent"), f" {what}"))
+
+    @on(Form.Edited)
+    def form_edited(self) -> None:
+        """Keep what was typed and plan again."""
+        selection, values = self.shell.selection, self.form.values
+        selection.repeat = "" if values[REPEAT] == self.form_default(REPEAT) else values[REPEAT]
+        del values[REPEAT]
+        selection.sweep = values.pop(SWEEP, "")
+        selection.note = values.pop(NOTE)
+        selection.cleanup = {"yes": True, "no": False}.get(values.pop(CLEANUP))
+        defaults = {field.spec.name: field.spec.default for field in self.form.fields}
+        selection.overrides = {name: text for name, text in values.items() if text != defaults[name]}
+        self.replan()
+
+    def form_default(self, name: str) -> str:
+        """Return what a field holds unless somebody changes it."""
+        return next(field.spec.default for field in self.form.fields if field.spec.name == name)
+
+    def replan(self) -> None:
+        """Build the plan from what is chosen now and show it."""
+        self.plan, self.problem = None, None
+        if self.form.errors:
+            wrong = [field.label for field in self.form.fields if field.error]
+            self.show_problem(f"{', '.join(wrong)}: not right yet, see the form")
+            return
+        try:
+            self.plan = self.build_plan()
+        except BenchtuiError as error:
+            self.show_problem(str(error))
+            return
+        self.show_plan(self.plan)
+
+    def build_plan(self) -> Plan:
+        """Return the plan of what is chosen. Raises UsageError."""
+        from tui.engine.planning.plan import Choices, build_plan
+
+        selection = self.shell.selection
+        if self.loaded is None:
+            raise UsageError("no profile chosen")
+        choices = Choices(
+            hosts=self.shell.fleet.resolve(selection.ticked),
+            overrides=selection.overrides,
+            repeat=int(selection.repeat) if selection.repeat else None,
+            sweep=sweep_values(selection.sweep),
+            note=selection.note or None,
+            cleanup=selection.cleanup,
+        )
+        return build_plan(self.loaded, choices)
+
+    # -- showing
+
+    def show_plan(self, plan: Plan) -> None:
+        """Show plan or job files, the warnings, and what Enter does."""
+        self.plan_pane.show(
+            (lambda _: plan_text.job_files(plan)) if self.shows_jobs else partial(plan_text.plan_content, plan)
+        )
+        self.plan_pane.border_title = "Job files" if self.shows_jobs else "What will happen"
+        self.plan_pane.border_subtitle = "v plan" if self.shows_jobs else "v job file"
+        self.show_warnings([*plan_text.warnings(plan), *self.at_logout.lines])
+        self.look_at_logout(plan)
+        self.query_one("#review-launch", Static).update(
+            Content.assemble(("Enter ", "bold $accent"), (plan_text.launch_line(plan), "bold $bright"))
+        )
+        self.show_changes()
+
+    @work(group="at-logout", exclusive=True)
+    async def look_at_logout(self, plan: Plan) -> None:
+        """Add what a logout would take away, once that is known."""
+        if await self.at_logout.look(plan.hosts, self.shell.paths):
+            self.replan()
+
+    def show_changes(self) -> None:
+        """Count the parameters that are not the profile's."""
+        changed = len(self.shell.selection.overrides)
+        self.form.border_subtitle = f"{changed} changed" if changed else "as in the profile"
+
+    def show_warnings(self, found: list[str]) -> None:
+        """Show the strip of warnings, or hide it."""
+        strip = self.query_one("#review-warnings", Static)
+        strip.update(Content("\n".join(f"{self.shell.symbols.warn} {text}" for text in found)))
+        strip.set_class(bool(found), "-shown")
+
+    def show_problem(self, problem: str) -> None:
+        """Say why nothing can be started."""
+        self.problem = problem
+        self.show_warnings([])
+        self.show_changes()
+        self.plan_pane.border_subtitle = "not what stands at the left"
+        self.query_one("#review-launch", Static).update(
+            Content.styled(f"{self.shell.symbols.bad} cannot start: {problem.splitlines()[0]}", "$bad")
+        )
+        if "\n" in problem:
+            self.plan_pane.show(lambda _: Content.styled(problem, "$bad"))
+
+    # -- actions
+
+    def action_edit(self) -> None:
+        """Go into the form."""
+        self.form.focus_first()
+        self.show_keys()
+
+    def action_view(self) -> None:
+        """Switch between plan and job files."""
+        self.shows_jobs = not self.shows_jobs
+        if self.plan is not None:
+            self.show_plan(self.plan)
+            self.plan_pane.scroll_home(animate=False)
+
+    async def action_defaults(self) -> None:
+        """Forget every change to the profile's parameters."""
+        self.shell.selection.overrides = {}
+        await self.fill_form()
+        self.replan()
+
+    def action_back(self) -> None:
+        """Leave the form first."""
+        if self.in_form:
+            self.leave_form()
+        else:
+            super().action_back()
+
+    @property
+    def in_form(self) -> bool:
+        """Whether a field has the focus."""
+        return self.form in (self.focused.ancestors if self.focused else ())
+
+    @on(Form.Done)
+    def leave_form(self) -> None:
+        """Back to the plan, where Enter starts."""
+        self.set_focus(self.plan_pane)
+
+    def on_descendant_focus(self) -> None:
+        """The footer follows the focus."""
+        self.show_keys()
+
+    def on_descendant_blur(self) -> None:
+        """The footer follows the focus."""
+        self.show_keys()
+
+    def show_keys(self) -> None:
+        """Show the keys of a field while one has the focus."""
+        self.query_one(KeyBar).show_hint(*(FORM_KEYS if self.in_form else ()))
+
+    # -- starting
+
+    def action_launch(self) -> None:
+        """Start what is shown, after a look at what it overwrites: a name must be typed for what is lost."""
+        if self.starting:
+            return  # Enter was pressed twice
+        if self.plan is None:
+            self.notify(self.problem or "nothing to run yet", severity="error")
+            self.form.focus_first()
+        else:
+            self.starting = True
+            self.person = Remembering(partial(asking.ask, self.app))
+            self.look_first(self.plan)
+
+    @work(group="launch")
+    async def look_first(self, plan: Plan) -> None:
+        """Look at the targets on all hosts when something could be overwritten, then start or ask."""
+        from tui.engine.safety.preview import overwrites
+
+        found = None
+        if overwrites(plan):
+            self.query_one("#review-launch", Static).update(Content.styled("looking at what is overwritten", "$dim"))
+            found = await look(plan, self.shell.paths, self.person)
+        self.starting = False
+        if self.app.screen is not self or self.plan != plan:
+            self.replan()
+            self.notify("not started: something else was chosen meanwhile", severity="warning")
+            return
+        if found is None or not (found.names or found.problems):
+            self.launch(plan)
+            return
+        self.show_plan(plan)
+        dialog = OverwriteDialog(found.lines, [str(problem) for problem in found.problems], found.names)
+        self.app.push_screen(dialog, partial(self.agreed, plan, found.names))
+
+    def agreed(self, plan: Plan, names: tuple[str, ...], answer: bool | None) -> None:
+        """Start once every name was typed."""
+        from msgspec.structs import replace
+
+        if answer:
+            self.launch(replace(plan, destroy=names))
+
+    def launch(self, plan: Plan) -> None:
+        """Start the engine, once."""
+        self.starting = True
+        self.start_engine(plan)
+
+    @work(group="launch")
+    async def start_engine(self, plan: Plan) -> None:
+        """Start the engine and watch it."""
+        from tui.engine.process.launch import launch_asking
+
+        try:
+            launched = await asyncio.to_thread(launch_asking, plan, self.shell.paths.runs)
+        except BenchtuiError as error:
+            self.notify(str(error), severity="error")
+            return
+        finally:
+            self.starting = False
+        self.shell.open_live(launched.run_dir)
+        self.shell.answer_questions(launched.questions, self.person)
+        self.person = None
+
+
+async def look(plan: Plan, paths: Paths, asker: Asker | None) -> Survey:
+    """Look at the targets of a plan on its hosts."""
+    from tui.engine.safety.ledger import LEDGER_FILE, Ledger
+    from tui.engine.safety.preview import connections_of, survey
+
+    async with connections_of(plan, paths.known_hosts, asker) as connections:
+        return await survey(plan, connections, Ledger(paths.data / LEDGER_FILE))

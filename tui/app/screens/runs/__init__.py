@@ -1,0 +1,1 @@
+"""Every run that was kept."""

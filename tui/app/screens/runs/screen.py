@@ -1,0 +1,283 @@
+"""Every run that was kept, newest first."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import events, on, work
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from tui.app.cleaning import ask_to_clean, clean_now
+from tui.app.confirm import Confirm
+from tui.app.screens.base import StepScreen
+from tui.app.screens.live.text import deliver
+from tui.app.screens.runs.note import NoteDialog
+from tui.app.widgets.field import TextInput
+from tui.app.widgets.picklist import Cell, Column, PickList, Row
+from tui.metrics.units import duration
+from tui.model.problem import BenchtuiError
+
+if TYPE_CHECKING:
+    from tui.results.store.runs import RunSummary
+
+COLUMNS = (
+    Column("state", 13),
+    Column("started (UTC)", 16),
+    Column("profile", 0, least=15),
+    Column("hosts", 5, right=True),
+    Column("headline", 19, right=True),
+    Column("took", 7, right=True, drop=2),
+    Column("note", 0, drop=3, least=14),
+)
+STATE_CELLS: dict[str, tuple[str, str]] = {  # state -> symbol attribute of the symbol set, style
+    "complete": ("ok", "ok"),
+    "partial": ("warn", "warn"),
+    "aborted": ("warn", "warn"),
+    "failed": ("bad", "bad"),
+    "interrupted": ("bad", "bad"),
+    "unreadable": ("bad", "bad"),
+    "running": ("arrow", "accent"),
+}
+EMPTY = "No runs yet: choose hosts (1) and a profile (2), then press r on Review (3)"
+REREAD_S = 5.0
+
+
+class RunsScreen(StepScreen):
+    """The runs, with what each measured."""
+
+    SCOPE = "runs"
+    CSS_PATH = "screen.tcss"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs: list[RunSummary] = []
+        self.read = False
+        self._timer: Timer | None = None
+
+    def compose_body(self) -> Iterable[Widget]:
+        """The list with its filter, or a sentence when it is empty."""
+        picklist = PickList(COLUMNS, id="runs-list")
+        picklist.add_class("pane")
+        picklist.border_title = "Runs"
+        yield picklist
+        yield Static("reading the runs", id="runs-empty", markup=False)
+        yield TextInput(placeholder="filter by profile, host, state, note", id="runs-filter", classes="filter")
+
+    @property
+    def picklist(self) -> PickList:
+        """The list."""
+        return self.query_one("#runs-list", PickList)
+
+    @property
+    def filter(self) -> TextInput:
+        """The filter field."""
+        return self.query_one("#runs-filter", TextInput)
+
+    @property
+    def chosen(self) -> Path | None:
+        """The directory of the run under the cursor."""
+        key = self.picklist.cursor_key
+        return self.shell.paths.runs / key if key else None
+
+    def on_mount(self) -> None:
+        """Read the runs, and again from time to time: a run may go on or end meanwhile."""
+        self._timer = self.set_interval(REREAD_S, self.load)
+        self.picklist.focus()
+
+    @on(events.ScreenSuspend)
+    def hold_timer(self) -> None:
+        """Nobody looks: nothing is read."""
+        if self._timer is not None:
+            self._timer.pause()
+
+    @on(events.ScreenResume)
+    def read_again(self) -> None:
+        """Something may have run since."""
+        if self._timer is not None:
+            self._timer.resume()
+        self.load()
+
+    @work(exclusive=True, group="load", exit_on_error=False)
+    async def load(self) -> None:
+        """Read the store off the event loop."""
+        runs = await asyncio.to_thread(self.shell.store.list)
+        if runs != self.runs or not self.read:
+            self.runs, self.read = runs, True
+            self.show()
+
+    def show(self) -> None:
+        """Show the runs that the filter lets through."""
+        wanted = self.filter.value.strip().lower()
+        shown = [run for run in self.runs if wanted in haystack(run)]
+        self.picklist.set_rows([self.row(run) for run in shown])
+        self.picklist.display = bool(shown)
+        self.picklist.border_subtitle = f"{len(shown)}/{len(self.runs)}" if wanted else str(len(self.runs))
+        empty = self.query_one("#runs-empty", Static)
+        empty.display = not shown
+        empty.update(f"No run holds '{wanted}': Esc clears the filter" if self.runs else EMPTY)
+
+    def row(self, run: RunSummary) -> Row:
+        """Return a run's cells."""
+        symbol, style = STATE_CELLS.get(run.state, ("dot", "dim"))
+        mark = getattr(self.shell.symbols, symbol)
+        cells: tuple[Cell, ...] = (
+            (f"{mark} {run.state}", style),
+            (when(run.utc), "dim"),
+            (run.profile or run.run_id, "bright"),
+            (str(len(run.hosts) or "–"), ""),
+            (run.headline or "–", "bright" if run.headline else "dim"),
+            (duration(run.duration_s), "dim"),
+            (run.note, "dim"),
+        )
+        return Row(run.run_id, cells)
+
+    # -- actions
+
+    def action_open(self) -> None:
+        """Open the result, or Live while the run goes on."""
+        run_dir = self.chosen
+        if run_dir is None:
+            return
+        if self.state_of(run_dir) == "running":
+            self.shell.open_live(run_dir)
+        else:
+            self.shell.open_result(run_dir)
+
+    @on(PickList.Clicked)
+    def open_clicked(self, event: PickList.Clicked) -> None:
+        """A double click opens."""
+        if event.twice:
+            self.action_open()
+
+    def state_of(self, run_dir: Path) -> str:
+        """Return the state a run had when the list was read."""
+        return next((run.state for run in self.runs if run.run_id == run_dir.name), "")
+
+    def action_replay(self) -> None:
+        """Play a run again."""
+        run_dir = self.chosen
+        if run_dir is None:
+            return
+        if not (run_dir / "journal.jsonl").is_file():
+            self.notify("this run has no journal to play", severity="warning")
+        else:
+            self.shell.open_live(run_dir, 1.0)
+
+    def action_note(self) -> None:
+        """Ask for a remark."""
+        if (run_dir := self.chosen) is not None:
+            self.app.push_screen(NoteDialog(run_dir.name), partial(self.note_written, run_dir))
+
+    def note_written(self, run_dir: Path, text: str | None) -> None:
+        """Keep a remark."""
+        if text:
+            self.keep(run_dir, text)
+
+    @work(group="note", exit_on_error=False)
+    async def keep(self, run_dir: Path, text: str) -> None:
+        """Send it to the engine, or write it to the record of a run that is over."""
+        try:
+            request = {"verb": "note", "text": text, "by": "app"}
+            error = await asyncio.to_thread(deliver, run_dir, request)
+        except BenchtuiError as problem:
+            error = str(problem)
+        if error:
+            self.notify(error, severity="error", markup=False)
+        self.load()
+
+    def action_clean(self) -> None:
+        """Show what the run left on its hosts, and ask."""
+        if (run_dir := self.chosen) is not None:
+            self.look_at_hosts(run_dir)
+
+    @work(group="clean", exit_on_error=False)
+    async def look_at_hosts(self, run_dir: Path) -> None:
+        """Look at the hosts and ask."""
+        await ask_to_clean(self, run_dir, self.shell.paths, lambda: self.clean_hosts(run_dir))
+
+    @work(group="clean", exit_on_error=False)
+    async def clean_hosts(self, run_dir: Path) -> None:
+        """Remove what the run left."""
+        await clean_now(self, run_dir, self.shell.paths)
+        self.load()
+
+    def action_resume(self) -> None:
+        """Measure what the run lacks, after a question."""
+        if (run_dir := self.chosen) is not None:
+            self.shell.resume_run(run_dir)
+
+    def action_delete(self) -> None:
+        """Ask, then delete."""
+        run_dir = self.chosen
+        if run_dir is None:
+            return
+        if self.shell.run_is_alive(run_dir):
+            self.notify("this run goes on: stop it on Live first", severity="warning")
+            return
+        body = f"{run_dir.name}\nIts record, journal and raw output are removed from this machine for good."
+        self.app.push_screen(Confirm("Delete this run?", body), partial(self.answered, run_dir))
+
+    def answered(self, run_dir: Path, answer: str | None) -> None:
+        """Delete when the answer was yes."""
+        if answer == "yes":
+            self.remove_run(run_dir)
+
+    @work(group="delete", exit_on_error=False)
+    async def remove_run(self, run_dir: Path) -> None:
+        """Remove the directory of a run."""
+        try:
+            await asyncio.to_thread(delete_run, run_dir)
+        except OSError as error:
+            self.notify(f"{run_dir}: {error.strerror}", severity="error", markup=False)
+        self.load()
+
+    # -- the filter
+
+    def action_filter(self) -> None:
+        """Type a filter."""
+        self.filter.add_class("-shown")
+        self.filter.focus()
+
+    @on(Input.Changed, "#runs-filter")
+    def filter_changed(self) -> None:
+        """Narrow the list as one types."""
+        self.show()
+
+    @on(Input.Submitted, "#runs-filter")
+    def filter_done(self) -> None:
+        """Back to the list."""
+        self.picklist.focus()
+
+    def action_back(self) -> None:
+        """Clear the filter first, then leave."""
+        if self.filter.value or self.filter.has_focus:
+            self.filter.value = ""
+            self.filter.remove_class("-shown")
+            self.picklist.focus()
+        else:
+            super().action_back()
+
+
+def delete_run(run_dir: Path) -> None:
+    """Remove a run's directory. Renamed first: it is gone at once, and nobody writes a summary into it meanwhile."""
+    grave = run_dir.with_name(f".removed-{run_dir.name}")
+    run_dir.rename(grave)
+    shutil.rmtree(grave)
+
+
+def haystack(run: RunSummary) -> str:
+    """Return the text that the filter looks into."""
+    tags = (f"{name}={value}" for name, value in run.tags.items())
+    return " ".join((run.run_id, run.profile, run.state, run.headline, run.note, *run.hosts, *tags)).lower()
+
+
+def when(utc: str | None) -> str:
+    """Return a time to the minute."""
+    return utc.replace("T", " ")[:16] if utc else "–"

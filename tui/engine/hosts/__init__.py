@@ -1,0 +1,1 @@
+"""Hosts that can be chosen: inventory, host keys, leftovers on them."""

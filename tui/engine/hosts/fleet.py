@@ -1,0 +1,178 @@
+"""The hosts that can be chosen: the inventory, the names in the SSH configuration, and this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import fnmatch
+import re
+import socket
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from tui import workloads
+from tui.model import hostspec
+from tui.model.inventory import Inventory
+from tui.model.plan import HostAddress
+from tui.model.problem import Problem, UsageError, did_you_mean
+from tui.remote.transport import HostError
+
+if TYPE_CHECKING:
+    from tui.remote.connections import Connections
+    from tui.remote.probe import Fact, HostProbe
+
+Origin = Literal["inventory", "ssh config", "this machine"]
+HOST_LINE = re.compile(r"^\s*Host(?:\s+|\s*=\s*)(.+?)\s*$", re.IGNORECASE)
+INCLUDE_LINE = re.compile(r"^\s*Include(?:\s+|\s*=\s*)(.+?)\s*$", re.IGNORECASE)
+DEEPEST_INCLUDE = 8
+PATTERN = set("*?!")
+LOCAL_ADDRESS = HostAddress(name=hostspec.LOCAL, transport="local")
+
+
+@dataclass(frozen=True, slots=True)
+class HostCheck:
+    """One host looked at: `code` and `message` say what is wrong when not `ok`."""
+
+    name: str
+    ok: bool
+    code: str = ""
+    message: str = ""
+    facts: dict[str, Fact] = field(default_factory=dict)
+
+
+class Fleet:
+    """All hosts by name. `ssh_config` None means the user's ~/.ssh/config."""
+
+    def __init__(self, inventory: Inventory | None, ssh_config: Path | None) -> None:
+        self.inventory = inventory or Inventory(hosts={}, groups={})
+        self.ssh_config = ssh_config
+        self._config_words: list[str] | None = None
+
+    @property
+    def config_names(self) -> list[str]:
+        """Host names of the SSH configuration; patterns are no names."""
+        return [word for word in self._words if not PATTERN & set(word)]
+
+    @property
+    def _words(self) -> list[str]:
+        """Every word of the configuration's Host lines: names and patterns."""
+        if self._config_words is None:
+            path = self.ssh_config or Path("~/.ssh/config").expanduser()
+            self._config_words = list(dict.fromkeys(words_in(path)))
+        return self._config_words
+
+    def all(self) -> list[tuple[HostAddress, Origin]]:
+        """Return every host that is known by name, this machine last."""
+        found: list[tuple[HostAddress, Origin]] = []
+        found += [(self._address(name), "inventory") for name in self.inventory.hosts]
+        found += [(self._address(name), "ssh config") for name in self.config_names if name not in self.inventory.hosts]
+        return [*found, (LOCAL_ADDRESS, "this machine")]
+
+    def resolve(self, specs: Sequence[str]) -> list[HostAddress]:
+        """Return the hosts of SPECs, in order, each once. Raises UsageError with every unknown name at once."""
+        names = list(
+            dict.fromkeys(name for spec in specs for part in hostspec.split(spec) for name in self._part(part))
+        )
+        unknown = [name for name in names if not self._known(name)]
+        if unknown:
+            raise UsageError([Problem(self._unknown(name)) for name in unknown])
+        return [LOCAL_ADDRESS if name == hostspec.LOCAL else self._address(name) for name in names]
+
+    def _part(self, part: str) -> list[str]:
+        if not part.startswith("@"):
+            return hostspec.expand(part)
+        group = part[1:]
+        if group not in self.inventory.groups:
+            groups = self.inventory.groups
+            raise UsageError(
+                f"unknown group '{group}'{did_you_mean(group, groups)}; groups: {', '.join(groups) or 'none'}"
+            )
+        if not self.inventory.groups[group]:
+            raise UsageError(f"group '{group}' has no hosts")
+        return self.inventory.groups[group]
+
+    def _known(self, name: str) -> bool:
+        known = name == hostspec.LOCAL or name in self.inventory.hosts or name in self.config_names
+        return known or self._described(name) or resolvable(name)
+
+    def _described(self, name: str) -> bool:
+        """Whether a pattern speaks of a name; behind a bastion no name can be looked up from here. `*` says nothing."""
+        patterns = [word for word in self._words if PATTERN & set(word) and word[0] != "!" and set(word) != {"*"}]
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+    def _unknown(self, name: str) -> str:
+        names = [*self.inventory.hosts, *self.config_names, hostspec.LOCAL]
+        hint = did_you_mean(name, names)
+        return f"unknown host '{name}'{hint}: not in the inventory, not in the SSH configuration, not in DNS"
+
+    def _address(self, name: str) -> HostAddress:
+        config = str(self.ssh_config.absolute()) if self.ssh_config else None
+        if name in self.inventory.hosts:
+            return self.inventory.address(name, config)
+        return HostAddress(name=name, ssh_config=config)
+
+
+def resolvable(name: str) -> bool:
+    """Return whether a name has an address."""
+    try:
+        socket.getaddrinfo(name, None)
+    except (OSError, UnicodeError):
+        return False
+    return True
+
+
+def words_in(path: Path, depth: int = 0) -> Iterator[str]:
+    """Yield the host names and patterns of an SSH configuration and the files it includes."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        if match := HOST_LINE.match(line):
+            yield from match[1].replace('"', "").split()
+        elif (match := INCLUDE_LINE.match(line)) and depth < DEEPEST_INCLUDE:
+            for pattern in match[1].replace('"', "").split():
+                yield from included(pattern, path, depth + 1)
+
+
+def included(pattern: str, base: Path, depth: int) -> Iterator[str]:
+    """Yield the host names and patterns of the files that an Include names; relative ones lie in ~/.ssh."""
+    full = Path(pattern).expanduser()
+    root = full if full.is_absolute() else Path("~/.ssh").expanduser() / pattern
+    for path in sorted(Path(root.anchor).glob(str(root.relative_to(root.anchor)))):
+        if path != base:
+            yield from words_in(path, depth)
+
+
+async def check_hosts(
+    addresses: Sequence[HostAddress], directory: str | None, connections: Connections
+) -> list[HostCheck]:
+    """Look at all hosts at once and return what was found, in the order asked."""
+    return list(await asyncio.gather(*(check_host(address, directory, connections) for address in addresses)))
+
+
+async def check_host(address: HostAddress, directory: str | None, connections: Connections) -> HostCheck:
+    """Connect to one host, probe it, judge it."""
+    from tui.remote.agent import Agent
+
+    try:
+        transport = await connections.connect(address)
+        try:
+            probe = await Agent(transport, "check").probe([directory] if directory else ["/tmp"])
+        finally:
+            await transport.close()
+    except HostError as error:
+        return HostCheck(address.name, False, error.code, error.message)
+    problem = problem_of(probe, directory)
+    return HostCheck(address.name, problem is None, *(problem or ("", "")), facts=probe.facts())
+
+
+def problem_of(probe: HostProbe, directory: str | None) -> tuple[str, str] | None:
+    """Return the first thing that would keep a host from running fio, or None."""
+    from tui.engine.running.preflight import directory_problems, tool_problems
+
+    problems = list(tool_problems("fio", workloads.get("fio").minimum_version, probe))
+    if directory:
+        problems += directory_problems(directory, probe)
+    return problems[0] if problems else None

@@ -1,0 +1,1 @@
+"""MPI programs over many hosts."""

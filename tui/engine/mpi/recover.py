@@ -1,0 +1,67 @@
+"""Taking over an MPI program whose engine died: its mpiexec and proxies are followed to their end."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tui.engine.mpi.cluster import Cluster, family_of
+from tui.engine.mpi.job import HeadRun, MpiJob
+from tui.engine.mpi.measure import sessions_of, take_result, tidy
+from tui.engine.running.context import RunContext
+from tui.engine.running.session import HostSession
+from tui.engine.running.task import Outcome, TaskRun
+from tui.model.event import TaskStarted
+from tui.model.plan import HostTask, MpiLaunch, Step
+from tui.remote.mpi import parse_facts
+from tui.remote.transport import HostError
+from tui.workloads.mdtest.reader import MdtestReader, ProxyReader
+
+
+async def adopt_program(
+    ctx: RunContext, step: Step, launch: MpiLaunch, tasks: dict[str, TaskStarted]
+) -> tuple[bool, Outcome]:
+    """Follow a program to its end and take its result; returns whether all of it still ran, and how mpiexec ended."""
+    sessions = {session.name: session for session in sessions_of(ctx, step)}
+    nothing_known = {name: parse_facts({}) for name in sessions}
+    cluster = Cluster(launch, nothing_known, family_of(launch, next(iter(nothing_known.values()))))
+    reader = MdtestReader(step, launch, launch.ranks(len(sessions)))
+    job = MpiJob(ctx, step, cluster, reader, [], launch.ranks_per_host)
+    with ctx.phase("measure", step.index):
+        alive = await _reopen_all(job, sessions, tasks)
+        outcome = await job.run()
+    with ctx.phase("collect", step.index):
+        cluster.version, cluster.counted = reader.output.version, reader.output.nodes
+        take_result(job, outcome)
+    await tidy(ctx, step, launch)
+    return alive, outcome
+
+
+async def _reopen_all(job: MpiJob, sessions: dict[str, HostSession], tasks: dict[str, TaskStarted]) -> bool:
+    """Open the streams of all parts again; False when a part does not run any more."""
+    head_name = job.cluster.head
+    head = HeadRun(*_arguments(job, sessions[head_name], tasks.get(head_name), job.reader), resume=True)
+    parts: dict[str, TaskRun] = {}
+    for name, session in sessions.items():
+        role = "proxy" if name == head_name else ""
+        reader = ProxyReader(name, job.step)
+        parts[name] = TaskRun(*_arguments(job, session, tasks.get(name), reader), resume=True, role=role)
+    found = await asyncio.gather(_reopen(head), *(_reopen(run) for run in parts.values()))
+    job.adopt(head, {name: run for name, run in parts.items() if run.streaming})
+    return all(found)
+
+
+def _arguments(
+    job: MpiJob, session: HostSession, task: TaskStarted | None, reader: MdtestReader | ProxyReader
+) -> tuple:  # type: ignore[type-arg]  # those of TaskRun
+    ctx, argv = job.ctx, task.argv if task is not None else []
+    known = HostTask(host=session.name, randseed=0, job_file="", argv=argv)
+    return session, job.step, "measure", known, reader, ctx.run_dir, ctx.plan.lease_s
+
+
+async def _reopen(run: TaskRun) -> bool:
+    """Return whether a part still runs. One that never was, such as the head's own proxy of Open MPI, is left out."""
+    try:
+        await run.reopen(0)
+    except HostError:
+        return run.role == "proxy"
+    return run.alive

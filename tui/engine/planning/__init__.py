@@ -1,0 +1,1 @@
+"""From profile, hosts and choices to a plan. Pure."""

@@ -1,0 +1,261 @@
+"""From a profile's sweep, suite and repetitions to the steps of a plan, numbered in the order they run. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from tui import workloads
+from tui.model.matrix import HOSTS_AXIS, MAX_STEPS, SweepSpec, axes, grid_points, host_counts, with_values, without
+from tui.model.plan import Headline, HostAddress, Step, Until
+from tui.model.problem import Problem, UsageError, did_you_mean
+from tui.model.profile import (
+    ParamValue,
+    Profile,
+    Scalar,
+    expand,
+    fio_text,
+    parse_param,
+    placeholders,
+    resolve_params,
+)
+from tui.model.quantities import parse_duration
+
+if TYPE_CHECKING:
+    from tui.engine.profiles.catalogue import LoadedProfile
+
+Params = dict[str, ParamValue]
+Overrides = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What was asked for at launch: repetitions (None: as the profile says), and values to sweep over, as typed."""
+
+    repeat: int | None = None
+    sweep: Mapping[str, Sequence[str]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One profile to measure: alone, or as a member of a suite."""
+
+    profile: Profile
+    params: Params
+    overrides: Overrides  # as typed or as the suite sets them
+    sweep: SweepSpec | None
+    least: int
+    most: int
+    until: Until | None = None
+    member: bool = False
+    made: int = 0  # repetitions in earlier rounds of the suite
+    apart: tuple[str, ...] = ()  # parameters that tell it from other members of the same profile
+
+
+def build_steps(
+    loaded: LoadedProfile, overrides: Overrides, wanted: Wanted, hosts: Sequence[HostAddress]
+) -> list[Step]:
+    """Return all steps of a run. Raises UsageError with every problem of parameters at once."""
+    steps: list[Step] = []
+    for turn in range(suite_rounds(loaded.profile, wanted)):
+        for job in jobs_of(loaded, overrides, wanted):
+            for step in _job_steps(dataclasses.replace(job, made=turn * job.most), hosts):
+                steps.append(step)
+                if len(steps) > MAX_STEPS:
+                    tag = loaded.profile.profile
+                    raise UsageError(f"{tag}: more than {MAX_STEPS} steps; sweep less, or repeat less")
+    if not steps:
+        tag = loaded.profile.profile
+        raise UsageError(f"{tag}: no point is left: every number of hosts leaves one without a share")
+    return [replace(step, index=index, pause_s=step.pause_s if index else 0.0) for index, step in enumerate(steps)]
+
+
+def suite_rounds(profile: Profile, wanted: Wanted) -> int:
+    """Return how often a suite is run as a whole; repetitions of any other profile are made point by point."""
+    own = profile.repeat if isinstance(profile.repeat, int) else 1
+    return (wanted.repeat or own) if profile.tool == "suite" else 1
+
+
+def jobs_of(loaded: LoadedProfile, overrides: Overrides, wanted: Wanted) -> list[Job]:
+    """Return the profiles to measure in order."""
+    if loaded.profile.tool != "suite":
+        return [_job(loaded.profile, overrides, wanted)]
+    return _member_jobs(loaded, overrides, wanted)
+
+
+def _job(profile: Profile, overrides: Overrides, wanted: Wanted, *, member: bool = False) -> Job:
+    fixed = {name: value for name, value in overrides.items() if name not in (wanted.sweep or {})}
+    params = resolve_params(profile, fixed)
+    sweep = with_values(without(profile.sweep, fixed), known_axes(profile, wanted.sweep or {}))
+    repeat = profile.repeat
+    if member or wanted.repeat is None:
+        least, most = (repeat, repeat) if isinstance(repeat, int) else (repeat.min, repeat.max)
+    else:
+        least = most = wanted.repeat
+    until = Until(repeat.until, least, most) if not isinstance(repeat, int) and most > least else None
+    return Job(profile, params, fixed, sweep, least, most, until, member)
+
+
+def known_axes(profile: Profile, sweep: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+    """Return values to sweep over as they are. Raises UsageError for what the profile does not take."""
+    problems = []
+    for name, values in sweep.items():
+        param = profile.params.get(name)
+        if param is None:
+            known = ", ".join(profile.params) or "none"
+            told = f"unknown parameter '{name}'{did_you_mean(name, profile.params)}; {profile.profile} has: {known}"
+            problems.append(Problem(f"--sweep: {told}"))
+            continue
+        for value in values:
+            try:
+                parse_param(param, value)
+            except ValueError as error:
+                problems.append(Problem(f"--sweep: parameter '{name}': {error}"))
+    if problems:
+        raise UsageError(problems)
+    return sweep
+
+
+def _member_jobs(loaded: LoadedProfile, overrides: Overrides, wanted: Wanted) -> list[Job]:
+    """Return the members of a suite: their own parameters are set by the suite, or by a name that it does not have."""
+    suite = loaded.profile
+    if wanted.sweep:
+        raise UsageError(f"--sweep: {suite.profile} is a suite; sweep over one of its profiles")
+    _check_names(loaded, overrides)
+    own = {name: value for name, value in overrides.items() if name in suite.params}
+    params = resolve_params(suite, own)
+    texts = {name: fio_text(suite.params[name].kind, value) for name, value in params.items()}
+    every = []
+    for member in suite.members:
+        profile = loaded.members[member.profile].profile
+        given = {name: expand(value, texts) for name, value in member.set.items()}
+        given |= {name: value for name, value in overrides.items() if name not in own and name in profile.params}
+        every.append((profile, given))
+    jobs = [(_job(profile, given, Wanted(), member=True), told_apart(profile, every)) for profile, given in every]
+    return [dataclasses.replace(job, apart=apart) for job, apart in jobs]
+
+
+def told_apart(profile: Profile, members: Sequence[tuple[Profile, Overrides]]) -> tuple[str, ...]:
+    """Return the parameters that differ among the members of one profile: without them they would be repetitions."""
+    same = [given for other, given in members if other.profile == profile.profile]
+    names = dict.fromkeys(name for given in same for name in given)
+    return tuple(name for name in names if len({given.get(name) for given in same}) > 1)
+
+
+def _check_names(loaded: LoadedProfile, overrides: Overrides) -> None:
+    known = set(loaded.profile.params)
+    for member in loaded.members.values():
+        known |= set(member.profile.params)
+    tag, have = loaded.profile.profile, ", ".join(sorted(known)) or "none"
+    problems = [
+        Problem(f"unknown parameter '{name}'{did_you_mean(name, known)}; {tag} and its profiles have: {have}")
+        for name in overrides
+        if name not in known
+    ]
+    if problems:
+        raise UsageError(problems)
+
+
+def _job_steps(job: Job, hosts: Sequence[HostAddress]) -> Iterator[Step]:
+    """Yield the steps of one profile: every point with its warm-up and its repetitions."""
+    sweep = job.sweep or SweepSpec()
+    named = axes(sweep)
+    for values in grid_points(sweep):
+        for count in host_counts(sweep, len(hosts)):
+            params = _at_point(job, values)
+            point: Params = {name: params[name] for name in (*job.apart, *named) if name != HOSTS_AXIS}
+            if HOSTS_AXIS in named:
+                point[HOSTS_AXIS] = count
+                if _some_idle(job.profile, params, count):
+                    continue  # it would be the measurement of fewer hosts under the name of more
+            yield from _cell_steps(job, params, point, hosts[:count])
+
+
+def _some_idle(profile: Profile, params: Params, count: int) -> bool:
+    """Tell whether a total that is spread over so many hosts leaves one of them without a share."""
+    return any(int(params[name]) < count for name, param in profile.params.items() if param.spread)
+
+
+def _at_point(job: Job, values: Mapping[str, Scalar]) -> Params:
+    params = dict(job.params)
+    for name, value in values.items():
+        params[name] = parse_param(job.profile.params[name], value)
+    return params
+
+
+def _cell_steps(job: Job, params: Params, point: Params, hosts: Sequence[HostAddress]) -> Iterator[Step]:
+    profile = job.profile
+    cell = cell_key(profile, point)
+    pause = span_of(profile.pause, params)
+    if warmup := span_of(profile.warmup, params):
+        step = _one(job, warm(profile, warmup), params, hosts, cell, 0)
+        yield replace(step, point=point, warmup=True, pause_s=pause)
+    for number in range(1, job.most + 1):
+        repetition = job.made + number
+        step = _one(job, profile, params, hosts, cell, repetition)
+        yield replace(step, point=point, repetition=repetition, optional=number > job.least, pause_s=pause)
+
+
+def _one(
+    job: Job, profile: Profile, params: Params, hosts: Sequence[HostAddress], cell: str, repetition: int
+) -> Step:
+    seeds = {host.name: randseed(cell, host.name, repetition) for host in hosts}
+    (step,) = workloads.get(profile.tool).build_steps(profile, params, list(hosts), seeds)
+    spec = profile.headline
+    return replace(
+        step,
+        name=cell,
+        cell=cell,
+        profile=profile.profile if job.member else "",
+        headline=Headline(metric=spec.metric, direction=spec.direction, percentile=spec.percentile)
+        if job.member
+        else None,
+        latency_kind=profile.latency if job.member else None,
+        drop_caches=profile.drop_caches if job.member else None,
+        until=job.until if job.member else None,
+    )
+
+
+def cell_key(profile: Profile, point: Mapping[str, ParamValue]) -> str:
+    """Return what names a point of a matrix, for people too: ``ceph/randread bs=4k numjobs=1``."""
+    return " ".join([profile.profile, *(f"{name}={param_text(profile, name, value)}" for name, value in point.items())])
+
+
+def param_text(profile: Profile, name: str, value: ParamValue) -> str:
+    """Return a parameter's value as people write it: sizes and times as fio does."""
+    param = profile.params.get(name)
+    return str(value) if param is None else fio_text(param.kind, value)
+
+
+def span_of(spec: Scalar | None, params: Mapping[str, ParamValue]) -> float:
+    """Return the seconds of a warm-up or a pause, which may name a parameter; 0 when there is none."""
+    if spec is None:
+        return 0.0
+    names = placeholders(spec)
+    return float(params[names[0]]) if names else parse_duration(spec)
+
+
+def warm(profile: Profile, seconds: float) -> Profile:
+    """Return a profile whose jobs run the same load for so long, bound by nothing but time."""
+    timed: dict[str, Scalar | None] = {"runtime": f"{max(1, round(seconds))}s", "time_based": 1}
+    own = profile.fio
+    jobs = {
+        name: {**{key: value for key, value in options.items() if key not in (*timed, "ramp_time")}}
+        for name, options in own.jobs.items()
+    }
+    shared = {key: value for key, value in own.shared.items() if key != "ramp_time"} | timed
+    return profile.model_copy(update={"fio_job": own.model_copy(update={"shared": shared, "jobs": jobs})})
+
+
+def randseed(cell: str, host: str, repetition: int) -> int:
+    """Return a seed that differs by point, host and repetition and is the same again for the same plan.
+
+    Reproducible on purpose: the same plan reads the same offsets, hosts never share a sequence.
+    """
+    digest = hashlib.sha256(f"{cell}\0{host}\0{repetition}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") or 1

@@ -1,0 +1,1 @@
+"""The engine's process: launching it, its questions, its control socket."""

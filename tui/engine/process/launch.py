@@ -1,0 +1,133 @@
+"""Starting a run: its directory, its plan on disk, its engine process."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from tui.model.plan import Plan
+from tui.model.problem import BenchtuiError, UsageError
+from tui.model.rundir import JOURNAL_FILE, LOG_FILE, PLAN_FILE, RAW_DIR, new_run_id
+
+if TYPE_CHECKING:
+    from tui.engine.process.questions import Questions
+
+ENGINE_UP_S = 60.0
+# recover: finish what a dead engine began; resume: do what a run still lacks, resume-failed: and what failed
+EngineMode = Literal["start", "recover", "resume", "resume-failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A run whose engine has been started, and what it asks before its hosts are logged in."""
+
+    run_dir: Path
+    questions: Questions
+
+
+def create_run(plan: Plan, runs: Path) -> Path:
+    """Create the directory of a new run with its plan in it, private to the user, and return it."""
+    try:
+        runs.mkdir(parents=True, exist_ok=True, mode=0o700)
+        run_dir = runs / new_run_id(plan.profile.tag)
+        run_dir.mkdir(mode=0o700)
+        (run_dir / RAW_DIR).mkdir(mode=0o700)
+        write_private(run_dir / PLAN_FILE, msgspec.json.format(msgspec.json.encode(plan)))
+    except OSError as error:
+        raise BenchtuiError(f"cannot create a run under {runs}: {error.strerror}") from error
+    return run_dir
+
+
+def load_plan(run_dir: Path) -> Plan:
+    """Return the plan of a run directory. Raises BenchtuiError when there is none that can be read."""
+    try:
+        return msgspec.json.decode((run_dir / PLAN_FILE).read_bytes(), type=Plan)
+    except (OSError, msgspec.DecodeError) as error:
+        raise BenchtuiError(f"{run_dir / PLAN_FILE}: not a plan: {error}") from error
+
+
+def launch(plan: Plan, runs: Path) -> Path:
+    """Create a run and start its engine in a process of its own; return the run directory.
+
+    The engine has its own session and ignores SIGHUP from its first moment: neither a closed terminal nor the
+    end of this process touches it. Progress is in the journal, `tui.engine.process.control` talks to it.
+    """
+    run_dir = create_run(plan, runs)
+    spawn_engine(run_dir)
+    return run_dir
+
+
+def launch_asking(plan: Plan, runs: Path) -> Launched:
+    """Create a run and start its engine, which asks for what its hosts want: passwords, passphrases, codes."""
+    run_dir = create_run(plan, runs)
+    return Launched(run_dir, spawn_asking(run_dir))
+
+
+def spawn_asking(run_dir: Path, mode: EngineMode = "start") -> Questions:
+    """Start the engine process of an existing run directory and return what it asks; to be closed after use."""
+    from tui.engine.process.questions import Questions
+
+    ours, theirs = socket.socketpair()
+    with theirs:
+        spawn_engine(run_dir, mode, theirs)
+    return Questions(ours)
+
+
+def spawn_engine(run_dir: Path, mode: EngineMode = "start", link: socket.socket | None = None) -> None:
+    """Start the engine process of an existing run directory.
+
+    Through `link` it asks for secrets; without one, hosts that want a secret are refused.
+    """
+    engine = [sys.executable, "-P", "-m", "tui", "engine", str(run_dir), "--mode", mode, *(["--ask"] if link else [])]
+    # ignored by the shell before exec: between fork and setsid a hangup of the terminal would kill the engine
+    command = ["/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh", *engine]
+    with (run_dir / LOG_FILE).open("ab") as log:
+        stdin = subprocess.DEVNULL if link is None else link.fileno()
+        subprocess.Popen(command, stdin=stdin, stdout=log, stderr=log, start_new_session=True, cwd=run_dir)
+
+
+def times_resumed(run_dir: Path) -> int:
+    """Return how often engines went on with a run that another one had left."""
+    return (run_dir / JOURNAL_FILE).read_bytes().count(b'{"type":"run_resumed"')
+
+
+def await_resumed(run_dir: Path, before: int) -> None:
+    """Wait until an engine that goes on with a run writes: whoever reads the journal then sees a run that goes on.
+
+    `before` are the `times_resumed` so far. Raises BenchtuiError when the engine does not come up.
+    """
+    deadline = time.monotonic() + ENGINE_UP_S
+    while times_resumed(run_dir) == before:
+        if time.monotonic() > deadline:
+            raise BenchtuiError(f"the engine of {run_dir.name} did not come up; see {run_dir / LOG_FILE}")
+        time.sleep(0.05)
+
+
+def resume_mode(run_dir: Path, *, failed: bool, running: bool) -> tuple[EngineMode, int]:
+    """Return how to resume a run and how many steps it lacks. Raises UsageError when there is nothing to do."""
+    from tui.engine.recovery.history import read_history
+
+    if running:
+        raise UsageError(f"run {run_dir.name} is going on")
+    plan = load_plan(run_dir)
+    history = read_history(run_dir / JOURNAL_FILE)
+    count = len(history.missing(plan, failed=failed))
+    if count:
+        return ("resume-failed" if failed else "resume"), count
+    broken = len(history.missing(plan, failed=True))
+    hint = f"; {broken} ended with errors: --failed measures them again" if broken and not failed else ""
+    raise UsageError(f"run {run_dir.name} lacks no step{hint}")
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a new file that only the user can read."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(data)

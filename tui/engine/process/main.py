@@ -1,0 +1,150 @@
+"""The engine's process: who it is, its signals, its control socket, and its end whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import signal
+import traceback
+from collections.abc import Coroutine, Iterator
+from functools import partial
+from pathlib import Path
+
+from tui.engine.process.control import ControlServer, Request
+from tui.engine.process.launch import EngineMode, load_plan
+from tui.engine.process.questions import EngineAsker, take_link
+from tui.engine.recovery.history import History, read_history
+from tui.engine.recovery.recover import execute_missing, execute_rest
+from tui.engine.running.context import RunContext
+from tui.engine.running.load import stop_host
+from tui.engine.running.run import execute, open_run
+from tui.engine.safety.logout import forwarded_agent
+from tui.model.event import Message, Note, RunEnded, RunStateName
+from tui.model.paths import Paths
+from tui.model.plan import Plan
+from tui.model.problem import BenchtuiError
+from tui.model.rundir import JOURNAL_FILE, PID_FILE, RECORD_FILE, SUMMARY_FILE
+from tui.remote.connections import Connections
+
+
+def run_engine(run_dir: Path, mode: EngineMode = "start", *, ask: bool = False) -> RunEnded:
+    """Execute the plan of a run directory in this process, or go on with what another engine began; return its end.
+
+    `ask`: standard input is a socket to somebody who can be asked for passwords.
+    """
+    asker = EngineAsker(take_link()) if ask else None
+    plan = load_plan(run_dir)
+    with sole_engine(run_dir):
+        history = None if mode == "start" else read_history(run_dir / JOURNAL_FILE)
+        if history is not None and mode != "recover":
+            history.going_on = True
+            for name in (RECORD_FILE, SUMMARY_FILE):  # they are derived again from the journal at the end
+                (run_dir / name).unlink(missing_ok=True)
+        return asyncio.run(_serve(run_dir, plan, history, mode, asker))
+
+
+@contextlib.contextmanager
+def sole_engine(run_dir: Path) -> Iterator[None]:
+    """Be the only engine of a run, known by pid to whoever looks. Raises BenchtuiError when there is another one."""
+    with no_engine(run_dir) as descriptor:
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, process_identity(os.getpid()).encode())
+        yield
+
+
+@contextlib.contextmanager
+def no_engine(run_dir: Path) -> Iterator[int]:
+    """Keep engines of a run away, without being one. Raises BenchtuiError when there is one."""
+    descriptor = os.open(run_dir / PID_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BenchtuiError(f"run {run_dir.name} has an engine already, or is being cleaned up") from None
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def process_identity(pid: int) -> str:
+    """Return ``pid start_ticks boot_id``, which no other process ever has (proc(5): stat field 22)."""
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    start_ticks = stat.rpartition(")")[2].split()[19]
+    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return f"{pid} {start_ticks} {boot_id}\n"
+
+
+async def _serve(
+    run_dir: Path, plan: Plan, history: History | None, mode: EngineMode, asker: EngineAsker | None
+) -> RunEnded:
+    config = next((Path(host.ssh_config) for host in plan.hosts if host.ssh_config), None)
+    pins = Paths.from_environ(os.environ).known_hosts
+    async with Connections(ssh_config=config, known_hosts=[pins], asker=asker) as connections:
+        ctx = open_run(run_dir, plan, connections, history)
+        connections.remark = partial(remark, ctx)
+        ctx.on_connected = partial(logged_in, ctx, connections, asker)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, ctx.request_stop, "stop", signal.Signals(number).name)
+        async with ControlServer(run_dir, lambda request: answer(ctx, request)):
+            return await _guarded(ctx, _course(ctx, history, mode))
+
+
+def remark(ctx: RunContext, host: str | None, text: str) -> None:
+    """Journal what is to be known of a log-in, with its host when that is a host of the run."""
+    session = next((session for session in ctx.sessions if session.name == host), None)
+    if session is None:
+        ctx.say("warning", text)
+    else:
+        session.say("warning", text)
+
+
+def logged_in(ctx: RunContext, connections: Connections, asker: EngineAsker | None) -> None:
+    """Every host is connected or refused: nobody is asked from now on; what a later log-in would lack is journalled."""
+    connections.stop_asking()
+    if asker is not None:
+        asker.close()
+    if text := forwarded_agent(connections.by_agent, os.environ):
+        ctx.say("warning", text)
+
+
+def _course(ctx: RunContext, history: History | None, mode: EngineMode) -> Coroutine[None, None, RunEnded]:
+    """Return what this engine does."""
+    if history is None:
+        return execute(ctx)
+    if mode == "recover":
+        return execute_rest(ctx, history)
+    return execute_missing(ctx, history, failed=mode == "resume-failed")
+
+
+async def _guarded(ctx: RunContext, work: Coroutine[None, None, RunEnded]) -> RunEnded:
+    """A fault of ours must end as a failed run with a journal, never as a silent death."""
+    try:
+        return await work
+    except Exception as error:
+        traceback.print_exc()  # to engine.log
+        text = f"internal error: {type(error).__name__}: {error}; details in {ctx.run_dir / 'engine.log'}"
+        ctx.journal.append(Message(t=0.0, severity="error", text=text))
+        state: RunStateName = "partial" if ctx.measured_hosts else "failed"
+        return ctx.journal.append(RunEnded(t=0.0, state=state, exit_code=4, reason=text))
+    finally:
+        ctx.journal.close()
+
+
+def answer(ctx: RunContext, request: Request) -> Request:
+    """Do what a control request asks and return the answer."""
+    verb = request.get("verb")
+    if verb == "ping":
+        return {"ok": True}
+    if verb in ("stop", "abort"):
+        ctx.request_stop("abort" if verb == "abort" else "stop", str(request.get("by", "")))
+        return {"ok": True}
+    if verb == "stop-host" and isinstance(request.get("host"), str):
+        problem = stop_host(ctx, request["host"])
+        return {"ok": problem is None, "error": problem}
+    if verb == "note" and isinstance(request.get("text"), str):
+        ctx.journal.append(Note(t=0.0, text=request["text"]))
+        return {"ok": True}
+    return {"ok": False, "error": f"unknown request {verb!r}"}

@@ -1,0 +1,1 @@
+"""Profiles on disk: presets and the user's own."""

@@ -1,0 +1,117 @@
+"""Files of the user's own profiles: how they begin, the JSON Schema beside them, saving, and when they changed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.engine.profiles.catalogue import SUFFIXES, write_new
+from tui.model.problem import Problem, UsageError
+from tui.model.profile import TAG_PATTERN
+from tui.model.quantities import shown
+
+if TYPE_CHECKING:
+    from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
+
+SCHEMA_FILE = ".benchtui-profile.schema.json"
+MODELINE = "# yaml-language-server: $schema="
+Stamps = frozenset[tuple[str, int, int]]
+
+
+def write_schema(user_dir: Path) -> Path:
+    """Write the JSON Schema beside the user's profiles when it is not there or is another one; return its path.
+
+    A folder that cannot be written is left alone: only completion in editors is lost.
+    """
+    from tui.model.profile_schema import profile_file_schema
+
+    path = user_dir / SCHEMA_FILE
+    text = json.dumps(profile_file_schema(), indent=1) + "\n"
+    with contextlib.suppress(OSError, UsageError):
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            save(path, text)
+    return path
+
+
+def with_modeline(text: str, path: Path, user_dir: Path) -> str:
+    """Return a profile's text with the line by which editors find the schema; as it is outside of `user_dir`."""
+    if MODELINE in text or not path.is_relative_to(user_dir):
+        return text
+    schema = os.path.relpath(user_dir / SCHEMA_FILE, path.parent)
+    return f"{MODELINE}{schema}\n{text}"
+
+
+def create(catalogue: Catalogue, tag: str, text: str) -> Path:
+    """Write a new profile of the user's and return its path. Never overwrites. Raises UsageError."""
+    if not re.fullmatch(TAG_PATTERN, tag):
+        raise UsageError(f"profile name {shown(tag)}: allowed is family/name in small letters, such as my/read")
+    own = next((entry.path for entry in catalogue.list() if entry.tag == tag and not entry.preset), None)
+    path = own or catalogue.user_dir / f"{tag}.yaml"
+    if own or path.exists():
+        raise UsageError(f"profile '{tag}' is there already: {path}; choose another name")
+    write_new(path, with_modeline(text, path, catalogue.user_dir))
+    write_schema(catalogue.user_dir)
+    return path
+
+
+def extending(base: LoadedProfile, tag: str) -> str:
+    """Return the text of a profile that changes another one: a few lines, what may be changed as comments."""
+    name = tag.partition("/")[2]
+    title = json.dumps(f"{base.profile.title} ({name})", ensure_ascii=False)
+    lines = [f"profile: {tag}", f"extends: {base.profile.profile}", f"title: {title}"]
+    if base.profile.params:
+        lines += ["", "# What you do not say is as it is there. Take away the # of what you change:", "# params:"]
+        width = max(map(len, base.profile.params)) + 1
+        for key, param in base.profile.params.items():
+            value = str(param.default).lower() if isinstance(param.default, bool) else str(param.default)
+            lines.append(f"#   {key + ':':<{width}} {value:<{_widest(base)}}  # {param.help}".rstrip(" #"))
+    return "\n".join(lines) + "\n"
+
+
+def _widest(base: LoadedProfile) -> int:
+    return min(max(len(str(param.default)) for param in base.profile.params.values()), 24)
+
+
+def save(path: Path, text: str) -> None:
+    """Put a file in the place of the old one, whole or not at all. Raises UsageError."""
+    target = path.resolve()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".new", dir=target.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).chmod(mode)
+            Path(name).replace(target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise UsageError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def stamps(user_dir: Path) -> Stamps:
+    """Return path, size and time of every profile file of the user's: another set means that something changed."""
+    found = set()
+    for folder, _, names in os.walk(user_dir):
+        for name in names:
+            if name.endswith(SUFFIXES):
+                path = os.path.join(folder, name)  # noqa: PTH118 - called every second
+                with contextlib.suppress(OSError):
+                    status = os.stat(path)  # noqa: PTH116
+                    found.add((path, status.st_size, status.st_mtime_ns))
+    return frozenset(found)

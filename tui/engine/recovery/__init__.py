@@ -1,0 +1,1 @@
+"""Going on with runs whose engine died."""

@@ -1,0 +1,1 @@
+"""The course of a run on its hosts."""

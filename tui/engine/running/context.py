@@ -1,0 +1,156 @@
+"""What all phases of one run share: its plan, its journal, its hosts, and whether somebody asked to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from tui.engine.running.session import HostSession
+from tui.engine.safety.ledger import Ledger
+from tui.journal.writer import Journal
+from tui.model.event import (
+    HostResult,
+    Message,
+    PhaseEnded,
+    PhaseName,
+    PhaseStarted,
+    RunStateName,
+    Severity,
+    StopRequested,
+)
+from tui.model.plan import HostTask, Plan, Step
+
+if TYPE_CHECKING:
+    from tui.engine.mpi.cluster import Cluster
+    from tui.engine.running.task import TaskRun
+
+StopMode = Literal["stop", "abort"]
+
+
+class RunStopped(Exception):  # noqa: N818  (it ends a run early, nothing went wrong)
+    """Raised between phases when somebody asked to stop."""
+
+
+class RunRefused(Exception):  # noqa: N818  (it ends a run early with a state of its own)
+    """Ends a run before or between measurements with this state and exit code."""
+
+    def __init__(self, state: RunStateName, exit_code: int, reason: str) -> None:
+        super().__init__(reason)
+        self.state: RunStateName = state
+        self.exit_code = exit_code
+        self.reason = reason
+
+
+@dataclass
+class RunContext:
+    """One run while it goes on."""
+
+    run_dir: Path
+    plan: Plan
+    journal: Journal
+    sessions: list[HostSession]
+    stop_mode: StopMode | None = None
+    stop_event: asyncio.Event = field(default_factory=asyncio.Event)
+    abort_event: asyncio.Event = field(default_factory=asyncio.Event)  # it overtakes a stop
+    ledger: Ledger = field(init=False)  # the files that runs of this user have made
+    active: dict[str, TaskRun] = field(default_factory=dict)  # loads that go on, by host
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)  # held, or asyncio would drop them
+    on_connected: Callable[[], None] = lambda: None  # called once all hosts are connected or refused
+    results: dict[tuple[int, str], HostResult | None] = field(default_factory=dict)  # by step and host; None: no fio's
+    mpi: dict[str, Cluster] = field(default_factory=dict)  # hosts of MPI programs as preflight found them, by what
+    given_up: str = ""  # why no further step is begun
+    skipped: set[int] = field(default_factory=set)  # steps that need not be run
+
+    def __post_init__(self) -> None:
+        self.ledger = Ledger.beside(self.run_dir)
+
+    @property
+    def run_id(self) -> str:
+        """The run's id, which is also the mark of its processes on the hosts."""
+        return self.run_dir.name
+
+    @property
+    def alive(self) -> list[HostSession]:
+        """Hosts that still take part."""
+        return [session for session in self.sessions if not session.failed]
+
+    def taking_part(self, step: Step) -> list[HostSession]:
+        """Hosts of a step that are not lost."""
+        names = set(step.hosts)
+        return [session for session in self.alive if session.name in names]
+
+    @property
+    def measured_hosts(self) -> int:
+        """Host results that were taken, over all steps but warm-ups."""
+        warmups = {step.index for step in self.plan.steps if step.warmup}
+        return sum(step not in warmups for step, _ in self.results)
+
+    def is_whole(self, step: Step) -> bool:
+        """Tell whether every host of a step came to its own end with a result."""
+        found = [self.results.get((step.index, host)) for host in step.hosts]
+        return all(result is not None and result.final for result in found)
+
+    def forget(self, steps: Iterable[int]) -> None:
+        """Leave out the results of steps that are made again."""
+        gone = set(steps)
+        self.results = {key: result for key, result in self.results.items() if key[0] not in gone}
+
+    def task_of(self, step: Step, session: HostSession) -> HostTask:
+        """What a host does in a step."""
+        return next(task for task in step.tasks if task.host == session.name)
+
+    def say(self, severity: Severity, text: str) -> None:
+        """Tell the operator something about the run as a whole."""
+        self.journal.append(Message(t=0.0, severity=severity, text=text))
+
+    def request_stop(self, mode: StopMode, by: str = "") -> None:
+        """Remember that the run shall end; abort wins over stop."""
+        if self.stop_mode == "abort" or self.stop_mode == mode:
+            return
+        self.stop_mode = mode
+        self.journal.append(StopRequested(t=0.0, mode=mode, by=by))
+        self.stop_event.set()
+        if mode == "abort":
+            self.abort_event.set()
+
+    def check_stop(self) -> None:
+        """Raise RunStopped when somebody asked to stop."""
+        if self.stop_mode is not None:
+            raise RunStopped
+
+    @contextmanager
+    def phase(
+        self,
+        name: PhaseName,
+        step: int | None = None,
+        *,
+        expected_s: float | None = None,
+        total_bytes: int | None = None,
+    ) -> Iterator[None]:
+        """Journal the start and the end of a phase."""
+        started = PhaseStarted(t=0.0, phase=name, step=step, expected_s=expected_s, total_bytes=total_bytes)
+        self.journal.append(started)
+        ok = False
+        try:
+            yield
+            ok = True
+        finally:
+            self.journal.append(PhaseEnded(t=0.0, phase=name, step=step, ok=ok))
+            self.journal.sync()
+
+    async def unless_stopped(self, work: asyncio.Task[None]) -> None:
+        """Wait for work that may simply be dropped when somebody asks to stop. Raises RunStopped then."""
+        stopping = asyncio.create_task(self.stop_event.wait())
+        try:
+            await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                work.cancel()
+                await asyncio.gather(work, return_exceptions=True)
+                raise RunStopped
+            work.result()
+        finally:
+            stopping.cancel()

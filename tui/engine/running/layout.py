@@ -1,0 +1,219 @@
+"""Layout: writing the test files whole before anything is measured, and removing them when asked."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+
+from msgspec.structs import replace
+
+from tui import workloads
+from tui.engine.running.context import RunContext, RunRefused
+from tui.engine.running.load import run_load
+from tui.engine.running.session import HostSession
+from tui.engine.running.task import TaskRun
+from tui.model.event import FileCreated, FilesRemoved
+from tui.model.plan import FILE_NUMBER, FileSpec, HostTask, Step
+from tui.remote.agent import Agent, FileInfo, Numbered
+from tui.remote.transport import HostError
+
+LEAVING_S = 10.0  # patience with a broken connection when all is over
+
+
+@dataclass(frozen=True, slots=True)
+class FileNeed:
+    """A file that must be written before it can be measured, and why."""
+
+    spec: FileSpec
+    why: str  # missing, short, holes
+
+
+def file_need(spec: FileSpec, info: FileInfo | None) -> FileNeed | None:
+    """Return why a file must be laid out, or None when it is there whole.
+
+    A file of the right size is not enough: an interrupted layout, or a truncate, leaves holes that read as zeros
+    without touching storage. Fewer allocated bytes than the size has means holes.
+    """
+    if info is None:
+        return FileNeed(spec, "missing")
+    if info.size < spec.size_bytes:
+        return FileNeed(spec, "short")
+    return FileNeed(spec, "holes") if info.allocated < spec.size_bytes else None
+
+
+def needs_of(task: HostTask, found: dict[str, FileInfo | None]) -> list[FileNeed]:
+    """Return the files of a task that must be written first."""
+    needs = (file_need(spec, found.get(spec.path)) for spec in task.files)
+    return [need for need in needs if need is not None]
+
+
+async def layout(ctx: RunContext, step: Step) -> None:
+    """Write what is missing on each host, all hosts at once. Refuses to go on when one of them fails."""
+    wanted: dict[str, list[FileNeed]] = {}
+    await ctx.unless_stopped(asyncio.create_task(_look_everywhere(ctx, step, wanted)))
+    total = sum(need.spec.size_bytes for needs in wanted.values() for need in needs)
+    if not total:
+        return
+    with ctx.phase("layout", step.index, total_bytes=total):
+        busy = [session for session in ctx.taking_part(step) if wanted[session.name]]
+        runs = [_layout_run(ctx, step, session, wanted[session.name]) for session in busy]
+        await ctx.unless_stopped(asyncio.create_task(_start_all(runs)))
+        outcomes = await run_load(ctx, [run for run in runs if not run.session.failed], "layout", None)
+        for run in runs:
+            if outcome := outcomes.get(run.session.name):
+                _judge(run, outcome.exit_code, outcome.reason)
+            run.keep()
+        ctx.check_stop()
+        if failed := [run.session.name for run in runs if run.session.failed]:
+            raise RunRefused("failed", 4, f"layout failed on {', '.join(failed)}")
+
+
+async def make_directories(ctx: RunContext, step: Step) -> None:
+    """Create the directories that the files of a step need, and remember which were new."""
+    sessions = ctx.taking_part(step)
+    await asyncio.gather(*(_make_on(session, ctx.task_of(step, session)) for session in sessions))
+    if failed := [session.name for session in sessions if session.failed]:
+        raise RunRefused("failed", 4, f"directories could not be made on {', '.join(failed)}")
+    await asyncio.gather(*(_expect_on(ctx, session, ctx.task_of(step, session)) for session in sessions))
+    if failed := [session.name for session in sessions if session.failed]:
+        raise RunRefused("failed", 4, f"files are not as the step needs them on {', '.join(failed)}")
+
+
+async def clean_up(ctx: RunContext) -> None:
+    """Remove from the hosts what this run created."""
+    with ctx.phase("cleanup"):
+        await asyncio.gather(*(_clean_host(ctx, session) for session in ctx.sessions if session.created))
+
+
+async def _make_on(session: HostSession, task: HostTask) -> None:
+    if not task.directories:
+        return
+    try:
+        made = await session.ask(lambda agent: agent.make_dirs(task.directories))
+    except HostError as error:
+        session.problem("preflight", error.code, error.message)
+        return
+    if made:
+        session.remember_created(made)
+        session.journal.append(FileCreated(t=0.0, host=session.name, paths=made, bytes=0))
+
+
+async def _expect_on(ctx: RunContext, session: HostSession, task: HostTask) -> None:
+    """Check what must hold of the files of a step that only creates, stats or removes them."""
+    if session.failed or not task.expects:
+        return
+    try:
+        found = await session.ask(lambda agent: agent.files([spec.path for spec in task.files]))
+        many = await _look_at_numbered(ctx, session, task)
+    except HostError as error:
+        session.problem("preflight", error.code, error.message)
+        return
+    if full := next((each.full for each in many if each.full), ""):
+        message = f"{full} is no empty file, so that no run of yours has made it; files beside it are left alone too"
+        session.problem("preflight", "files-foreign", message)
+        return
+    wrong = [path for path, info in found.items() if (info is None) == (task.expects == "present")]
+    if task.expects == "absent":
+        wrong = [*wrong, *(each.first for each in many if each.there)]
+    one = wrong[0].replace(FILE_NUMBER, "0") if wrong else ""
+    if wrong and task.expects == "absent":
+        message = f"{one} is there already: opening is not creating; remove such files first (fio-metadata/delete)"
+        session.problem("preflight", "files-there", message)
+    elif wrong:
+        message = f"{one} is not there; create such files first, with the same parameters (fio-metadata/create)"
+        session.problem("preflight", "files-missing", message)
+
+
+async def _look_at_numbered(ctx: RunContext, session: HostSession, task: HostTask) -> list[Numbered]:
+    """Look at all files that a step is going to make, or to remove when no run of ours has made them.
+
+    Those of a step that only stats, and our own, are not touched: what a host has looked at it has in its cache.
+    """
+    if task.expects == "absent":
+        specs = task.files
+    else:
+        known = ctx.ledger.sizes(session.name)
+        specs = [spec for spec in task.written if spec.path not in known]
+    specs = [spec for spec in specs if FILE_NUMBER in spec.path and spec.count]
+    return [await session.ask(partial(Agent.numbered, path=spec.path, count=spec.count)) for spec in specs]
+
+
+async def _look_everywhere(ctx: RunContext, step: Step, wanted: dict[str, list[FileNeed]]) -> None:
+    sessions = ctx.taking_part(step)
+    needs = await asyncio.gather(*(_look(ctx, step, session) for session in sessions))
+    wanted.update((session.name, found) for session, found in zip(sessions, needs, strict=True))
+    if failed := [session.name for session in sessions if session.failed]:
+        raise RunRefused("failed", 4, f"layout could not be checked on {', '.join(failed)}")
+
+
+async def _look(ctx: RunContext, step: Step, session: HostSession) -> list[FileNeed]:
+    task = ctx.task_of(step, session)
+    if not task.layout or not task.files:
+        return []
+    try:
+        return needs_of(task, await session.ask(lambda agent: agent.files([spec.path for spec in task.files])))
+    except HostError as error:
+        session.problem("layout", error.code, error.message)
+        return []
+
+
+def _layout_run(ctx: RunContext, step: Step, session: HostSession, needs: list[FileNeed]) -> TaskRun:
+    workload = workloads.get(step.tool)
+    specs = [need.spec for need in needs]
+    task = replace(ctx.task_of(step, session), job_file=workload.layout_job(specs), argv=workload.layout_argv())
+    fresh = [need.spec for need in needs if need.why == "missing"]
+    session.remember_created([spec.path for spec in fresh])
+    ctx.ledger.add(session.name, specs)
+    session.journal.append(
+        FileCreated(
+            t=0.0, host=session.name, paths=[s.path for s in fresh], bytes=sum(spec.size_bytes for spec in fresh)
+        )
+    )
+    reader = workload.reader(session.name, step, "layout", ctx.plan.latency_kind_of(step))
+    return TaskRun(session, step, "layout", task, reader, ctx.run_dir, ctx.plan.lease_s)
+
+
+async def _start_all(runs: list[TaskRun]) -> None:
+    await asyncio.gather(*(_start_one(run) for run in runs))
+
+
+async def _start_one(run: TaskRun) -> None:
+    try:
+        await run.start(armed=False)
+        run.session.enter("layout")
+    except HostError as error:
+        run.session.problem("layout", error.code, error.message)
+
+
+def _judge(run: TaskRun, exit_code: int | None, reason: str) -> None:
+    if run.session.failed or reason in ("stop", "abort"):
+        return
+    problems = run.reader.verdict(exit_code)
+    for code, message in problems:
+        run.session.problem("layout", code, f"layout: {message}")
+    if not problems:
+        run.session.enter("ready", "laid out")
+
+
+async def _clean_host(ctx: RunContext, session: HostSession) -> None:
+    from tui.engine.safety.clean import created_on, remove_created, some
+
+    created = created_on(ctx.plan, session.address, session.created, session.facts, complete=False)
+    try:
+        if session.failed:
+            cleaning = await remove_created(session.agent, created)
+        else:
+            cleaning = await session.ask(lambda agent: remove_created(agent, created), LEAVING_S)
+    except HostError as error:
+        session.say("warning", f"files stay behind: {error.message}")
+        return
+    gone = cleaning.settled
+    ctx.ledger.forget(session.name, gone)
+    session.created = [path for path in session.created if path not in set(gone)]
+    if gone:
+        session.journal.append(FilesRemoved(t=0.0, host=session.name, paths=gone, bytes=cleaning.bytes))
+        session.say("info", f"removed {len(gone)} files and directories that the run had created")
+    if cleaning.stays:
+        path, why = next(iter(cleaning.stays.items()))
+        session.say("warning", f"files stay behind: {some(cleaning.stays)}; {path}: {why}")

@@ -1,0 +1,190 @@
+"""Preflight: what must hold on every host before any load starts. Rules are pure; all hosts' problems come at once."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import platform
+from collections.abc import Iterable, Mapping
+
+from tui import workloads
+from tui.engine.planning.space import directories_to_look_at, judge_space
+from tui.engine.running.context import RunContext, RunRefused
+from tui.engine.running.session import HostSession
+from tui.engine.safety.destroy import HARMLESS, device_line, devices_of, judge_again, judge_targets, ours
+from tui.engine.safety.host_look import HostFindings, Problem, tasks_of
+from tui.model.event import HostClock, HostFacts
+from tui.model.plan import HostTask, Plan, Step, is_device
+from tui.remote.agent import ClockOffset, FileInfo
+from tui.remote.probe import HostProbe
+from tui.remote.transport import HostError
+
+
+async def preflight(ctx: RunContext) -> None:
+    """Look at every host, then judge. Raises RunRefused (exit 3) when any host cannot run the plan."""
+    with ctx.phase("preflight"):
+        found: dict[str, HostFindings] = {}
+        await ctx.unless_stopped(asyncio.create_task(_look_everywhere(ctx, found)))
+        for session in ctx.alive:
+            findings = found[session.name]
+            session.missing = {path for path, info in findings.files.items() if info is None}
+            for code, message in judge_host(ctx.plan, session.name, findings):
+                session.problem("preflight", code, message)
+        for name, (code, message) in judge_space(ctx.plan, found).items():
+            next(session for session in ctx.sessions if session.name == name).problem("preflight", code, message)
+        if failed := [session.name for session in ctx.sessions if session.failed]:
+            raise RunRefused("failed", 3, f"preflight refused: {', '.join(failed)}")
+        await take_locks(ctx)
+        if any(step.mpi is not None for step in ctx.plan.steps):
+            from tui.engine.mpi.measure import preflight_mpi
+
+            await preflight_mpi(ctx)
+        for session in ctx.alive:
+            session.enter("ready")
+
+
+async def still_free(ctx: RunContext, step: Step) -> None:
+    """Refuse a step when a device of it is gone, another one, or in use since the preflight: hours may have passed."""
+    sessions = ctx.taking_part(step)
+    await asyncio.gather(*(_still_free(ctx, step, session) for session in sessions))
+    if failed := [session.name for session in sessions if session.failed]:
+        raise RunRefused("failed", 3, f"devices are not as they were on {', '.join(failed)}")
+
+
+async def _still_free(ctx: RunContext, step: Step, session: HostSession) -> None:
+    task = ctx.task_of(step, session)
+    written = {spec.path for spec in task.written if spec.path in ctx.plan.destroy}
+    paths = [spec.path for spec in task.files if spec.path in session.devices or is_device(spec.path)]
+    paths = [path for path in dict.fromkeys(paths) if path not in HARMLESS]
+    try:
+        devices = await session.ask(lambda agent: agent.devices(paths)) if paths else {}
+    except HostError as error:
+        session.problem("preflight", error.code, error.message)
+        return
+    for path, facts in devices.items():
+        for code, message in judge_again(session.devices.get(path), facts, written=path in written):
+            session.problem("preflight", code, message)
+
+
+async def take_locks(ctx: RunContext) -> None:
+    """Take every host for this run, or go on holding it; refuse when another run holds one."""
+    sessions = ctx.alive
+    await asyncio.gather(*(_take_lock(ctx, session) for session in sessions))
+    if failed := [session.name for session in sessions if session.failed]:
+        raise RunRefused("failed", 3, f"in use by another run: {', '.join(failed)}")
+
+
+async def _take_lock(ctx: RunContext, session: HostSession) -> None:
+    try:
+        holder = await session.ask(lambda agent: agent.lock(ctx.plan.lease_s, owner(), force=ctx.plan.take_locks))
+    except HostError as error:
+        session.problem("preflight", error.code, error.message)
+        return
+    if holder is None:
+        return
+    held = f"in use by run {holder.run} of {holder.owner} (for {holder.left_s}s more, unless that run renews it)"
+    if ctx.plan.take_locks:
+        session.say("warning", f"{held}; running beside it, as asked")
+    else:
+        session.problem("preflight", "host-locked", f"{held}; wait, stop it, or run with --take-locks")
+
+
+def owner() -> str:
+    """Return who we are, for whoever finds our lock."""
+    return f"{getpass.getuser()}@{platform.node()}"
+
+
+async def _look_everywhere(ctx: RunContext, found: dict[str, HostFindings]) -> None:
+    await asyncio.gather(*(_look(ctx, session, found) for session in ctx.alive))
+
+
+async def _look(ctx: RunContext, session: HostSession, found: dict[str, HostFindings]) -> None:
+    session.enter("checking")
+    tasks = tasks_of(ctx.plan, session.name)
+    directories = sorted({task.required_dir for task in tasks if task.required_dir})
+    paths = sorted({spec.path for task in tasks for spec in task.files})
+    try:
+        probe = await session.ask(lambda agent: agent.probe(directories))
+        files = await session.ask(lambda agent: agent.files(paths)) if paths else {}
+        room_at = directories_to_look_at(tasks)
+        room = await session.ask(lambda agent: agent.room(room_at)) if room_at else {}
+        disks = devices_of(tasks, files)
+        devices = await session.ask(lambda agent: agent.devices(disks)) if disks else {}
+        clock = await session.ask(lambda agent: agent.clock())
+    except HostError as error:
+        session.problem("preflight", error.code, error.message)
+        return
+    made = ours(files, ctx.ledger.sizes(session.name))
+    found[session.name] = HostFindings(probe, files, devices, room, made)
+    session.facts, session.ours, session.devices = probe.facts(), made, devices
+    written = {spec.path for task in tasks for spec in task.written}
+    for path, facts in devices.items():
+        session.say("warning" if facts.unsure and path in written else "info", device_line(facts))
+    session.journal.append(HostFacts(t=0.0, host=session.name, facts=session.facts))
+    if clock is not None:
+        session.journal.append(clock_event(session, clock))
+
+
+def clock_event(session: HostSession, clock: ClockOffset) -> HostClock:
+    """Return a measured clock as an event on the run's time line."""
+    return HostClock(
+        t=0.0,
+        host=session.name,
+        offset_s=clock.offset_s,
+        uncertainty_s=clock.uncertainty_s,
+        rtt_s=clock.rtt_s,
+        run_zero_ms=session.journal.zero_ms,
+    )
+
+
+def judge_host(plan: Plan, host: str, findings: HostFindings) -> list[Problem]:
+    """Return why this host cannot run the plan: tool, directories, targets."""
+    problems = list(judge_tools(plan, findings.probe))
+    for task in tasks_of(plan, host):
+        problems += directory_problems(task.required_dir, findings.probe) if task.required_dir else []
+        problems += judge_files(plan, task, findings.files)
+    return list(dict.fromkeys([*problems, *judge_targets(plan, host, findings)]))
+
+
+def judge_tools(plan: Plan, probe: HostProbe) -> Iterable[Problem]:
+    """Check that every tool of the plan is there and new enough."""
+    for tool in dict.fromkeys(step.tool for step in plan.steps if step.mpi is None):
+        yield from tool_problems(tool, workloads.get(tool).minimum_version, probe)
+
+
+def tool_problems(tool: str, minimum: tuple[int, int], probe: HostProbe) -> Iterable[Problem]:
+    """Check that a load generator is there and new enough."""
+    wanted = ".".join(map(str, minimum))
+    found = probe.tools.get(tool)
+    if found is None:
+        yield f"{tool}-missing", f"{tool} is not on PATH; install {tool} {wanted} or newer"
+    elif found.version is None:
+        yield f"{tool}-unusable", f"{found.path} does not say its version ({found.text!r})"
+    elif found.version < minimum:
+        yield f"{tool}-too-old", f"{found.text} at {found.path} is too old; {tool} {wanted} or newer is needed"
+
+
+def directory_problems(directory: str, probe: HostProbe) -> Iterable[Problem]:
+    """Check that the target directory exists, is a directory, and takes files."""
+    facts = probe.dirs.get(directory)
+    if facts is None:
+        return
+    if not facts.exists:
+        yield "dir-missing", f"directory {directory} does not exist"
+    elif not facts.is_dir:
+        yield "dir-not-a-directory", f"{directory} is not a directory"
+    elif not facts.writable:
+        yield "dir-not-writable", f"directory {directory} is not writable for {probe.user}"
+
+
+def judge_files(plan: Plan, task: HostTask, files: Mapping[str, FileInfo | None]) -> Iterable[Problem]:
+    """Check that no file of the plan is something else than a plain file, unless the profile is about devices."""
+    for spec in task.files:
+        info = files.get(spec.path)
+        if info is None:
+            if spec.path.startswith("/dev/"):
+                yield "device-missing", f"{spec.path} does not exist"
+        elif info.kind in ("block", "char") and not plan.allow_device:
+            yield "target-is-device", f"{spec.path} is a {info.kind} device; this profile is for files"
+        elif info.kind not in ("file", "block", "char"):
+            yield "target-not-a-file", f"{spec.path} is a {info.kind}, not a file"

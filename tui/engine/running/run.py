@@ -1,0 +1,182 @@
+"""The course of a run: connect, preflight, then layout, barrier, measurement and collection of every step."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import os
+import platform
+from contextlib import suppress
+from pathlib import Path
+
+import tui
+from tui.engine.recovery.history import History
+from tui.engine.running.context import RunContext, RunRefused, RunStopped
+from tui.engine.running.layout import clean_up
+from tui.engine.running.preflight import preflight
+from tui.engine.running.session import HostSession
+from tui.engine.running.steps import run_steps
+from tui.journal.writer import Journal, Resume
+from tui.model.event import RunEnded, RunResumed, RunStarted, RunStateName
+from tui.model.plan import Plan
+from tui.remote.agent import AgentError
+from tui.remote.connections import Connections
+from tui.remote.transport import HostError
+
+EXIT_COMPLETE, EXIT_PREFLIGHT, EXIT_PARTIAL = 0, 3, 4
+LEAVE_S = 15.0
+
+
+def open_run(run_dir: Path, plan: Plan, connections: Connections, history: History | None = None) -> RunContext:
+    """Return the context of a run, its journal begun, or gone on with after the engine that wrote `history`."""
+    journal = Journal(run_dir, resume_point(history) if history else None)
+    sessions = [HostSession(host, connections, run_dir.name, journal) for host in plan.hosts]
+    ctx = RunContext(run_dir, plan, journal, sessions)
+    if history is None:
+        journal.append(run_started(run_dir, plan))
+    else:
+        take_up(ctx, history)
+    return ctx
+
+
+def run_started(run_dir: Path, plan: Plan) -> RunStarted:
+    """Return the first event of a journal."""
+    return RunStarted(
+        t=0.0,
+        run_id=run_dir.name,
+        utc=utc_now(),
+        benchtui_version=tui.__version__,
+        profile=plan.profile.tag,
+        hosts=[host.name for host in plan.hosts],
+        jump_host=jump_host_facts(),
+    )
+
+
+def resume_point(history: History) -> Resume:
+    """Return where the journal of a dead engine ends."""
+    return Resume(history.intact_bytes, history.t, history.zero.timestamp() * 1000, history.problems)
+
+
+def take_up(ctx: RunContext, history: History) -> None:
+    """Put a context where a dead engine left its run."""
+    gap_s = round(ctx.journal.now - history.t, 3)
+    ctx.journal.append(RunResumed(t=0.0, utc=utc_now(), gap_s=gap_s, going_on=history.going_on))
+    ctx.results = dict(history.results)
+    ctx.skipped = set(history.skipped)
+    if not history.going_on:
+        ctx.stop_mode = "abort" if history.stop_mode == "abort" else "stop" if history.stop_mode else None
+    if ctx.stop_mode is not None:
+        ctx.stop_event.set()
+    for session in ctx.sessions:
+        session.created = list(history.created.get(session.name, []))
+
+
+async def execute(ctx: RunContext) -> RunEnded:
+    """Do everything the plan says and return the last event of the journal. Whatever happens, hosts are left clean."""
+    try:
+        await connect_all(ctx)
+        await preflight(ctx)
+        await run_steps(ctx, ctx.plan.steps)
+        end = verdict(ctx)
+    except RunRefused as refused:
+        end = ended(refused.state if not ctx.measured_hosts else "partial", refused.exit_code, refused.reason)
+    except RunStopped:
+        end = verdict(ctx)
+    finally:
+        await leave_hosts(ctx)
+    return ctx.journal.append(end)
+
+
+async def connect_all(ctx: RunContext) -> None:
+    """Connect to every host; refuse with all problems at once when one cannot be reached."""
+    with ctx.phase("connect"):
+        try:
+            await ctx.unless_stopped(asyncio.create_task(_connect_everywhere(ctx)))
+        finally:
+            ctx.on_connected()
+        if failed := [session.name for session in ctx.sessions if session.failed]:
+            raise RunRefused("failed", EXIT_PREFLIGHT, f"no connection to {', '.join(failed)}")
+
+
+async def _connect_everywhere(ctx: RunContext) -> None:
+    await asyncio.gather(*(_connect_one(session) for session in ctx.sessions))
+
+
+async def _connect_one(session: HostSession) -> None:
+    session.enter("connecting")
+    try:
+        await session.connect_patiently()
+        session.enter("connected")
+    except HostError as error:
+        session.problem("connect", error.code, error.message)
+
+
+async def leave_hosts(ctx: RunContext) -> None:
+    """Remove what was asked for and the agent's own directories, then close all connections."""
+    if ctx.plan.cleanup and any(session.created for session in ctx.sessions):
+        with suppress(HostError):
+            await clean_up(ctx)
+    await asyncio.gather(*(_leave(session) for session in ctx.sessions))
+
+
+async def _leave(session: HostSession) -> None:
+    if not session.reached:
+        return  # there is nothing of ours
+    try:
+        async with asyncio.timeout(LEAVE_S):
+            await _give_back(session)
+    except (HostError, TimeoutError, OSError):
+        pass  # a host that cannot be reached keeps a few kilobytes; `benchtui hosts sweep` finds them
+    await session.disconnect()
+
+
+async def _give_back(session: HostSession) -> None:
+    """Unlock a host and remove what the agent had there; over a new connection when the old one breaks just then."""
+    try:
+        await session.agent.unlock()
+        await session.agent.clean()
+    except AgentError:
+        raise
+    except HostError:
+        if session.failed or not await session.reconnect(LEAVE_S):
+            raise
+        await session.agent.unlock()
+        await session.agent.clean()
+
+
+def verdict(ctx: RunContext) -> RunEnded:
+    """Return how the run ended, judged by what is in the journal."""
+    counted = [step for step in ctx.plan.steps if not step.warmup and step.index not in ctx.skipped]
+    came_late = ctx.stop_mode == "stop" and all(map(ctx.is_whole, counted))
+    if ctx.stop_mode is not None and not came_late:
+        reason = "stopped on request" if ctx.stop_mode == "stop" else "aborted on request"
+        state: RunStateName = "aborted" if ctx.stop_mode == "abort" else "partial" if ctx.measured_hosts else "failed"
+        return ended(state, EXIT_PARTIAL, reason)
+    if not ctx.measured_hosts:
+        return ended("failed", EXIT_PARTIAL, "nothing was measured")
+    if ctx.measured_hosts < sum(len(step.tasks) for step in counted) or ctx.journal.problems:
+        return ended(
+            "partial", EXIT_PARTIAL, f"{ctx.journal.problems} problems on hosts" if ctx.journal.problems else ""
+        )
+    return ended("complete", EXIT_COMPLETE, "")
+
+
+def ended(state: RunStateName, exit_code: int, reason: str) -> RunEnded:
+    """Return the closing event."""
+    return RunEnded(t=0.0, state=state, exit_code=exit_code, reason=reason)
+
+
+def utc_now() -> str:
+    """Return the time as RFC 3339 in UTC."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def jump_host_facts() -> dict[str, str]:
+    """Return what the record says of the machine that steers the run."""
+    name = platform.uname()
+    return {
+        "hostname": name.node,
+        "kernel": f"{name.system} {name.release}",
+        "python": platform.python_version(),
+        "cpus": str(os.cpu_count()),
+    }

@@ -1,0 +1,159 @@
+"""The course of the steps of a run: in order, with pauses, skipping what need not be run, past what failed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from tui.engine.running.context import RunContext, RunRefused
+from tui.engine.running.figure import figure
+from tui.engine.running.layout import layout, make_directories
+from tui.engine.running.measure import measure
+from tui.engine.running.preflight import still_free, take_locks
+from tui.engine.running.session import HostSession
+from tui.metrics.repeat import relative_ci
+from tui.model.event import CacheDropped, StepEnded, StepStarted
+from tui.model.plan import Step
+from tui.remote.agent import CacheDrop
+from tui.remote.transport import HostError
+
+EXIT_PARTIAL = 4
+BACK_WITHIN_S = 10.0
+
+
+async def run_steps(ctx: RunContext, steps: Sequence[Step]) -> None:
+    """Run steps one after the other. A step of a matrix that fails leaves the others their turn.
+
+    Raises RunStopped, and RunRefused when the only step failed or no host is left.
+    """
+    alone = len(ctx.plan.steps) == 1
+    for step in steps:
+        ctx.check_stop()
+        if ctx.given_up:
+            raise RunRefused("partial", EXIT_PARTIAL, ctx.given_up)
+        if known := known_well_enough(ctx, step):
+            ctx.skipped.add(step.index)
+            ctx.journal.append(StepEnded(t=0.0, step=step.index, skipped=True, reason=known))
+            continue
+        await pause(ctx, step)
+        await bring_back(ctx)
+        try:
+            await run_step(ctx, step)
+        except RunRefused as refused:
+            if alone:
+                raise
+            ctx.say("error", f"{step.name}: {refused.reason}; going on with the next one")
+
+
+async def run_step(ctx: RunContext, step: Step) -> None:
+    """Prepare and measure one step."""
+    ctx.journal.append(StepStarted(t=0.0, step=step.index, attempt=step.attempt))
+    problems, reason = ctx.journal.problems, "cut off"
+    try:
+        name_the_absent(ctx, step)
+        if not ctx.taking_part(step):
+            raise RunRefused("failed", EXIT_PARTIAL, "no host is left")
+        await ctx.unless_stopped(asyncio.create_task(take_locks(ctx)))
+        await ctx.unless_stopped(asyncio.create_task(still_free(ctx, step)))
+        await ctx.unless_stopped(asyncio.create_task(make_directories(ctx, step)))
+        await layout(ctx, step)
+        ctx.check_stop()
+        await ctx.unless_stopped(asyncio.create_task(drop_caches(ctx, step)))
+        await measure(ctx, step)
+        reason = ""
+    except RunRefused as refused:
+        reason = refused.reason
+        raise
+    finally:
+        cut = ctx.stop_mode is not None and not ctx.is_whole(step)
+        ok = not reason and not cut and problems == ctx.journal.problems
+        ctx.journal.append(StepEnded(t=0.0, step=step.index, ok=ok, cut=cut, reason=reason))
+
+
+def name_the_absent(ctx: RunContext, step: Step) -> None:
+    """Say of every host that dropped out before a step that it has no part in it: a smaller total is never silent."""
+    here = {session.name for session in ctx.taking_part(step)}
+    for session in ctx.sessions:
+        if session.name in step.hosts and session.name not in here:
+            session.problem("barrier", "host-lost", f"lost before this step: takes no part in {step.name}", fatal=False)
+
+
+def known_well_enough(ctx: RunContext, step: Step) -> str:
+    """Return why an optional repetition need not be made; an empty text when it must be."""
+    until = step.until or ctx.plan.until
+    if until is None or not step.optional:
+        return ""
+    headline = ctx.plan.headline_of(step)
+    values = []
+    for other in ctx.plan.steps:
+        if other.cell == step.cell and not other.warmup and other.index < step.index and headline is not None:
+            found = (ctx.results.get((other.index, host)) for host in other.hosts)
+            results = [result for result in found if result is not None and result.final and not result.errors]
+            value = figure(headline, ctx.plan.latency_kind_of(other), results)
+            values += [value] if value is not None and len(results) == len(other.hosts) else []
+    width = relative_ci(values)
+    if len(values) < until.least or width is None or width > until.width:
+        return ""
+    return f"known to ±{width:.1%} after {len(values)} repetitions"
+
+
+async def pause(ctx: RunContext, step: Step) -> None:
+    """Let time pass without load, as planned."""
+    if step.pause_s:
+        with ctx.phase("pause", step.index, expected_s=step.pause_s):
+            await ctx.unless_stopped(asyncio.create_task(asyncio.sleep(step.pause_s)))
+
+
+async def bring_back(ctx: RunContext) -> None:
+    """Give hosts that dropped out in an earlier step another chance: once, and not for long."""
+    gone = [session for session in ctx.sessions if session.failed]
+    if gone:
+        await ctx.unless_stopped(asyncio.create_task(_bring_back(gone)))
+
+
+async def _bring_back(gone: Sequence[HostSession]) -> None:
+    await asyncio.gather(*(_one_back(session) for session in gone))
+
+
+async def _one_back(session: HostSession) -> None:
+    try:
+        await session.disconnect()
+        await session.connect(BACK_WITHIN_S)
+        await session.agent.sweep(kill=True)  # what it was lost with must not measure along
+        session.enter("ready", "takes part again")
+    except HostError as error:
+        session.enter("lost", error.message)
+
+
+async def drop_caches(ctx: RunContext, step: Step) -> None:
+    """Drop the page caches of all hosts before a measurement, and say how it went; never a silent no-op."""
+    wanted = ctx.plan.drop_caches_before(step)
+    if wanted == "no":
+        return
+    sessions = ctx.taking_part(step)
+    dropping = (_drop_on(session, [spec.path for spec in ctx.task_of(step, session).files]) for session in sessions)
+    answers = await asyncio.gather(*dropping, return_exceptions=True)
+    dropped = [_say_dropped(s, step, answer, wanted) for s, answer in zip(sessions, answers, strict=True)]
+    failed = [session.name for session, ok in zip(sessions, dropped, strict=True) if not ok]
+    if failed and wanted == "require":
+        raise RunRefused("failed", EXIT_PARTIAL, f"page cache not dropped on {', '.join(failed)}")
+
+
+def _say_dropped(session: HostSession, step: Step, answer: CacheDrop | BaseException, wanted: str) -> bool:
+    """Journal how a host dropped its page cache, and tell the operator; True when it did."""
+    if not isinstance(answer, CacheDrop):
+        answer = CacheDrop("none", False, str(answer))
+    ok, method, detail = answer.ok, answer.method, answer.detail
+    session.journal.append(CacheDropped(t=0.0, host=session.name, step=step.index, ok=ok, method=method, detail=detail))
+    how = ": ".join(part for part in (method, detail) if part)
+    if ok:
+        session.say("info", f"page cache dropped ({how}) before {step.name}")
+    elif wanted == "require":
+        session.problem("layout", "cache-not-dropped", f"page cache could not be dropped: {how}", fatal=False)
+    else:
+        session.say("warning", f"page cache not dropped: {how}")
+    return ok
+
+
+async def _drop_on(session: HostSession, paths: list[str]) -> CacheDrop:
+    return await session.ask(lambda agent: agent.drop_caches(paths))

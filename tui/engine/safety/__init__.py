@@ -1,0 +1,1 @@
+"""What a run may destroy, what it made, what a logout takes away."""

@@ -1,0 +1,280 @@
+"""Removing from hosts what a run that is over has created there: exactly what its record names, and nothing else.
+
+A file goes when it is what the run made: a plain file that has not grown since, and, when the run was complete, is no
+smaller either. A directory goes when it is empty; only the one that an MPI run made under its own name goes whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import posixpath
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.engine.running.preflight import owner
+from tui.engine.safety.host_look import tasks_of
+from tui.engine.safety.ledger import Ledger
+from tui.metrics import units
+from tui.model.plan import FILE_NUMBER, HostAddress, Plan
+from tui.remote import mpi
+from tui.remote.agent import Agent, FileInfo
+from tui.remote.transport import HostError
+
+if TYPE_CHECKING:
+    from tui.model.record import RunRecord
+    from tui.remote.connections import Connections
+
+CLEAN_S = 600.0
+LEASE_S = CLEAN_S + 60.0  # nobody renews it meanwhile
+NAMES_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """What a run's record names on one host. `sizes` are those the plan gave its files, 0 when it knew none.
+
+    `counts` are those of paths that stand for many files. `target` was on the file system that is mounted at `mount`.
+    """
+
+    address: HostAddress
+    paths: tuple[str, ...]
+    sizes: Mapping[str, int]
+    complete: bool  # whether the run came to its good end, so that its files are whole
+    counts: Mapping[str, int] = field(default_factory=dict)
+    target: str = ""
+    mount: str = ""
+
+
+@dataclass
+class Cleaning:
+    """One host before or after: what goes (with its bytes), what was not there, what stays and why."""
+
+    host: str
+    goes: dict[str, int] = field(default_factory=dict)
+    absent: list[str] = field(default_factory=list)
+    stays: dict[str, str] = field(default_factory=dict)
+    error: str = ""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of what goes."""
+        return sum(self.goes.values())
+
+    @property
+    def settled(self) -> list[str]:
+        """What the record need not name any more."""
+        return [*self.goes, *self.absent]
+
+    def lines(self, *, done: bool) -> list[str]:
+        """Return it for people: what is going to happen, or what has."""
+        if self.error:
+            return [f"{self.host}: {self.error}"]
+        verb = "removed" if done else "will be removed"
+        said = [f"{some(self.goes)}, {units.size(self.bytes)}: {verb}"] if self.goes else []
+        said += [f"{some(self.absent)}: not there any more"] if self.absent else []
+        said += [f"{path}: {'stayed' if done else 'stays'}: {why}" for path, why in self.stays.items()]
+        return [f"{self.host}: {text}" for text in said or ["nothing to remove"]]
+
+
+def some(paths: Iterable[str]) -> str:
+    """Return the first few paths and how many more there are."""
+    listed = list(paths)
+    more = f" and {len(listed) - NAMES_SHOWN} more" if len(listed) > NAMES_SHOWN else ""
+    return ", ".join(listed[:NAMES_SHOWN]) + more
+
+
+def created_of(plan: Plan, record: RunRecord) -> list[Created]:
+    """Return what a run left, host by host; hosts with nothing are left out."""
+    addresses = {host.name: host for host in plan.hosts}
+    whole = record.state == "complete"
+    return [
+        created_on(plan, addresses[host.name], host.files_left.paths, host.facts, complete=whole)
+        for host in record.hosts
+        if host.files_left is not None and host.name in addresses
+    ]
+
+
+def created_on(
+    plan: Plan, address: HostAddress, paths: Sequence[str], facts: Mapping[str, object], *, complete: bool
+) -> Created:
+    """Return these paths with what the plan, and the facts of the preflight, say of them."""
+    specs = [spec for task in tasks_of(plan, address.name) for spec in task.files]
+    counts: dict[str, int] = {}
+    for spec in specs:
+        counts[spec.path] = max(spec.count, counts.get(spec.path, 0))
+    target, mount = (str(facts.get(name) or "") for name in ("target", "target_mount"))
+    return Created(address, tuple(paths), sizes_of(plan, address.name), complete, counts, target, mount)
+
+
+def sizes_of(plan: Plan, host: str) -> dict[str, int]:
+    """Return the largest size that the plan gives each file of a host."""
+    sizes: dict[str, int] = {}
+    for task in tasks_of(plan, host):
+        for spec in task.files:
+            sizes[spec.path] = max(spec.size_bytes, sizes.get(spec.path, 0))
+    return sizes
+
+
+async def look(run_id: str, found: Sequence[Created], connections: Connections) -> list[Cleaning]:
+    """Return what would go on each host. Nothing is changed."""
+    return list(await asyncio.gather(*(_guarded(run_id, each, connections, remove=False) for each in found)))
+
+
+async def clean(
+    run_dir: Path, found: Sequence[Created], connections: Connections, keep: Callable[[list[Cleaning]], object]
+) -> list[Cleaning]:
+    """Look again, remove, have `keep` write down what has become of everything on each host, and return that.
+
+    Meanwhile no engine goes on with the run. Raises BenchtuiError when one does so already.
+    """
+    from tui.engine.process.main import no_engine
+
+    ledger = Ledger.beside(run_dir)
+    with no_engine(run_dir):
+        hosts = (_guarded(run_dir.name, each, connections, remove=True) for each in found)
+        cleaned = list(await asyncio.gather(*hosts))
+        for cleaning in cleaned:
+            ledger.forget(cleaning.host, cleaning.settled)
+        await asyncio.to_thread(keep, cleaned)
+    return cleaned
+
+
+async def _guarded(run_id: str, created: Created, connections: Connections, *, remove: bool) -> Cleaning:
+    name = created.address.name
+    try:
+        async with asyncio.timeout(CLEAN_S):
+            transport = await connections.connect(created.address)
+            try:
+                agent = Agent(transport, run_id)
+                return await (_remove(agent, created) if remove else _look(agent, created))
+            finally:
+                await transport.close()
+    except TimeoutError:
+        return Cleaning(name, error=f"no answer in {CLEAN_S:g}s")
+    except HostError as error:
+        return Cleaning(name, error=error.message)
+
+
+async def _look(agent: Agent, created: Created) -> Cleaning:
+    cleaning = judge(created, await agent.files(created.paths))
+    await _look_at_numbered(agent, created, cleaning)
+    await _doubt_absent(agent, created, cleaning)
+    return cleaning
+
+
+async def _look_at_numbered(agent: Agent, created: Created, cleaning: Cleaning) -> None:
+    """Judge paths that stand for many files by all of them: the first alone does not tell."""
+    for path in created.paths:
+        count = created.counts.get(path, 0)
+        if FILE_NUMBER not in path or path in cleaning.stays or not count:
+            continue
+        found = await agent.numbered(path, count)
+        cleaning.goes.pop(path, None)
+        cleaning.absent = [each for each in cleaning.absent if each != path]
+        if found.full:
+            cleaning.stays[path] = f"{found.full} is no empty file, the run made it empty"
+        elif found.there:
+            cleaning.goes[path] = 0
+        else:
+            cleaning.absent.append(path)
+
+
+async def _doubt_absent(agent: Agent, created: Created, cleaning: Cleaning) -> None:
+    """What is not there may be on a file system that is not mounted now: such paths stay in the record."""
+    if not cleaning.absent:
+        return
+    missing = set(cleaning.absent)
+    above = {path: _directory_above(path, missing) for path in cleaning.absent}
+    parents = await agent.files(sorted(set(above.values())))
+    moved = await _other_mount(agent, created)
+    for path, parent in above.items():
+        info = parents[parent]
+        if moved or info is None or info.kind != "directory":
+            why = moved or f"{parent} is not there"
+            cleaning.stays[path] = f"it cannot be seen, and {why}: is its file system mounted?"
+    cleaning.absent = [path for path in cleaning.absent if path not in cleaning.stays]
+
+
+def _directory_above(path: str, missing: set[str]) -> str:
+    """Return the directory of a path, or the nearest above it that the run has not made itself and that is gone."""
+    parent = posixpath.dirname(path)
+    while parent in missing:
+        parent = posixpath.dirname(parent)
+    return parent
+
+
+async def _other_mount(agent: Agent, created: Created) -> str:
+    """Return in words that the run's directory is on another file system now; empty when it is not."""
+    if not (created.target and created.mount):
+        return ""
+    now = (await agent.room([created.target]))[created.target].mount
+    return f"nothing is mounted at {created.mount} now" if now and now != created.mount else ""
+
+
+def judge(created: Created, infos: Mapping[str, FileInfo | None]) -> Cleaning:
+    """Return what goes and what stays, by what stands at each path now. Directories are judged by what goes in them."""
+    cleaning = Cleaning(created.address.name)
+    for path in created.paths:
+        info = infos.get(path)
+        if info is None:
+            cleaning.absent.append(path)
+        elif why := why_kept(created, path, info):
+            cleaning.stays[path] = why
+        else:
+            cleaning.goes[path] = info.size if info.kind == "file" else 0
+    return cleaning
+
+
+def why_kept(created: Created, path: str, info: FileInfo) -> str:
+    """Return why a path is not what the run made; an empty text when it is."""
+    size = created.sizes.get(path)
+    if FILE_NUMBER in path and not created.counts.get(path):
+        return "its plan does not say how many files the run made"
+    if size is None:
+        return "" if info.kind in ("directory", "file") else f"it is a {info.kind} now"
+    if info.kind != "file":
+        return f"it is a {info.kind} now, not the file that the run made"
+    if size and (info.size > size or (created.complete and info.size < size)):
+        return f"it has {units.size(info.size)} now, the run made it with {units.size(size)}"
+    return ""
+
+
+async def _remove(agent: Agent, created: Created) -> Cleaning:
+    held = await agent.lock(LEASE_S, owner())
+    if held is not None and held.run != agent.run_id:
+        return Cleaning(agent.host, error=f"in use by run {held.run} of {held.owner}: not cleaned")
+    try:
+        return await _remove_locked(agent, created)
+    finally:
+        with suppress(HostError):
+            await agent.unlock()
+
+
+async def _remove_locked(agent: Agent, created: Created) -> Cleaning:
+    if alive := await agent.sweep(kill=False):
+        return Cleaning(agent.host, error=f"{len(alive)} processes of this run are alive: not cleaned")
+    for path in (await _look(agent, created)).goes:
+        if is_own_directory(agent.run_id, path) and path not in created.sizes:
+            await mpi.remove_rest(agent, path)
+    return await remove_created(agent, created)
+
+
+async def remove_created(agent: Agent, created: Created) -> Cleaning:
+    """Remove what is as the run made it, and return what has become of everything. Raises HostError."""
+    cleaning = await _look(agent, created)
+    gone = set(await agent.remove(list(cleaning.goes), created.counts))
+    infos = await agent.files([path for path in cleaning.goes if path not in gone])
+    for path, info in infos.items():
+        if info is not None or FILE_NUMBER in path:
+            del cleaning.goes[path]
+            empty = info is not None and info.kind == "directory"
+            cleaning.stays[path] = "it is not empty" if empty else "it could not be removed"
+    return cleaning
+
+
+def is_own_directory(run_id: str, path: str) -> bool:
+    """Return whether a directory is the one that the run made under its own name, so that all in it is the run's."""
+    return posixpath.basename(path) == f"benchtui-{run_id}"

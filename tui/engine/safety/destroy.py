@@ -1,0 +1,218 @@
+"""What a run would destroy: devices that are in use or hold something, and files that no run of ours made.
+
+A device in use, or one that holds a file system, is refused whatever was said. Everything else that is lost must have
+been named: `Plan.destroy` holds the names, each a device, a file, or a directory of files.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from tui.engine.running.layout import needs_of
+from tui.engine.safety.host_look import HostFindings, Problem, parents, tasks_of
+from tui.metrics import units
+from tui.model.plan import HostTask, Plan, is_device
+from tui.remote.agent import FileInfo
+from tui.remote.devices import DeviceFacts
+
+HARMLESS = ("/dev/null", "/dev/zero", "/dev/full")
+PARTITION_TABLES = ("dos", "gpt", "PMBR", "mac", "sun", "sgi", "bsd", "atari")
+NAMES_SHOWN = 3
+REFUSED = "a device in use is never written to"
+
+
+def devices_of(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> list[str]:
+    """Return the paths that are devices, by their name or by what they are on the host."""
+    paths = dict.fromkeys(spec.path for task in tasks for spec in task.files)
+    return [path for path in paths if is_device(path) or kind_of(files.get(path)) in ("block", "char")]
+
+
+def written_devices(plan: Plan) -> list[str]:
+    """Return the devices that the plan writes to, as far as their names say so, and the images of clusters."""
+    tasks = [task for step in plan.steps for task in step.tasks]
+    written = dict.fromkeys(spec.path for task in tasks for spec in task.written)
+    images = dict.fromkeys(image for task in tasks for image in task.images)
+    return [*(path for path in written if is_device(path) and path not in HARMLESS), *images]
+
+
+def unnamed_devices(plan: Plan) -> list[str]:
+    """Return the devices that the plan writes to and that nobody has named."""
+    return [path for path in written_devices(plan) if path not in plan.destroy]
+
+
+def kind_of(info: FileInfo | None) -> str:
+    """Return what is at a path; empty when nothing is."""
+    return info.kind if info is not None else ""
+
+
+def judge_targets(plan: Plan, host: str, findings: HostFindings) -> Iterator[Problem]:
+    """Yield why this host's devices and files are not written to."""
+    touched = overwritten(tasks_of(plan, host), findings.files)
+    for path, facts in findings.devices.items():
+        if plan.allow_device and path in touched:
+            yield from judge_device(facts, plan.destroy)
+    for image in dict.fromkeys(image for task in tasks_of(plan, host) for image in task.images):
+        if image not in plan.destroy:
+            what = f"the image {image} loses what it holds, and no host can tell whether somebody uses it"
+            yield "destroy-not-confirmed", f"{what}; name it to agree: --destroy {image} (--yes is not enough)"
+    foreign = foreign_files(touched, findings)
+    unnamed = [path for path in foreign if not is_named(path, plan.destroy)]
+    if unnamed:
+        yield "destroy-not-confirmed", not_confirmed(unnamed)
+
+
+def judge_again(before: DeviceFacts | None, now: DeviceFacts, *, written: bool) -> Iterator[Problem]:
+    """Yield why a device is not used any more, that was found fit before: it is gone, another one, or in use.
+
+    What it holds is not judged again: it may be what our own steps have written.
+    """
+    if not now.kind:
+        yield "device-missing", f"{now.path} is not there any more; a plain file would be made in its place"
+    elif now.kind == "other":
+        yield from refusals(now)
+    elif before is not None and is_another(before, now):
+        what = f"{now.path} was {identity(before)} and is {identity(now)}"
+        yield "device-changed", f"{what}: another device has its name now, and it is not used"
+    elif written and now.uses:
+        yield from refusals(now)
+
+
+def is_another(before: DeviceFacts, now: DeviceFacts) -> bool:
+    """Return whether a path leads to another device than before: by number, and by serial and size as far as known."""
+    known = [(before.serial, now.serial), (before.size_bytes, now.size_bytes)]
+    return before.number != now.number or any(was and is_ and was != is_ for was, is_ in known)
+
+
+def judge_device(facts: DeviceFacts, named: Sequence[str]) -> Iterator[Problem]:
+    """Yield why a device is not written to; that nobody has named it is said only when nothing else is wrong."""
+    if not facts.kind or facts.real in HARMLESS:
+        return
+    problems = list(refusals(facts))
+    if not problems and facts.path not in named:
+        what = f"{facts.path} ({identity(facts)}) loses what is on it"
+        how = f"name it to agree: --destroy {facts.path} (--yes is not enough)"
+        problems = [("destroy-not-confirmed", f"{what}; {how}")]
+    yield from problems
+
+
+def refusals(facts: DeviceFacts) -> Iterator[Problem]:
+    """Yield what no option overrides."""
+    if facts.kind == "other":
+        yield "target-not-a-device", f"{facts.path} is no device: a file or directory of that name stands there"
+    elif not facts.name:
+        yield "device-unknown", f"{facts.path}: /sys knows nothing of it, so that nobody can tell whether it is in use"
+    elif facts.uses:
+        code = "device-mounted" if any(use.kind == "mount" for use in facts.uses) else "device-in-use"
+        yield code, f"{facts.path}: {', '.join(use.text for use in facts.uses)}; {REFUSED}"
+    elif facts.signatures:
+        yield "device-has-filesystem", holds(facts)
+    elif facts.unread:
+        parts = ", ".join(part.path for part in facts.unread)
+        yield "device-unreadable", f"{facts.path}: what is on {parts} cannot be looked at; it is not written to blindly"
+    elif facts.read_only:
+        yield "device-read-only", f"{facts.path} is read-only"
+    elif not facts.writable:
+        yield "device-not-writable", f"{facts.path} is not writable for the user we log in as"
+
+
+def holds(facts: DeviceFacts) -> str:
+    """Return the refusal of a device that holds something, and what to do when nobody needs it."""
+    found = dict.fromkeys((each.member, each.type) for each in facts.signatures)
+    members = {facts.name: facts.path}
+    what = ", ".join(f"{content(kind)}{'' if member == facts.name else f' on {member}'}" for member, kind in found)
+    inner_first = sorted({member for member, _ in found}, reverse=True)
+    nodes = " ".join(members.get(member, f"/dev/{member}") for member in inner_first)
+    return f"{facts.path} holds {what}; if nobody needs it any more, remove it yourself first: wipefs --all {nodes}"
+
+
+def content(kind: str) -> str:
+    """Return a signature's type for people."""
+    return f"a partition table ({kind})" if kind in PARTITION_TABLES else kind
+
+
+def identity(facts: DeviceFacts) -> str:
+    """Return what a device is: size, model, serial, number, stable name."""
+    parts = [
+        units.size(facts.size_bytes) if facts.size_bytes is not None else "size unknown",
+        facts.model,
+        f"serial {facts.serial}" if facts.serial else "",
+        facts.number,
+        facts.by_id.split(" ")[0],
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def device_line(facts: DeviceFacts) -> str:
+    """Return everything that was found of a device in one line."""
+    if not facts.kind:
+        return f"{facts.path}: not there"
+    real = f" -> {facts.real}" if facts.real not in ("", facts.path) else ""
+    uses = [use.text for use in facts.uses]
+    held = [f"{each.type} on {each.member}" for each in facts.signatures]
+    parts = [f"{len(facts.partitions)} partitions"] if facts.partitions else []
+    blind = "what is on it cannot be seen" if facts.unread or not facts.name else ""
+    state = "; ".join(uses + held + parts) or blind or "not in use, no file system on it"
+    state = "; ".join([state, *facts.unsure])
+    return f"{facts.path}{real}: {identity(facts)}; {state}"
+
+
+def overwritten(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> list[str]:
+    """Return the files and devices that a host's measurements write to, and those that are written before them."""
+    touched: dict[str, None] = {}
+    for task in tasks:
+        touched.update(dict.fromkeys(spec.path for spec in task.written))
+        touched.update(dict.fromkeys(laid_out(task, files)))
+    return list(touched)
+
+
+def laid_out(task: HostTask, files: Mapping[str, FileInfo | None]) -> list[str]:
+    """Return the files that are written before a task is measured: by our layout, or by fio itself.
+
+    fio unlinks or truncates a plain file that is shorter than its job's size, and writes it anew, whatever `rw` says
+    (fio filesetup.c, extend_file). Jobs that only create, stat or remove files leave them as they are.
+    """
+    needs = [need for need in needs_of(task, dict(files)) if not is_device(need.spec.path)]
+    if task.layout:
+        return [need.spec.path for need in needs]
+    plain = [need for need in needs if kind_of(files.get(need.spec.path)) in ("", "file")]
+    return [need.spec.path for need in plain if need.why != "holes" and not task.expects]
+
+
+def foreign_files(touched: Iterable[str], findings: HostFindings) -> list[str]:
+    """Return those of the overwritten files that have something in them and that no run of ours has made."""
+    return [path for path in touched if path not in findings.ours and is_full(findings.files.get(path))]
+
+
+def is_full(info: FileInfo | None) -> bool:
+    """Return whether there is a plain file with something in it."""
+    return info is not None and info.kind == "file" and info.size > 0
+
+
+def ours(files: Mapping[str, FileInfo | None], made: Mapping[str, int]) -> frozenset[str]:
+    """Return the files that runs of ours have made. A file that has grown since then is somebody else's."""
+    there = ((path, info) for path, info in files.items() if info is not None and path in made)
+    return frozenset(path for path, info in there if info.size <= (made[path] or info.size))
+
+
+def is_named(path: str, named: Sequence[str]) -> bool:
+    """Return whether a file, or a directory above it, was named."""
+    return path in named or any(directory in named for directory in parents(path))
+
+
+def names_for(paths: Sequence[str]) -> list[str]:
+    """Return names that cover these files: the one file, or the directory above them all, or each directory."""
+    directories = sorted({posixpath.dirname(path) for path in paths})
+    if len(paths) < 2:
+        return list(paths)
+    common = posixpath.commonpath(directories)
+    return [common] if common in directories or common.count("/") > 1 else directories
+
+
+def not_confirmed(paths: Sequence[str]) -> str:
+    """Return the problem of files that would be overwritten."""
+    more = f" and {len(paths) - NAMES_SHOWN} more" if len(paths) > NAMES_SHOWN else ""
+    shown = ", ".join(paths[:NAMES_SHOWN]) + more
+    files = "a file that no run of yours has made" if len(paths) == 1 else "files that no run of yours has made"
+    options = " ".join(f"--destroy {name}" for name in names_for(paths))
+    return f"{files} would be overwritten: {shown}; name it to agree: {options} (--yes is not enough)"

@@ -1,0 +1,157 @@
+"""A look at what a run would destroy, before it is started: so that somebody can read it and type the names.
+
+The engine looks again when it starts and does not rely on this.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.engine.safety.destroy import (
+    HARMLESS,
+    device_line,
+    devices_of,
+    foreign_files,
+    is_named,
+    names_for,
+    ours,
+    overwritten,
+    refusals,
+    unnamed_devices,
+)
+from tui.engine.safety.host_look import HostFindings, tasks_of
+from tui.model.plan import FileSpec, HostAddress, Plan, is_device
+from tui.model.problem import Problem, UsageError, did_you_mean
+from tui.remote.agent import Agent
+from tui.remote.devices import DeviceFacts
+from tui.remote.probe import HostProbe
+from tui.remote.transport import HostError
+
+if TYPE_CHECKING:
+    from tui.engine.safety.ledger import Ledger
+    from tui.remote.connections import Connections
+    from tui.remote.vault import Asker
+
+LOOK_S = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class HostTargets:
+    """The devices of a run on one host, which of them it writes to, and files of somebody else that it overwrites."""
+
+    host: str
+    devices: tuple[DeviceFacts, ...] = ()
+    written: frozenset[str] = frozenset()
+    files: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
+    error: str = ""  # why the host could not be looked at
+
+    @property
+    def refused(self) -> list[str]:
+        """Why devices are not written to, whatever is typed."""
+        return [text for facts in self.devices if facts.path in self.written for _, text in refusals(facts)]
+
+    def lines(self) -> Iterator[str]:
+        """Yield what was found, for people."""
+        if self.error:
+            yield f"{self.host}: not looked at: {self.error}"
+        yield from (f"{self.host}: {device_line(facts)}" for facts in self.devices)
+        for image in self.images:
+            yield f"{self.host}: image {image}: what it holds, and who uses it, cannot be seen from here"
+        if self.files:
+            more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
+            yield f"{self.host}: {self.files[0]}{more}: no run of yours has made this, and it is overwritten"
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a run would overwrite on all hosts, and which names must be typed to agree."""
+
+    hosts: tuple[HostTargets, ...]
+    names: tuple[str, ...]
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What keeps the run from starting whatever is typed."""
+        return [Problem(text, host=each.host) for each in self.hosts for text in each.refused]
+
+    @property
+    def lines(self) -> list[str]:
+        """What was found, host by host."""
+        return [line for each in self.hosts for line in each.lines()]
+
+
+def connections_of(plan: Plan, pins: Path, asker: Asker | None = None) -> Connections:
+    """Return connections as the engine of a plan makes them. `pins`: known_hosts file of ``hosts trust``."""
+    from tui.remote.connections import Connections
+
+    config = next((host.ssh_config for host in plan.hosts if host.ssh_config), None)
+    return Connections(ssh_config=Path(config) if config else None, known_hosts=[pins], asker=asker)
+
+
+def overwrites(plan: Plan) -> bool:
+    """Return whether a plan could overwrite anything."""
+    tasks = (task for step in plan.steps for task in step.tasks)
+    return any(task.written or task.images or any(map(could_be_made, task.files)) for task in tasks)
+
+
+def could_be_made(spec: FileSpec) -> bool:
+    """Return whether a file is laid out, by us or by fio, when it is missing or short, even to be read."""
+    return spec.size_bytes > 0 and not is_device(spec.path)
+
+
+def check_names(plan: Plan) -> None:
+    """Raise UsageError for a name to be destroyed that the plan does not overwrite: it may be a slip of the pen."""
+    tasks = [task for step in plan.steps for task in step.tasks]
+    paths = {spec.path for task in tasks for spec in task.files} | {image for task in tasks for image in task.images}
+    wrong = [name for name in plan.destroy if name not in paths and not any(is_named(path, [name]) for path in paths)]
+    if wrong:
+        said = (f"--destroy {name}: no target of this run{did_you_mean(name, paths)}" for name in wrong)
+        raise UsageError(list(map(Problem, said)))
+
+
+async def survey(plan: Plan, connections: Connections, ledger: Ledger) -> Survey:
+    """Look at the targets of all hosts. A host that cannot be reached is named in its findings."""
+    found = await asyncio.gather(*(_targets(plan, address, connections, ledger) for address in plan.hosts))
+    files = sorted({path for each in found for path in each.files})
+    # some are devices by what the host says, whatever they are called
+    devices = [facts.path for each in found for facts in each.devices if facts.path in each.written]
+    unnamed = [path for path in devices if path not in plan.destroy and path not in HARMLESS]
+    names = dict.fromkeys([*unnamed_devices(plan), *unnamed, *names_for(files)])
+    return Survey(tuple(found), tuple(names))
+
+
+async def _targets(plan: Plan, address: HostAddress, connections: Connections, ledger: Ledger) -> HostTargets:
+    try:
+        async with asyncio.timeout(LOOK_S):
+            return await _look(plan, address, connections, ledger)
+    except TimeoutError:
+        return HostTargets(address.name, error=f"no answer in {LOOK_S:g}s")
+    except HostError as error:
+        return HostTargets(address.name, error=error.message)
+
+
+async def _look(plan: Plan, address: HostAddress, connections: Connections, ledger: Ledger) -> HostTargets:
+    tasks = tasks_of(plan, address.name)
+    transport = await connections.connect(address)
+    try:
+        agent = Agent(transport, "survey")
+        wanted = sorted({spec.path for task in tasks for spec in task.files})
+        files = await agent.files(wanted) if wanted else {}
+        paths = devices_of(tasks, files)
+        devices = await agent.devices(paths) if paths else {}
+    finally:
+        await transport.close()
+    findings = HostFindings(HostProbe({}, {}), files, devices, ours=ours(files, ledger.sizes(address.name)))
+    touched = overwritten(tasks, files)
+    return HostTargets(
+        address.name,
+        devices=tuple(devices.values()),
+        written=frozenset(touched),
+        images=tuple(dict.fromkeys(image for task in tasks for image in task.images)),
+        files=tuple(path for path in foreign_files(touched, findings) if not is_named(path, plan.destroy)),
+    )

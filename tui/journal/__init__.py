@@ -1,0 +1,1 @@
+"""The journal of a run: its writer, its reader, and what is folded from its events."""

@@ -1,0 +1,128 @@
+"""All views of one phase of one step: leaves by host and direction, and everything together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from tui.journal.views import Clock, Group, Leaf, SeriesSet
+from tui.model.event import DirectionSample, PhaseName, Sample
+
+NOTHING = DirectionSample(ios=0, bytes=0)
+
+
+@dataclass(slots=True)
+class Window:
+    """When one host was measuring, run time: from the begin of its first sample to the end of its last one.
+
+    `io_t0` and `io_t1` are the begin and end of the last sample with I/O: the load ended between them, or later when
+    the samples were cut off. `lat_max_s` is the longest I/O of the first sample.
+    """
+
+    start_t: float
+    end_t: float
+    io_t0: float
+    io_t1: float
+    lat_max_s: float
+
+
+class Measurement:
+    """What was seen of one phase of one step.
+
+    `for_record` keeps load that is not measured out of the hosts' series, and keeps no series of the cluster.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        phase: PhaseName | None,
+        step: int | None,
+        started_t: float,
+        *,
+        for_record: bool = False,
+    ) -> None:
+        self.clock = clock
+        self.started_t = started_t
+        self.phase = phase
+        self.step = step
+        self.for_record = for_record
+        self.total = Group(clock)
+        self.cluster: dict[str, Group] = {}
+        self.hosts: dict[str, dict[str, Leaf]] = {}
+        self.host_totals: dict[str, Group] = {}
+        self.windows: dict[str, Window] = {}
+        self.dropped: dict[str, float] = {}  # hosts that were lost, and until when they measured
+        self.has_result: Collection[str] = ()  # hosts whose latencies the tool tells in the end
+        self._series: dict[str, SeriesSet] = {}
+
+    def is_of(self, phase: PhaseName, step: int | None) -> bool:
+        """Tell whether this is what was measured in a phase of a step."""
+        return (self.phase, self.step) == (phase, step)
+
+    def holds(self, sample: Sample) -> bool:
+        """Tell whether a sample belongs here."""
+        return sample.phase == self.phase and (self.step is None or sample.step == self.step)
+
+    def dirs_of(self, host: str) -> dict[str, Leaf]:
+        """Return the leaves of a host by direction; the dict stays the same while leaves come to it."""
+        return self.hosts.setdefault(host, {})
+
+    def total_of(self, host: str) -> Group:
+        """Return all directions of a host together."""
+        return self.host_totals.setdefault(host, Group(self.clock))
+
+    def add(self, sample: Sample, t0: float, t1: float) -> None:
+        """Take a sample whose interval is (t0, t1] in run time."""
+        leaves = self.dirs_of(sample.host)
+        if sample.restart:
+            self._restart(sample.host)
+        for direction, part in sample.dirs.items():
+            if part.ios and direction not in leaves:  # tools list directions that they never use
+                leaves[direction] = self._new_leaf(sample.host, direction)
+        for direction, leaf in leaves.items():
+            self._feed(leaf, direction, sample, t0, t1)
+        if not sample.ramp and any(leaf.ios for leaf in leaves.values()):
+            self._extend_window(sample, t0, t1)
+
+    def _feed(self, leaf: Leaf, direction: str, sample: Sample, t0: float, t1: float) -> None:
+        part = sample.dirs.get(direction, NOTHING)
+        in_series = not (self.for_record and sample.ramp)
+        leaf.add(sample.t, t0, t1, part, counts=not sample.ramp, in_series=in_series)
+        if not self.for_record:
+            self._series[direction].add(t0, t1, part)
+
+    def _new_leaf(self, host: str, direction: str) -> Leaf:
+        leaf = Leaf(keeps_latencies=host not in self.has_result)
+        if direction not in self.cluster:
+            self.cluster[direction] = Group(self.clock)
+            self._series[direction] = SeriesSet()
+            self.cluster[direction].over_time.append(self._series[direction])
+            self.total.over_time.append(self._series[direction])
+        own_total = self.total_of(host)
+        own_total.over_time.append(leaf.over_time)
+        for group in (self.total, self.cluster[direction], own_total):
+            group.leaves.append(leaf)
+        return leaf
+
+    def _restart(self, host: str) -> None:
+        self.windows.pop(host, None)
+        for leaf in self.hosts[host].values():
+            leaf.restart()
+            if self.for_record:
+                leaf.over_time.clear()
+
+    def _extend_window(self, sample: Sample, t0: float, t1: float) -> None:
+        window = self.windows.get(sample.host)
+        if window is None:
+            lat_max_ns = max((part.lat_max_ns for part in sample.dirs.values()), default=0)
+            window = self.windows[sample.host] = Window(t0, t1, t0, t1, lat_max_ns / 1e9)
+        window.end_t = max(window.end_t, t1)
+        if any(part.ios for part in sample.dirs.values()):
+            window.io_t0, window.io_t1 = max(window.io_t0, t0), max(window.io_t1, t1)
+
+    def silence(self, host: str | None = None) -> None:
+        """The load of a host, or of all hosts, is over: nothing is current any more."""
+        for name, leaves in self.hosts.items():
+            if host is None or name == host:
+                for leaf in leaves.values():
+                    leaf.silence()

@@ -1,0 +1,1 @@
+"""Validity checks over what a run left."""

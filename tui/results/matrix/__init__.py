@@ -1,0 +1,1 @@
+"""Steps of a run as a matrix."""

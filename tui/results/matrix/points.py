@@ -1,0 +1,62 @@
+"""The steps of a run as a matrix: one cell a point, its repetitions together, its figure their median. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui.metrics.repeat import relative_ci
+from tui.model.plan import Plan
+from tui.model.record import CellRecord, HeadlineRecord, MatrixRecord, StepRecord
+from tui.results.text.headline import blank, headline_text, middle
+
+WORST = ("failed", "cut", "running", "missing")  # a cell is as its worst step is
+
+
+def matrix_record(plan: Plan, steps: Sequence[StepRecord]) -> MatrixRecord | None:
+    """Return the matrix of a run; None when it has one step alone."""
+    if len(steps) < 2:
+        return None
+    return MatrixRecord(
+        axes=list(plan.axes),
+        cells=[_cell(plan, group) for group in cells_of(steps)],
+        until_relative=plan.until.width if plan.until is not None else None,
+    )
+
+
+def cells_of(steps: Sequence[StepRecord]) -> list[list[StepRecord]]:
+    """Return the steps of each point together, in order, warm-ups left out."""
+    groups: dict[str, list[StepRecord]] = {}
+    for step in steps:
+        if not step.warmup:
+            groups.setdefault(step.cell or step.name, []).append(step)
+    return list(groups.values())
+
+
+def _cell(plan: Plan, group: Sequence[StepRecord]) -> CellRecord:
+    first = group[0]
+    made = [step for step in group if step.state != "skipped"]
+    values = [step.headline for step in made]
+    states = [step.state for step in made]
+    return CellRecord(
+        key=first.cell or first.name,
+        profile=first.profile,
+        point=dict(first.point),
+        steps=[step.index for step in made],
+        state=next((state for state in WORST if state in states), "done"),
+        headline=_headline(plan, made),
+        values=values,
+        ci_relative=relative_ci([value for value in values if value is not None]),
+    )
+
+
+def _headline(plan: Plan, made: Sequence[StepRecord]) -> HeadlineRecord | None:
+    """Return the figure of a cell; None when it has none of its own."""
+    headline = plan.headline_of(plan.steps[made[0].index])
+    if headline is None:
+        return None
+    record = blank(headline)
+    figures = [(step.headline, step.index) for step in made if step.headline is not None]
+    if figures:
+        record.value, record.step = middle(figures)
+        record.text = headline_text(record)
+    return record

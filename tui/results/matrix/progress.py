@@ -1,0 +1,107 @@
+"""How far a run of many steps has come, and how long the rest takes. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from tui.model.plan import Plan, Step
+from tui.results.matrix.cells import live_state
+
+if TYPE_CHECKING:
+    from tui.journal.state import RunState
+
+OVERHEAD_S = 3.0  # around the load of a step, until one is over: connecting, barrier, collecting
+OVER = ("done", "failed", "cut", "skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixProgress:
+    """`number` is the step at work, from 1 (0: none yet); `over` steps and `cells_over` points are behind us.
+
+    `remaining_s` is None when nothing bounds a step to come; `at_most` says that optional repetitions are among them.
+    """
+
+    number: int
+    steps: int
+    name: str
+    over: int
+    cells_over: int
+    cells: int
+    fraction: float
+    remaining_s: float | None
+    at_most: bool = False
+
+    @property
+    def place(self) -> str:
+        """``step 7/36``."""
+        return f"step {self.number}/{self.steps}"
+
+
+def matrix_progress(plan: Plan | None, state: RunState, now_t: float) -> MatrixProgress | None:
+    """Return how far a run is; None for a run of one step."""
+    if plan is None or len(plan.steps) < 2:
+        return None
+    states = [live_state(state, step) for step in plan.steps]
+    over = [step for step, each in zip(plan.steps, states, strict=True) if each in OVER]
+    current = plan.steps[state.step] if state.step is not None and state.step < len(plan.steps) else None
+    if current is not None and states[current.index] in OVER:
+        current = None
+    left = [step for step, each in zip(plan.steps, states, strict=True) if each not in OVER and step is not current]
+    spent = sum(_spent(state, step) for step in over)
+    inside = max(0.0, now_t - _began(state, current)) if current is not None else 0.0
+    rest = _rest(state, over, left, current, inside)
+    fraction = len(over) / len(plan.steps)
+    if rest is not None and spent + inside + rest > 0:
+        fraction = (spent + inside) / (spent + inside + rest)
+    open_cells = {step.cell or step.name for step, each in zip(plan.steps, states, strict=True) if each not in OVER}
+    cells = {step.cell or step.name for step in plan.steps}
+    at = current or (over[-1] if over else None)
+    return MatrixProgress(
+        number=at.index + 1 if at is not None else 0,
+        steps=len(plan.steps),
+        name=step_name(at) if at is not None else "",
+        over=len(over),
+        cells_over=len(cells - open_cells),
+        cells=len(cells),
+        fraction=min(1.0, fraction),
+        remaining_s=rest,
+        at_most=any(step.optional for step in left),
+    )
+
+
+def step_name(step: Step) -> str:
+    """Return a step's name with what is special about it: ``ceph/randread bs=4k #2``, ``... warm-up``."""
+    again = f" #{step.repetition}" if step.repetition > 1 else ""
+    return f"{step.name}{' warm-up' if step.warmup else again}"
+
+
+def _began(state: RunState, step: Step) -> float:
+    """Return when a step, or the pause before it, began."""
+    view = state.steps.get(step.index)
+    return view.started_t if view is not None else state.phase_started_t
+
+
+def _spent(state: RunState, step: Step) -> float:
+    view = state.steps.get(step.index)
+    return max(0.0, view.ended_t - view.started_t) if view is not None and view.ended_t is not None else 0.0
+
+
+def _rest(
+    state: RunState, over: list[Step], left: list[Step], current: Step | None, inside: float
+) -> float | None:
+    """Return the seconds that are left: as planned, with the time around the load as it was so far."""
+    measured = [step for step in over if state.steps[step.index].state == "done"]
+    around = [_spent(state, step) - step.expected_s for step in measured if step.expected_s is not None]
+    overhead = max(0.0, fmean(around)) if around else OVERHEAD_S
+    typical = fmean([_spent(state, step) for step in measured]) if measured else None
+
+    def span(step: Step) -> float | None:
+        return typical if step.expected_s is None else step.expected_s + overhead
+
+    spans = [span(step) for step in left]
+    now = span(current) if current is not None else 0.0
+    if now is None or any(each is None for each in spans):
+        return None
+    return sum(each or 0.0 for each in spans) + sum(step.pause_s for step in left) + max(0.0, now - inside)

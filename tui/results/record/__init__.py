@@ -1,0 +1,1 @@
+"""Building run.json from plan and journal."""

@@ -1,0 +1,203 @@
+"""Results of a step for the record: per host, per job, and over all hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import sqrt
+
+from tui.journal.measurement import Measurement
+from tui.journal.views import Leaf
+from tui.metrics.buckets import PERCENTILES, index_to_value
+from tui.metrics.histogram import Histogram, combine_directions
+from tui.model.event import Buckets, DirectionResult, HostResult, LatencyResult
+from tui.model.record import (
+    AggregateRecord,
+    DirectionRecord,
+    HistogramRecord,
+    IntervalRecord,
+    LatencyRecord,
+    ResultsRecord,
+)
+from tui.results.record.columns import window_rates
+from tui.results.record.timing import HostSpan, common_window
+
+MIXED = "mixed"
+HostDirections = dict[str, DirectionResult]
+
+
+class StepFigures:
+    """Figures of one step: results of the tool where it gave one, else rebuilt from samples."""
+
+    def __init__(
+        self,
+        results: dict[str, HostResult],
+        measurement: Measurement | None,
+        spans: Mapping[str, HostSpan],
+        latency_kind: str,
+    ) -> None:
+        self.results = results
+        self.measurement = measurement
+        self.spans = spans
+        self.latency_kind = latency_kind
+        self.rebuilt: set[str] = set()
+        self.directions = self._directions()
+
+    def _directions(self) -> dict[str, HostDirections]:
+        found = {host: used_directions(result.dirs) for host, result in self.results.items() if _did_io(result.dirs)}
+        sampled = self.measurement.hosts if self.measurement is not None else {}
+        for host, leaves in sampled.items():
+            rebuilt = {name: rebuild(leaf, self.latency_kind) for name, leaf in leaves.items() if leaf.ios}
+            if rebuilt and host not in found:
+                found[host] = rebuilt
+                self.rebuilt.add(host)
+        return {host: with_mixed(directions) for host, directions in found.items()}
+
+    def record(self) -> ResultsRecord:
+        """Return the results for the record."""
+        names = dict.fromkeys(name for directions in self.directions.values() for name in directions)
+        return ResultsRecord(
+            aggregate={name: self._aggregate(name) for name in sorted(names, key=_order)},
+            per_host={host: self._host_record(host, directions) for host, directions in self.directions.items()},
+            per_job=self._per_job(),
+        )
+
+    def _host_record(self, host: str, directions: HostDirections) -> dict[str, DirectionRecord]:
+        from_samples = host in self.rebuilt
+        return {name: direction_record(result, from_samples) for name, result in directions.items()}
+
+    def _per_job(self) -> dict[str, dict[str, dict[str, DirectionRecord]]] | None:
+        per_host = {
+            host: {job: self._host_record(host, used_directions(dirs)) for job, dirs in result.jobs.items()}
+            for host, result in self.results.items()
+            if len(result.jobs) > 1
+        }
+        return per_host or None
+
+    def _aggregate(self, direction: str) -> AggregateRecord:
+        parts = {host: dirs[direction] for host, dirs in self.directions.items() if direction in dirs}
+        whole = direction_record(combine_directions(list(parts.values())), any(host in self.rebuilt for host in parts))
+        record = AggregateRecord(**dict(whole), hosts=list(parts))
+        self._add_window(record, direction)
+        return record
+
+    def _add_window(self, record: AggregateRecord, direction: str) -> None:
+        """Add the common window of the hosts and the rates in it; nothing when there was none, or nobody knows."""
+        if self.measurement is None or any(host not in self.spans for host in record.hosts):
+            return
+        window = common_window([self.spans[host] for host in record.hosts])
+        if window is None:
+            return
+        series = [
+            (leaf.over_time, self.spans[host].end_t)
+            for host in record.hosts
+            for name, leaf in self.measurement.hosts[host].items()
+            if direction in (name, MIXED)
+        ]
+        iops, bandwidth = window_rates(series, *window)
+        record.interval = IntervalRecord(start_s=round(window[0], 3), end_s=round(window[1], 3))
+        record.iops_window, record.bw_window_bytes_per_s = round(iops, 3), round(bandwidth, 3)
+        record.window_difference = round(iops / record.iops - 1, 6) if record.iops else None
+
+
+def _order(name: str) -> tuple[int, str]:
+    known = ("read", "write", "trim", MIXED)
+    return known.index(name) if name in known else len(known), name
+
+
+def _did_io(dirs: HostDirections) -> bool:
+    return any(result.ios for result in dirs.values())
+
+
+def used_directions(dirs: HostDirections) -> HostDirections:
+    """Return the directions that did any I/O: tools print all that they know."""
+    return {name: result for name, result in dirs.items() if result.ios}
+
+
+def with_mixed(dirs: HostDirections) -> HostDirections:
+    """Return the directions with `mixed` added, reads and writes together, when there are both."""
+    if MIXED in dirs or not {"read", "write"} <= dirs.keys():
+        return dirs
+    return {**dirs, MIXED: combine_directions([dirs["read"], dirs["write"]])}
+
+
+def rebuild(leaf: Leaf, latency_kind: str) -> DirectionResult:
+    """Return the result of a direction from its samples.
+
+    Counts, mean and maximum are exact; minimum and standard deviation are as good as the buckets (0.78 %).
+    """
+    runtime_s = leaf.runtime_s
+    result = DirectionResult(
+        ios=leaf.ios,
+        bytes=leaf.bytes,
+        runtime_s=round(runtime_s, 3),
+        iops=leaf.ios / runtime_s if runtime_s else 0.0,
+        bw_bytes_per_s=leaf.bytes / runtime_s if runtime_s else 0.0,
+    )
+    latency = _rebuild_latency(leaf)
+    if latency_kind == "lat":
+        result.lat = latency
+    else:
+        result.clat = latency
+    return result
+
+
+def _rebuild_latency(leaf: Leaf) -> LatencyResult | None:
+    buckets = leaf.so_far.buckets
+    if not buckets.idx:
+        return None
+    count, mean = sum(buckets.n), leaf.so_far_mean_ns or 0.0
+    squares = sum(n * (index_to_value(index) - mean) ** 2 for index, n in zip(buckets.idx, buckets.n, strict=True))
+    return LatencyResult(
+        n=count,
+        min_ns=index_to_value(buckets.idx[0]),
+        max_ns=leaf.so_far_max or index_to_value(buckets.idx[-1]),
+        mean_ns=mean,
+        stddev_ns=sqrt(squares / (count - 1)) if count > 1 else 0.0,
+        percentiles_ns=leaf.so_far.percentiles(PERCENTILES),
+        buckets=buckets,
+    )
+
+
+def direction_record(result: DirectionResult, from_samples: bool = False) -> DirectionRecord:
+    """Return a direction for the record."""
+    return DirectionRecord(
+        ios=result.ios,
+        bytes=result.bytes,
+        runtime_s=result.runtime_s,
+        iops=round(result.iops, 3) if result.runtime_s else None,
+        bw_bytes_per_s=round(result.bw_bytes_per_s, 3) if result.runtime_s else None,
+        short_ios=None if from_samples else result.short_ios,
+        drop_ios=None if from_samples else result.drop_ios,
+        slat=latency_record(result.slat),
+        clat=latency_record(result.clat),
+        lat=latency_record(result.lat),
+        from_samples=from_samples,
+    )
+
+
+def latency_record(result: LatencyResult | None) -> LatencyRecord | None:
+    """Return a latency kind for the record; one that counted nothing is unknown, not 0."""
+    if result is None or result.n == 0:
+        return None
+    return LatencyRecord(
+        n=result.n,
+        min_ns=result.min_ns,
+        max_ns=result.max_ns,
+        mean_ns=round(result.mean_ns, 3),
+        stddev_ns=round(result.stddev_ns, 3),
+        percentiles_ns=_percentiles(result),
+        histogram=_histogram(result.buckets),
+    )
+
+
+def _percentiles(result: LatencyResult) -> dict[str, int]:
+    """Return the percentiles of the record's list, computed again when the tool was told to print others."""
+    if result.buckets is None or not result.buckets.idx:
+        return dict(result.percentiles_ns)
+    return Histogram.from_buckets(result.buckets).percentiles(PERCENTILES)
+
+
+def _histogram(buckets: Buckets | None) -> HistogramRecord | None:
+    if buckets is None or not buckets.idx:
+        return None
+    return HistogramRecord(scheme="fio-plat/6x29", unit="ns", idx=list(buckets.idx), n=list(buckets.n))

@@ -1,0 +1,273 @@
+"""The runs on disk: one directory each, listed quickly, found by what people type."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from tui.model.plan import Plan
+from tui.model.problem import UsageError, did_you_mean
+from tui.model.rundir import JOURNAL_FILE, PID_FILE, PLAN_FILE, RECORD_FILE, SUMMARY_FILE
+from tui.results.store.rundir import is_run_dir, write_atomic
+
+if TYPE_CHECKING:
+    from tui.model.record import RunRecord
+
+SummaryState = Literal[
+    "complete", "partial", "aborted", "failed", "imported", "baseline", "running", "interrupted", "unreadable"
+]
+STARTING_S = 30.0  # how long a new run may take until its engine says who it is
+ID_PATTERN = re.compile(r"^(\d{8}T\d{6})Z-")
+
+
+class RunSummary(Struct):
+    """One line of a list of runs. `duration_s` of a running one counts until now."""
+
+    run_id: str
+    utc: str | None
+    profile: str
+    hosts: list[str]
+    state: SummaryState
+    headline: str = ""  # for people: "read 390k IOPS"
+    headline_value: float | None = None
+    headline_unit: str = ""  # iops, bytes_per_s, ns
+    duration_s: float | None = None
+    note: str = ""  # the newest
+    tags: dict[str, str] = field(default_factory=dict)
+
+
+class _CachedSummary(Struct):
+    """summary.json: the summary, and which run.json it was made from."""
+
+    record_bytes: int
+    record_mtime_ns: int
+    summary: RunSummary
+
+
+class _Name(Struct):
+    name: str = ""
+
+
+class _ProfileHead(Struct):
+    tag: str = ""
+
+
+class _HeadlineHead(Struct):
+    text: str = ""
+    value: float | None = None
+    unit: str = ""
+
+
+class _NoteHead(Struct):
+    text: str = ""
+
+
+class _RecordHead(Struct):
+    """The part of run.json that a summary needs; the rest is skipped unparsed."""
+
+    run_id: str
+    state: SummaryState
+    created_utc: str | None = None
+    duration_s: float | None = None
+    profile: _ProfileHead = field(default_factory=_ProfileHead)
+    hosts: list[_Name] = field(default_factory=list)
+    headline: _HeadlineHead | None = None
+    notes: list[_NoteHead] = field(default_factory=list)
+    tags: dict[str, str] = field(default_factory=dict)
+
+
+_cached_decoder = msgspec.json.Decoder(_CachedSummary)
+_head_decoder = msgspec.json.Decoder(_RecordHead)
+
+
+class RunStore:
+    """All runs of a user. Nothing is kept in memory: every call looks at the disk."""
+
+    def __init__(self, runs_dir: Path) -> None:
+        self.runs_dir = runs_dir
+
+    def ids(self) -> list[str]:
+        """Return the ids of all runs, newest first."""
+        try:
+            with os.scandir(self.runs_dir) as entries:
+                names = [entry.name for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return sorted(names, reverse=True)
+
+    def list(self, limit: int | None = None) -> list[RunSummary]:
+        """Return the summaries of all runs, or of the `limit` newest, newest first."""
+        found: list[RunSummary] = []
+        for run_id in self.ids():
+            if limit is not None and len(found) >= limit:
+                break
+            summary = summarize(self.runs_dir / run_id)
+            if summary is not None:
+                found.append(summary)
+        return found
+
+    def resolve(self, ref: str) -> Path:
+        """Return the directory of a run: by id, unique prefix, path, or ``last``. Raises UsageError."""
+        if ref == "last":
+            return self._last()
+        path = Path(ref).expanduser()
+        if "/" in ref or ref in (".", ".."):
+            return _run_at(path)
+        ids = self.ids()
+        matches = [ref] if ref in ids else [run_id for run_id in ids if run_id.startswith(ref)]
+        if len(matches) == 1 and ref:
+            return self.runs_dir / matches[0]
+        if not matches and path.exists():
+            return _run_at(path)
+        raise UsageError(_no_single_match(ref, matches, ids))
+
+    def _last(self) -> Path:
+        for run_id in self.ids():
+            if is_run_dir(self.runs_dir / run_id):
+                return self.runs_dir / run_id
+        raise UsageError(f"no runs in {self.runs_dir}")
+
+
+def _run_at(path: Path) -> Path:
+    if path.name == RECORD_FILE and path.is_file():
+        path = path.parent
+    if not path.is_dir():
+        raise UsageError(f"{path}: no such directory")
+    if not is_run_dir(path):
+        raise UsageError(f"{path}: not a run: neither {PLAN_FILE} nor {RECORD_FILE} nor {JOURNAL_FILE} in it")
+    return path.absolute()
+
+
+def _no_single_match(ref: str, matches: list[str], ids: list[str]) -> str:
+    if not matches:
+        return f"no run '{ref}'{did_you_mean(ref, ids)}; see benchtui runs list"
+    shown = ", ".join(matches[:5]) + (f" and {len(matches) - 5} more" if len(matches) > 5 else "")
+    return f"'{ref}' is the beginning of {len(matches)} runs: {shown}"
+
+
+def is_running(run_dir: Path) -> bool:
+    """Tell whether the engine of a run lives: the same process, not another one with its number."""
+    try:
+        pid, start_ticks, boot_id = (run_dir / PID_FILE).read_text(encoding="ascii").split()
+    except (OSError, ValueError):
+        return False
+    return process_identity(pid) == (start_ticks, boot_id)
+
+
+def process_identity(pid: str) -> tuple[str, str] | None:
+    """Return start time in ticks and boot id of a process, None when there is none (proc(5): stat, field 22)."""
+    try:
+        stat = Path("/proc", pid, "stat").read_text(encoding="utf-8", errors="replace")
+        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        after_name = stat.rpartition(")")[2].split()  # the name may hold blanks and brackets
+        return (after_name[19], boot_id) if after_name[0] not in ("Z", "X") else None
+    except (OSError, IndexError):
+        return None
+
+
+def summarize(run_dir: Path) -> RunSummary | None:
+    """Return the summary of a run directory; None when it holds no run."""
+    if (run_dir / PID_FILE).exists() and is_running(run_dir):
+        return _unfinished(run_dir, "running")
+    try:
+        stat = (run_dir / RECORD_FILE).stat()
+    except OSError:
+        if not is_run_dir(run_dir):
+            return None
+        return _unfinished(run_dir, "running" if _is_starting(run_dir) else "interrupted")
+    return _cached(run_dir, stat) or _from_record(run_dir)
+
+
+def _cached(run_dir: Path, stat: os.stat_result) -> RunSummary | None:
+    try:
+        cached = _cached_decoder.decode((run_dir / SUMMARY_FILE).read_bytes())
+    except (OSError, msgspec.DecodeError):
+        return None
+    fits = (cached.record_bytes, cached.record_mtime_ns) == (stat.st_size, stat.st_mtime_ns)
+    cached.summary.run_id = run_dir.name  # a directory may have been renamed, and its name is what people type
+    return cached.summary if fits else None
+
+
+def _from_record(run_dir: Path) -> RunSummary:
+    try:
+        head = _head_decoder.decode((run_dir / RECORD_FILE).read_bytes())
+    except (OSError, msgspec.DecodeError):
+        return RunSummary(run_dir.name, _utc_of_id(run_dir.name), "", [], "unreadable")
+    headline = head.headline or _HeadlineHead()
+    summary = RunSummary(
+        run_id=run_dir.name,
+        utc=head.created_utc,
+        profile=head.profile.tag,
+        hosts=[host.name for host in head.hosts],
+        state=head.state,
+        headline=headline.text,
+        headline_value=headline.value,
+        headline_unit=headline.unit,
+        duration_s=head.duration_s,
+        note=head.notes[-1].text if head.notes else "",
+        tags=head.tags,
+    )
+    with suppress(OSError):  # a store that cannot be written can still be listed
+        write_summary(run_dir, summary)
+    return summary
+
+
+def summary_of(record: RunRecord) -> RunSummary:
+    """Return the summary of a record."""
+    headline = record.headline
+    return RunSummary(
+        run_id=record.run_id,
+        utc=record.created_utc,
+        profile=record.profile.tag,
+        hosts=[host.name for host in record.hosts],
+        state=record.state,
+        headline=headline.text if headline is not None else "",
+        headline_value=headline.value if headline is not None else None,
+        headline_unit=headline.unit if headline is not None else "",
+        duration_s=record.duration_s,
+        note=record.notes[-1].text if record.notes else "",
+        tags=dict(record.tags),
+    )
+
+
+def write_summary(run_dir: Path, summary: RunSummary) -> None:
+    """Keep the summary of the run.json that is there now, so that lists need not read that."""
+    stat = (run_dir / RECORD_FILE).stat()
+    write_atomic(run_dir / SUMMARY_FILE, msgspec.json.encode(_CachedSummary(stat.st_size, stat.st_mtime_ns, summary)))
+
+
+def _is_starting(run_dir: Path) -> bool:
+    """Tell whether a run is so new that its engine may not have said yet who it is."""
+    begun = (run_dir / PID_FILE).exists() or (run_dir / JOURNAL_FILE).exists()
+    age_s = datetime.now(UTC).timestamp() - run_dir.stat().st_mtime
+    return not begun and 0 <= age_s < STARTING_S
+
+
+def _unfinished(run_dir: Path, state: SummaryState) -> RunSummary:
+    utc = _utc_of_id(run_dir.name)
+    summary = RunSummary(run_dir.name, utc, "", [], state)
+    with suppress(OSError, msgspec.DecodeError):
+        plan = msgspec.json.decode((run_dir / PLAN_FILE).read_bytes(), type=Plan)
+        summary.profile, summary.hosts = plan.profile.tag, [host.name for host in plan.hosts]
+        summary.note, summary.tags = plan.note or "", dict(plan.tags)
+    if state == "running" and utc is not None:
+        summary.duration_s = max(0.0, (datetime.now(UTC) - datetime.fromisoformat(utc)).total_seconds())
+    return summary
+
+
+def _utc_of_id(run_id: str) -> str | None:
+    match = ID_PATTERN.match(run_id)
+    if match is None:
+        return None
+    try:
+        when = datetime.strptime(match[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return when.isoformat().replace("+00:00", "Z")

@@ -1,0 +1,115 @@
+"""What a plan comes to: bytes to lay out and to write, steps and their reasons, the values that are swept. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tui.model.plan import Plan, Step
+from tui.results.matrix.cells import value_texts
+
+STEPS_IN_FULL = 4  # of a plan with more, the first one stands for all
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One profile of a plan: its steps, the seconds they take (None: not bound by time), the values it sweeps over."""
+
+    profile: str
+    points: int
+    steps: int
+    seconds: float | None
+    axes: dict[str, list[str]]
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every combination of the values is measured."""
+        combinations = 1
+        for values in self.axes.values():
+            combinations *= len(values)
+        return combinations == self.points
+
+
+def layout_bytes(plan: Plan) -> dict[str, int]:
+    """Return by host how many bytes of test files must be there before the measurement."""
+    files: dict[tuple[str, str], int] = {}
+    for step in plan.steps:
+        for task in step.tasks:
+            for spec in task.files if task.layout else ():
+                key = (task.host, spec.path)
+                files[key] = max(files.get(key, 0), spec.size_bytes)
+    totals = {host.name: 0 for host in plan.hosts}
+    for (host, _), size in files.items():
+        totals[host] += size
+    return totals
+
+
+def written_bytes(plan: Plan) -> dict[str, int | None]:
+    """Return by host the most bytes that the measurement itself overwrites or creates; None is no bound.
+
+    Files that several steps write to count once.
+    """
+    written: dict[tuple[str, frozenset[str]], int | None] = {}
+    for step in plan.steps:
+        for task in step.tasks if writes_at_all(step) else ():
+            key = (task.host, frozenset(spec.path for spec in task.written))
+            before, writes = written.get(key, 0), task.writes_bytes
+            written[key] = None if before is None or writes is None else max(before, writes)
+    totals: dict[str, int | None] = {task.host: 0 for step in plan.steps for task in step.tasks}
+    for (host, paths), each in written.items():
+        known = totals[host]
+        if any(other == host and paths < more for other, more in written):
+            continue  # another step writes to these files and to more of them
+        totals[host] = None if known is None or each is None else known + each
+    return totals
+
+
+def writes_at_all(step: Step) -> bool:
+    """Return whether a step's load writes, trims or mixes."""
+    return any(direction != "read" for direction in step.directions)
+
+
+def is_matrix(plan: Plan) -> bool:
+    """Return whether a plan is a sweep, a suite or repetitions, and not a profile with its warm-up alone."""
+    return sum(not step.warmup for step in plan.steps) > 1
+
+
+def steps_text(plan: Plan) -> str:
+    """Return how many steps there are and why: points, repetitions, warm-ups."""
+    cells = len({step.cell or step.name for step in plan.steps})
+    warmups = sum(step.warmup for step in plan.steps)
+    over = f" over {', '.join(plan.axes)}" if plan.axes else ""
+    parts = [f"{len(plan.steps)}: {cells} {'point' if cells == 1 else 'points'}{over}"]
+    most = max(step.repetition for step in plan.steps)
+    if plan.until is not None:
+        width = f"{plan.until.width * 100:g} %"
+        parts.append(f"each {plan.until.least} to {plan.until.most} times, until known to ±{width}")
+    elif most > 1:
+        parts.append("each twice" if most == 2 else f"each {most} times")
+    parts += [f"{warmups} warm-up{'s' if warmups > 1 else ''}"] if warmups else []
+    return ", ".join(parts)
+
+
+def parts_of(plan: Plan) -> list[Part]:
+    """Return the profiles of a plan with what they sweep over, in order."""
+    groups: dict[str, list[Step]] = {}
+    for step in plan.steps:
+        groups.setdefault(step.profile or plan.profile.tag, []).append(step)
+    return [_part(profile, steps) for profile, steps in groups.items()]
+
+
+def _part(profile: str, steps: list[Step]) -> Part:
+    axes: dict[str, list[str]] = {}
+    for step in steps:
+        for name, text in value_texts(step.cell, step.point).items():
+            known = axes.setdefault(name, [])
+            known += [text] if text not in known else []
+    spans = [step.expected_s for step in steps]
+    pauses = sum(step.pause_s for step in steps)
+    seconds = None if None in spans else pauses + sum(span or 0.0 for span in spans)
+    return Part(profile, len({step.cell or step.name for step in steps}), len(steps), seconds, axes)
+
+
+def values_text(values: list[str]) -> str:
+    """Return the values of an axis, the middle left out when there are many."""
+    shown = values if len(values) <= 12 else [*values[:8], "...", *values[-3:]]
+    return " ".join(shown)

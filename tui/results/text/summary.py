@@ -1,0 +1,254 @@
+"""A record as text for terminals: plain, aligned, 80 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from tui.metrics import units
+from tui.model.record import DirectionRecord, Finding, HostRecord, LatencyRecord, RunRecord, StepRecord
+from tui.results.matrix.text import matrix_blocks
+from tui.results.record.metadata import metadata_lines, metadata_remarks
+from tui.results.text.headline import OPERATIONS
+from tui.results.text.plain import printable
+
+WIDTH = 80
+NAME_WIDTH = 14
+SHOWN_PATHS = 4
+WORTH_TELLING = 0.01  # a difference of rates
+STEPS_IN_FULL = 4  # more are a sweep: one line each
+COLUMNS = ("mean", "p50", "p95", "p99", "p99.5", "p99.9", "max")
+Row = tuple[str, DirectionRecord]
+
+
+def summary_text(
+    record: RunRecord, path: Path | None = None, *, running: bool = False, steps: bool = False, width: int = WIDTH
+) -> str:
+    """Return the summary of a run; `path` is where its run.json is, `running` says that this is not the end.
+
+    A matrix comes first; `steps` adds the figures of every step, also when there are many. Tables of matrices take
+    `width` columns, the rest 80.
+    """
+    state = ["state: running; figures so far"] if running else _wrapped(f"state: {record.state}", record.reason)
+    blocks = [_head(record), state + _headline(record), *_results(record, width, every=steps, running=running)]
+    blocks += [_findings(record), _problems(record), _files_left(record), _notes(record)]
+    blocks += [[f"record: {path}"] if path is not None else []]
+    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
+
+
+def _head(record: RunRecord) -> list[str]:
+    profile = record.profile
+    version = "" if profile.version is None else f" v{profile.version}"
+    lines = [record.run_id, *_wrapped(f"{profile.tag}{version}", profile.title)]
+    began = f"{record.created_utc or 'start unknown'}, {units.duration(record.duration_s)}"
+    target = f", target {record.target}" if record.target else ""
+    lines += _wrapped_text(f"{began}, {_count(len(record.hosts), 'host')}{target}")
+    if profile.changed:
+        lines += _wrapped("changed", ", ".join(f"{name}={value}" for name, value in profile.changed.items()))
+    for each in record.resumed:
+        lines += _wrapped("taken over", f"{each.utc}, after {each.gap_s:.1f} s without an engine")
+    if record.tags:
+        lines += _wrapped("tags", ", ".join(f"{name}={value}" for name, value in record.tags.items()))
+    return lines
+
+
+def _headline(record: RunRecord) -> list[str]:
+    if record.headline is None or record.headline.value is None:
+        return []
+    return [f"headline: {record.headline.text}{_where(record)}"]
+
+
+def _where(record: RunRecord) -> str:
+    """Return which of several steps the headline is from."""
+    step = record.headline.step if record.headline is not None else None
+    return f" (step {record.steps[step].name})" if step is not None and len(record.steps) > 1 else ""
+
+
+def _results(record: RunRecord, width: int, *, every: bool, running: bool) -> list[list[str]]:
+    measured = [step for step in record.steps if step.results.aggregate or step.metadata]
+    matrix = matrix_blocks(record, width, running=running) if any(step.cell for step in record.steps) else []
+    if len(measured) <= STEPS_IN_FULL:
+        return [*matrix, *(_step(record, step, named=len(record.steps) > 1) for step in measured)]
+    if matrix and not every:
+        return [*matrix, [f"all {len(measured)} steps: benchtui runs show --steps {record.run_id}"]]
+    return [*matrix, _sweep(record, measured)]
+
+
+def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
+    lines = [f"step {step.index + 1}: {step.name}"] if named else []
+    if step.metadata is not None:
+        remarks = (line for text in metadata_remarks(step.metadata) for line in _wrapped_text(text))
+        return [*lines, *metadata_lines(step.metadata), *remarks]
+    for direction in step.results.aggregate:
+        lines += _table(direction, _rows(step, direction), record.latency_kind_of(step), _operation(record, step))
+    return lines + _remarks(step)
+
+
+def _operation(record: RunRecord, step: StepRecord) -> str | None:
+    """Return what a step did when that was no I/O, though the tool reports it as such; None for I/O."""
+    cells = record.matrix.cells if record.matrix is not None else []
+    headline = next((cell.headline for cell in cells if step.index in cell.steps), None) or record.headline
+    return OPERATIONS.get(headline.direction) if headline is not None and headline.metric == "ops" else None
+
+
+def _rows(step: StepRecord, direction: str) -> list[Row]:
+    """Return the aggregate and, when there are several, each host."""
+    aggregate = step.results.aggregate[direction]
+    hosts = [(host, dirs[direction]) for host, dirs in step.results.per_host.items() if direction in dirs]
+    if len(hosts) == 1:
+        return hosts
+    return [(f"all {len(aggregate.hosts)} hosts", aggregate), *hosts]
+
+
+def _table(direction: str, rows: Sequence[Row], kind: str, operation: str | None = None) -> list[str]:
+    name, rate, bandwidth = (operation, "ops/s", "") if operation else (f"{direction} ({kind})", "IOPS", "MiB/s")
+    header = f"{name:<{NAME_WIDTH}}{rate:>6}{bandwidth:>9}  " + "".join(f"{name:>7}" for name in COLUMNS)
+    return [header, *(_row(name, result, kind, moves_data=not operation) for name, result in rows)]
+
+
+def _row(name: str, result: DirectionRecord, kind: str, *, moves_data: bool = True) -> str:
+    latency = result.lat if kind == "lat" else result.clat
+    mark = "~" if result.from_samples else ""
+    bandwidth = units.UNKNOWN if result.bw_bytes_per_s is None else f"{result.bw_bytes_per_s / 2**20:.1f}"
+    bandwidth = bandwidth if moves_data else ""
+    cells = "".join(f"{_short_latency(value):>7}" for value in _latencies(latency))
+    return f"{_fit(name + mark, NAME_WIDTH - 1):<{NAME_WIDTH}}{units.iops(result.iops):>6}{bandwidth:>9}  {cells}"
+
+
+def _latencies(latency: LatencyRecord | None) -> list[float | None]:
+    if latency is None:
+        return [None] * len(COLUMNS)
+    percentiles = [latency.percentiles_ns.get(name[1:]) for name in COLUMNS[1:-1]]
+    return [latency.mean_ns, *percentiles, latency.max_ns]
+
+
+def _short_latency(value_ns: float | None) -> str:
+    """Return a latency without the blank before its unit: "229µs"."""
+    return "".join(units.latency_parts(value_ns))
+
+
+def _remarks(step: StepRecord) -> list[str]:
+    """Return what must be known to read the figures right."""
+    lines = []
+    if any(result.from_samples for dirs in step.results.per_host.values() for result in dirs.values()):
+        lines.append("~ rebuilt from samples: the tool gave no result")
+    lines += _wrapped("coverage", step.coverage_text, indent="") if step.coverage_text else []
+    for direction, result in step.results.aggregate.items():
+        if result.interval is not None and abs(result.window_difference or 0.0) > WORTH_TELLING:
+            span = result.interval.end_s - result.interval.start_s
+            window = f"{units.iops(result.iops_window)} IOPS ({(result.window_difference or 0.0) * 100:+.1f} %)"
+            lines.append(f"{direction}: {window} in the {span:.0f} s in which all hosts measured")
+    return lines + _timing(step)
+
+
+def _timing(step: StepRecord) -> list[str]:
+    """Return how well the hosts measured at the same time; nothing for one host."""
+    timing = step.timing
+    if timing is None or timing.start_skew_s is None:
+        return []
+    start = f"start skew {_skew(timing.start_skew_s, timing.start_skew_uncertainty_s)}"
+    end = f"end skew {_skew(timing.end_skew_s, timing.end_skew_uncertainty_s)}"
+    window = f"all together {timing.window.length_s:.1f} s" if timing.window is not None else "never all together"
+    return _wrapped_text(f"{start}, {end}; {window}")
+
+
+def _skew(value_s: float | None, uncertainty_s: float | None) -> str:
+    if value_s is None:
+        return units.UNKNOWN
+    return f"{value_s:.3f} s" + (f" ± {uncertainty_s:.3f} s" if uncertainty_s is not None else "")
+
+
+def _sweep(record: RunRecord, steps: Iterable[StepRecord]) -> list[str]:
+    """Return one line a step: its parameters that differ from step to step, and its figures."""
+    steps = list(steps)
+    varying = [] if any(step.cell for step in steps) else _varying([step.params for step in steps])
+    kinds = "/".join(dict.fromkeys(record.latency_kind_of(step) for step in steps))
+    lines = [f"{'step':<34}{'dir':<6}{'IOPS':>7}{'MiB/s':>10}{'mean':>8}{'p99':>8}  {kinds}"]
+    for step in steps:
+        name = " ".join(f"{key}={step.params.get(key)}" for key in varying) or _short_name(record, step)
+        name += " warm-up" if step.warmup else ""
+        name += f" #{step.repetition}" if step.repetition > 1 else ""
+        for direction, result in step.results.aggregate.items():
+            latency = result.lat if record.latency_kind_of(step) == "lat" else result.clat
+            mean, p99 = (latency.mean_ns, latency.percentiles_ns.get("99")) if latency is not None else (None, None)
+            bandwidth = units.UNKNOWN if result.bw_bytes_per_s is None else f"{result.bw_bytes_per_s / 2**20:.1f}"
+            figures = f"{units.iops(result.iops):>7}{bandwidth:>10}{_short_latency(mean):>8}{_short_latency(p99):>8}"
+            lines.append(f"{_fit(name, 33):<34}{direction:<6}{figures}")
+    return lines
+
+
+def _short_name(record: RunRecord, step: StepRecord) -> str:
+    """Return a step's name without the profile, which is the same for all unless it is a suite."""
+    return step.name.removeprefix(record.profile.tag).strip() or step.name
+
+
+def _varying(params: Sequence[Mapping[str, object]]) -> list[str]:
+    names = dict.fromkeys(name for each in params for name in each)
+    return [name for name in names if len({str(each.get(name)) for each in params}) > 1]
+
+
+def _findings(record: RunRecord) -> list[str]:
+    """Return the verdict and each finding; nothing when nothing was judged."""
+    if record.verdict is None:
+        return []
+    return [f"verdict: {record.verdict}", *(line for each in record.findings for line in _finding(record, each))]
+
+
+def _finding(record: RunRecord, finding: Finding) -> list[str]:
+    step = finding.scope.get("step")
+    where = f" {record.steps[step].name}" if isinstance(step, int) and len(record.steps) > 1 else ""
+    return _wrapped(f"{finding.severity} {finding.id}{where}", finding.message, indent="  ")
+
+
+def _problems(record: RunRecord) -> list[str]:
+    lines = []
+    for host in record.hosts:
+        for problem in host.problems:
+            lines += _wrapped(f"{host.name}: {problem.phase}", problem.message, indent="  ")
+    for step in record.steps:
+        for error in step.errors:
+            if error.code == "tool-error":  # problems of hosts are above
+                lines += _wrapped(f"{error.host}: {step.name}", error.message, indent="  ")
+    return ["problems:", *lines] if lines else []
+
+
+def _files_left(record: RunRecord) -> list[str]:
+    left = [host for host in record.hosts if host.files_left is not None]
+    return ["files left behind:", *(line for host in left for line in _files_of(host))] if left else []
+
+
+def _files_of(host: HostRecord) -> list[str]:
+    files = host.files_left
+    if files is None:
+        return []
+    more = len(files.paths) - SHOWN_PATHS
+    shown = ", ".join(files.paths[:SHOWN_PATHS]) + (f" and {more} more" if more > 0 else "")
+    size = f" ({units.size(files.bytes)})" if files.bytes else ""
+    return _wrapped(f"{host.name}{size}", shown, indent="  ")
+
+
+def _notes(record: RunRecord) -> list[str]:
+    return [line for note in record.notes for line in _wrapped("note", note.text)]
+
+
+def _wrapped(label: str, text: str, indent: str = "") -> list[str]:
+    """Return "label: text" in lines of 80 characters, or the label alone when there is no text."""
+    if not text:
+        return [f"{indent}{label}"]
+    return _wrapped_text(f"{label}: {text}", indent)
+
+
+def _wrapped_text(text: str, indent: str = "") -> list[str]:
+    one_line = " ".join(printable(text).split())
+    return textwrap.wrap(
+        one_line, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False
+    )
+
+
+def _fit(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
