@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.process.main import sole_engine
+from tui.engine.process.identity import sole_engine
 from tui.engine.safety.clean import Cleaning, Created, clean, created_on, remove_created
 from tui.engine.safety.clean import _remove as remove_under_lock
-from tui.engine.safety.ledger import Ledger
+from tui.engine.safety.made_files import MadeFiles
 from tui.model.plan import FILE_NUMBER, FileSpec, HostAddress, HostTask, Plan, ProfileRef, Step
 from tui.model.problem import BenchtuiError
 from tui.remote import mpi
@@ -127,14 +127,14 @@ async def test_no_engine_goes_on_with_a_run_that_is_being_cleaned(tmp_path: Path
 
     kept: list[Cleaning] = []
     (tmp_path / "f.0").write_bytes(b"1234")
-    Ledger.beside(run_dir).add("h1", [FileSpec(str(tmp_path / "f.0"), 4)])
+    MadeFiles.beside(run_dir).add("h1", [FileSpec(str(tmp_path / "f.0"), 4)])
     async with Connections() as connections:
         with sole_engine(run_dir), pytest.raises(BenchtuiError, match="has an engine already"):
             await clean(run_dir, [made(tmp_path / "f.0")], connections, keep)
         assert kept == []
         await clean(run_dir, [made(tmp_path / "f.0")], connections, keep)
     assert [each.settled for each in kept] == [[str(tmp_path / "f.0")]]
-    assert Ledger.beside(run_dir).sizes("h1") == {}
+    assert MadeFiles.beside(run_dir).sizes("h1") == {}
 
 
 @pytest.mark.parametrize("name", ["benchtui-r1/home", "data", "benchtui-"])

@@ -12,7 +12,7 @@ from tui.model.plan import Plan
 from tui.model.problem import PreflightError, Problem
 
 if TYPE_CHECKING:
-    from tui.engine.safety.preview import Survey
+    from tui.engine.safety.preview import Preview
 
 
 def agreed(plan: Plan, names: Sequence[str], *, sure: bool) -> Plan:
@@ -36,20 +36,20 @@ def agreed(plan: Plan, names: Sequence[str], *, sure: bool) -> Plan:
     return plan
 
 
-def look(plan: Plan) -> Survey:
+def look(plan: Plan) -> Preview:
     """Look at the targets on all hosts."""
     from tui.cli.asking import terminal_asker
-    from tui.engine.safety.ledger import LEDGER_FILE, Ledger
-    from tui.engine.safety.preview import connections_of, survey
+    from tui.engine.safety.made_files import MADE_FILES, MadeFiles
+    from tui.engine.safety.preview import connections_of, preview
 
-    async def run() -> Survey:
+    async def run() -> Preview:
         async with connections_of(plan, paths().known_hosts, terminal_asker()) as connections:
-            return await survey(plan, connections, Ledger(paths().data / LEDGER_FILE))
+            return await preview(plan, connections, MadeFiles(paths().data / MADE_FILES))
 
     return asyncio.run(run())
 
 
-def ask_for_names(found: Survey) -> tuple[str, ...]:
+def ask_for_names(found: Preview) -> tuple[str, ...]:
     """Show what was found and have each name typed. Raises PreflightError when something is refused or not typed."""
     say("\n".join(found.lines))
     if found.problems:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import fcntl
 import os
 import signal
 import traceback
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine
 from functools import partial
 from pathlib import Path
 
 from tui.engine.process.control import ControlServer, Request
+from tui.engine.process.identity import sole_engine
 from tui.engine.process.launch import EngineMode, load_plan
 from tui.engine.process.questions import EngineAsker, take_link
 from tui.engine.recovery.history import History, read_history
@@ -24,8 +23,7 @@ from tui.engine.safety.logout import forwarded_agent
 from tui.model.event import Message, Note, RunEnded, RunStateName
 from tui.model.paths import Paths
 from tui.model.plan import Plan
-from tui.model.problem import BenchtuiError
-from tui.model.rundir import JOURNAL_FILE, PID_FILE, RECORD_FILE, SUMMARY_FILE
+from tui.model.rundir import JOURNAL_FILE, RECORD_FILE, SUMMARY_FILE
 from tui.remote.connections import Connections
 
 
@@ -43,37 +41,6 @@ def run_engine(run_dir: Path, mode: EngineMode = "start", *, ask: bool = False) 
             for name in (RECORD_FILE, SUMMARY_FILE):  # they are derived again from the journal at the end
                 (run_dir / name).unlink(missing_ok=True)
         return asyncio.run(_serve(run_dir, plan, history, mode, asker))
-
-
-@contextlib.contextmanager
-def sole_engine(run_dir: Path) -> Iterator[None]:
-    """Be the only engine of a run, known by pid to whoever looks. Raises BenchtuiError when there is another one."""
-    with no_engine(run_dir) as descriptor:
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, process_identity(os.getpid()).encode())
-        yield
-
-
-@contextlib.contextmanager
-def no_engine(run_dir: Path) -> Iterator[int]:
-    """Keep engines of a run away, without being one. Raises BenchtuiError when there is one."""
-    descriptor = os.open(run_dir / PID_FILE, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BenchtuiError(f"run {run_dir.name} has an engine already, or is being cleaned up") from None
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def process_identity(pid: int) -> str:
-    """Return ``pid start_ticks boot_id``, which no other process ever has (proc(5): stat field 22)."""
-    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    start_ticks = stat.rpartition(")")[2].split()[19]
-    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    return f"{pid} {start_ticks} {boot_id}\n"
 
 
 async def _serve(

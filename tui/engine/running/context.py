@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tui.engine.running.session import HostSession
-from tui.engine.safety.ledger import Ledger
+from tui.engine.safety.made_files import MadeFiles
 from tui.journal.writer import Journal
 from tui.model.event import (
     HostResult,
@@ -56,7 +56,7 @@ class RunContext:
     stop_mode: StopMode | None = None
     stop_event: asyncio.Event = field(default_factory=asyncio.Event)
     abort_event: asyncio.Event = field(default_factory=asyncio.Event)  # it overtakes a stop
-    ledger: Ledger = field(init=False)  # the files that runs of this user have made
+    made_files: MadeFiles = field(init=False)  # the files that runs of this user have made
     active: dict[str, TaskRun] = field(default_factory=dict)  # loads that go on, by host
     tasks: set[asyncio.Task[None]] = field(default_factory=set)  # held, or asyncio would drop them
     on_connected: Callable[[], None] = lambda: None  # called once all hosts are connected or refused
@@ -66,7 +66,7 @@ class RunContext:
     skipped: set[int] = field(default_factory=set)  # steps that need not be run
 
     def __post_init__(self) -> None:
-        self.ledger = Ledger.beside(self.run_dir)
+        self.made_files = MadeFiles.beside(self.run_dir)
 
     @property
     def run_id(self) -> str:

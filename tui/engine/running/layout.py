@@ -3,49 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from functools import partial
 
 from msgspec.structs import replace
 
 from tui import workloads
 from tui.engine.running.context import RunContext, RunRefused
+from tui.engine.running.file_needs import FileNeed, needs_of
 from tui.engine.running.load import run_load
 from tui.engine.running.session import HostSession
 from tui.engine.running.task import TaskRun
+from tui.engine.safety.clean import created_on, remove_created, some
 from tui.model.event import FileCreated, FilesRemoved
-from tui.model.plan import FILE_NUMBER, FileSpec, HostTask, Step
-from tui.remote.agent import Agent, FileInfo, Numbered
+from tui.model.plan import FILE_NUMBER, HostTask, Step
+from tui.remote.agent import Agent, Numbered
 from tui.remote.transport import HostError
 
 LEAVING_S = 10.0  # patience with a broken connection when all is over
-
-
-@dataclass(frozen=True, slots=True)
-class FileNeed:
-    """A file that must be written before it can be measured, and why."""
-
-    spec: FileSpec
-    why: str  # missing, short, holes
-
-
-def file_need(spec: FileSpec, info: FileInfo | None) -> FileNeed | None:
-    """Return why a file must be laid out, or None when it is there whole.
-
-    A file of the right size is not enough: an interrupted layout, or a truncate, leaves holes that read as zeros
-    without touching storage. Fewer allocated bytes than the size has means holes.
-    """
-    if info is None:
-        return FileNeed(spec, "missing")
-    if info.size < spec.size_bytes:
-        return FileNeed(spec, "short")
-    return FileNeed(spec, "holes") if info.allocated < spec.size_bytes else None
-
-
-def needs_of(task: HostTask, found: dict[str, FileInfo | None]) -> list[FileNeed]:
-    """Return the files of a task that must be written first."""
-    needs = (file_need(spec, found.get(spec.path)) for spec in task.files)
-    return [need for need in needs if need is not None]
 
 
 async def layout(ctx: RunContext, step: Step) -> None:
@@ -133,7 +107,7 @@ async def _look_at_numbered(ctx: RunContext, session: HostSession, task: HostTas
     if task.expects == "absent":
         specs = task.files
     else:
-        known = ctx.ledger.sizes(session.name)
+        known = ctx.made_files.sizes(session.name)
         specs = [spec for spec in task.written if spec.path not in known]
     specs = [spec for spec in specs if FILE_NUMBER in spec.path and spec.count]
     return [await session.ask(partial(Agent.numbered, path=spec.path, count=spec.count)) for spec in specs]
@@ -164,7 +138,7 @@ def _layout_run(ctx: RunContext, step: Step, session: HostSession, needs: list[F
     task = replace(ctx.task_of(step, session), job_file=workload.layout_job(specs), argv=workload.layout_argv())
     fresh = [need.spec for need in needs if need.why == "missing"]
     session.remember_created([spec.path for spec in fresh])
-    ctx.ledger.add(session.name, specs)
+    ctx.made_files.add(session.name, specs)
     session.journal.append(
         FileCreated(
             t=0.0, host=session.name, paths=[s.path for s in fresh], bytes=sum(spec.size_bytes for spec in fresh)
@@ -197,8 +171,6 @@ def _judge(run: TaskRun, exit_code: int | None, reason: str) -> None:
 
 
 async def _clean_host(ctx: RunContext, session: HostSession) -> None:
-    from tui.engine.safety.clean import created_on, remove_created, some
-
     created = created_on(ctx.plan, session.address, session.created, session.facts, complete=False)
     try:
         if session.failed:
@@ -209,7 +181,7 @@ async def _clean_host(ctx: RunContext, session: HostSession) -> None:
         session.say("warning", f"files stay behind: {error.message}")
         return
     gone = cleaning.settled
-    ctx.ledger.forget(session.name, gone)
+    ctx.made_files.forget(session.name, gone)
     session.created = [path for path in session.created if path not in set(gone)]
     if gone:
         session.journal.append(FilesRemoved(t=0.0, host=session.name, paths=gone, bytes=cleaning.bytes))

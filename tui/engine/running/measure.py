@@ -85,7 +85,7 @@ def announce_new_files(ctx: RunContext, run: TaskRun, step: Step) -> None:
     new = [spec for spec in task.files if spec.path in session.missing]
     grown = [spec for spec in task.files if spec.path in session.ours or spec.path in session.created]
     made = [*new, *grown, *task.written]  # fio lays out those of ours that are short, even to read them
-    ctx.ledger.add(session.name, (spec for spec in made if not is_device(spec.path)))
+    ctx.made_files.add(session.name, (spec for spec in made if not is_device(spec.path)))
     if new:
         session.remember_created([spec.path for spec in new])
         session.journal.append(

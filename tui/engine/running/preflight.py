@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
-import platform
 from collections.abc import Iterable, Mapping
 
 from tui import workloads
 from tui.engine.planning.space import directories_to_look_at, judge_space
+from tui.engine.process.identity import owner
 from tui.engine.running.context import RunContext, RunRefused
 from tui.engine.running.session import HostSession
 from tui.engine.safety.destroy import HARMLESS, device_line, devices_of, judge_again, judge_targets, ours
@@ -89,11 +88,6 @@ async def _take_lock(ctx: RunContext, session: HostSession) -> None:
         session.problem("preflight", "host-locked", f"{held}; wait, stop it, or run with --take-locks")
 
 
-def owner() -> str:
-    """Return who we are, for whoever finds our lock."""
-    return f"{getpass.getuser()}@{platform.node()}"
-
-
 async def _look_everywhere(ctx: RunContext, found: dict[str, HostFindings]) -> None:
     await asyncio.gather(*(_look(ctx, session, found) for session in ctx.alive))
 
@@ -114,7 +108,7 @@ async def _look(ctx: RunContext, session: HostSession, found: dict[str, HostFind
     except HostError as error:
         session.problem("preflight", error.code, error.message)
         return
-    made = ours(files, ctx.ledger.sizes(session.name))
+    made = ours(files, ctx.made_files.sizes(session.name))
     found[session.name] = HostFindings(probe, files, devices, room, made)
     session.facts, session.ours, session.devices = probe.facts(), made, devices
     written = {spec.path for task in tasks for spec in task.written}

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.engine.running.preflight import owner
+from tui.engine.process.identity import no_engine, owner
 from tui.engine.safety.host_look import tasks_of
-from tui.engine.safety.ledger import Ledger
+from tui.engine.safety.made_files import MadeFiles
 from tui.metrics import units
 from tui.model.plan import FILE_NUMBER, HostAddress, Plan
 from tui.remote import mpi
@@ -130,14 +130,12 @@ async def clean(
 
     Meanwhile no engine goes on with the run. Raises BenchtuiError when one does so already.
     """
-    from tui.engine.process.main import no_engine
-
-    ledger = Ledger.beside(run_dir)
+    made_files = MadeFiles.beside(run_dir)
     with no_engine(run_dir):
         hosts = (_guarded(run_dir.name, each, connections, remove=True) for each in found)
         cleaned = list(await asyncio.gather(*hosts))
         for cleaning in cleaned:
-            ledger.forget(cleaning.host, cleaning.settled)
+            made_files.forget(cleaning.host, cleaning.settled)
         await asyncio.to_thread(keep, cleaned)
     return cleaned
 

@@ -32,7 +32,7 @@ from tui.remote.probe import HostProbe
 from tui.remote.transport import HostError
 
 if TYPE_CHECKING:
-    from tui.engine.safety.ledger import Ledger
+    from tui.engine.safety.made_files import MadeFiles
     from tui.remote.connections import Connections
     from tui.remote.vault import Asker
 
@@ -68,7 +68,7 @@ class HostTargets:
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class Preview:
     """What a run would overwrite on all hosts, and which names must be typed to agree."""
 
     hosts: tuple[HostTargets, ...]
@@ -114,39 +114,39 @@ def check_names(plan: Plan) -> None:
         raise UsageError(list(map(Problem, said)))
 
 
-async def survey(plan: Plan, connections: Connections, ledger: Ledger) -> Survey:
+async def preview(plan: Plan, connections: Connections, made_files: MadeFiles) -> Preview:
     """Look at the targets of all hosts. A host that cannot be reached is named in its findings."""
-    found = await asyncio.gather(*(_targets(plan, address, connections, ledger) for address in plan.hosts))
+    found = await asyncio.gather(*(_targets(plan, address, connections, made_files) for address in plan.hosts))
     files = sorted({path for each in found for path in each.files})
     # some are devices by what the host says, whatever they are called
     devices = [facts.path for each in found for facts in each.devices if facts.path in each.written]
     unnamed = [path for path in devices if path not in plan.destroy and path not in HARMLESS]
     names = dict.fromkeys([*unnamed_devices(plan), *unnamed, *names_for(files)])
-    return Survey(tuple(found), tuple(names))
+    return Preview(tuple(found), tuple(names))
 
 
-async def _targets(plan: Plan, address: HostAddress, connections: Connections, ledger: Ledger) -> HostTargets:
+async def _targets(plan: Plan, address: HostAddress, connections: Connections, made_files: MadeFiles) -> HostTargets:
     try:
         async with asyncio.timeout(LOOK_S):
-            return await _look(plan, address, connections, ledger)
+            return await _look(plan, address, connections, made_files)
     except TimeoutError:
         return HostTargets(address.name, error=f"no answer in {LOOK_S:g}s")
     except HostError as error:
         return HostTargets(address.name, error=error.message)
 
 
-async def _look(plan: Plan, address: HostAddress, connections: Connections, ledger: Ledger) -> HostTargets:
+async def _look(plan: Plan, address: HostAddress, connections: Connections, made_files: MadeFiles) -> HostTargets:
     tasks = tasks_of(plan, address.name)
     transport = await connections.connect(address)
     try:
-        agent = Agent(transport, "survey")
+        agent = Agent(transport, "preview")
         wanted = sorted({spec.path for task in tasks for spec in task.files})
         files = await agent.files(wanted) if wanted else {}
         paths = devices_of(tasks, files)
         devices = await agent.devices(paths) if paths else {}
     finally:
         await transport.close()
-    findings = HostFindings(HostProbe({}, {}), files, devices, ours=ours(files, ledger.sizes(address.name)))
+    findings = HostFindings(HostProbe({}, {}), files, devices, ours=ours(files, made_files.sizes(address.name)))
     touched = overwritten(tasks, files)
     return HostTargets(
         address.name,

@@ -27,7 +27,7 @@ from tui.remote.vault import Remembering
 
 if TYPE_CHECKING:
     from tui.engine.profiles.catalogue import LoadedProfile
-    from tui.engine.safety.preview import Survey
+    from tui.engine.safety.preview import Preview
     from tui.model.paths import Paths
     from tui.model.plan import Plan
     from tui.remote.vault import Asker
@@ -317,10 +317,10 @@ class ReviewScreen(StepScreen):
         self.person = None
 
 
-async def look(plan: Plan, paths: Paths, asker: Asker | None) -> Survey:
+async def look(plan: Plan, paths: Paths, asker: Asker | None) -> Preview:
     """Look at the targets of a plan on its hosts."""
-    from tui.engine.safety.ledger import LEDGER_FILE, Ledger
-    from tui.engine.safety.preview import connections_of, survey
+    from tui.engine.safety.made_files import MADE_FILES, MadeFiles
+    from tui.engine.safety.preview import connections_of, preview
 
     async with connections_of(plan, paths.known_hosts, asker) as connections:
-        return await survey(plan, connections, Ledger(paths.data / LEDGER_FILE))
+        return await preview(plan, connections, MadeFiles(paths.data / MADE_FILES))

@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from tui.model.plan import FileSpec
 
-LEDGER_FILE = "made-files.jsonl"  # beside the directory of all runs
+MADE_FILES = "made-files.jsonl"  # beside the directory of all runs
 COMPACT_BYTES = 8 << 20
 
 
@@ -33,7 +33,7 @@ class Entry(Struct, omit_defaults=True):
 _decoder = msgspec.json.Decoder(Entry)
 
 
-class Ledger:
+class MadeFiles:
     """The files that runs have made, by host and path."""
 
     def __init__(self, path: Path) -> None:
@@ -41,9 +41,9 @@ class Ledger:
         self._known: dict[str, dict[str, int]] | None = None  # read once: what other engines add meanwhile is theirs
 
     @classmethod
-    def beside(cls, run_dir: Path) -> Ledger:
-        """Return the ledger that belongs to the directory of runs that a run lies in."""
-        return cls(run_dir.absolute().parent.parent / LEDGER_FILE)
+    def beside(cls, run_dir: Path) -> MadeFiles:
+        """Return those that belong to the directory of runs that a run lies in."""
+        return cls(run_dir.absolute().parent.parent / MADE_FILES)
 
     def sizes(self, host: str) -> dict[str, int]:
         """Return the files made on a host, with the size they were made with."""

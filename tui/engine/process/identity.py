@@ -1,0 +1,50 @@
+"""Who steers a run: its one engine, known by pid to whoever looks, and its user."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import getpass
+import os
+import platform
+from collections.abc import Iterator
+from pathlib import Path
+
+from tui.model.problem import BenchtuiError
+from tui.model.rundir import PID_FILE
+
+
+def owner() -> str:
+    """Return who we are, for whoever finds our lock."""
+    return f"{getpass.getuser()}@{platform.node()}"
+
+
+@contextlib.contextmanager
+def sole_engine(run_dir: Path) -> Iterator[None]:
+    """Be the only engine of a run, known by pid to whoever looks. Raises BenchtuiError when there is another one."""
+    with no_engine(run_dir) as descriptor:
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, process_identity(os.getpid()).encode())
+        yield
+
+
+@contextlib.contextmanager
+def no_engine(run_dir: Path) -> Iterator[int]:
+    """Keep engines of a run away, without being one. Raises BenchtuiError when there is one."""
+    descriptor = os.open(run_dir / PID_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BenchtuiError(f"run {run_dir.name} has an engine already, or is being cleaned up") from None
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def process_identity(pid: int) -> str:
+    """Return ``pid start_ticks boot_id``, which no other process ever has (proc(5): stat field 22)."""
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    start_ticks = stat.rpartition(")")[2].split()[19]
+    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return f"{pid} {start_ticks} {boot_id}\n"
