@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from tui.app.crash import crash_text, write_crash_log
+from tui.app.terminal.crash import crash_text, write_crash_log
 
 SECRET = "hunter2-very-secret"
 

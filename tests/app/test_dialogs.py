@@ -5,10 +5,10 @@ from __future__ import annotations
 from textual.app import App
 from textual.screen import Screen
 
-from tui.app.confirm import Answer, Confirm
-from tui.app.help import HelpScreen, help_rows
+from tui.app.dialogs.confirm import Answer, Confirm
+from tui.app.keys.help import HelpScreen, help_rows
 from tui.app.screens.hosts.forms import AddHost, NewHost
-from tui.app.theme import SYMBOLS, THEMES
+from tui.app.terminal.theme import SYMBOLS, THEMES
 from tui.app.widgets.picklist import PickList
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.app.editor import EditorError, edit_file, editor_command
+from tui.app.services.outside_editor import EditorError, edit_file, editor_command
 
 
 def test_visual_wins_over_editor_and_vi_is_the_last_resort() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, stage
-from tui.app.confirm import Confirm
+from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.result.screen import ResultScreen
 from tui.engine.process.control import ControlServer, Request
 from tui.metrics.units import iops, latency

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.matrix_maker import MatrixMaker, figures_of, line_sweep, suite, sweep
 from tests.app.stage import SMALL, WIDE, Stage, stage
-from tui.app.confirm import Confirm
+from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.result.screen import ResultScreen
 from tui.model.event import StepEnded
 from tui.results.record.build import write_record

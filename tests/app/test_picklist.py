@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
-from tui.app.theme import THEMES
+from tui.app.terminal.theme import THEMES
 from tui.app.widgets.picklist import Column, PickList, Row, fit, layout
 
 COLUMNS = (Column("", 3), Column("name", least=10), Column("extra", 12, drop=1), Column("size", 8, right=True))

@@ -13,7 +13,7 @@ from tests.app.driver import opened, options
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.e2e.command import benchtui, measures, wait_until
 from tests.lab.sshd import SshdLab
-from tui.app.confirm import Confirm
+from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.live.screen import LiveScreen
 from tui.journal.unfinished import unfinished_runs
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.app.journal_maker import READS, RunMaker, host_names
 from tests.app.stage import SMALL, Stage, stage
-from tui.app.confirm import Confirm
+from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.live.screen import LiveScreen
 from tui.app.screens.result.screen import ResultScreen
 from tui.app.screens.runs.screen import RunsScreen

@@ -13,8 +13,8 @@ from textual.widgets import Input
 
 from tests.app.driver import User, opened, options
 from tui.app.app import BenchtuiApp
-from tui.app.confirm import Confirm
-from tui.app.help import HelpScreen
+from tui.app.dialogs.confirm import Confirm
+from tui.app.keys.help import HelpScreen
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.process.control import NotRunning, request
 from tui.engine.process.launch import launch

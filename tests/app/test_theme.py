@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from tui.app.theme import SYMBOLS, THEMES, Symbols, pick_symbols, pick_theme
+from tui.app.terminal.theme import SYMBOLS, THEMES, Symbols, pick_symbols, pick_theme
 
 
 @pytest.mark.parametrize(

@@ -23,20 +23,22 @@ from textual.scrollbar import ScrollBar
 from textual.widgets import Input
 from textual.worker import WorkerFailed
 
-from tui.app import actions, asking, recovery, resuming
-from tui.app.choices import Selection
-from tui.app.confirm import Answer, Confirm
-from tui.app.crash import write_crash_log
-from tui.app.driver import TerminalDriver
-from tui.app.help import HelpScreen
-from tui.app.palette import ActionCommands
+from tui.app.dialogs import log_in
+from tui.app.dialogs.confirm import Answer, Confirm
+from tui.app.dialogs.too_small import TooSmall, is_too_small
+from tui.app.keys import actions
+from tui.app.keys.help import HelpScreen
+from tui.app.keys.palette import ActionCommands
+from tui.app.keys.typeahead import TypeAheadApp
 from tui.app.screens.base import StepScreen
 from tui.app.screens.hosts.screen import HostsScreen
 from tui.app.screens.profiles.screen import ProfilesScreen
 from tui.app.screens.review.screen import ReviewScreen
-from tui.app.screens.too_small import TooSmall, is_too_small
-from tui.app.theme import THEMES, pick_symbols, pick_theme
-from tui.app.typeahead import TypeAheadApp
+from tui.app.selection import Selection
+from tui.app.services import recovery, resuming
+from tui.app.terminal.crash import write_crash_log
+from tui.app.terminal.driver import TerminalDriver
+from tui.app.terminal.theme import THEMES, pick_symbols, pick_theme
 from tui.app.widgets.chrome import PlainScrollBar
 from tui.model.paths import Paths
 from tui.model.problem import BenchtuiError
@@ -274,7 +276,7 @@ class BenchtuiApp(TypeAheadApp[None]):
     @work(group="log-in")
     async def answer_questions(self, questions: Questions, person: Asker | None = None) -> None:
         """Ask for what the hosts of a run want before they let its engine in."""
-        await asking.answer_all(person or partial(asking.ask, self), questions)
+        await log_in.answer_all(person or partial(log_in.ask, self), questions)
 
     def target_directory(self) -> str | None:
         """Return the directory that the chosen profile is about, so that a check of hosts looks at it too."""

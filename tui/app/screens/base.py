@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import Screen
 
-from tui.app import actions
+from tui.app.keys import actions
 from tui.app.widgets.chrome import KeyBar, TopBar
 
 if TYPE_CHECKING:

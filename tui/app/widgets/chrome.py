@@ -9,7 +9,7 @@ from textual.scrollbar import ScrollBarRender
 from textual.style import Style
 from textual.widget import Widget
 
-from tui.app import actions
+from tui.app.keys import actions
 
 if TYPE_CHECKING:
     from tui.app.app import BenchtuiApp

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import events
 from textual.message import Message
 
-from tui.app import actions
+from tui.app.keys import actions
 from tui.app.widgets.graph import padded
 from tui.app.widgets.graph_area import merge_values, nice_ceiling
 from tui.app.widgets.lines import LABEL, TEXT, VALUE, Line, Lines, Run, fit

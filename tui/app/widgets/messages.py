@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from textual import events
 
-from tui.app import actions
+from tui.app.keys import actions
 from tui.app.widgets.graph import clock
 from tui.app.widgets.lines import LABEL, TEXT, Line, Lines, fit
 from tui.app.widgets.percentiles import rule

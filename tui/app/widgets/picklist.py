@@ -19,7 +19,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui.app import actions
+from tui.app.keys import actions
 
 Cell = tuple[str, str]  # text, and a style name: "", "dim", "bright", "ok", "warn", "bad", "accent"
 

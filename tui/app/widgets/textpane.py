@@ -9,7 +9,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from tui.app import actions
+from tui.app.keys import actions
 
 Builder = Callable[[int], Content]
 """Columns there are -> the text."""

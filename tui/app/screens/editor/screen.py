@@ -16,15 +16,15 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import TextArea
 
-from tui.app import actions
-from tui.app.confirm import Answer, Confirm
-from tui.app.editor import EditorError, edit_file
+from tui.app.dialogs.confirm import Answer, Confirm
+from tui.app.keys import actions
 from tui.app.screens.base import Leave, StepScreen
 from tui.app.screens.editor import text as editor_text
 from tui.app.screens.editor.edit import with_default
 from tui.app.screens.editor.text import Judged, judge
 from tui.app.screens.review import plan_text
 from tui.app.screens.review.form import check_param, default_text, hint
+from tui.app.services.outside_editor import EditorError, edit_file
 from tui.app.widgets.chrome import KeyBar, TopBar, footer_actions
 from tui.app.widgets.form import FieldSpec, Form
 from tui.app.widgets.textpane import TextPane

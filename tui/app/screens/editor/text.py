@@ -12,7 +12,7 @@ from textual.content import Content
 
 from tui.app.screens.profiles.text import place_of
 from tui.app.screens.review.plan_text import heading
-from tui.app.theme import Symbols
+from tui.app.terminal.theme import Symbols
 from tui.app.widgets.textpane import indented, labelled
 from tui.model.problem import Problem, UsageError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from tui.app.theme import Symbols
+from tui.app.terminal.theme import Symbols
 from tui.app.widgets.picklist import Cell, Column, Row
 from tui.app.widgets.textpane import indented, labelled
 from tui.metrics import units

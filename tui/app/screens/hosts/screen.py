@@ -11,13 +11,13 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from tui.app import asking
-from tui.app.confirm import Confirm
-from tui.app.host_access import add_to_inventory, check_each, pin_key, presented_key
+from tui.app.dialogs import log_in
+from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.base import StepScreen
 from tui.app.screens.hosts import rows as host_rows
 from tui.app.screens.hosts.forms import AddHost, NewHost
 from tui.app.screens.hosts.rows import KnownHost
+from tui.app.services.hosts import add_to_inventory, check_each, pin_key, presented_key
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
 from tui.app.widgets.textpane import TextPane, indented
@@ -257,7 +257,7 @@ class HostsScreen(StepScreen):
         addresses = [host.address for host in hosts]
         try:
             where, config = shell.target_directory(), shell.options.ssh_config
-            async for found in check_each(addresses, where, shell.paths, config, partial(asking.ask, self.app)):
+            async for found in check_each(addresses, where, shell.paths, config, partial(log_in.ask, self.app)):
                 self.take_check(found)
         finally:
             self.checking -= {host.name for host in hosts}
@@ -289,7 +289,7 @@ class HostsScreen(StepScreen):
         shell = self.shell
         try:
             presented = await presented_key(
-                host.address, shell.paths, shell.options.ssh_config, partial(asking.ask, self.app)
+                host.address, shell.paths, shell.options.ssh_config, partial(log_in.ask, self.app)
             )
         except BenchtuiError as error:
             self.notify(str(error), severity="error")

@@ -18,13 +18,13 @@ from textual.containers import Horizontal
 from textual.timer import Timer
 from textual.widget import Widget
 
-from tui.app.confirm import Confirm
+from tui.app.dialogs.confirm import Confirm
+from tui.app.dialogs.note import NoteDialog
 from tui.app.screens.base import StepScreen
 from tui.app.screens.live import operations_text
 from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import LiveFeed, Now, ReplayFeed
 from tui.app.screens.live.matrix import LiveMatrix
-from tui.app.screens.runs.note import NoteDialog
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.graph import GraphPanel
 from tui.app.widgets.graph_panels import Subject, panels

@@ -13,11 +13,11 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input
 
-from tui.app.editor import EditorError, edit_file
 from tui.app.screens.base import StepScreen
 from tui.app.screens.editor.new import NewProfile
 from tui.app.screens.profiles import text as profile_text
 from tui.app.screens.review import plan_text
+from tui.app.services.outside_editor import EditorError, edit_file
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import Column, PickList
 from tui.app.widgets.textpane import Builder, TextPane

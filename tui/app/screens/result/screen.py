@@ -15,12 +15,12 @@ from textual.containers import VerticalScroll
 from textual.geometry import Region, Size
 from textual.widget import Widget
 
-from tui.app.cleaning import ask_to_clean, clean_now
+from tui.app.dialogs.note import NoteDialog
 from tui.app.screens.base import StepScreen
 from tui.app.screens.live.text import keep_note
 from tui.app.screens.result import text as result_text
 from tui.app.screens.result.matrix import matrix_of, moved
-from tui.app.screens.runs.note import NoteDialog
+from tui.app.services.cleaning import ask_to_clean, clean_now
 from tui.app.widgets.lines import LABEL, TEXT, Line, Lines, Run
 from tui.model.problem import BenchtuiError
 

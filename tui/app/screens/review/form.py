@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tui.app.widgets.form import FieldSpec
 
 if TYPE_CHECKING:
-    from tui.app.choices import Selection
+    from tui.app.selection import Selection
     from tui.model.profile import Param, Profile
 
 REPEAT, SWEEP, NOTE, CLEANUP = "@repeat", "@sweep", "@note", "@cleanup"  # no parameter can be named so

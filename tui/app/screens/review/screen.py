@@ -13,12 +13,12 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui.app import asking
-from tui.app.before import AtLogout
+from tui.app.dialogs import log_in
 from tui.app.screens.base import StepScreen
 from tui.app.screens.review import plan_text
 from tui.app.screens.review.form import CLEANUP, NOTE, REPEAT, SWEEP, check_field, field_specs, sweep_values
 from tui.app.screens.review.overwrite import OverwriteDialog
+from tui.app.services.at_logout import AtLogout
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.form import Form
 from tui.app.widgets.textpane import TextPane
@@ -264,7 +264,7 @@ class ReviewScreen(StepScreen):
             self.form.focus_first()
         else:
             self.starting = True
-            self.person = Remembering(partial(asking.ask, self.app))
+            self.person = Remembering(partial(log_in.ask, self.app))
             self.look_first(self.plan)
 
     @work(group="launch")

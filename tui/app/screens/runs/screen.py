@@ -14,11 +14,11 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from tui.app.cleaning import ask_to_clean, clean_now
-from tui.app.confirm import Confirm
+from tui.app.dialogs.confirm import Confirm
+from tui.app.dialogs.note import NoteDialog
 from tui.app.screens.base import StepScreen
 from tui.app.screens.live.text import deliver
-from tui.app.screens.runs.note import NoteDialog
+from tui.app.services.cleaning import ask_to_clean, clean_now
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import Cell, Column, PickList, Row
 from tui.metrics.units import duration

@@ -11,7 +11,7 @@ How to add an action
 4. A screen that derives from `tui.app.screens.base.StepScreen` and sets ``SCOPE = "live"`` gets the bindings, the
    footer and the help by itself. A widget takes ``BINDINGS = bindings("list")``.
 5. `SCREENS` says which scopes are alive together on a screen: a key may have one meaning among them (tested).
-6. Run ``python -m tui.app.actions docs/screens.md``: it writes the tables of keys there (tested as well).
+6. Run ``python -m tui.app.keys.actions docs/screens.md``: it writes the tables of keys there (tested as well).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 
 from textual.binding import Binding, BindingType
 
-KEYS_BEGIN = "<!-- keys begin: python -m tui.app.actions docs/screens.md -->"
+KEYS_BEGIN = "<!-- keys begin: python -m tui.app.keys.actions docs/screens.md -->"
 KEYS_END = "<!-- keys end -->"
 KEY_NAMES = {
     "question_mark": "?",

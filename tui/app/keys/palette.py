@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
-from tui.app import actions
+from tui.app.keys import actions
 from tui.app.widgets.chrome import action_target
 
 if TYPE_CHECKING:

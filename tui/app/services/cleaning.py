@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.screen import Screen
 
-from tui.app.confirm import Confirm
+from tui.app.dialogs.confirm import Confirm
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from tui.app import actions
+from tui.app.keys import actions
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import Column, PickList, Row
 

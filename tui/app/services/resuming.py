@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.app.confirm import Answer, Confirm
-from tui.app.recovery import BEGIN_S, until
+from tui.app.dialogs.confirm import Answer, Confirm
+from tui.app.services.recovery import BEGIN_S, until
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.app.confirm import Answer, Confirm
+from tui.app.dialogs.confirm import Answer, Confirm
 
 if TYPE_CHECKING:
     from tui.engine.process.questions import Questions

@@ -1,0 +1,1 @@
+"""Questions and notices on top of a screen."""

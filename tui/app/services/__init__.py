@@ -1,0 +1,1 @@
+"""What screens have done outside of themselves: hosts, engines, editors."""

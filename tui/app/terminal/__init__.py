@@ -1,0 +1,1 @@
+"""The terminal: colours and symbols, its driver, what a crash leaves."""
