@@ -66,7 +66,7 @@ def wheel_files(wheel: Path) -> set[str]:
 
 def test_the_wheel_has_every_file_of_the_package(wheel_files: set[str]) -> None:
     expected = {str(path.relative_to(ROOT)) for path in files_below(ROOT / "tui")}
-    assert {"tui/remote/agent.sh", "tui/py.typed", "tui/app/app.tcss", "tui/model/fio_options.json"} <= expected
+    assert {"tui/remote/sh/supervise.sh", "tui/py.typed", "tui/app/app.tcss", "tui/model/fio_options.json"} <= expected
     assert expected - wheel_files == set()
 
 

@@ -16,7 +16,7 @@ from tests.lab.sshd import SshdLab
 
 pytestmark = pytest.mark.e2e
 
-AGENT_KIB = 40  # agent.sh, the job file and the small files beside them
+AGENT_KIB = 40  # the agent, the job file and the small files beside them
 
 
 @contextmanager

@@ -18,9 +18,10 @@ from tests.lab.sshd import SshdLab
 from tests.remote.conftest import PRESENT, SHELLS, agent_under, new_run_id
 from tests.remote.helpers import collect, ended, sh, start
 from tui.model.plan import HostAddress
-from tui.remote.agent import Agent, agent_script, script
+from tui.remote.agent import Agent
 from tui.remote.connections import Connections
 from tui.remote.local import LocalTransport
+from tui.remote.scripts import agent_script, script
 from tui.remote.transport import HostError
 
 # any file name that Linux takes: every character but / and NUL, bytes that are no UTF-8 among them

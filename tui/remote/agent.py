@@ -1,18 +1,15 @@
-"""The client of the remote agent: each call sends agent.sh and one command line to a /bin/sh on the host."""
+"""The client of the remote agent: each call sends the agent and one command line to a /bin/sh on the host."""
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import math
 import posixpath
 import re
 import secrets
-import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 
 from tui.model.plan import FILE_NUMBER
 from tui.remote.answers import (
@@ -30,8 +27,9 @@ from tui.remote.answers import (
     parse_tasks,
 )
 from tui.remote.clock import ClockOffset, measure_clock
-from tui.remote.devices import DeviceFacts, device_script, parse_devices, parse_peek, parse_room, with_peek
+from tui.remote.devices import DeviceFacts, parse_devices, parse_peek, parse_room, with_peek
 from tui.remote.probe import DirFacts, HostProbe, parse_probe
+from tui.remote.scripts import agent_script, script
 from tui.remote.signatures import windows
 from tui.remote.stream import AgentStream, Piece
 from tui.remote.transport import HostError, Transport
@@ -49,9 +47,7 @@ __all__ = [
     "Piece",
     "TaskDir",
     "TaskStatus",
-    "agent_script",
     "host_mark",
-    "script",
 ]
 
 TIMEOUT_S = 60.0
@@ -60,12 +56,6 @@ SYNC_TIMEOUT_S = 600.0  # `sync` writes out everything that is dirty, which may 
 STREAM_TIMEOUT_S = 20.0
 CLOCK_TIMEOUT_S = 15.0
 PATHS_AT_ONCE = 500  # far below the longest argument list of any system
-
-
-@functools.cache
-def agent_script() -> str:
-    """Return the text of agent.sh."""
-    return resources.files("tui.remote").joinpath("agent.sh").read_text(encoding="utf-8")
 
 
 def host_mark(name: str) -> str:
@@ -103,7 +93,7 @@ class Agent:
     async def probe(self, directories: Sequence[str] = ()) -> HostProbe:
         """Return what the host is and has."""
         try:
-            answer = await self._call("probe", *directories, timeout_s=PROBE_TIMEOUT_S)
+            answer = await self.call("probe", *directories, timeout_s=PROBE_TIMEOUT_S)
         except HostError as error:
             if error.code == "timeout" and directories:
                 message = f"{error.message}; does a file system hang? Looked at: {', '.join(directories)}"
@@ -115,18 +105,18 @@ class Agent:
         """Return size and allocation of each path; None for what is not there. Of numbered files the first counts."""
         found: dict[str, FileInfo | None] = {}
         for _, part in batches([path.replace(FILE_NUMBER, "0") for path in paths]):
-            found.update(parse_files(part, await self._call("files", *part), self.host))
+            found.update(parse_files(part, await self.call("files", *part), self.host))
         return {path: found[path.replace(FILE_NUMBER, "0")] for path in paths}
 
     async def devices(self, paths: Sequence[str]) -> dict[str, DeviceFacts]:
         """Return what each path is as a device: who uses it, and what is on it."""
-        found = parse_devices(await self._call("devices", *paths, more=device_script()), paths)
+        found = parse_devices(await self.call("devices", *paths, more="devices"), paths)
         return {path: await self._peeked(facts) for path, facts in found.items()}
 
     async def _peeked(self, facts: DeviceFacts) -> DeviceFacts:
         for part in facts.unread:
             words = [str(number) for window in windows(part.sectors) for number in window]
-            answer = await self._call("peek", part.path, *words, more=device_script())
+            answer = await self.call("peek", part.path, *words, more="devices")
             facts = with_peek(facts, part, parse_peek(answer))
         return facts
 
@@ -134,7 +124,7 @@ class Agent:
         """Return file system and room of each directory, or of the nearest one above it that is there."""
         found: dict[str, DirFacts] = {}
         for _, part in batches(directories):
-            found.update(parse_room(await self._call("room", *part, more=device_script()), part))
+            found.update(parse_room(await self.call("room", *part, more="devices"), part))
         return found
 
     async def make_dirs(self, paths: Sequence[str]) -> list[str]:
@@ -146,7 +136,7 @@ class Agent:
         created: list[str] = []
         for start, part in batches(wanted):
             try:
-                answer = await self._call("mkdirs", str(start), *part)
+                answer = await self.call("mkdirs", str(start), *part)
             except AgentError as error:
                 created += [wanted[int(index)] for index in error.answer.all("created")]
                 await self.remove(created)
@@ -184,7 +174,7 @@ class Agent:
         given = {"agent.sh": agent_script(), **files}
         texts = [part for name, text in given.items() for part in (name, text.removesuffix("\n"))]
         numbers = [str(math.ceil(lease_s)), str(math.ceil(grace_s)), str(int(armed)), str(len(given))]
-        answer = await self._call("start", self.run_id, self.mark, task, *numbers, *texts, *argv)
+        answer = await self.call("start", self.run_id, self.mark, task, *numbers, *texts, *argv)
         return answer.values["dir"]
 
     async def stream(self, task: str, out_offset: int, err_offset: int) -> AgentStream:
@@ -201,15 +191,15 @@ class Agent:
 
     async def status(self, task: str) -> TaskStatus:
         """Return how a task is doing."""
-        return parse_status(await self._call("status", self.run_id, self.mark, task))
+        return parse_status(await self.call("status", self.run_id, self.mark, task))
 
     async def stop(self, task: str, *, abort: bool = False) -> None:
         """Ask a task to end: INT and time to finish, or at once."""
-        await self._call("stop", self.run_id, self.mark, task, "abort" if abort else "stop")
+        await self.call("stop", self.run_id, self.mark, task, "abort" if abort else "stop")
 
     async def free_spool(self, task: str) -> None:
         """Remove the output of a task that is over and collected; refused while it runs."""
-        await self._call("free_spool", self.run_id, self.mark, task)
+        await self.call("free_spool", self.run_id, self.mark, task)
 
     async def sweep(self, *, kill: bool) -> list[MarkedProcess]:
         """Return the processes of this run on this host, and end them when asked."""
@@ -217,17 +207,17 @@ class Agent:
 
     async def leftovers(self) -> tuple[list[MarkedProcess], list[TaskDir]]:
         """Return processes and task directories of all our runs on this host."""
-        processes = parse_processes(await self._call("leftovers"))
-        return processes, parse_tasks(await self._call("list"))
+        processes = parse_processes(await self.call("leftovers"))
+        return processes, parse_tasks(await self.call("list"))
 
     async def end_leftovers(self, run: str, mark: str) -> None:
         """End the processes of any run under any host's mark, and remove its directories."""
         await self._sweep(run, mark, kill=True)
-        await self._call("clean", run, mark)
+        await self.call("clean", run, mark)
 
     async def clean(self) -> None:
         """Remove the run's private directories on this host; refused while something of it runs."""
-        await self._call("clean", self.run_id, self.mark)
+        await self.call("clean", self.run_id, self.mark)
 
     async def lock(self, lease_s: float, owner: str, *, force: bool = False) -> Holder | None:
         """Take the host for this run, for `lease_s` and as long as streams renew it; return who holds it instead.
@@ -235,14 +225,14 @@ class Agent:
         With `force` the lock is taken beside the other one.
         """
         words = [str(math.ceil(lease_s)), str(int(force)), owner]
-        values = (await self._call("lock", self.run_id, self.mark, *words)).values
+        values = (await self.call("lock", self.run_id, self.mark, *words)).values
         if "held_run" not in values:
             return None
         return Holder(values["held_run"], values.get("held_by", ""), int(values.get("held_s") or 0))
 
     async def unlock(self) -> None:
         """Give the host free."""
-        await self._call("unlock", self.run_id, self.mark)
+        await self.call("unlock", self.run_id, self.mark)
 
     async def clock(self) -> ClockOffset | None:
         """Return the host's clock against ours, None when its `date` has no fractions of a second."""
@@ -258,7 +248,7 @@ class Agent:
 
     async def drop_caches(self, paths: Sequence[str] = ()) -> CacheDrop:
         """Drop the host's page cache, as root or by sudo, else that of these files alone, and say how it went."""
-        values = (await self._call("drop_caches", timeout_s=SYNC_TIMEOUT_S)).values
+        values = (await self.call("drop_caches", timeout_s=SYNC_TIMEOUT_S)).values
         dropped = CacheDrop(values.get("method", "none"), bool(values.get("ok")), values.get("detail", ""))
         return dropped if dropped.ok or not paths else await self._forget(paths, dropped.detail)
 
@@ -266,7 +256,7 @@ class Agent:
         """Drop what is cached of single files (posix_fadvise through dd), which needs no rights."""
         forgotten = 0
         for _, part in batches(paths):
-            values = (await self._call("forget", *part, timeout_s=SYNC_TIMEOUT_S)).values
+            values = (await self.call("forget", *part, timeout_s=SYNC_TIMEOUT_S)).values
             if failed := values.get("failed"):
                 return CacheDrop("files", False, f"{why}; {failed}")
             forgotten += int(values.get("forgotten") or 0)
@@ -274,7 +264,8 @@ class Agent:
             return CacheDrop("files", False, f"{why}; and none of the test files is there")
         return CacheDrop("files", True, f"{forgotten} test files alone: {why}")
 
-    async def _call(self, command: str, *words: str, timeout_s: float = TIMEOUT_S, more: str = "") -> Answer:
+    async def call(self, command: str, *words: str, timeout_s: float = TIMEOUT_S, more: str = "") -> Answer:
+        """Call a function of the agent, or of one `more` part of tui/remote/sh/. Raises HostError."""
         token = secrets.token_hex(8)
         done = await self.transport.run(self._script(token, [command, *words], more), timeout_s)
         return parse_answer(done, token, self.host)
@@ -282,7 +273,7 @@ class Agent:
     async def _remove(self, command: str, paths: list[str]) -> list[str]:
         gone: list[str] = []
         for start, part in batches(paths):
-            answer = await self._call(command, str(start), *part)
+            answer = await self.call(command, str(start), *part)
             gone += [paths[int(index)] for index in answer.all("removed")]
         return gone
 
@@ -296,11 +287,11 @@ class Agent:
 
     async def _call_numbered(self, command: str, path: str, count: int) -> Numbered:
         prefix, _, suffix = path.partition(FILE_NUMBER)
-        values = (await self._call(command, prefix, suffix, str(count), timeout_s=SYNC_TIMEOUT_S)).values
+        values = (await self.call(command, prefix, suffix, str(count), timeout_s=SYNC_TIMEOUT_S)).values
         return Numbered(int(values["left"]), values.get("first", ""), values.get("full", ""))
 
     async def _sweep(self, run: str, mark: str, *, kill: bool) -> list[MarkedProcess]:
-        answer = await self._call("sweep", "kill" if kill else "list", run, mark)
+        answer = await self.call("sweep", "kill" if kill else "list", run, mark)
         if left := int(answer.values.get("left") or 0):
             raise HostError("agent-failed", self.host, f"{left} processes of run {run} do not end, not even by SIGKILL")
         return parse_processes(answer)
@@ -324,17 +315,7 @@ class Agent:
     def _script(self, token: str, words: Sequence[str], more: str = "") -> bytes:
         if any("\0" in word for word in words):
             raise HostError("agent-failed", self.host, "a path or argument holds a NUL character")
-        return script(token, words, more)
-
-
-def script(token: str, words: Sequence[str], more: str = "") -> bytes:
-    """Return agent.sh, `more` functions, and one call; user input only ever stands in it quoted by shlex.
-
-    The call is one brace group: cut anywhere, the script is a syntax error and does nothing.
-    """
-    command, *arguments = words
-    call = " ".join([f"bt_{command}", *map(shlex.quote, arguments)])
-    return f"{agent_script()}\n{more}\n{{ bt_begin {token}; {call}; bt_end 0; }}\n".encode(errors="surrogateescape")
+        return script(token, words, *([more] if more else []))
 
 
 def batches(paths: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:

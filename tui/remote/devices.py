@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib import resources
 from typing import Literal
 
 from tui.remote.answers import Answer
@@ -21,12 +19,6 @@ UNSURE = {
     "scan": "whether a process holds it open could not be checked (no find that can, or it took too long)",
 }
 OCTAL = re.compile(r"\\([0-7]{3})")
-
-
-@functools.cache
-def device_script() -> str:
-    """Return the text of devices.sh."""
-    return resources.files("tui.remote").joinpath("devices.sh").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import ipaddress
 import re
-import secrets
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
 from typing import Literal
 
-from tui.remote.agent import Agent, agent_script
-from tui.remote.answers import Answer, parse_answer
+from tui.remote.agent import Agent
+from tui.remote.answers import Answer
 
 Family = Literal["mpich", "openmpi", "intel"]
 TIMEOUT_S = 60.0
@@ -79,12 +75,6 @@ class MpiFacts:
         return next((each for each in self.launchers if each.family == family), None)
 
 
-@functools.cache
-def mpi_script() -> str:
-    """Return the text of mpi.sh."""
-    return resources.files("tui.remote").joinpath("mpi.sh").read_text(encoding="utf-8")
-
-
 async def probe(agent: Agent, directory: str, program: str) -> MpiFacts:
     """Return what a host has. Raises HostError."""
     return parse_facts((await call(agent, "probe", directory, program)).values)
@@ -129,10 +119,7 @@ async def remove_rest(agent: Agent, directory: str) -> None:
 
 async def call(agent: Agent, command: str, *words: str, timeout_s: float = TIMEOUT_S) -> Answer:
     """Call a function of mpi.sh. Raises HostError."""
-    token = secrets.token_hex(8)
-    line = " ".join([f"bt_mpi_{command}", *map(shlex.quote, words)])
-    text = f"{agent_script()}\n{mpi_script()}\n{{ bt_begin {token}; {line}; bt_end 0; }}\n"
-    return parse_answer(await agent.transport.run(text.encode(errors="surrogateescape"), timeout_s), token, agent.host)
+    return await agent.call(f"mpi_{command}", *words, timeout_s=timeout_s, more="mpi")
 
 
 def parse_facts(values: Mapping[str, str]) -> MpiFacts:

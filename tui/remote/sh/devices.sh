@@ -1,4 +1,4 @@
-# benchtui: what devices are and hold, and how much room directories have. Sent behind agent.sh, by whose rules it is
+# benchtui: what devices are and hold, and how much room directories have. Sent behind the agent, by whose rules it is
 # written: POSIX sh, arithmetic below 2^31. It only reads.
 
 # ---- devices ---------------------------------------------------------------------------------------------------

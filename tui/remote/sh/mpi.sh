@@ -1,4 +1,4 @@
-# More functions for agent.sh, sent behind it for MPI programs: what a host has, and what is left on it.
+# More functions, sent behind the agent for MPI programs: what a host has, and what is left on it.
 
 bt_mpi_version() { # KEY NAME: path and first words of a launcher, when it is there
   BT_V=$(command -v "$2" 2>/dev/null) || return 0

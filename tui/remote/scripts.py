@@ -1,0 +1,33 @@
+"""The texts that are sent to a /bin/sh on a host: functions of tui/remote/sh/, joined, and one call of one of them."""
+
+from __future__ import annotations
+
+import functools
+import shlex
+from collections.abc import Sequence
+from importlib import resources
+
+AGENT = ("base", "probe", "files", "start", "supervise", "stream", "upkeep", "locks", "clock")  # sent with every call
+
+
+@functools.cache
+def functions(*parts: str) -> str:
+    """Return the text of these parts of tui/remote/sh/."""
+    folder = resources.files("tui.remote").joinpath("sh")
+    return "\n".join(folder.joinpath(f"{part}.sh").read_text(encoding="utf-8") for part in parts)
+
+
+def agent_script() -> str:
+    """Return the agent: what stands before every call, and what a supervisor is made of."""
+    return functions(*AGENT)
+
+
+def script(token: str, words: Sequence[str], *more: str) -> bytes:
+    """Return the agent, `more` parts, and one call; user input only ever stands in it quoted by shlex.
+
+    The call is one brace group: cut anywhere, the script is a syntax error and does nothing.
+    """
+    command, *arguments = words
+    call = " ".join([f"bt_{command}", *map(shlex.quote, arguments)])
+    text = f"{functions(*AGENT, *more)}\n{{ bt_begin {token}; {call}; bt_end 0; }}\n"
+    return text.encode(errors="surrogateescape")
