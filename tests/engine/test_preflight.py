@@ -12,6 +12,7 @@ from tui.engine.safety.host_look import HostFindings
 from tui.model.plan import Plan
 from tui.remote.agent import FileInfo
 from tui.remote.probe import DirFacts, HostProbe, ToolFacts, version_of
+from tui.workloads.base import Requirement
 
 TARGET = "/mnt/weka/fio"
 ROOM = DirFacts(TARGET, True, True, False, True, "ext4", "/dev/sda", "/mnt", "rw", 2**40, 2**39)
@@ -35,12 +36,12 @@ def test_host_that_has_all_is_fit() -> None:
     [(None, "fio-missing"), ("fio-3.17", "fio-too-old"), ("fio-2.99", "fio-too-old"), ("", "fio-unusable")],
 )
 def test_fio_that_will_not_do(fio: str | None, code: str) -> None:
-    assert [found for found, _ in tool_problems("fio", (3, 18), probe(fio))] == [code]
+    assert [found for found, _ in tool_problems(Requirement("fio", (3, 18)), probe(fio))] == [code]
 
 
 @pytest.mark.parametrize("fio", ["fio-3.18", "fio-3.42-135-gf5344384", "fio-4.0"])
 def test_fio_that_will_do(fio: str) -> None:
-    assert not list(tool_problems("fio", (3, 18), probe(fio)))
+    assert not list(tool_problems(Requirement("fio", (3, 18)), probe(fio)))
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,18 @@
-"""What every load generator offers; the engine knows no tool by name."""
+"""What a load generator offers. Nothing outside of its own folder knows one by name.
+
+The interface is in pieces, each for one that asks: planning, the hosts, reading, showing. `Workload` is all of them,
+with answers for what a simple load generator has no need of: derive from it and say what differs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from tui.model.event import HostResult, MetadataIteration, MetadataPhase, PhaseName, Sample, Severity
 from tui.model.plan import FileSpec, HostAddress, Step
+from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
     from tui.model.profile import ParamValue, Profile  # pydantic: only those who plan need it
@@ -14,6 +20,21 @@ if TYPE_CHECKING:
 LogLine = tuple[Severity, str]
 Item = Sample | MetadataPhase | MetadataIteration | LogLine
 LatencyKind = Literal["clat", "lat"]
+CourseName = Literal["commands", "mpi"]
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A command that a host must have before anything starts: by name on PATH, or by absolute path.
+
+    `list_args` have it print what it was built with, a word a line; `listed` are words that must be among these.
+    """
+
+    command: str
+    minimum: tuple[int, int] | None = None
+    version_args: tuple[str, ...] = ("--version",)
+    list_args: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()
 
 
 class Reader(Protocol):
@@ -38,22 +59,52 @@ class Reader(Protocol):
         """Return (code, message) of everything that makes this host's result doubtful or failed; empty is clean."""
 
 
-class Workload(Protocol):
-    """A load generator."""
-
-    name: str
-    minimum_version: tuple[int, int]
+class Planning(Protocol):
+    """What planning asks. Pure."""
 
     def build_steps(
         self, profile: Profile, params: Mapping[str, ParamValue], hosts: list[HostAddress], seeds: Mapping[str, int]
     ) -> list[Step]:
-        """Return the steps of a profile on these hosts. Raises UsageError. Pure."""
+        """Return the one step of a profile on these hosts. Raises UsageError."""
+
+    def warm(self, profile: Profile, seconds: float) -> Profile:
+        """Return a profile that puts the same load on the hosts for so long, bound by nothing but time."""
+        raise UsageError(f"{profile.profile}: {profile.tool} has no warm-up")
+
+
+class OnHost(Protocol):
+    """What the engine asks before and while something runs on hosts."""
+
+    job_file: str = "job"  # what a task's `job_file` is called in the directory its command runs in
+    course: CourseName = "commands"  # one command on each host, released together; or one MPI program over all
+    end_codes: frozenset[str] = frozenset()  # verdicts that only say that it was ended; the engine knows by whom
+
+    def requirements(self, steps: Sequence[Step]) -> Sequence[Requirement]:
+        """Return what each host of these steps must have; without steps: what any run of it needs."""
+        return ()
 
     def layout_job(self, files: list[FileSpec]) -> str:
         """Return the job file that writes these files whole, once, in sequence."""
+        raise UsageError("it makes its own files; there is nothing to lay out")
 
     def layout_argv(self) -> list[str]:
         """Return the command that runs a layout job file."""
+        raise UsageError("it makes its own files; there is nothing to lay out")
+
+    def advice(self, code: str) -> str:
+        """Return what to do about a problem that the engine found, by its code; empty: nothing more to say."""
+        return ""
+
+
+class Reading(Protocol):
+    """What whoever follows a command asks."""
 
     def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> Reader:
         """Return a reader for one command's output."""
+
+
+class Workload(Planning, OnHost, Reading, Protocol):
+    """A load generator."""
+
+    name: str
+    minimum_version: tuple[int, int]

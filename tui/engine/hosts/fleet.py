@@ -172,7 +172,7 @@ def problem_of(probe: HostProbe, directory: str | None) -> tuple[str, str] | Non
     """Return the first thing that would keep a host from running fio, or None."""
     from tui.engine.running.preflight import directory_problems, tool_problems
 
-    problems = list(tool_problems("fio", workloads.get("fio").minimum_version, probe))
+    problems = [each for need in workloads.get("fio").requirements(()) for each in tool_problems(need, probe)]
     if directory:
         problems += directory_problems(directory, probe)
     return problems[0] if problems else None

@@ -1,4 +1,4 @@
-"""Barrier, measurement and collection of one step."""
+"""A command on each host: barrier, measurement and collection of one step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from tui.model.event import FileCreated, PhaseName
 from tui.model.plan import Step, is_device
 from tui.remote.transport import HostError
 
-SIGNS_OF_AN_END = ("fio-stopped-by-signal", "fio-killed", "fio-exit-unknown", "fio-exit-code", "fio-output-cut")
 ASKED_TO_END = ("stop", "abort")
 FREE_S = 5.0
 ENDS = {
@@ -29,11 +28,6 @@ ENDS = {
 
 async def measure(ctx: RunContext, step: Step) -> None:
     """Arm all hosts, say GO to all, follow them to the end, take their results."""
-    if step.mpi is not None:
-        from tui.engine.mpi.measure import measure_mpi
-
-        await measure_mpi(ctx, step, step.mpi)
-        return
     with ctx.phase("barrier", step.index):
         runs = await arm_all(ctx, step)
         ctx.check_stop()
@@ -162,4 +156,5 @@ def verdict_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
     if outcome.reason == "exit":
         return problems
     end = ENDS.get(outcome.reason, (f"agent-{outcome.reason}", f"the agent ended it: {outcome.reason}"))
-    return [end, *(problem for problem in problems if problem[0] not in SIGNS_OF_AN_END)]
+    only_ended = workloads.get(run.step.tool).end_codes
+    return [end, *(problem for problem in problems if problem[0] not in only_ended)]

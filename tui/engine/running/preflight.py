@@ -9,6 +9,7 @@ from tui import workloads
 from tui.engine.planning.space import directories_to_look_at, judge_space
 from tui.engine.process.identity import owner
 from tui.engine.running.context import RunContext, RunRefused
+from tui.engine.running.course import courses_of
 from tui.engine.running.session import HostSession
 from tui.engine.safety.destroy import HARMLESS, device_line, devices_of, judge_again, judge_targets, ours
 from tui.engine.safety.host_look import HostFindings, Problem, tasks_of
@@ -17,6 +18,7 @@ from tui.model.plan import HostTask, Plan, Step, is_device
 from tui.remote.agent import ClockOffset, FileInfo
 from tui.remote.probe import HostProbe
 from tui.remote.transport import HostError
+from tui.workloads.base import Requirement
 
 
 async def preflight(ctx: RunContext) -> None:
@@ -34,10 +36,8 @@ async def preflight(ctx: RunContext) -> None:
         if failed := [session.name for session in ctx.sessions if session.failed]:
             raise RunRefused("failed", 3, f"preflight refused: {', '.join(failed)}")
         await take_locks(ctx)
-        if any(step.mpi is not None for step in ctx.plan.steps):
-            from tui.engine.mpi.measure import preflight_mpi
-
-            await preflight_mpi(ctx)
+        for course in courses_of(ctx.plan):
+            await course.look_ahead(ctx)
         for session in ctx.alive:
             session.enter("ready")
 
@@ -142,12 +142,14 @@ def judge_host(plan: Plan, host: str, findings: HostFindings) -> list[Problem]:
 
 def judge_tools(plan: Plan, probe: HostProbe) -> Iterable[Problem]:
     """Check that every tool of the plan is there and new enough."""
-    for tool in dict.fromkeys(step.tool for step in plan.steps if step.mpi is None):
-        yield from tool_problems(tool, workloads.get(tool).minimum_version, probe)
+    for tool in dict.fromkeys(step.tool for step in plan.steps):
+        for need in workloads.get(tool).requirements([step for step in plan.steps if step.tool == tool]):
+            yield from tool_problems(need, probe)
 
 
-def tool_problems(tool: str, minimum: tuple[int, int], probe: HostProbe) -> Iterable[Problem]:
-    """Check that a load generator is there and new enough."""
+def tool_problems(need: Requirement, probe: HostProbe) -> Iterable[Problem]:
+    """Check that a command is there and new enough."""
+    tool, minimum = need.command, need.minimum or (0, 0)
     wanted = ".".join(map(str, minimum))
     found = probe.tools.get(tool)
     if found is None:

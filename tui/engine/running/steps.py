@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Sequence
 
 from tui.engine.running.context import RunContext, RunRefused
+from tui.engine.running.course import course_of
 from tui.engine.running.figure import figure
 from tui.engine.running.layout import layout, make_directories
-from tui.engine.running.measure import measure
 from tui.engine.running.preflight import still_free, take_locks
 from tui.engine.running.session import HostSession
 from tui.metrics.repeat import relative_ci
@@ -59,7 +59,7 @@ async def run_step(ctx: RunContext, step: Step) -> None:
         await layout(ctx, step)
         ctx.check_stop()
         await ctx.unless_stopped(asyncio.create_task(drop_caches(ctx, step)))
-        await measure(ctx, step)
+        await course_of(step).measure(ctx, step)
         reason = ""
     except RunRefused as refused:
         reason = refused.reason

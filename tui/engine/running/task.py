@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tui import workloads
 from tui.engine.running.session import FIRST_PAUSE_S, HostSession
 from tui.journal.raw import RawFile
 from tui.model.event import Artefact, HostStateName, PhaseName, Sample, TaskEnded, TaskStarted
@@ -22,7 +23,6 @@ RENEWALS_PER_LEASE = 6
 LONGEST_RENEWAL_S = 10.0
 SILENCE_S = 15.0  # without a word from the host: is it the load that is silent, or the stream that stands still?
 LOOK_S = 10.0
-JOB_FILE = "job.fio"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class TaskRun:
 
     def files(self) -> dict[str, str]:
         """Return the files that the command finds in its directory."""
-        return {JOB_FILE: self.task.job_file}
+        return {workloads.get(self.step.tool).job_file: self.task.job_file}
 
     async def go(self) -> None:
         """Let an armed command begin: one small write on a channel that is already open.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tui.model.event import PhaseName
 from tui.model.plan import FileSpec, HostAddress, Step
-from tui.workloads.base import LatencyKind
+from tui.workloads.base import LatencyKind, Requirement, Workload
 
 if TYPE_CHECKING:
     from tui.model.profile import ParamValue, Profile
@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 MINIMUM_VERSION = (3, 18)
 
 
-class FioWorkload:
-    """Implements `tui.workloads.base.Workload`."""
+class FioWorkload(Workload):
+    """fio on each host."""
 
     name = "fio"
     minimum_version = MINIMUM_VERSION  # json+ with lat_percentiles, slat_percentiles and N
+    job_file = "job.fio"
+    end_codes = frozenset(
+        ("fio-stopped-by-signal", "fio-killed", "fio-exit-unknown", "fio-exit-code", "fio-output-cut")
+    )
 
     def build_steps(
         self, profile: Profile, params: Mapping[str, ParamValue], hosts: list[HostAddress], seeds: Mapping[str, int]
@@ -29,6 +33,10 @@ class FioWorkload:
         from tui.workloads.fio.plan import build_steps
 
         return build_steps(profile, params, hosts, seeds)
+
+    def requirements(self, steps: Sequence[Step]) -> list[Requirement]:
+        """Return fio itself."""
+        return [Requirement("fio", MINIMUM_VERSION)]
 
     def layout_job(self, files: list[FileSpec]) -> str:
         """Return the job file that writes these files whole, once, in sequence."""

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tui.model.event import PhaseName
-from tui.model.plan import FileSpec, HostAddress, Step
-from tui.model.problem import UsageError
-from tui.workloads.base import LatencyKind, Reader
+from tui.model.plan import HostAddress, Step
+from tui.workloads.base import CourseName, LatencyKind, Reader, Workload
 
 if TYPE_CHECKING:
     from tui.model.profile import ParamValue, Profile
@@ -16,11 +15,13 @@ if TYPE_CHECKING:
 MINIMUM_VERSION = (1, 9)
 
 
-class MdtestWorkload:
-    """Implements `tui.workloads.base.Workload`."""
+class MdtestWorkload(Workload):
+    """mdtest on all hosts at once."""
 
     name = "mdtest"
     minimum_version = MINIMUM_VERSION
+    job_file = "job.fio"
+    course: CourseName = "mpi"
 
     def build_steps(
         self, profile: Profile, params: Mapping[str, ParamValue], hosts: list[HostAddress], seeds: Mapping[str, int]
@@ -30,15 +31,7 @@ class MdtestWorkload:
 
         return build_steps(profile, params, hosts, seeds)
 
-    def layout_job(self, files: list[FileSpec]) -> str:  # noqa: ARG002
-        """Refuse: mdtest makes its own files."""
-        raise UsageError("mdtest makes its own files; there is nothing to lay out")
-
-    def layout_argv(self) -> list[str]:
-        """Refuse: mdtest makes its own files."""
-        raise UsageError("mdtest makes its own files; there is nothing to lay out")
-
-    def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> Reader:  # noqa: ARG002
+    def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> Reader:
         """Return a reader: of mpiexec on the first host, of a proxy on the others."""
         from tui.workloads.mdtest.reader import MdtestReader, ProxyReader
 

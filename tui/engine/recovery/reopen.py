@@ -1,0 +1,69 @@
+"""The commands of a step that a dead engine had left: their streams opened again, and followed to their end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from tui.engine.recovery.history import History
+from tui.engine.running.context import RunContext
+from tui.engine.running.course import Adopted
+from tui.engine.running.load import run_load
+from tui.engine.running.measure import take_result, task_run
+from tui.engine.running.task import TaskRun
+from tui.model.event import StepEnded, TaskStarted
+from tui.model.plan import Step
+from tui.remote.agent import AgentError
+from tui.remote.transport import HostError
+
+
+async def adopt(ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]) -> Adopted:
+    """Follow a measurement, a command on each host, to its end, and take its results."""
+    problems = ctx.journal.problems
+    with ctx.phase("measure", step.index, expected_s=step.expected_s):
+        runs = await reopen_all(ctx, history, step, tasks)
+        alive = [run.alive for run in runs]
+        await _end_those_never_released(runs, history)
+        outcomes = await run_load(ctx, runs, "running", step.expected_s)
+    with ctx.phase("collect", step.index):
+        for run in runs:
+            take_result(ctx, run, outcomes[run.session.name])
+    everywhere = len(runs) == len(tasks)
+    whole = everywhere and all(outcome.reason == "exit" for outcome in outcomes.values())
+    before = history.problems_in.get(step.index, 0)
+    ok = whole and not before and problems == ctx.journal.problems
+    ctx.journal.append(StepEnded(t=0.0, step=step.index, ok=ok, cut=not whole))
+    return Adopted(everywhere and all(alive), whole)
+
+
+async def reopen_all(ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]) -> list[TaskRun]:
+    """Return the commands that a dead engine had started, with their streams open; those that are gone are told."""
+    sessions = [session for session in ctx.alive if session.name in tasks]
+    runs = [task_run(ctx, step, session, tasks[session.name].phase, resume=True) for session in sessions]
+    await asyncio.gather(*(_reopen(run, history) for run in runs))
+    gone = [run for run in runs if run.session.failed]
+    for run in gone:
+        take_result(ctx, run, run.lost())
+    return [run for run in runs if run not in gone]
+
+
+async def _reopen(run: TaskRun, history: History) -> None:
+    key = (run.step.index, run.phase, run.session.name)
+    try:
+        await run.reopen(history.sampled_ms.get(key, 0))
+        run.session.enter(
+            "running" if run.phase == "measure" else "layout", "taken over" if run.alive else "collecting"
+        )
+    except AgentError as error:
+        run.session.problem(run.phase, "host-data-gone", f"what it spooled is gone: {error.message}")
+    except HostError as error:
+        run.session.problem(run.phase, "host-lost", f"not reached for recovery: {error.message}")
+
+
+async def _end_those_never_released(runs: list[TaskRun], history: History) -> None:
+    """A command that still waits for GO would measure alone, long after the others."""
+    for run in runs:
+        if (run.step.index, run.phase, run.session.name) not in history.released:
+            run.session.problem("barrier", "never-started", "the engine died before it said GO", fatal=False)
+            with contextlib.suppress(HostError):  # its lease ends it
+                await run.stop(abort=True)
