@@ -11,7 +11,8 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from tui.app.app import BenchtuiApp, Options
+from tui.app.app import BenchtuiApp
+from tui.app.shell import Options
 from tui.app.widgets.picklist import PickList
 from tui.model.paths import Paths
 

@@ -11,8 +11,9 @@ from textual.widget import Widget
 
 import tui.app.app
 from tests.app.journal_maker import RunMaker
-from tui.app.app import BenchtuiApp, Options
+from tui.app.app import BenchtuiApp
 from tui.app.screens.live.screen import LiveScreen
+from tui.app.shell import Options
 from tui.app.widgets.lines import Lines
 from tui.model.paths import Paths
 
@@ -50,7 +51,7 @@ class Stage(BenchtuiApp):
 
     def open_live(self, run_dir: Path, replay_speed: float | None = None) -> None:
         """Live, on the stage's clock."""
-        self.live_run = run_dir
+        self.subjects["live"] = (run_dir,)
         self.keep_step("live", LiveScreen(run_dir, replay_speed, lambda: self.wall, lambda _: self.engine_lives))
         self.show_step("live")
 

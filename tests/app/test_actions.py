@@ -12,7 +12,7 @@ from tui.app.keys import actions
 from tui.app.widgets.chrome import KEYS_AT_80, fitting, footer_actions, footer_width
 
 DOCS = Path(__file__).parents[2] / "docs" / "screens.md"
-SCREEN_NAMES = list(actions.SCREENS)
+SCREEN_NAMES = list(actions.SCOPES)
 
 
 @pytest.mark.parametrize("action", actions.ACTIONS, ids=lambda action: action.id)

@@ -8,7 +8,7 @@ from pathlib import Path
 from textual.widgets import Input
 
 from tests.app.driver import User, opened, options, write_inventory
-from tui.app.app import Options
+from tui.app.shell import Options
 from tui.engine.process.launch import load_plan
 from tui.results.store.runs import is_running, summarize
 

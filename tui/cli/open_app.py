@@ -13,7 +13,7 @@ from tui.cli.common import add_host_files, pairs, paths
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
-    from tui.app.app import Options
+    from tui.app.shell import Options
 
 THEMES = ("dark", "light", "ansi")
 SYMBOLS = ("braille", "block", "ascii")
@@ -40,7 +40,7 @@ def main(args: argparse.Namespace) -> int:
         raise UsageError("--review needs --hosts and --profile")
     if args.overrides and not args.profile:
         raise UsageError("--set needs --profile")
-    from tui.app.app import Options
+    from tui.app.shell import Options
 
     options = Options(
         paths=paths(),
@@ -59,7 +59,7 @@ def main(args: argparse.Namespace) -> int:
 def open_run(run_dir: Path, *, replay_speed: float | None = None) -> int:
     """Open the screens on a run: live, or as a replay at a speed. Raises UsageError without a terminal."""
     check_terminal()
-    from tui.app.app import Options
+    from tui.app.shell import Options
 
     return open_screens(Options(paths=paths(), watch=run_dir, replay_speed=replay_speed))
 

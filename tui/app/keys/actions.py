@@ -10,7 +10,7 @@ How to add an action
    screen has room for 7 of them at 80 columns, `?` and `q` (100, 101) included. A test counts the columns.
 4. A screen that derives from `tui.app.screens.base.StepScreen` and sets ``SCOPE = "live"`` gets the bindings, the
    footer and the help by itself. A widget takes ``BINDINGS = bindings("list")``.
-5. `SCREENS` says which scopes are alive together on a screen: a key may have one meaning among them (tested).
+5. `SCOPES` says which scopes are alive together on a screen: a key may have one meaning among them (tested).
 6. Run ``python -m tui.app.keys.actions docs/screens.md``: it writes the tables of keys there (tested as well).
 """
 
@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from textual.binding import Binding, BindingType
+
+from tui.app.screens.index import SCREENS
 
 KEYS_BEGIN = "<!-- keys begin: python -m tui.app.keys.actions docs/screens.md -->"
 KEYS_END = "<!-- keys end -->"
@@ -75,6 +77,13 @@ class Action:
         return self.call or self.id.partition(".")[2].replace("-", "_")
 
     @property
+    def target(self) -> str:
+        """The Textual action with the namespace it lives in: ``screen.check``, ``app.quit``."""
+        if "." in self.action.partition("(")[0]:
+            return self.action
+        return f"{'app' if self.scope == 'app' else 'screen'}.{self.action}"
+
+    @property
     def shown_keys(self) -> str:
         """All its keys as people read them: ``j Down``."""
         return " ".join(map(key_name, self.keys))
@@ -90,12 +99,11 @@ def key_name(key: str) -> str:
 
 
 APP = (
-    Action("app.hosts", ("1",), "hosts", "Go to Hosts: choose where to run", call="go('hosts')"),
-    Action("app.profiles", ("2",), "profiles", "Go to Profiles: choose what to run", call="go('profiles')"),
-    Action("app.review", ("3",), "review", "Go to Review: see and change what will happen", call="go('review')"),
-    Action("app.live", ("4",), "live", "Go to Live: the run that is going on", call="go('live')"),
-    Action("app.result", ("5",), "result", "Go to Result: what the last run measured", call="go('result')"),
-    Action("app.runs", ("6",), "runs", "Go to Runs: every run that was kept", call="go('runs')"),
+    *(
+        Action(f"app.{e.name}", (e.key,), e.name, f"Go to {e.title}: {e.help}", call=f"go('{e.name}')")
+        for e in SCREENS
+        if e.key
+    ),
     Action("app.recover", ("R",), "recover", "Finish runs that were cut off: collect what their hosts still hold"),
     Action("app.back", ("escape",), "back", "Leave the field, clear the filter, or go one step back"),
     Action("app.palette", ("ctrl+p",), "commands", "Find a command by its name", call="command_palette", priority=True),
@@ -224,14 +232,8 @@ RUNS = (
 
 ACTIONS: tuple[Action, ...] = (*APP, *LIST, *HOSTS, *PROFILES, *EDITOR, *REVIEW, *LIVE, *RESULT, *RUNS)
 
-SCREENS: dict[str, tuple[str, ...]] = {
-    "hosts": ("hosts", "list", "app"),
-    "profiles": ("profiles", "list", "app"),
-    "editor": ("editor", "list", "app"),
-    "review": ("review", "list", "app"),
-    "live": ("live", "list", "app"),
-    "result": ("result", "app"),
-    "runs": ("runs", "list", "app"),
+SCOPES: dict[str, tuple[str, ...]] = {
+    entry.name: (entry.name, "list", "app") if entry.lists else (entry.name, "app") for entry in SCREENS
 }
 """Screen name -> the scopes whose actions work there, nearest first."""
 
@@ -243,7 +245,7 @@ def in_scope(scope: str) -> list[Action]:
 
 def of_screen(screen: str) -> list[Action]:
     """Return every action that works on a screen, the screen's own first."""
-    return [action for scope in SCREENS.get(screen, ("app",)) for action in in_scope(scope)]
+    return [action for scope in SCOPES.get(screen, ("app",)) for action in in_scope(scope)]
 
 
 def footer_of(screen: str) -> list[Action]:
@@ -268,7 +270,7 @@ def key_table(scope: str) -> str:
 
 def key_tables() -> str:
     """Return the tables of all scopes, each after a comment that names it."""
-    return "\n\n".join(f"<!-- keys: {name} -->\n{key_table(name)}" for name in ("app", "list", *SCREENS))
+    return "\n\n".join(f"<!-- keys: {name} -->\n{key_table(name)}" for name in ("app", "list", *SCOPES))
 
 
 def write_tables(path: Path) -> None:

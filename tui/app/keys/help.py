@@ -11,25 +11,16 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from tui.app.keys import actions
+from tui.app.screens.index import SCREENS
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import Column, PickList, Row
 
-TITLES = {
-    "app": "Everywhere",
-    "list": "Lists",
-    "hosts": "Hosts",
-    "profiles": "Profiles",
-    "editor": "Editor",
-    "review": "Review",
-    "live": "Live",
-    "result": "Result",
-    "runs": "Runs",
-}
+TITLES = {"app": "Everywhere", "list": "Lists", **{entry.name: entry.title for entry in SCREENS}}
 
 
 def help_rows(screen: str, search: str) -> list[Row]:
     """Return the actions that hold every word of `search`, this screen's first, under headings."""
-    here = actions.SCREENS.get(screen, ("app",))
+    here = actions.SCOPES.get(screen, ("app",))
     scopes = [*here, *(scope for scope in TITLES if scope not in here)]
     rows: list[Row] = []
     for scope in scopes:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from tui.app.keys import actions
-from tui.app.widgets.chrome import action_target
-
-if TYPE_CHECKING:
-    from tui.app.app import BenchtuiApp
 
 HIDDEN = {"app.palette", "app.interrupt", "app.back"}
 
@@ -38,8 +33,7 @@ class ActionCommands(Provider):
 
     def runner(self, action: actions.Action) -> Callable[[], Awaitable[bool]]:
         """Return what runs an action where the palette was opened."""
-        app = cast("BenchtuiApp", self.app)
-        return partial(app.run_action, action_target(action), default_namespace=self.screen)
+        return partial(self.app.run_action, action.target, default_namespace=self.screen)
 
     async def discover(self) -> Hits:
         """Everything, before anything is typed."""

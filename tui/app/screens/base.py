@@ -10,14 +10,16 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 from tui.app.keys import actions
+from tui.app.screens.index import BY_NAME
+from tui.app.shell import Shell
 from tui.app.widgets.chrome import KeyBar, TopBar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from textual.widget import Widget
 
-    from tui.app.app import BenchtuiApp
 
 
 Leave = Callable[[], Awaitable[None] | None]
@@ -40,13 +42,13 @@ class StepScreen(Screen[None]):
         super().__init_subclass__(**options)
 
     @property
-    def shell(self) -> BenchtuiApp:
+    def shell(self) -> Shell:
         """The app, with its own type."""
-        return cast("BenchtuiApp", self.app)
+        return cast("Shell", self.app)
 
     def compose(self) -> ComposeResult:
         """Top bar, body, footer."""
-        yield TopBar(self.SCOPE)
+        yield TopBar(BY_NAME[self.SCOPE].part_of or self.SCOPE)
         yield from self.compose_body()
         yield KeyBar(self.SCOPE)
 
@@ -55,8 +57,20 @@ class StepScreen(Screen[None]):
         return ()
 
     @property
-    def unsaved(self) -> bool:
-        """Whether leaving the program would lose something that was typed here."""
+    def unsaved(self) -> str:
+        """What was typed here and would be lost with the screen; empty when that is nothing."""
+        return ""
+
+    @property
+    def run_at_hand(self) -> Path | None:
+        """The run that is looked at here."""
+        return None
+
+    def arrive(self, at: str) -> None:
+        """Another screen sends the user here, to look at something."""
+
+    def show_notice(self, about: str, text: str) -> bool:  # noqa: ARG002
+        """Show a line that stays in sight, none for an empty text; False where there is no place for it."""
         return False
 
     def ask_to_save(self, then: Leave) -> None:

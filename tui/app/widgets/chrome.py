@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
 from textual.content import Content
 from textual.scrollbar import ScrollBarRender
@@ -10,12 +10,9 @@ from textual.style import Style
 from textual.widget import Widget
 
 from tui.app.keys import actions
+from tui.app.screens.index import IN_BAR, Entry
+from tui.app.shell import Shell
 
-if TYPE_CHECKING:
-    from tui.app.app import BenchtuiApp
-
-STEPS = (("hosts", "Hosts"), ("profiles", "Profiles"), ("review", "Review"), ("live", "Live"), ("result", "Result"))
-ASIDE = ("runs", "Runs")
 SUPERSCRIPTS = str.maketrans("123456", "¹²³⁴⁵⁶")
 ROOMY = 108  # columns from which the steps are spelled with arrows
 KEYS_AT_80 = 7
@@ -44,9 +41,9 @@ class Bar(Widget):
         self.auto_links = False  # clickable, without the look of a link
 
     @property
-    def shell(self) -> BenchtuiApp:
+    def shell(self) -> Shell:
         """The app, with its own type."""
-        return cast("BenchtuiApp", self.app)
+        return cast("Shell", self.app)
 
 
 class TopBar(Bar):
@@ -66,18 +63,19 @@ class TopBar(Bar):
         """Return the product name and the numbered steps."""
         roomy = width >= ROOMY
         link = f" {self.shell.symbols.arrow} " if roomy else " "
-        flow = Content(link).join([self.step(name, title, roomy) for name, title in STEPS])
+        flow = Content(link).join([self.step(entry, roomy) for entry in IN_BAR if not entry.aside])
         space = "   " if roomy else " "
-        return Content.assemble(("benchtui", "bold $bright"), space, flow, space, self.step(*ASIDE, roomy))
+        aside = Content(" ").join([self.step(entry, roomy) for entry in IN_BAR if entry.aside])
+        return Content.assemble(("benchtui", "bold $bright"), space, flow, space, aside)
 
-    def step(self, name: str, title: str, roomy: bool) -> Content:
+    def step(self, entry: Entry, roomy: bool) -> Content:
         """Return one step: bright and accented when it is this one, faint when there is nothing to show yet."""
-        digit = next(action.keys[0] for action in actions.APP if action.id == f"app.{name}")
-        number = f"{digit} " if roomy else digit.translate(SUPERSCRIPTS) if self.shell.symbols.superscript else digit
-        here = name == self.scope
-        style = "bold $accent" if here else "$foreground" if self.shell.can_go(name) else "$dim"
+        superscript = self.shell.symbols.superscript
+        number = f"{entry.key} " if roomy else entry.key.translate(SUPERSCRIPTS) if superscript else entry.key
+        here = entry.name == self.scope
+        style = "bold $accent" if here else "$foreground" if self.shell.can_go(entry.name) else "$dim"
         number_style = "bold $accent" if here else "$dim"
-        return Content.assemble((number, number_style), (title, style)).stylize(click(f"app.go('{name}')"))
+        return Content.assemble((number, number_style), (entry.title, style)).stylize(click(f"app.go('{entry.name}')"))
 
 
 class KeyBar(Bar):
@@ -100,15 +98,8 @@ class KeyBar(Bar):
             return Content("  ").join([key_content(key, label) for key, label in self.hint])
         chosen = fitting(footer_actions(self.scope), self.size.width)
         return Content("  ").join(
-            [key_content(actions.key_name(a.keys[0]), a.label).stylize(click(action_target(a))) for a in chosen]
+            [key_content(actions.key_name(a.keys[0]), a.label).stylize(click(a.target)) for a in chosen]
         )
-
-
-def action_target(action: actions.Action) -> str:
-    """Return the Textual action with the namespace it lives in: ``screen.check``, ``app.quit``."""
-    if "." in action.action.partition("(")[0]:
-        return action.action
-    return f"{'app' if action.scope == 'app' else 'screen'}.{action.action}"
 
 
 def footer_actions(scope: str) -> list[actions.Action]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
-from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.timer import Timer
@@ -25,7 +24,7 @@ from tui.app.screens.editor.text import Judged, judge
 from tui.app.screens.review import plan_text
 from tui.app.screens.review.form import check_param, default_text, hint
 from tui.app.services.outside_editor import EditorError, edit_file
-from tui.app.widgets.chrome import KeyBar, TopBar, footer_actions
+from tui.app.widgets.chrome import KeyBar, footer_actions
 from tui.app.widgets.form import FieldSpec, Form
 from tui.app.widgets.textpane import TextPane
 from tui.app.widgets.yamlarea import YamlArea
@@ -65,12 +64,6 @@ class EditorScreen(StepScreen):
         self._fields: tuple[tuple[str, str], ...] = ()
         self._last_good: LoadedProfile | None = None
 
-    def compose(self) -> ComposeResult:
-        """As a part of the step Profiles."""
-        yield TopBar("profiles")
-        yield from self.compose_body()
-        yield KeyBar(self.SCOPE)
-
     def compose_body(self) -> Iterable[Widget]:
         """The text, what comes of it, what is wrong with it."""
         area = YamlArea(self.shell.symbols.bad, id="editor-text", classes="pane")
@@ -98,9 +91,9 @@ class EditorScreen(StepScreen):
         return self.query_one("#editor-preview", TextPane)
 
     @property
-    def unsaved(self) -> bool:
-        """Whether something typed is not on disk."""
-        return self.is_mounted and self.area.text != self.saved
+    def unsaved(self) -> str:
+        """The file, while something typed is not on disk."""
+        return self.shown_path if self.is_mounted and self.area.text != self.saved else ""
 
     # -- opening
 
@@ -336,11 +329,7 @@ class EditorScreen(StepScreen):
 
     def leave(self) -> None:
         """Back to the list, on this profile."""
-        from tui.app.screens.profiles.screen import ProfilesScreen
-
-        self.shell.go("profiles")
-        if isinstance(screen := self.shell.steps.get("profiles"), ProfilesScreen):
-            screen.load_profiles(self.judged.loaded.profile.profile if self.judged.loaded else str(self.path))
+        self.shell.go("profiles", self.judged.loaded.profile.profile if self.judged.loaded else str(self.path))
 
     # -- saving
 

@@ -127,15 +127,11 @@ class HostsScreen(StepScreen):
             return Content.assemble(("Space ticks the whole group: ", "$dim"), names)
         return Content.styled(NO_MATCH if self.hosts else EMPTY, "$dim")
 
-    def show_running(self, run_id: str) -> None:
-        """Offer to watch a run that goes on."""
-        self.notices["running"] = f"{self.shell.symbols.arrow} run {run_id} goes on: 4 watches it"
+    def show_notice(self, about: str, text: str) -> bool:
+        """Show a line above the list; an empty text takes it back."""
+        self.notices[about] = text
         self.show_notices()
-
-    def show_cut_off(self, text: str) -> None:
-        """Say that runs were cut off; an empty text takes that back."""
-        self.notices["cut off"] = f"{self.shell.symbols.warn} {text}" if text else ""
-        self.show_notices()
+        return True
 
     def show_notices(self) -> None:
         """Show one line for each notice."""

@@ -116,6 +116,11 @@ class LiveScreen(StepScreen):
         self.catch_up()
 
     @property
+    def run_at_hand(self) -> Path:
+        """The run that is shown."""
+        return self.run_dir
+
+    @property
     def table(self) -> HostTable:
         """The hosts."""
         return self.query_one("#live-hosts", HostTable)
@@ -190,7 +195,7 @@ class LiveScreen(StepScreen):
             return
         if self.ended_at is None:
             self.ended_at = self.wall()
-            self.shell.result_run = self.run_dir
+            self.shell.subjects["result"] = (self.run_dir,)
             self.refresh_chrome()
         elif state.state == "complete" and self.wall() - self.ended_at >= SWITCH_AFTER_S and self.is_watched:
             self.shell.open_result(self.run_dir)

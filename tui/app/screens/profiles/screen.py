@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import on, work
@@ -91,6 +90,10 @@ class ProfilesScreen(StepScreen):
         if focus:
             self.picklist.move_to(focus)
         self.show_details()
+
+    def arrive(self, at: str) -> None:
+        """A profile was edited: read all again, the cursor on it."""
+        self.load_profiles(at)
 
     # -- showing
 
@@ -220,7 +223,7 @@ class ProfilesScreen(StepScreen):
         if entry.preset:
             self.action_new()
         else:
-            self.open_editor(entry.path)
+            self.shell.open("editor", entry.path)
 
     def action_new(self) -> None:
         """Ask for a name and a way, and edit the new profile."""
@@ -247,19 +250,7 @@ class ProfilesScreen(StepScreen):
             self.notify(str(error), severity="error")
             return
         self.load_profiles(tag)
-        self.open_editor(path)
-
-    def open_editor(self, path: Path) -> None:
-        """Show the editor; the one that holds something unsaved stays."""
-        from tui.app.screens.editor.screen import EditorScreen
-
-        before = self.shell.steps.get("editor")
-        if isinstance(before, EditorScreen) and before.unsaved:
-            if before.path != path:
-                self.notify(f"{before.shown_path} is not saved yet", severity="warning")
-        else:
-            self.shell.keep_step("editor", EditorScreen(path))
-        self.shell.show_step("editor")
+        self.shell.open("editor", path)
 
     def action_outside(self) -> None:
         """Edit the user's profile under the cursor in $EDITOR; what is wrong with it is shown on return."""

@@ -265,7 +265,7 @@ class ResultScreen(StepScreen):
         if page is not None and page.matrix is not None and page.inside:
             self.show_matrix(page)
         else:
-            self.shell.go("runs")
+            super().action_back()
 
     def action_down(self) -> None:
         """The cell below, or scroll down."""

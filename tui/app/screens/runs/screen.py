@@ -81,7 +81,7 @@ class RunsScreen(StepScreen):
         return self.query_one("#runs-filter", TextInput)
 
     @property
-    def chosen(self) -> Path | None:
+    def run_at_hand(self) -> Path | None:
         """The directory of the run under the cursor."""
         key = self.picklist.cursor_key
         return self.shell.paths.runs / key if key else None
@@ -142,7 +142,7 @@ class RunsScreen(StepScreen):
 
     def action_open(self) -> None:
         """Open the result, or Live while the run goes on."""
-        run_dir = self.chosen
+        run_dir = self.run_at_hand
         if run_dir is None:
             return
         if self.state_of(run_dir) == "running":
@@ -162,7 +162,7 @@ class RunsScreen(StepScreen):
 
     def action_replay(self) -> None:
         """Play a run again."""
-        run_dir = self.chosen
+        run_dir = self.run_at_hand
         if run_dir is None:
             return
         if not (run_dir / "journal.jsonl").is_file():
@@ -172,7 +172,7 @@ class RunsScreen(StepScreen):
 
     def action_note(self) -> None:
         """Ask for a remark."""
-        if (run_dir := self.chosen) is not None:
+        if (run_dir := self.run_at_hand) is not None:
             self.app.push_screen(NoteDialog(run_dir.name), partial(self.note_written, run_dir))
 
     def note_written(self, run_dir: Path, text: str | None) -> None:
@@ -194,7 +194,7 @@ class RunsScreen(StepScreen):
 
     def action_clean(self) -> None:
         """Show what the run left on its hosts, and ask."""
-        if (run_dir := self.chosen) is not None:
+        if (run_dir := self.run_at_hand) is not None:
             self.look_at_hosts(run_dir)
 
     @work(group="clean", exit_on_error=False)
@@ -210,12 +210,12 @@ class RunsScreen(StepScreen):
 
     def action_resume(self) -> None:
         """Measure what the run lacks, after a question."""
-        if (run_dir := self.chosen) is not None:
+        if (run_dir := self.run_at_hand) is not None:
             self.shell.resume_run(run_dir)
 
     def action_delete(self) -> None:
         """Ask, then delete."""
-        run_dir = self.chosen
+        run_dir = self.run_at_hand
         if run_dir is None:
             return
         if self.shell.run_is_alive(run_dir):

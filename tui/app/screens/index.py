@@ -1,0 +1,53 @@
+"""The one list of screens: top bar, keys, help, documents and the way back come from it.
+
+How to add a screen
+-------------------
+1. A folder here with a class that derives from `tui.app.screens.base.StepScreen` and sets ``SCOPE`` to its name.
+2. An `Entry` in `SCREENS` below. Its module is imported when the screen is shown for the first time.
+3. Its keys in `tui.app.keys.actions`, each with an id that begins with the screen's name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One screen. Those with a `key` stand in the top bar, in the order of the list."""
+
+    name: str  # the scope of its actions
+    title: str
+    place: str  # module and class
+    key: str = ""
+    help: str = ""
+    back: str = "hosts"  # where Escape goes
+    part_of: str = ""  # the screen that the top bar marks while this one is shown
+    aside: bool = False  # not a step of the flow
+    after_choice: bool = False  # has nothing to show before hosts and a profile are chosen
+    missing: str = ""  # it shows one run, or one file: what is said while there is none
+    lists: bool = True  # the keys of lists work on it
+
+    def load(self) -> type[Any]:
+        """Return the screen's class."""
+        module, _, name = self.place.partition(":")
+        found: type[Any] = getattr(import_module(f"tui.app.screens.{module}"), name)
+        return found
+
+
+NO_RUN = "no run yet: start one from Review (3), or open one from Runs (6)"
+SCREENS = (
+    Entry("hosts", "Hosts", "hosts.screen:HostsScreen", "1", "choose where to run"),
+    Entry("profiles", "Profiles", "profiles.screen:ProfilesScreen", "2", "choose what to run"),
+    Entry("editor", "Editor", "editor.screen:EditorScreen", back="profiles", part_of="profiles", missing="no file yet"),
+    Entry("review", "Review", "review.screen:ReviewScreen", "3", "see and change what will happen",
+          back="profiles", after_choice=True),
+    Entry("live", "Live", "live.screen:LiveScreen", "4", "the run that is going on", back="review", missing=NO_RUN),
+    Entry("result", "Result", "result.screen:ResultScreen", "5", "what the last run measured",
+          back="runs", missing=NO_RUN, lists=False),
+    Entry("runs", "Runs", "runs.screen:RunsScreen", "6", "every run that was kept", aside=True),
+)  # fmt: skip
+BY_NAME = {entry.name: entry for entry in SCREENS}
+IN_BAR = tuple(entry for entry in SCREENS if entry.key)

@@ -1,0 +1,187 @@
+"""What every screen can ask of the app around it: what is chosen, the backend, other screens, runs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import work
+
+from tui.app.dialogs import log_in
+from tui.app.keys.typeahead import TypeAheadApp
+from tui.app.screens.index import BY_NAME
+from tui.app.selection import Selection
+from tui.app.services import resuming
+from tui.app.terminal.driver import TerminalDriver
+from tui.app.terminal.theme import pick_symbols
+from tui.model.paths import Paths
+from tui.model.problem import BenchtuiError
+
+if TYPE_CHECKING:
+    from tui.engine.hosts.fleet import Fleet
+    from tui.engine.process.launch import EngineMode
+    from tui.engine.process.questions import Questions
+    from tui.engine.profiles.catalogue import Catalogue
+    from tui.remote.vault import Asker
+    from tui.results.store.runs import RunStore
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the app is opened. `watch` opens a run at once, live or (with a speed) as a replay."""
+
+    paths: Paths
+    inventory: Path | None = None
+    ssh_config: Path | None = None
+    hosts: tuple[str, ...] = ()
+    profile: str | None = None
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    review: bool = False
+    theme: str | None = None
+    symbols: str | None = None
+    watch: Path | None = None
+    replay_speed: float | None = None
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+
+class Shell(TypeAheadApp[None]):
+    """The app as screens know it. `subjects` holds what each screen shows that shows one run or one file."""
+
+    def __init__(self, options: Options) -> None:
+        self.symbols = pick_symbols(options.symbols, options.environ, getattr(sys.__stderr__, "encoding", None))
+        self.selection = Selection()
+        super().__init__(driver_class=TerminalDriver)
+        self.options = options
+        self.paths = options.paths
+        self.subjects: dict[str, tuple[object, ...]] = {}
+        self._fleet: Fleet | None = None
+        self._catalogue: Catalogue | None = None
+
+    # -- the backend, loaded on first use so that the first frame does not wait for it
+
+    @property
+    def fleet(self) -> Fleet:
+        """Hosts that can be chosen. Raises UsageError when the inventory is broken."""
+        if self._fleet is None:
+            from tui.engine.hosts.fleet import Fleet
+            from tui.engine.hosts.inventory_file import read_inventory
+
+            self._fleet = Fleet(read_inventory(self.inventory_file), self.options.ssh_config)
+        return self._fleet
+
+    @property
+    def inventory_file(self) -> Path:
+        """The inventory in use, which need not exist yet."""
+        return self.options.inventory or self.paths.inventory
+
+    def forget_fleet(self) -> None:
+        """Read inventory and ssh config again at the next use."""
+        self._fleet = None
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """Profiles that can be chosen."""
+        if self._catalogue is None:
+            from tui.engine.profiles.catalogue import Catalogue
+
+            self._catalogue = Catalogue(self.paths.profiles)
+        return self._catalogue
+
+    @property
+    def store(self) -> RunStore:
+        """Runs that were kept."""
+        from tui.results.store.runs import RunStore
+
+        return RunStore(self.paths.runs)
+
+    def target_directory(self) -> str | None:
+        """Return the directory that the chosen profile is about, so that a check of hosts looks at it too."""
+        from tui.engine.planning.plan import target_of
+        from tui.model.profile import resolve_params
+
+        try:
+            profile = self.catalogue.load(self.selection.profile).profile if self.selection.profile else None
+            return target_of(profile, resolve_params(profile, self.selection.overrides)) if profile else None
+        except BenchtuiError:
+            return None
+
+    # -- other screens
+
+    def can_go(self, name: str) -> bool:
+        """Return whether a screen has something to show."""
+        entry = BY_NAME[name]
+        return (name in self.subjects or not entry.missing) and (self.selection.ready or not entry.after_choice)
+
+    def go(self, name: str, at: str = "") -> None:
+        """Show a screen, `at` something in it; say what is missing when it has nothing to show."""
+        raise NotImplementedError
+
+    def go_back(self) -> None:
+        """Go where Escape leads from the screen that is shown."""
+        raise NotImplementedError
+
+    def open(self, name: str, *subject: object) -> None:
+        """Show a screen made anew for a subject; one that holds something unsaved stays as it is."""
+        raise NotImplementedError
+
+    def open_live(self, run_dir: Path, replay_speed: float | None = None) -> None:
+        """Show a run as it goes on, or replay a finished one."""
+        self.open("live", run_dir, replay_speed)
+
+    def open_result(self, run_dir: Path) -> None:
+        """Show what a run measured."""
+        self.open("result", run_dir)
+
+    def choice_text(self, room: int) -> str:
+        """Return what is chosen in at most `room` columns: the profile goes first, it is on the screen anyway."""
+        hosts, profile = self.selection.hosts_text(), self.selection.profile_text()
+        dot = f" {self.symbols.dot} "
+        for text in (dot.join(filter(None, (hosts, profile))), profile, hosts):
+            if len(text) <= room:
+                return text
+        return ""
+
+    # -- runs
+
+    @property
+    def live_run(self) -> Path | None:
+        """The run that Live shows, or would show."""
+        found = self.subjects.get("live", (None,))[0]
+        return found if isinstance(found, Path) else None
+
+    def run_is_alive(self, run_dir: Path) -> bool:
+        """Return whether a run goes on, or is about to."""
+        from tui.results.store.runs import summarize
+
+        summary = summarize(run_dir)
+        return summary is not None and summary.state == "running"
+
+    @work(group="resume", exclusive=True)
+    async def resume_run(self, run_dir: Path) -> None:
+        """Ask what to measure of the steps that a run lacks, then measure it and show it as it goes on."""
+        from tui.results.store.runs import is_running
+
+        try:
+            running = await asyncio.to_thread(is_running, run_dir)
+            missing, with_failed = await asyncio.to_thread(partial(resuming.lacking, run_dir, running=running))
+        except BenchtuiError as error:
+            self.notify(str(error), severity="warning", markup=False)
+            return
+        if not with_failed:
+            self.notify("this run lacks no step")
+            return
+        answer = await self.push_screen_wait(resuming.question(run_dir.name, missing, with_failed))
+        if answer in ("resume", "resume-failed"):
+            mode: EngineMode = "resume" if answer == "resume" else "resume-failed"
+            await resuming.resume(run_dir, mode, self.open_live, self.answer_questions)
+
+    @work(group="log-in")
+    async def answer_questions(self, questions: Questions, person: Asker | None = None) -> None:
+        """Ask for what the hosts of a run want before they let its engine in."""
+        await log_in.answer_all(person or partial(log_in.ask, self), questions)
