@@ -15,8 +15,9 @@ from tui.engine.recovery.reopen import reopen_all
 from tui.engine.running.context import RunContext, RunRefused, RunStopped
 from tui.engine.running.course import Adopted, course_of
 from tui.engine.running.load import run_load
+from tui.engine.running.on_hosts import EXIT_PARTIAL
 from tui.engine.running.preflight import preflight
-from tui.engine.running.run import EXIT_PARTIAL, connect_all, ended, leave_hosts, verdict
+from tui.engine.running.run import connect_all, ended, leave_hosts, verdict
 from tui.engine.running.session import HostSession
 from tui.engine.running.steps import run_steps
 from tui.model.event import RunEnded, StepEnded, TaskStarted

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tui.engine.running.session import HostSession
 from tui.engine.safety.made_files import MadeFiles
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tui.engine.mpi.cluster import Cluster
     from tui.engine.running.task import TaskRun
 
+T = TypeVar("T")
 StopMode = Literal["stop", "abort"]
 
 
@@ -142,15 +143,16 @@ class RunContext:
             self.journal.append(PhaseEnded(t=0.0, phase=name, step=step, ok=ok))
             self.journal.sync()
 
-    async def unless_stopped(self, work: asyncio.Task[None]) -> None:
+    async def unless_stopped(self, work: Awaitable[T]) -> T:
         """Wait for work that may simply be dropped when somebody asks to stop. Raises RunStopped then."""
-        stopping = asyncio.create_task(self.stop_event.wait())
+        working = asyncio.ensure_future(work)
+        stopping = asyncio.ensure_future(self.stop_event.wait())
         try:
-            await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                work.cancel()
-                await asyncio.gather(work, return_exceptions=True)
-                raise RunStopped
-            work.result()
+            await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                return working.result()
+            raise RunStopped
         finally:
+            working.cancel()
             stopping.cancel()
+            await asyncio.gather(working, stopping, return_exceptions=True)

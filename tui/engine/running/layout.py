@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 
 from msgspec.structs import replace
 
 from tui import workloads
-from tui.engine.running.context import RunContext, RunRefused
+from tui.engine.running.context import RunContext
 from tui.engine.running.file_needs import FileNeed, needs_of
 from tui.engine.running.load import run_load
+from tui.engine.running.on_hosts import (
+    CLEAN_UP,
+    DIRECTORIES,
+    EXPECTED_FILES,
+    LAYOUT,
+    LAYOUT_START,
+    MISSING_FILES,
+    faults_of,
+    on_hosts,
+    refuse_failed,
+)
 from tui.engine.running.session import HostSession
 from tui.engine.running.task import TaskRun
 from tui.engine.safety.clean import created_on, remove_created, some
@@ -24,50 +34,46 @@ LEAVING_S = 10.0  # patience with a broken connection when all is over
 
 async def layout(ctx: RunContext, step: Step) -> None:
     """Write what is missing on each host, all hosts at once. Refuses to go on when one of them fails."""
-    wanted: dict[str, list[FileNeed]] = {}
-    await ctx.unless_stopped(asyncio.create_task(_look_everywhere(ctx, step, wanted)))
+    wanted = await on_hosts(ctx, MISSING_FILES, ctx.taking_part(step), partial(_look, ctx, step))
     total = sum(need.spec.size_bytes for needs in wanted.values() for need in needs)
     if not total:
         return
     with ctx.phase("layout", step.index, total_bytes=total):
         busy = [session for session in ctx.taking_part(step) if wanted[session.name]]
-        runs = [_layout_run(ctx, step, session, wanted[session.name]) for session in busy]
-        await ctx.unless_stopped(asyncio.create_task(_start_all(runs)))
-        outcomes = await run_load(ctx, [run for run in runs if not run.session.failed], "layout", None)
-        for run in runs:
-            if outcome := outcomes.get(run.session.name):
-                _judge(run, outcome.exit_code, outcome.reason)
-            run.keep()
+        runs = {session.name: _layout_run(ctx, step, session, wanted[session.name]) for session in busy}
+        await on_hosts(ctx, LAYOUT_START, busy, lambda session: _start(runs[session.name]))
+        outcomes = await run_load(ctx, [run for run in runs.values() if not run.session.failed], "layout", None)
+        for name, run in runs.items():
+            with faults_of(run.session, "layout"):
+                if outcome := outcomes.get(name):
+                    _judge(run, outcome.exit_code, outcome.reason)
+                run.keep()
         ctx.check_stop()
-        if failed := [run.session.name for run in runs if run.session.failed]:
-            raise RunRefused("failed", 4, f"layout failed on {', '.join(failed)}")
+        refuse_failed(LAYOUT, busy)
 
 
 async def make_directories(ctx: RunContext, step: Step) -> None:
     """Create the directories that the files of a step need, and remember which were new."""
     sessions = ctx.taking_part(step)
-    await asyncio.gather(*(_make_on(session, ctx.task_of(step, session)) for session in sessions))
-    if failed := [session.name for session in sessions if session.failed]:
-        raise RunRefused("failed", 4, f"directories could not be made on {', '.join(failed)}")
-    await asyncio.gather(*(_expect_on(ctx, session, ctx.task_of(step, session)) for session in sessions))
-    if failed := [session.name for session in sessions if session.failed]:
-        raise RunRefused("failed", 4, f"files are not as the step needs them on {', '.join(failed)}")
+    await on_hosts(ctx, DIRECTORIES, sessions, lambda session: _make_on(session, ctx.task_of(step, session)))
+    await on_hosts(ctx, EXPECTED_FILES, sessions, lambda session: _expect_on(ctx, session, ctx.task_of(step, session)))
 
 
 async def clean_up(ctx: RunContext) -> None:
     """Remove from the hosts what this run created."""
     with ctx.phase("cleanup"):
-        await asyncio.gather(*(_clean_host(ctx, session) for session in ctx.sessions if session.created))
+        made = [session for session in ctx.sessions if session.created]
+        await on_hosts(ctx, CLEAN_UP, made, partial(_clean_host, ctx), _stays_behind)
+
+
+def _stays_behind(session: HostSession, error: HostError) -> None:
+    session.say("warning", f"files stay behind: {error.message}")
 
 
 async def _make_on(session: HostSession, task: HostTask) -> None:
     if not task.directories:
         return
-    try:
-        made = await session.ask(lambda agent: agent.make_dirs(task.directories))
-    except HostError as error:
-        session.problem("preflight", error.code, error.message)
-        return
+    made = await session.ask(lambda agent: agent.make_dirs(task.directories))
     if made:
         session.remember_created(made)
         session.journal.append(FileCreated(t=0.0, host=session.name, paths=made, bytes=0))
@@ -75,14 +81,10 @@ async def _make_on(session: HostSession, task: HostTask) -> None:
 
 async def _expect_on(ctx: RunContext, session: HostSession, task: HostTask) -> None:
     """Check what must hold of the files of a step that only creates, stats or removes them."""
-    if session.failed or not task.expects:
+    if not task.expects:
         return
-    try:
-        found = await session.ask(lambda agent: agent.files([spec.path for spec in task.files]))
-        many = await _look_at_numbered(ctx, session, task)
-    except HostError as error:
-        session.problem("preflight", error.code, error.message)
-        return
+    found = await session.ask(lambda agent: agent.files([spec.path for spec in task.files]))
+    many = await _look_at_numbered(ctx, session, task)
     if full := next((each.full for each in many if each.full), ""):
         message = f"{full} is no empty file, so that no run of yours has made it; files beside it are left alone too"
         session.problem("preflight", "files-foreign", message)
@@ -113,23 +115,11 @@ async def _look_at_numbered(ctx: RunContext, session: HostSession, task: HostTas
     return [await session.ask(partial(Agent.numbered, path=spec.path, count=spec.count)) for spec in specs]
 
 
-async def _look_everywhere(ctx: RunContext, step: Step, wanted: dict[str, list[FileNeed]]) -> None:
-    sessions = ctx.taking_part(step)
-    needs = await asyncio.gather(*(_look(ctx, step, session) for session in sessions))
-    wanted.update((session.name, found) for session, found in zip(sessions, needs, strict=True))
-    if failed := [session.name for session in sessions if session.failed]:
-        raise RunRefused("failed", 4, f"layout could not be checked on {', '.join(failed)}")
-
-
 async def _look(ctx: RunContext, step: Step, session: HostSession) -> list[FileNeed]:
     task = ctx.task_of(step, session)
     if not task.layout or not task.files:
         return []
-    try:
-        return needs_of(task, await session.ask(lambda agent: agent.files([spec.path for spec in task.files])))
-    except HostError as error:
-        session.problem("layout", error.code, error.message)
-        return []
+    return needs_of(task, await session.ask(lambda agent: agent.files([spec.path for spec in task.files])))
 
 
 def _layout_run(ctx: RunContext, step: Step, session: HostSession, needs: list[FileNeed]) -> TaskRun:
@@ -148,16 +138,9 @@ def _layout_run(ctx: RunContext, step: Step, session: HostSession, needs: list[F
     return TaskRun(session, step, "layout", task, reader, ctx.run_dir, ctx.plan.lease_s)
 
 
-async def _start_all(runs: list[TaskRun]) -> None:
-    await asyncio.gather(*(_start_one(run) for run in runs))
-
-
-async def _start_one(run: TaskRun) -> None:
-    try:
-        await run.start(armed=False)
-        run.session.enter("layout")
-    except HostError as error:
-        run.session.problem("layout", error.code, error.message)
+async def _start(run: TaskRun) -> None:
+    await run.start(armed=False)
+    run.session.enter("layout")
 
 
 def _judge(run: TaskRun, exit_code: int | None, reason: str) -> None:
@@ -172,14 +155,10 @@ def _judge(run: TaskRun, exit_code: int | None, reason: str) -> None:
 
 async def _clean_host(ctx: RunContext, session: HostSession) -> None:
     created = created_on(ctx.plan, session.address, session.created, session.facts, complete=False)
-    try:
-        if session.failed:
-            cleaning = await remove_created(session.agent, created)
-        else:
-            cleaning = await session.ask(lambda agent: remove_created(agent, created), LEAVING_S)
-    except HostError as error:
-        session.say("warning", f"files stay behind: {error.message}")
-        return
+    if session.failed:
+        cleaning = await remove_created(session.agent, created)
+    else:
+        cleaning = await session.ask(lambda agent: remove_created(agent, created), LEAVING_S)
     gone = cleaning.settled
     ctx.made_files.forget(session.name, gone)
     session.created = [path for path in session.created if path not in set(gone)]

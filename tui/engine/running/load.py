@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from tui.engine.hosts.fan_out import OUR_FAULT, host_error
 from tui.engine.running.context import RunContext, StopMode
+from tui.engine.running.on_hosts import told
 from tui.engine.running.task import Outcome, TaskRun
 from tui.model.event import HostStateName
-from tui.remote.transport import HostError
 
 DELIVERY_S = 8.0
 RETRY_S = 0.5
@@ -37,11 +38,27 @@ async def run_load(
 
 async def _follow(run: TaskRun, state: HostStateName) -> Outcome:
     try:
-        return await run.follow(state)
+        try:
+            return await run.follow(state)
+        except Exception as fault:
+            return await _give_up(run, fault)
     except asyncio.CancelledError:
         run.session.enter("lost", "the end of its load could not be confirmed")
         run.session.problem(run.phase, "stop-unconfirmed", "the end of its load could not be confirmed", fatal=False)
         return Outcome(None, "unconfirmed", collected=False)
+
+
+async def _give_up(run: TaskRun, fault: Exception) -> Outcome:
+    """End the load of a host that nobody can follow any more; what it measured from here on nobody would see."""
+    error = told(run.session, fault)
+    run.session.problem(run.phase, error.code, error.message)
+    try:
+        async with asyncio.timeout(DELIVERY_S):
+            await run.stop(abort=True)
+    except Exception as untold:
+        reason = host_error(run.session.name, untold).message
+        run.session.say("warning", f"its load could not be ended: {reason}; its lease will end it")
+    return run.lost(OUR_FAULT)
 
 
 async def _watch(
@@ -110,6 +127,8 @@ async def _reason_to_end(ctx: RunContext, followers: set[asyncio.Task[Outcome]])
             done, _ = await asyncio.wait({asked, *waiting}, return_when=asyncio.FIRST_COMPLETED)
             ended = {task for task in waiting if task in done}
             waiting -= ended
+            if any(_broke(task) for task in ended):
+                return  # nothing can be written down any more: what still runs, runs for nobody
             lost = any(not task.cancelled() and not task.result().collected for task in ended)
             if lost and ctx.plan.on_host_loss == "stop":
                 ctx.given_up = "a host was lost; the run stops, as asked (on_host_loss: stop)"
@@ -119,6 +138,10 @@ async def _reason_to_end(ctx: RunContext, followers: set[asyncio.Task[Outcome]])
                 await asked
     finally:
         asked.cancel()
+
+
+def _broke(follower: asyncio.Task[Outcome]) -> bool:
+    return not follower.cancelled() and follower.exception() is not None
 
 
 def stop_host(ctx: RunContext, name: str) -> str | None:
@@ -143,8 +166,9 @@ async def _stop_one(run: TaskRun, mode: StopMode) -> None:
             async with asyncio.timeout(DELIVERY_S):
                 await run.stop(abort=mode == "abort")
             return
-        except (HostError, TimeoutError) as error:
-            reason = error.message if isinstance(error, HostError) else f"no answer in {DELIVERY_S:g}s"
+        except Exception as error:
+            late = isinstance(error, TimeoutError)
+            reason = f"no answer in {DELIVERY_S:g}s" if late else host_error(run.session.name, error).message
             if not warned:
                 run.session.say("warning", f"{mode} could not be delivered: {reason}; its lease will end the load")
             warned = True

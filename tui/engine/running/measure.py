@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
 from tui import workloads
-from tui.engine.running.context import RunContext, RunRefused
-from tui.engine.running.load import run_load
+from tui.engine.hosts.fan_out import OUR_FAULT
+from tui.engine.running.context import RunContext, RunRefused, RunStopped
+from tui.engine.running.load import DELIVERY_S, run_load
+from tui.engine.running.on_hosts import ARM, DISARM, FREE_SPOOL, GO, Duty, faults_of, on_hosts
 from tui.engine.running.session import HostSession
 from tui.engine.running.task import Outcome, TaskRun
 from tui.model.event import FileCreated, PhaseName
@@ -15,6 +18,7 @@ from tui.model.plan import Step, is_device
 from tui.remote.transport import HostError
 
 ASKED_TO_END = ("stop", "abort")
+T = TypeVar("T")
 FREE_S = 5.0
 ENDS = {
     "lease": ("lease-expired", "nobody renewed the lease: the agent ended the load"),
@@ -30,23 +34,39 @@ async def measure(ctx: RunContext, step: Step) -> None:
     """Arm all hosts, say GO to all, follow them to the end, take their results."""
     with ctx.phase("barrier", step.index):
         runs = await arm_all(ctx, step)
-        ctx.check_stop()
     with ctx.phase("measure", step.index, expected_s=step.expected_s):
-        await say_go(runs)
+        await say_go(ctx, runs)
         outcomes = await run_load(ctx, runs, "running", step.expected_s)
     with ctx.phase("collect", step.index):
         for run in runs:
             take_result(ctx, run, outcomes[run.session.name])
         if step is not ctx.plan.steps[-1]:
-            await asyncio.gather(*(_free_spool(ctx, run, outcomes[run.session.name]) for run in runs))
+            kept = [run for run in runs if outcomes[run.session.name].collected and has_result(ctx, run)]
+            await on_runs(ctx, FREE_SPOOL, kept, _free_spool, lambda *_: None)  # what is left goes with the run
 
 
-async def _free_spool(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:
+async def on_runs(
+    ctx: RunContext,
+    duty: Duty,
+    runs: Sequence[TaskRun],
+    work: Callable[[TaskRun], Awaitable[T]],
+    failed: Callable[[HostSession, HostError], object] | None = None,
+) -> dict[str, T]:
+    """Have the commands of hosts do something, as `on_hosts` does."""
+    by_name = {run.session.name: run for run in runs}
+    sessions = [run.session for run in runs]
+    return await on_hosts(ctx, duty, sessions, lambda session: work(by_name[session.name]), failed)
+
+
+def has_result(ctx: RunContext, run: TaskRun) -> bool:
+    """Return whether a host that takes part has brought its result."""
+    return not run.session.failed and (run.step.index, run.session.name) in ctx.results
+
+
+async def _free_spool(run: TaskRun) -> None:
     """Remove what a host spooled for a step whose result is kept: a suite of many steps would fill its /tmp."""
-    if outcome.collected and not run.session.failed and (run.step.index, run.session.name) in ctx.results:
-        with suppress(HostError, TimeoutError):  # whatever is left goes when the run leaves the host
-            async with asyncio.timeout(FREE_S):
-                await run.session.agent.free_spool(run.task_id)
+    async with asyncio.timeout(FREE_S):
+        await run.session.agent.free_spool(run.task_id)
 
 
 def task_run(
@@ -61,12 +81,16 @@ def task_run(
 async def arm_all(ctx: RunContext, step: Step) -> list[TaskRun]:
     """Have the command of every host started and waiting for GO. Refuses when a host cannot."""
     runs = [task_run(ctx, step, session) for session in ctx.taking_part(step)]
-    await ctx.unless_stopped(asyncio.create_task(_arm(runs)))
-    if failed := [run.session.name for run in runs if run.session.failed]:
-        await asyncio.gather(*(_disarm(run) for run in runs if not run.session.failed))
+    try:
+        await on_runs(ctx, ARM, runs, _arm)
+        await on_runs(ctx, ARM, runs, TaskRun.stand_by)  # the first were armed a while ago
+        ctx.check_stop()
+    except (RunRefused, RunStopped):
+        armed = [run for run in runs if run.streaming and not run.session.failed]
+        await on_runs(ctx, DISARM, armed, _disarm, _still_armed)
         for run in runs:
             run.keep()
-        raise RunRefused("failed", 4, f"not ready to start: {', '.join(failed)}")
+        raise
     for run in runs:
         announce_new_files(ctx, run, step)
     return runs
@@ -89,63 +113,57 @@ def announce_new_files(ctx: RunContext, run: TaskRun, step: Step) -> None:
         )
 
 
-async def _arm(runs: list[TaskRun]) -> None:
-    await asyncio.gather(*(_arm_one(run) for run in runs))
-    await asyncio.gather(*(_stand_by(run) for run in runs if not run.session.failed))
-
-
-async def _arm_one(run: TaskRun) -> None:
-    try:
-        await run.start(armed=True)
-        run.session.enter("armed")
-    except HostError as error:
-        run.session.problem("barrier", error.code, error.message)
-
-
-async def _stand_by(run: TaskRun) -> None:
-    """The first hosts were armed a while ago: one that has lost its connection gets it back before GO."""
-    try:
-        await run.stand_by()
-    except HostError as error:
-        run.session.problem("barrier", error.code, error.message)
+async def _arm(run: TaskRun) -> None:
+    await run.start(armed=True)
+    run.session.enter("armed")
 
 
 async def _disarm(run: TaskRun) -> None:
-    try:
+    async with asyncio.timeout(DELIVERY_S):
         await run.stop(abort=True)
-    except HostError as error:
-        run.session.say("warning", f"could not be disarmed: {error.message}; its lease will end it")
 
 
-async def say_go(runs: list[TaskRun]) -> None:
+def _still_armed(session: HostSession, error: HostError) -> None:
+    session.say("warning", f"could not be disarmed: {error.message}; its lease will end it")
+
+
+async def say_go(ctx: RunContext, runs: list[TaskRun]) -> None:
     """Release every host at once. A host that cannot be reached now is followed like any other lost one."""
-    answers = await asyncio.gather(*(run.go() for run in runs), return_exceptions=True)
-    for run, answer in zip(runs, answers, strict=True):
-        if isinstance(answer, HostError):
-            run.session.say("warning", f"GO not delivered ({answer.message}); it is said again once reconnected")
-        elif isinstance(answer, BaseException):
-            raise answer
-        else:
+    heard = await on_runs(ctx, GO, runs, TaskRun.go, _not_heard)
+    for run in runs:
+        if run.session.name in heard:
             run.session.enter("running")
+
+
+def _not_heard(session: HostSession, error: HostError) -> None:
+    session.say("warning", f"GO not delivered ({error.message}); it is said again once reconnected")
 
 
 def take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:
     """Journal what a host measured and what is wrong with it."""
+    with faults_of(run.session, "collect"):
+        _take_result(ctx, run, outcome)
+    with faults_of(run.session, "collect"):
+        run.keep()
+
+
+def _take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:
     session = run.session
     result = run.reader.result(outcome.exit_code)
     if result is not None:
         ctx.results[result.step, result.host] = result
         result.final = result.final and outcome.collected and outcome.reason == "exit"
         session.journal.append(result)
-    for code, message in verdict_of(run, outcome):
+    for code, message in problems_of(run, outcome):
         session.problem("measure", code, message, fatal=False)
-    run.keep()
     if not session.failed:
         session.enter("done", "" if outcome.reason == "exit" else outcome.reason)
 
 
-def verdict_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
+def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
     """Return what makes this host's result less than complete, as (code, message)."""
+    if outcome.reason == OUR_FAULT:
+        return []  # it is told already
     if not outcome.collected:
         return [("host-lost", f"no connection to the end; the load's end is unknown ({outcome.reason})")]
     if run.stopped_alone:

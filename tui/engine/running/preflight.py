@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from tui import workloads
 from tui.engine.planning.space import directories_to_look_at, judge_space
 from tui.engine.process.identity import owner
-from tui.engine.running.context import RunContext, RunRefused
+from tui.engine.running.context import RunContext
 from tui.engine.running.course import courses_of
+from tui.engine.running.on_hosts import DEVICES, JUDGE, LOCK, LOOK, on_hosts, refuse_failed
 from tui.engine.running.session import HostSession
 from tui.engine.safety.destroy import HARMLESS, device_line, devices_of, judge_again, judge_targets, ours
 from tui.engine.safety.host_look import HostFindings, Problem, tasks_of
@@ -17,15 +18,13 @@ from tui.model.event import HostClock, HostFacts
 from tui.model.plan import HostTask, Plan, Step, is_device
 from tui.remote.agent import ClockOffset, FileInfo
 from tui.remote.probe import HostProbe
-from tui.remote.transport import HostError
 from tui.workloads.base import Requirement
 
 
 async def preflight(ctx: RunContext) -> None:
     """Look at every host, then judge. Raises RunRefused (exit 3) when any host cannot run the plan."""
     with ctx.phase("preflight"):
-        found: dict[str, HostFindings] = {}
-        await ctx.unless_stopped(asyncio.create_task(_look_everywhere(ctx, found)))
+        found = await on_hosts(ctx, LOOK, ctx.alive, partial(_look, ctx))
         for session in ctx.alive:
             findings = found[session.name]
             session.missing = {path for path, info in findings.files.items() if info is None}
@@ -33,8 +32,7 @@ async def preflight(ctx: RunContext) -> None:
                 session.problem("preflight", code, message)
         for name, (code, message) in judge_space(ctx.plan, found).items():
             next(session for session in ctx.sessions if session.name == name).problem("preflight", code, message)
-        if failed := [session.name for session in ctx.sessions if session.failed]:
-            raise RunRefused("failed", 3, f"preflight refused: {', '.join(failed)}")
+        refuse_failed(JUDGE, ctx.sessions)
         await take_locks(ctx)
         for course in courses_of(ctx.plan):
             await course.look_ahead(ctx)
@@ -44,10 +42,7 @@ async def preflight(ctx: RunContext) -> None:
 
 async def still_free(ctx: RunContext, step: Step) -> None:
     """Refuse a step when a device of it is gone, another one, or in use since the preflight: hours may have passed."""
-    sessions = ctx.taking_part(step)
-    await asyncio.gather(*(_still_free(ctx, step, session) for session in sessions))
-    if failed := [session.name for session in sessions if session.failed]:
-        raise RunRefused("failed", 3, f"devices are not as they were on {', '.join(failed)}")
+    await on_hosts(ctx, DEVICES, ctx.taking_part(step), partial(_still_free, ctx, step))
 
 
 async def _still_free(ctx: RunContext, step: Step, session: HostSession) -> None:
@@ -55,11 +50,7 @@ async def _still_free(ctx: RunContext, step: Step, session: HostSession) -> None
     written = {spec.path for spec in task.written if spec.path in ctx.plan.destroy}
     paths = [spec.path for spec in task.files if spec.path in session.devices or is_device(spec.path)]
     paths = [path for path in dict.fromkeys(paths) if path not in HARMLESS]
-    try:
-        devices = await session.ask(lambda agent: agent.devices(paths)) if paths else {}
-    except HostError as error:
-        session.problem("preflight", error.code, error.message)
-        return
+    devices = await session.ask(lambda agent: agent.devices(paths)) if paths else {}
     for path, facts in devices.items():
         for code, message in judge_again(session.devices.get(path), facts, written=path in written):
             session.problem("preflight", code, message)
@@ -67,18 +58,11 @@ async def _still_free(ctx: RunContext, step: Step, session: HostSession) -> None
 
 async def take_locks(ctx: RunContext) -> None:
     """Take every host for this run, or go on holding it; refuse when another run holds one."""
-    sessions = ctx.alive
-    await asyncio.gather(*(_take_lock(ctx, session) for session in sessions))
-    if failed := [session.name for session in sessions if session.failed]:
-        raise RunRefused("failed", 3, f"in use by another run: {', '.join(failed)}")
+    await on_hosts(ctx, LOCK, ctx.alive, partial(_take_lock, ctx))
 
 
 async def _take_lock(ctx: RunContext, session: HostSession) -> None:
-    try:
-        holder = await session.ask(lambda agent: agent.lock(ctx.plan.lease_s, owner(), force=ctx.plan.take_locks))
-    except HostError as error:
-        session.problem("preflight", error.code, error.message)
-        return
+    holder = await session.ask(lambda agent: agent.lock(ctx.plan.lease_s, owner(), force=ctx.plan.take_locks))
     if holder is None:
         return
     held = f"in use by run {holder.run} of {holder.owner} (for {holder.left_s}s more, unless that run renews it)"
@@ -88,28 +72,19 @@ async def _take_lock(ctx: RunContext, session: HostSession) -> None:
         session.problem("preflight", "host-locked", f"{held}; wait, stop it, or run with --take-locks")
 
 
-async def _look_everywhere(ctx: RunContext, found: dict[str, HostFindings]) -> None:
-    await asyncio.gather(*(_look(ctx, session, found) for session in ctx.alive))
-
-
-async def _look(ctx: RunContext, session: HostSession, found: dict[str, HostFindings]) -> None:
+async def _look(ctx: RunContext, session: HostSession) -> HostFindings:
     session.enter("checking")
     tasks = tasks_of(ctx.plan, session.name)
     directories = sorted({task.required_dir for task in tasks if task.required_dir})
     paths = sorted({spec.path for task in tasks for spec in task.files})
-    try:
-        probe = await session.ask(lambda agent: agent.probe(directories))
-        files = await session.ask(lambda agent: agent.files(paths)) if paths else {}
-        room_at = directories_to_look_at(tasks)
-        room = await session.ask(lambda agent: agent.room(room_at)) if room_at else {}
-        disks = devices_of(tasks, files)
-        devices = await session.ask(lambda agent: agent.devices(disks)) if disks else {}
-        clock = await session.ask(lambda agent: agent.clock())
-    except HostError as error:
-        session.problem("preflight", error.code, error.message)
-        return
+    probe = await session.ask(lambda agent: agent.probe(directories))
+    files = await session.ask(lambda agent: agent.files(paths)) if paths else {}
+    room_at = directories_to_look_at(tasks)
+    room = await session.ask(lambda agent: agent.room(room_at)) if room_at else {}
+    disks = devices_of(tasks, files)
+    devices = await session.ask(lambda agent: agent.devices(disks)) if disks else {}
+    clock = await session.ask(lambda agent: agent.clock())
     made = ours(files, ctx.made_files.sizes(session.name))
-    found[session.name] = HostFindings(probe, files, devices, room, made)
     session.facts, session.ours, session.devices = probe.facts(), made, devices
     written = {spec.path for task in tasks for spec in task.written}
     for path, facts in devices.items():
@@ -117,6 +92,7 @@ async def _look(ctx: RunContext, session: HostSession, found: dict[str, HostFind
     session.journal.append(HostFacts(t=0.0, host=session.name, facts=session.facts))
     if clock is not None:
         session.journal.append(clock_event(session, clock))
+    return HostFindings(probe, files, devices, room, made)
 
 
 def clock_event(session: HostSession, clock: ClockOffset) -> HostClock:

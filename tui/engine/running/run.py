@@ -6,13 +6,13 @@ import asyncio
 import datetime
 import os
 import platform
-from contextlib import suppress
 from pathlib import Path
 
 import tui
 from tui.engine.recovery.history import History
 from tui.engine.running.context import RunContext, RunRefused, RunStopped
 from tui.engine.running.layout import clean_up
+from tui.engine.running.on_hosts import CONNECT, EXIT_COMPLETE, EXIT_PARTIAL, LEAVE, on_hosts
 from tui.engine.running.preflight import preflight
 from tui.engine.running.session import HostSession
 from tui.engine.running.steps import run_steps
@@ -23,7 +23,6 @@ from tui.remote.agent import AgentError
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
 
-EXIT_COMPLETE, EXIT_PREFLIGHT, EXIT_PARTIAL = 0, 3, 4
 LEAVE_S = 15.0
 
 
@@ -91,32 +90,22 @@ async def connect_all(ctx: RunContext) -> None:
     """Connect to every host; refuse with all problems at once when one cannot be reached."""
     with ctx.phase("connect"):
         try:
-            await ctx.unless_stopped(asyncio.create_task(_connect_everywhere(ctx)))
+            await on_hosts(ctx, CONNECT, ctx.sessions, _connect_one)
         finally:
             ctx.on_connected()
-        if failed := [session.name for session in ctx.sessions if session.failed]:
-            raise RunRefused("failed", EXIT_PREFLIGHT, f"no connection to {', '.join(failed)}")
-
-
-async def _connect_everywhere(ctx: RunContext) -> None:
-    await asyncio.gather(*(_connect_one(session) for session in ctx.sessions))
 
 
 async def _connect_one(session: HostSession) -> None:
     session.enter("connecting")
-    try:
-        await session.connect_patiently()
-        session.enter("connected")
-    except HostError as error:
-        session.problem("connect", error.code, error.message)
+    await session.connect_patiently()
+    session.enter("connected")
 
 
 async def leave_hosts(ctx: RunContext) -> None:
     """Remove what was asked for and the agent's own directories, then close all connections."""
     if ctx.plan.cleanup and any(session.created for session in ctx.sessions):
-        with suppress(HostError):
-            await clean_up(ctx)
-    await asyncio.gather(*(_leave(session) for session in ctx.sessions))
+        await clean_up(ctx)
+    await on_hosts(ctx, LEAVE, ctx.sessions, _leave, lambda *_: None)
 
 
 async def _leave(session: HostSession) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 from tui.engine.running.context import RunContext, RunRefused
 from tui.engine.running.course import course_of
 from tui.engine.running.figure import figure
 from tui.engine.running.layout import layout, make_directories
+from tui.engine.running.on_hosts import BRING_BACK, DROP_CACHES, EXIT_PARTIAL, on_hosts
 from tui.engine.running.preflight import still_free, take_locks
 from tui.engine.running.session import HostSession
 from tui.metrics.repeat import relative_ci
@@ -17,7 +19,6 @@ from tui.model.plan import Step
 from tui.remote.agent import CacheDrop
 from tui.remote.transport import HostError
 
-EXIT_PARTIAL = 4
 BACK_WITHIN_S = 10.0
 
 
@@ -53,12 +54,12 @@ async def run_step(ctx: RunContext, step: Step) -> None:
         name_the_absent(ctx, step)
         if not ctx.taking_part(step):
             raise RunRefused("failed", EXIT_PARTIAL, "no host is left")
-        await ctx.unless_stopped(asyncio.create_task(take_locks(ctx)))
-        await ctx.unless_stopped(asyncio.create_task(still_free(ctx, step)))
-        await ctx.unless_stopped(asyncio.create_task(make_directories(ctx, step)))
+        await take_locks(ctx)
+        await still_free(ctx, step)
+        await make_directories(ctx, step)
         await layout(ctx, step)
         ctx.check_stop()
-        await ctx.unless_stopped(asyncio.create_task(drop_caches(ctx, step)))
+        await drop_caches(ctx, step)
         await course_of(step).measure(ctx, step)
         reason = ""
     except RunRefused as refused:
@@ -101,28 +102,20 @@ async def pause(ctx: RunContext, step: Step) -> None:
     """Let time pass without load, as planned."""
     if step.pause_s:
         with ctx.phase("pause", step.index, expected_s=step.pause_s):
-            await ctx.unless_stopped(asyncio.create_task(asyncio.sleep(step.pause_s)))
+            await ctx.unless_stopped(asyncio.sleep(step.pause_s))
 
 
 async def bring_back(ctx: RunContext) -> None:
     """Give hosts that dropped out in an earlier step another chance: once, and not for long."""
     gone = [session for session in ctx.sessions if session.failed]
-    if gone:
-        await ctx.unless_stopped(asyncio.create_task(_bring_back(gone)))
-
-
-async def _bring_back(gone: Sequence[HostSession]) -> None:
-    await asyncio.gather(*(_one_back(session) for session in gone))
+    await on_hosts(ctx, BRING_BACK, gone, _one_back, lambda session, error: session.enter("lost", error.message))
 
 
 async def _one_back(session: HostSession) -> None:
-    try:
-        await session.disconnect()
-        await session.connect(BACK_WITHIN_S)
-        await session.agent.sweep(kill=True)  # what it was lost with must not measure along
-        session.enter("ready", "takes part again")
-    except HostError as error:
-        session.enter("lost", error.message)
+    await session.disconnect()
+    await session.connect(BACK_WITHIN_S)
+    await session.agent.sweep(kill=True)  # what it was lost with must not measure along
+    session.enter("ready", "takes part again")
 
 
 async def drop_caches(ctx: RunContext, step: Step) -> None:
@@ -130,19 +123,22 @@ async def drop_caches(ctx: RunContext, step: Step) -> None:
     wanted = ctx.plan.drop_caches_before(step)
     if wanted == "no":
         return
+    errors: dict[str, str] = {}
+
+    def not_asked(session: HostSession, error: HostError) -> None:
+        errors[session.name] = error.message
+
     sessions = ctx.taking_part(step)
-    dropping = (_drop_on(session, [spec.path for spec in ctx.task_of(step, session).files]) for session in sessions)
-    answers = await asyncio.gather(*dropping, return_exceptions=True)
-    dropped = [_say_dropped(s, step, answer, wanted) for s, answer in zip(sessions, answers, strict=True)]
-    failed = [session.name for session, ok in zip(sessions, dropped, strict=True) if not ok]
+    answers = await on_hosts(ctx, DROP_CACHES, sessions, partial(_drop_on, ctx, step), not_asked)
+    answers |= {name: CacheDrop("none", False, message) for name, message in errors.items()}
+    dropped = {session.name: _say_dropped(session, step, answers[session.name], wanted) for session in sessions}
+    failed = [name for name, ok in dropped.items() if not ok]
     if failed and wanted == "require":
         raise RunRefused("failed", EXIT_PARTIAL, f"page cache not dropped on {', '.join(failed)}")
 
 
-def _say_dropped(session: HostSession, step: Step, answer: CacheDrop | BaseException, wanted: str) -> bool:
+def _say_dropped(session: HostSession, step: Step, answer: CacheDrop, wanted: str) -> bool:
     """Journal how a host dropped its page cache, and tell the operator; True when it did."""
-    if not isinstance(answer, CacheDrop):
-        answer = CacheDrop("none", False, str(answer))
     ok, method, detail = answer.ok, answer.method, answer.detail
     session.journal.append(CacheDropped(t=0.0, host=session.name, step=step.index, ok=ok, method=method, detail=detail))
     how = ": ".join(part for part in (method, detail) if part)
@@ -155,5 +151,6 @@ def _say_dropped(session: HostSession, step: Step, answer: CacheDrop | BaseExcep
     return ok
 
 
-async def _drop_on(session: HostSession, paths: list[str]) -> CacheDrop:
+async def _drop_on(ctx: RunContext, step: Step, session: HostSession) -> CacheDrop:
+    paths = [spec.path for spec in ctx.task_of(step, session).files]
     return await session.ask(lambda agent: agent.drop_caches(paths))

@@ -134,9 +134,9 @@ class TaskRun:
         self.alive = (await self.session.ask(lambda agent: agent.status(self.task_id))).alive
         await self.session.ask(lambda _: self._open_stream())
 
-    def lost(self) -> Outcome:
-        """Return the outcome of a command whose spool is gone, journalled."""
-        outcome = Outcome(None, "lost", collected=False)
+    def lost(self, reason: str = "lost") -> Outcome:
+        """Return the outcome of a command whose spool is gone, or that nobody follows any more, journalled."""
+        outcome = Outcome(None, reason, collected=False)
         self._journal_end(outcome)
         return outcome
 

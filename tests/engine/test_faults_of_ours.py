@@ -1,0 +1,188 @@
+"""A fault of ours on one host is that host's problem: the others measure on, and every way to end a run still works.
+
+Real sshd, real fio; the fault is put into the reader of one host.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from msgspec.structs import replace
+
+from tests.lab.faults import marked
+from tests.lab.sshd import SshdLab
+from tui.engine.planning.plan import Choices, build_plan
+from tui.engine.process.launch import create_run
+from tui.engine.profiles.catalogue import Catalogue
+from tui.engine.running.context import RunContext
+from tui.engine.running.load import stop_host
+from tui.engine.running.run import execute, open_run
+from tui.model.event import RunEnded
+from tui.remote.connections import Connections
+from tui.workloads.fio.reader import FioReader
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
+FAULTY = "h2"
+
+
+class Course:
+    """A run of three hosts in this process."""
+
+    def __init__(self, ctx: RunContext) -> None:
+        self.ctx = ctx
+
+    def events(self, kind: str = "", host: str = "") -> list[dict[str, Any]]:
+        lines = (self.ctx.run_dir / "journal.jsonl").read_text().splitlines()
+        found = [event for event in map(json.loads, lines) if kind in ("", event["type"])]
+        return [event for event in found if host in ("", event.get("host"))]
+
+    def codes(self, host: str) -> list[str]:
+        return [event["code"] for event in self.events("host_problem", host)]
+
+    async def seen(self, condition: Callable[[], object], timeout_s: float = 100.0) -> None:
+        async with asyncio.timeout(timeout_s):
+            while not condition():
+                await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def course(
+    home: Path, lab: SshdLab, runtime: str, on_host_loss: Literal["continue", "stop"] = "continue", repeat: int = 1
+) -> AsyncIterator[Course]:
+    choices = Choices(
+        hosts=lab.addresses(3),
+        overrides={"runtime": runtime, "directory": str(home), "numjobs": "1"},
+        on_host_loss=on_host_loss,
+        repeat=repeat,
+    )
+    plan = replace(build_plan(Catalogue(home).load(str(LOAD)), choices), cleanup=True)
+    run_dir = create_run(plan, home / "runs")
+    async with Connections(ssh_config=lab.ssh_config) as connections:
+        yield Course(open_run(run_dir, plan, connections))
+    assert not marked(run_dir.name)
+
+
+@pytest.fixture
+def faulty_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader of one host fails at the second piece of a measurement's output."""
+    feed, init = FioReader.feed, FioReader.__init__
+    left: dict[FioReader, int] = {}  # pieces until the fault
+
+    def failing(reader: FioReader, data: bytes) -> Any:
+        left[reader] = left.get(reader, 0) - 1
+        if left[reader] == 0:
+            raise ValueError("no such bucket")
+        return feed(reader, data)
+
+    def begun(reader: FioReader, host: str, step: Any, phase: Any, *rest: Any) -> None:
+        init(reader, host, step, phase, *rest)
+        left[reader] = 2 if (host, phase) == (FAULTY, "measure") else 0
+
+    monkeypatch.setattr(FioReader, "__init__", begun)
+    monkeypatch.setattr(FioReader, "feed", failing)
+
+
+@pytest.mark.usefixtures("faulty_reader")
+async def test_the_others_bring_their_results_and_the_host_is_named(
+    home: Path, lab: SshdLab, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async with course(home, lab, "5s") as run:
+        end = await execute(run.ctx)
+    assert (end.state, end.exit_code) == ("partial", 4)
+    assert run.codes(FAULTY) == ["internal-error"]
+    (problem,) = run.events("host_problem")
+    assert "ValueError: no such bucket" in problem["message"]
+    assert "engine.log" in problem["message"]
+    assert "Traceback" in capfd.readouterr().err
+    finals = {event["host"]: event.get("final", True) for event in run.events("host_result")}
+    assert (finals["h1"], finals["h3"]) == (True, True)
+
+
+@pytest.mark.usefixtures("faulty_reader")
+@pytest.mark.parametrize("mode", ["stop", "abort"])
+async def test_the_others_hear_a_stop(home: Path, lab: SshdLab, mode: Literal["stop", "abort"]) -> None:
+    async with course(home, lab, "90s") as run:
+        running = asyncio.create_task(execute(run.ctx))
+        await run.seen(lambda: run.codes(FAULTY))
+        run.ctx.request_stop(mode)
+        end = await asyncio.wait_for(running, 60)
+    assert end.state == ("partial" if mode == "stop" else "aborted")
+    ends = {event["host"]: event["reason"] for event in run.events("task_ended") if event["phase"] == "measure"}
+    assert (ends["h1"], ends["h3"]) == (mode, mode)
+    assert {event["host"] for event in run.events("host_result")} >= {"h1", "h3"}
+
+
+@pytest.mark.usefixtures("faulty_reader")
+async def test_one_of_the_others_can_be_stopped_alone(home: Path, lab: SshdLab) -> None:
+    async with course(home, lab, "90s") as run:
+        running = asyncio.create_task(execute(run.ctx))
+        await run.seen(lambda: run.codes(FAULTY))
+        assert stop_host(run.ctx, "h1") is None
+        await run.seen(lambda: any(event["phase"] == "measure" for event in run.events("task_ended", "h1")))
+        assert not any(event["phase"] == "measure" for event in run.events("task_ended", "h3"))
+        run.ctx.request_stop("stop")
+        await asyncio.wait_for(running, 60)
+    assert run.codes("h1") == ["stopped-alone"]
+
+
+@pytest.mark.usefixtures("faulty_reader")
+async def test_a_run_that_ends_with_a_lost_host_ends(home: Path, lab: SshdLab) -> None:
+    async with course(home, lab, "90s", on_host_loss="stop") as run:
+        end: RunEnded = await asyncio.wait_for(execute(run.ctx), 110)
+    assert end.state == "partial"
+    ends = {event["host"]: event["reason"] for event in run.events("task_ended") if event["phase"] == "measure"}
+    assert (ends["h1"], ends["h3"]) == ("stop", "stop")
+
+
+@pytest.mark.usefixtures("faulty_reader")
+async def test_the_host_s_own_load_is_ended(home: Path, lab: SshdLab) -> None:
+    async with course(home, lab, "90s") as run:
+        running = asyncio.create_task(execute(run.ctx))
+        await run.seen(lambda: any(event["phase"] == "measure" for event in run.events("task_ended", FAULTY)))
+        await run.seen(lambda: not marked(run.ctx.run_id, FAULTY))
+        assert marked(run.ctx.run_id, "h1")
+        run.ctx.request_stop("abort")
+        await asyncio.wait_for(running, 60)
+
+
+async def test_a_fault_while_results_are_taken_leaves_the_others_theirs(
+    home: Path, lab: SshdLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = FioReader.result
+
+    def failing(reader: FioReader, exit_code: int | None) -> Any:
+        if reader._host == FAULTY:
+            raise KeyError("p99")
+        return result(reader, exit_code)
+
+    monkeypatch.setattr(FioReader, "result", failing)
+    async with course(home, lab, "2s") as run:
+        end = await execute(run.ctx)
+    assert end.state == "partial"
+    assert run.codes(FAULTY) == ["internal-error"]
+    assert {event["host"] for event in run.events("host_result")} == {"h1", "h3"}
+
+
+async def test_a_fault_in_a_look_before_the_load_refuses_with_the_host_s_name(
+    home: Path, lab: SshdLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tui.engine.running import preflight
+
+    def failing(session: Any, clock: Any) -> Any:
+        if session.name == FAULTY:
+            raise OverflowError("a clock from another age")
+        return real(session, clock)
+
+    real = preflight.clock_event
+    monkeypatch.setattr(preflight, "clock_event", failing)
+    async with course(home, lab, "2s") as run:
+        end = await execute(run.ctx)
+    assert (end.state, end.exit_code, end.reason) == ("failed", 3, "preflight refused: h2")
+    assert run.codes(FAULTY) == ["internal-error"]

@@ -1,0 +1,40 @@
+"""The same work on many hosts at once: what fails on one is that host's problem, and the others go on."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Awaitable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from tui.remote.transport import HostError
+
+T = TypeVar("T")
+OUR_FAULT = "internal-error"
+
+
+async def fan_out(work: Mapping[str, Awaitable[T]]) -> tuple[dict[str, T], dict[str, HostError]]:
+    """Await what is to be done on each host; return answers and errors by host, in the order given."""
+    answers: dict[str, T] = {}
+    errors: dict[str, HostError] = {}
+
+    async def one(host: str, awaited: Awaitable[T]) -> None:
+        try:
+            answers[host] = await awaited
+        except Exception as error:
+            errors[host] = host_error(host, error)
+
+    await asyncio.gather(*(one(host, awaited) for host, awaited in work.items()))
+    return {host: answers[host] for host in work if host in answers}, {h: errors[h] for h in work if h in errors}
+
+
+def host_error(host: str, error: Exception) -> HostError:
+    """Return what went wrong on a host as an error of that host; a fault of ours is told with its place."""
+    if isinstance(error, HostError):
+        return error
+    if isinstance(error, TimeoutError):
+        return HostError("timeout", host, str(error) or "no answer in time")
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return HostError(OUR_FAULT, host, f"internal error: {type(error).__name__}: {error}{place}")
