@@ -1,21 +1,22 @@
 """YAML text into plain data, with the line and column of every key and value.
 
-The text is parsed into ruamel.yaml's node graph and turned into plain data here: tags never construct Python objects,
-aliases and nesting are bounded, two equal keys are an error.
+libyaml parses the text into a node graph, which is turned into plain data here by the rules of YAML 1.2 (yes and no
+are words, 010 is ten): tags never construct Python objects, aliases and nesting are bounded, two equal keys are an
+error.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tui.model.problem import Problem, UsageError
 
 if TYPE_CHECKING:
-    from ruamel.yaml.error import StreamMark as Mark
-    from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
+    from yaml import MappingNode, Mark, Node, ScalarNode
 
 Path = tuple[str | int, ...]
 Place = tuple[int, int]
@@ -25,8 +26,17 @@ MAX_NODES = 50_000
 MAX_DEPTH = 40
 _PLAIN_TAGS = ("str", "int", "float", "bool", "null", "timestamp", "map", "seq")
 _PREFIX = "tag:yaml.org,2002:"
-_TOO_DEEP = re.compile(rf"(?:[\[{{]\s*){{{MAX_DEPTH + 1}}}")  # found before the parser spends seconds on it
-_UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# What a plain scalar is by its spelling (YAML 1.2.2, 10.3, with _ between digits), and its first characters.
+_PLAIN_SCALARS = (
+    ("bool", r"(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
+    ("null", r"(?:~|null|Null|NULL|)$", ("~", "n", "N", "")),
+    ("int", r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o[0-7_]+|[0-9_]+)$", "-+0123456789"),
+    ("float", r"[-+]?[0-9][0-9_]*(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?$", "-+0123456789"),
+    ("float", r"[-+]?\.[0-9_]+(?:[eE][-+][0-9]+)?$", "-+."),
+    ("float", r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$", "-+."),
+)
+# YAML 1.1 and 1.2 differ in whether U+0085, U+2028 and U+2029 break lines: they are written as escapes.
+_UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,30 +73,51 @@ def load(text: str, file: str) -> Document:
         before = text[: bad.start()]
         place = (before.count("\n") + 1, bad.start() - before.rfind("\n"))
         raise UsageError(Problem(f"the character U+{ord(bad[0]):04X} is not allowed in YAML", file, *place))
-    if deep := _TOO_DEEP.search(text):
-        line = text.count("\n", 0, deep.start()) + 1
-        raise UsageError(Problem(f"nested deeper than {MAX_DEPTH} levels", file, line, 1))
     root = _compose(text, file)
     return _Builder(file).document(root)
 
 
 def _compose(text: str, file: str) -> Node | None:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+    from yaml import MarkedYAMLError, YAMLError
 
-    reader = YAML(typ="rt", pure=True)
     try:
-        root: Node | None = reader.compose(text)
+        root: Node | None = _composer()(text).get_single_node()
         return root
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         message = ": ".join(part for part in (error.context, error.problem) if part) or "this is not YAML"
-        place = (1, 1) if mark is None else _place(mark)
-        raise UsageError(Problem(f"broken YAML: {_one_line(message)}", file, *place)) from None
-    except RecursionError:
-        raise UsageError(Problem(f"broken YAML: nested deeper than {MAX_DEPTH} levels", file, 1, 1)) from None
-    except (YAMLError, ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+        alias = re.match(r"\*([^\s,\[\]{}]+)", text[mark.index :]) if mark else None
+        named = f"{_one_line(message)} '{alias[1]}'" if alias else _one_line(message)
+        raise UsageError(Problem(f"broken YAML: {named}", file, *(_place(mark) if mark else (1, 1)))) from None
+    except YAMLError as error:
         raise UsageError(Problem(f"broken YAML: {_one_line(str(error))}", file, 1, 1)) from None
+
+
+@functools.cache
+def _composer() -> Any:
+    """Return the class that makes nodes of a text: libyaml's, or PyYAML's own where that was built without it."""
+    import yaml
+
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Composer(base):  # type: ignore[misc]
+        yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+        depth = 0
+
+        def descend_resolver(self, parent: Node | None, _index: object) -> None:
+            """Called for each node on the way down: recursion in C has no bound of its own, and ends in a crash."""
+            self.depth += 1
+            if self.depth > MAX_DEPTH + 1:
+                mark = parent.start_mark if parent else None
+                raise yaml.composer.ComposerError(problem=f"nested deeper than {MAX_DEPTH} levels", problem_mark=mark)
+
+        def ascend_resolver(self) -> None:
+            """Called for each node on the way up."""
+            self.depth -= 1
+
+    for kind, pattern, first in _PLAIN_SCALARS:
+        Composer.add_implicit_resolver(_PREFIX + kind, re.compile(pattern), list(first))
+    return Composer
 
 
 def _one_line(text: str) -> str:
@@ -107,7 +138,7 @@ class _Builder:
         self.problems: list[Problem] = []
 
     def document(self, root: Node | None) -> Document:
-        from ruamel.yaml.nodes import MappingNode
+        from yaml import MappingNode
 
         if root is None:
             raise UsageError(Problem("the file is empty; a mapping of keys to values is expected", self.file, 1, 1))
@@ -126,7 +157,7 @@ class _Builder:
         raise UsageError([*self.problems, Problem(message, self.file, *_place(node.start_mark))])
 
     def value(self, node: Node, path: Path) -> Any:
-        from ruamel.yaml.nodes import MappingNode, ScalarNode
+        from yaml import MappingNode, ScalarNode
 
         self.nodes += 1
         if self.nodes > MAX_NODES:
@@ -163,7 +194,7 @@ class _Builder:
         return data
 
     def pairs(self, node: MappingNode) -> Iterator[tuple[ScalarNode, Node]]:
-        from ruamel.yaml.nodes import ScalarNode
+        from yaml import ScalarNode
 
         for key_node, value_node in node.value:
             if not isinstance(key_node, ScalarNode):
