@@ -103,7 +103,7 @@ def plan_of(hosts: Sequence[str], directions: Sequence[str], runtime_s: float, t
         params={"runtime": runtime_s, "size": 4 << 30, "directory": "/mnt/weka/fio"},
         hosts=[HostAddress(name) for name in hosts],
         steps=[step],
-        headline=Headline("iops", direction),  # type: ignore[arg-type]
+        headline=Headline("iops", direction),
         target="/mnt/weka/fio",
     )
 

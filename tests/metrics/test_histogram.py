@@ -110,6 +110,13 @@ def test_the_hundredth_percentile_is_the_middle_of_the_last_bucket() -> None:
     assert Histogram({600: 5, 700: 1}).percentile(100) == index_to_value(700)
 
 
+def test_no_percentile_is_above_the_exact_maximum_though_the_middle_of_its_bucket_may_be() -> None:
+    histogram = Histogram()
+    histogram.record(1_000_000, 2)
+    assert histogram.percentile(99) == 1_003_520
+    assert histogram.percentiles((50, 99), at_most=1_000_000) == {"50": 1_000_000, "99": 1_000_000}
+
+
 def test_percentiles_are_given_for_the_thirteen_of_a_record() -> None:
     assert list(Histogram({600: 5}).percentiles()) == [
         "1", "5", "10", "25", "50", "75", "90", "95", "99", "99.5", "99.9", "99.95", "99.99"
@@ -126,7 +133,7 @@ def part_of(values: list[int]) -> LatencyResult:
         max_ns=max(values),
         mean_ns=statistics.fmean(values),
         stddev_ns=statistics.stdev(values) if len(values) > 1 else 0.0,
-        percentiles_ns=histogram.percentiles(),
+        percentiles_ns=histogram.percentiles(at_most=max(values)),
         buckets=histogram.buckets,
     )
 

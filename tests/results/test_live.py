@@ -78,8 +78,7 @@ def test_interval_percentiles_of_the_cluster_are_merged_from_buckets_not_average
         merged.record(value)
     found = state.cluster["read"].interval_percentiles
     assert found["50"] == merged.percentile(50)
-    assert found["99"] == merged.percentile(99)
-    assert found["max"] == 5_000_000
+    assert found["99"] == found["max"] == 5_000_000  # the middle of its bucket is above the exact maximum
 
 
 def test_so_far_holds_everything_since_the_ramp() -> None:

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.results.matrices import CEPH, MIB, cell, ceph, line
-from tui.results.matrix.cells import Cell, figure_text, value_texts
+from tui.metrics.registry import BY_UNIT
+from tui.results.matrix.cells import Cell, value_texts
 from tui.results.matrix.format import knee_texts, legend, scale_of, table_lines, title_of
 from tui.results.matrix.table import MatrixTable, main_axis, tables_of
 
@@ -220,7 +221,7 @@ def test_values_are_written_as_the_plan_wrote_them() -> None:
 
 
 def test_figures_are_short() -> None:
-    assert figure_text(390_494.0, "iops") == "390k"
-    assert figure_text(9_846_000_000.0, "bytes_per_s") == "9.17 GiB/s"
-    assert figure_text(229_000.0, "ns") == "229 µs"
-    assert figure_text(None, "ops_per_s") == "–"
+    assert BY_UNIT["iops"].text(390_494.0) == "390k"
+    assert BY_UNIT["bytes_per_s"].text(9_846_000_000.0) == "9.17 GiB/s"
+    assert BY_UNIT["ns"].text(229_000.0) == "229 µs"
+    assert BY_UNIT["ops_per_s"].text(None) == "–"

@@ -233,7 +233,7 @@ class DirectionView(ABC):
 def _percentiles(histogram: Histogram, maximum: int | None) -> dict[str, int | None]:
     if not histogram:
         return dict(UNKNOWN_PERCENTILES)
-    return {**histogram.percentiles(SHOWN), "max": maximum}
+    return {**histogram.percentiles(SHOWN, maximum), "max": maximum}
 
 
 def whole_seconds(first_t: float, last_t: float) -> tuple[int, int] | None:

@@ -108,17 +108,18 @@ class Histogram:
         values = self.percentiles((percentile,))
         return values[label(percentile)] if values else None
 
-    def percentiles(self, wanted: Sequence[float] = PERCENTILES) -> dict[str, int]:
+    def percentiles(self, wanted: Sequence[float] = PERCENTILES, at_most: int | None = None) -> dict[str, int]:
         """Return the percentiles in ns by label, as fio computes them; empty without samples.
 
-        `wanted` may be in any order; 100 gives the middle of the last bucket, not the maximum.
+        `wanted` may be in any order; 100 gives the middle of the last bucket, not the maximum. `at_most` is the exact
+        maximum: the middle of its bucket may lie above it, and fio prints that, but no I/O took so long.
         """
         total = self.total
         if not total:
             return {}
         ordered = sorted(set(wanted))
         found = dict(zip(ordered, self._walk([rank(each, total) for each in ordered]), strict=True))
-        return {label(each): found[each] for each in wanted}
+        return {label(each): min(found[each], at_most or found[each]) for each in wanted}
 
     def _walk(self, ranks: Iterable[int]) -> Iterator[int]:
         """Yield the bucket middle that each rank (ascending) falls into."""
@@ -168,13 +169,14 @@ def combine(parts: Sequence[LatencyResult]) -> LatencyResult:
     mean, stddev = _moments(filled)
     histogram = _merged_buckets(filled)
     buckets: Buckets | None = histogram.buckets if histogram is not None else None
+    max_ns = max(part.max_ns for part in filled)
     return LatencyResult(
         n=sum(part.n for part in filled),
         min_ns=min(part.min_ns for part in filled),
-        max_ns=max(part.max_ns for part in filled),
+        max_ns=max_ns,
         mean_ns=mean,
         stddev_ns=stddev,
-        percentiles_ns=histogram.percentiles(PERCENTILES) if histogram is not None else {},
+        percentiles_ns=histogram.percentiles(PERCENTILES, max_ns) if histogram is not None else {},
         buckets=buckets,
     )
 

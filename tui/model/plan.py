@@ -49,7 +49,7 @@ class Headline(Struct, frozen=True, omit_defaults=True):
     """The one figure a profile is about."""
 
     metric: Literal["iops", "bandwidth", "latency", "ops"]
-    direction: Literal["read", "write", "mixed", "create", "stat", "remove"]
+    direction: str  # read, write, trim, sync, mixed; of ops: create, stat, read, remove
     percentile: float | None = None
 
 

@@ -42,7 +42,10 @@ class HistogramRecord(Part):
 
 
 class LatencyRecord(Part):
-    """One latency kind of one direction. Percentiles by fio's rule: the middle of the bucket that holds the rank."""
+    """One latency kind of one direction.
+
+    Percentiles by fio's rule: the middle of the bucket that holds the rank, but never above the exact maximum.
+    """
 
     n: int = Field(description="I/Os counted")
     min_ns: int | None = Field(None, description="exact minimum; of a result rebuilt from samples, to one bucket")
@@ -53,6 +56,11 @@ class LatencyRecord(Part):
         default_factory=dict, description="ns by percentile: 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99"
     )
     histogram: HistogramRecord | None = Field(None, description="the buckets that the percentiles come from")
+
+    @property
+    def buckets(self) -> HistogramRecord | None:
+        """The histogram, under the name that results in the journal give it."""
+        return self.histogram
 
 
 class DirectionRecord(Part):

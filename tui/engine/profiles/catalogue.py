@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 
+from tui.metrics.registry import meaning
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.profile import TAG_PATTERN, Profile
 from tui.model.profile_load import load_profile
@@ -307,11 +308,7 @@ def headline_text(profile: Profile) -> str:
     spec = profile.headline_spec
     if spec is None:
         return f"{len(profile.members)} profiles"
-    if spec.metric == "ops":
-        return {"create": "creates", "stat": "stats", "remove": "removals"}.get(spec.direction, f"{spec.direction}s")
-    metric = {"iops": "IOPS", "bandwidth": "throughput", "latency": "latency"}[spec.metric]
-    percentile = f"p{spec.percentile:g} " if spec.percentile is not None else ""
-    return f"{spec.direction} {percentile}{metric}"
+    return meaning(spec)
 
 
 def retagged(text: str, tag: str) -> str:

@@ -8,11 +8,11 @@ from functools import partial
 
 from tui.engine.running.context import RunContext, RunRefused
 from tui.engine.running.course import course_of
-from tui.engine.running.figure import figure
 from tui.engine.running.layout import layout, make_directories
 from tui.engine.running.on_hosts import BRING_BACK, DROP_CACHES, EXIT_PARTIAL, on_hosts
 from tui.engine.running.preflight import still_free, take_locks
 from tui.engine.running.session import HostSession
+from tui.metrics.figures import over_hosts, value_of
 from tui.metrics.repeat import relative_ci
 from tui.model.event import CacheDropped, StepEnded, StepStarted
 from tui.model.plan import Step
@@ -84,13 +84,13 @@ def known_well_enough(ctx: RunContext, step: Step) -> str:
     until = step.until or ctx.plan.until
     if until is None or not step.optional:
         return ""
-    headline = ctx.plan.headline_of(step)
+    headline, kind = ctx.plan.headline_of(step), ctx.plan.latency_kind_of(step)
     values = []
     for other in ctx.plan.steps:
         if other.cell == step.cell and not other.warmup and other.index < step.index and headline is not None:
             found = (ctx.results.get((other.index, host)) for host in other.hosts)
             results = [result for result in found if result is not None and result.final and not result.errors]
-            value = figure(headline, ctx.plan.latency_kind_of(other), results)
+            value = value_of(headline, over_hosts([result.dirs for result in results]), kind)
             values += [value] if value is not None and len(results) == len(other.hosts) else []
     width = relative_ci(values)
     if len(values) < until.least or width is None or width > until.width:

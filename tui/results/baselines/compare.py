@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal
 
+from tui.metrics.figures import Latency, latency_of, percentile_of
 from tui.model.baseline import Baseline, Figure, Scalar
 from tui.model.problem import UsageError
 from tui.model.quantities import fio_duration, fio_size, parse_duration, parse_size
-from tui.model.record import DirectionRecord, LatencyRecord, RunRecord, StepRecord
+from tui.model.record import RunRecord, StepRecord
 
 Weight = Literal["scaled", "param", "profile", "setup", "note"]
 SPAN = re.compile(r"\d+(\.\d+)?(us|ms|s|h|d)|(\d+(us|ms|s|m|h|d)){2,}")
@@ -138,11 +139,10 @@ def our_value(record: RunRecord, step: StepRecord, figure: Figure) -> float | No
     result = step.results.aggregate.get(figure.of)
     if result is None:
         return None
-    if figure.metric == "iops":
-        return result.iops
-    if figure.metric == "bandwidth":
-        return result.bw_bytes_per_s
-    latency = latency_of(result, figure.kind or record.latency_kind)
+    if figure.metric in ("iops", "bandwidth"):
+        return result.iops if figure.metric == "iops" else result.bw_bytes_per_s
+    kind = figure.kind or record.latency_kind
+    latency = result.slat if kind == "slat" else latency_of(result, figure.of, kind)
     return None if latency is None else statistic_of(latency, figure.statistic)
 
 
@@ -155,12 +155,7 @@ def operation_rate(step: StepRecord, figure: Figure) -> float | None:
     return known.get(figure.statistic)
 
 
-def latency_of(result: DirectionRecord, kind: str) -> LatencyRecord | None:
-    """Return the latencies of a kind."""
-    return {"slat": result.slat, "clat": result.clat, "lat": result.lat}.get(kind)
-
-
-def statistic_of(latency: LatencyRecord, name: str) -> float | None:
+def statistic_of(latency: Latency, name: str) -> float | None:
     """Return min, max, mean, stddev or a percentile in ns."""
     known: dict[str, float | None] = {
         "min": latency.min_ns,
@@ -168,7 +163,7 @@ def statistic_of(latency: LatencyRecord, name: str) -> float | None:
         "mean": latency.mean_ns,
         "stddev": latency.stddev_ns,
     }
-    return known[name] if name in known else latency.percentiles_ns.get(name.removeprefix("p"))
+    return known[name] if name in known else percentile_of(latency, float(name.removeprefix("p")))
 
 
 # -- what differs

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tui.metrics import units
+from tui.metrics.registry import METRICS
 from tui.model.baseline import Baseline, Figure
 from tui.model.problem import Problem
 from tui.model.record import RunRecord
@@ -161,9 +162,7 @@ def figure_name(figure: Figure) -> str:
 
 def value_text(figure: Figure, value: float | None) -> str:
     """Return a value in benchtui's own units."""
-    if figure.metric == "latency":
-        return units.latency(value)
-    return units.bandwidth(value) if figure.metric == "bandwidth" else units.iops(value)
+    return METRICS.get(figure.metric, METRICS["iops"]).text(value)
 
 
 def theirs_text(baseline: Baseline, figure: Figure) -> str:

@@ -8,20 +8,18 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Literal
 
-from tui.metrics import units
-from tui.metrics.buckets import label
+from tui.metrics import figures
+from tui.metrics.registry import BY_UNIT, METRICS, meaning
 from tui.metrics.repeat import relative_ci
 from tui.model.plan import Headline, Plan, Step
 
 if TYPE_CHECKING:
     from tui.journal.state import RunState
-    from tui.model.record import CellRecord, LatencyRecord, RunRecord, StepRecord  # pydantic: not while a run goes on
+    from tui.model.record import CellRecord, RunRecord, StepRecord  # pydantic: not while a run goes on
 
 CellState = Literal["done", "failed", "cut", "running", "missing"]
 Scalar = str | int | float | bool | None
 WORST: tuple[CellState, ...] = ("failed", "cut", "running", "missing")  # a cell is as its worst step is
-UNITS = {"iops": "iops", "bandwidth": "bytes_per_s", "latency": "ns", "ops": "ops_per_s"}
-OPERATIONS = {"create": "creates", "stat": "stats", "read": "reads", "remove": "removals"}
 Figure = Callable[[int], float | None]
 """Step index -> its headline figure; None when it is not known."""
 
@@ -60,7 +58,7 @@ class Cell:
     @property
     def larger_is_better(self) -> bool:
         """Throughput; latencies are better when they are small."""
-        return self.unit != "ns"
+        return BY_UNIT[self.unit].better == "higher"
 
 
 def cells_of_record(record: RunRecord, shown: Headline | None = None, *, running: bool = False) -> list[Cell]:
@@ -77,8 +75,7 @@ def cells_of_record(record: RunRecord, shown: Headline | None = None, *, running
 def _cell_of_record(record: RunRecord, found: CellRecord, shown: Headline | None) -> Cell:
     steps = [record.steps[index] for index in found.steps if index < len(record.steps)]
     headline = shown or _headline_of(found)
-    figures = [(_figure(record, step, shown), step) for step in steps]
-    known = [(value, step) for value, step in figures if value is not None]
+    known = [(value, step) for step in steps if (value := _figure(record, step, shown)) is not None]
     value = median(value for value, _ in known) if known else None
     middle = min(known, key=lambda each: abs(each[0] - (value or 0.0)))[1] if known else None
     latency = latency_of(record, middle, headline.direction) if middle is not None and headline is not None else None
@@ -89,7 +86,7 @@ def _cell_of_record(record: RunRecord, found: CellRecord, shown: Headline | None
         texts=value_texts(found.key, found.point),
         numbers=numbers_of(found.point),
         state=found.state,
-        unit=UNITS[headline.metric] if headline is not None else "iops",
+        unit=METRICS[headline.metric].unit if headline is not None else "iops",
         what=meaning(headline) if headline is not None else "",
         value=value,
         values=tuple(value for value, _ in known),
@@ -106,7 +103,7 @@ def _cell_of_record(record: RunRecord, found: CellRecord, shown: Headline | None
 
 def _headline_of(cell: CellRecord) -> Headline | None:
     found = cell.headline
-    return None if found is None else Headline(found.metric, found.direction, found.percentile)  # type: ignore[arg-type]
+    return None if found is None else Headline(found.metric, found.direction, found.percentile)
 
 
 def _figure(record: RunRecord, step: StepRecord, shown: Headline | None) -> float | None:
@@ -115,13 +112,13 @@ def _figure(record: RunRecord, step: StepRecord, shown: Headline | None) -> floa
     return step.headline if shown is None else step_value(shown, step.results.aggregate, record.latency_kind_of(step))
 
 
-def latency_of(record: RunRecord, step: StepRecord, direction: str) -> LatencyRecord | None:
+def latency_of(record: RunRecord, step: StepRecord, direction: str) -> figures.Latency | None:
     """Return the latency of a step over all hosts in a direction, or in the only one there is."""
     aggregate = step.results.aggregate
     result = aggregate.get(direction) or (next(iter(aggregate.values())) if len(aggregate) == 1 else None)
     if result is None:
         return None
-    return result.lat if record.latency_kind_of(step) == "lat" else result.clat
+    return figures.latency_of(result, direction, record.latency_kind_of(step))
 
 
 def live_cells(plan: Plan, state: RunState, figure: Figure) -> list[Cell]:
@@ -145,7 +142,7 @@ def _live_cell(plan: Plan, state: RunState, figure: Figure, key: str, group: Seq
         texts=value_texts(key, first.point),
         numbers=numbers_of(first.point),
         state=_live_cell_state(plan, state, key, states),
-        unit=UNITS[headline.metric] if headline is not None else "iops",
+        unit=METRICS[headline.metric].unit if headline is not None else "iops",
         what=meaning(headline) if headline is not None else "",
         value=median(known) if known else None,
         values=tuple(known),
@@ -188,29 +185,6 @@ def value_texts(key: str, point: Mapping[str, Scalar]) -> dict[str, str]:
 def numbers_of(point: Mapping[str, Scalar]) -> dict[str, float]:
     """Return the values of a point that are numbers."""
     return {n: float(v) for n, v in point.items() if isinstance(v, int | float) and not isinstance(v, bool)}
-
-
-def meaning(headline: Headline) -> str:
-    """Return what a figure is, in words: ``read IOPS``, ``write p99 latency``, ``creates``."""
-    if headline.metric == "ops":
-        return OPERATIONS.get(headline.direction, headline.direction)
-    if headline.metric != "latency":
-        return f"{headline.direction} {'IOPS' if headline.metric == 'iops' else 'bandwidth'}"
-    kind = f"p{label(headline.percentile)}" if headline.percentile is not None else "mean"
-    return f"{headline.direction} {kind} latency"
-
-
-def figure_text(value: float | None, unit: str) -> str:
-    """Return a figure with its unit as short as it goes: ``390k``, ``9.17 GiB/s``, ``229 µs``."""
-    if unit == "bytes_per_s":
-        return units.bandwidth(value)
-    return units.latency(value) if unit == "ns" else units.iops(value)
-
-
-def figure_with_unit(value: float | None, unit: str) -> str:
-    """Return a figure that can stand alone: ``390k IOPS``, ``12.0k ops/s``, ``9.17 GiB/s``."""
-    tail = {"iops": " IOPS", "ops_per_s": " ops/s"}.get(unit, "")
-    return figure_text(value, unit) + (tail if value is not None else "")
 
 
 def with_value(cell: Cell, value: float) -> Cell:

@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import Literal
 
 from tui.metrics import units
-from tui.results.matrix.cells import Cell, figure_text, figure_with_unit
+from tui.metrics.registry import BY_UNIT, METRICS
+from tui.results.matrix.cells import Cell
 from tui.results.matrix.table import KneeAt, MatrixTable, TableRow
 
 Role = Literal["head", "label", "value", "partial", "failed", "cut", "running", "missing", "detail", "bar", "knee"]
@@ -51,12 +52,12 @@ def scale_of(cells: Sequence[Cell]) -> Scale:
     """Return a common way to write figures: bandwidths in one unit, so that a column can be compared."""
     found = {cell.unit for cell in cells}
     if len(found) != 1:
-        return Scale("", lambda value: figure_text(value, "iops"))
+        return Scale("", METRICS["iops"].text)
     unit = found.pop()
     if unit == "bytes_per_s":
         return _bandwidth_scale([cell.value for cell in cells if cell.value])
-    heads = {"iops": "IOPS", "ops_per_s": "ops/s", "ns": ""}
-    return Scale(heads[unit], lambda value: figure_text(value, unit).replace(" ", ""))
+    metric = BY_UNIT[unit]
+    return Scale(metric.counted, lambda value: metric.text(value).replace(" ", ""))
 
 
 def _bandwidth_scale(values: Sequence[float]) -> Scale:
@@ -281,7 +282,7 @@ def _columns(table: MatrixTable, details: bool) -> list[Column]:
     if len({cell.what for cell in cells}) > 1:
         labels.append(Column("", [cell.what for cell in cells], right=False, role="detail", important=8))
     figures = [
-        MARKS[cell.state] + figure_with_unit(cell.value, cell.unit)
+        MARKS[cell.state] + BY_UNIT[cell.unit].with_unit(cell.value)
         if mixed and cell.value is not None
         else _figure(cell, scale)
         for cell in cells

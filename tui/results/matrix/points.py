@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tui.metrics.registry import headline_text
 from tui.metrics.repeat import relative_ci
 from tui.model.plan import Plan
 from tui.model.record import CellRecord, HeadlineRecord, MatrixRecord, StepRecord
-from tui.results.text.headline import blank, headline_text, middle
+from tui.results.text.headline import blank, middle
 
 WORST = ("failed", "cut", "running", "missing")  # a cell is as its worst step is
 
@@ -58,5 +59,5 @@ def _headline(plan: Plan, made: Sequence[StepRecord]) -> HeadlineRecord | None:
     figures = [(step.headline, step.index) for step in made if step.headline is not None]
     if figures:
         record.value, record.step = middle(figures)
-        record.text = headline_text(record)
+        record.text = headline_text(headline, record.value)
     return record

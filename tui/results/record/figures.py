@@ -147,13 +147,14 @@ def _rebuild_latency(leaf: Leaf) -> LatencyResult | None:
         return None
     count, mean = sum(buckets.n), leaf.so_far_mean_ns or 0.0
     squares = sum(n * (index_to_value(index) - mean) ** 2 for index, n in zip(buckets.idx, buckets.n, strict=True))
+    max_ns = leaf.so_far_max or index_to_value(buckets.idx[-1])
     return LatencyResult(
         n=count,
         min_ns=index_to_value(buckets.idx[0]),
-        max_ns=leaf.so_far_max or index_to_value(buckets.idx[-1]),
+        max_ns=max_ns,
         mean_ns=mean,
         stddev_ns=sqrt(squares / (count - 1)) if count > 1 else 0.0,
-        percentiles_ns=leaf.so_far.percentiles(PERCENTILES),
+        percentiles_ns=leaf.so_far.percentiles(PERCENTILES, max_ns),
         buckets=buckets,
     )
 
@@ -193,8 +194,8 @@ def latency_record(result: LatencyResult | None) -> LatencyRecord | None:
 def _percentiles(result: LatencyResult) -> dict[str, int]:
     """Return the percentiles of the record's list, computed again when the tool was told to print others."""
     if result.buckets is None or not result.buckets.idx:
-        return dict(result.percentiles_ns)
-    return Histogram.from_buckets(result.buckets).percentiles(PERCENTILES)
+        return {name: min(value, result.max_ns) for name, value in result.percentiles_ns.items()}
+    return Histogram.from_buckets(result.buckets).percentiles(PERCENTILES, result.max_ns)
 
 
 def _histogram(buckets: Buckets | None) -> HistogramRecord | None:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tui.metrics import units
+from tui.metrics.registry import OPERATIONS
 from tui.model.record import DirectionRecord, Finding, HostRecord, LatencyRecord, RunRecord, StepRecord
 from tui.results.matrix.text import matrix_blocks
 from tui.results.record.metadata import metadata_lines, metadata_remarks
-from tui.results.text.headline import OPERATIONS
 from tui.results.text.plain import printable
 
 WIDTH = 80

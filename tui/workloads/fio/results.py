@@ -39,7 +39,10 @@ def _runtime_ms(job: Job) -> int:
 
 
 def latency_result(latency: Latency | None) -> LatencyResult | None:
-    """Return one latency kind; None when fio counted none. Percentiles are fio's own: same buckets, same rule."""
+    """Return one latency kind; None when fio counted none.
+
+    Percentiles are fio's own (same buckets, same rule), but none is above the exact maximum, as fio's may be.
+    """
     if latency is None or latency.n == 0:
         return None
     histogram = Histogram.from_bins(latency.bins) if latency.bins else None
@@ -49,14 +52,15 @@ def latency_result(latency: Latency | None) -> LatencyResult | None:
         max_ns=int(latency.max),
         mean_ns=latency.mean,
         stddev_ns=latency.stddev,
-        percentiles_ns=_printed(latency) if histogram is None else histogram.percentiles(),
+        percentiles_ns=_printed(latency) if histogram is None else histogram.percentiles(at_most=int(latency.max)),
         buckets=None if histogram is None else histogram.buckets,
     )
 
 
 def _printed(latency: Latency) -> dict[str, int]:
     """Return the percentiles that fio printed, for output without bins."""
-    printed = {label(float(name)): int(value) for name, value in (latency.percentile or {}).items()}
+    most = int(latency.max)
+    printed = {label(float(name)): min(int(value), most) for name, value in (latency.percentile or {}).items()}
     return {name: printed[name] for each in PERCENTILES if (name := label(each)) in printed}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from tui.engine.running.figure import figure
+from tui.metrics.figures import FIO_OPERATION, over_hosts, value_of
 from tui.model.plan import Plan, Step
 from tui.results.matrix.cells import Cell, live_cells, with_value
 from tui.results.matrix.progress import MatrixProgress, matrix_progress
@@ -49,8 +49,9 @@ class LiveMatrix:
             return None
         if step.mpi is not None:
             return operation_rate(state, index, headline.direction)
-        found = [state.results.get((index, host)) for host in step.hosts]
-        return figure(headline, self.plan.latency_kind_of(step), [result for result in found if result is not None])
+        results = [result for host in step.hosts if (result := state.results.get((index, host))) is not None]
+        found = over_hosts([result.dirs for result in results])
+        return value_of(headline, found, self.plan.latency_kind_of(step))
 
     def _with_rate(self, state: RunState, cell: Cell) -> Cell:
         step = self._at_work(state)
@@ -79,7 +80,7 @@ def rate_now(plan: Plan, state: RunState, step: Step) -> float | None:
     if headline is None or not state.current.is_of("measure", step.index):
         return None
     views = state.cluster
-    view = views.get("read" if headline.metric == "ops" else headline.direction) or state.total
+    view = views.get(FIO_OPERATION if headline.metric == "ops" else headline.direction) or state.total
     if headline.metric in ("iops", "ops"):
         return view.iops
     if headline.metric == "bandwidth":

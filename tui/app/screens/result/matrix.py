@@ -12,8 +12,9 @@ from tui.app.widgets.lines import LABEL, TEXT, VALUE, Line, Run, clip
 from tui.app.widgets.matrix import line_of, series_key
 from tui.app.widgets.percentiles import rule
 from tui.metrics import units
+from tui.metrics.registry import BY_UNIT, DIRECTIONS
 from tui.model.plan import Headline
-from tui.results.matrix.cells import Cell, cells_of_record, figure_with_unit
+from tui.results.matrix.cells import Cell, cells_of_record
 from tui.results.matrix.format import KNEE, SAID, knee_texts, legend, scale_of, table_lines, title_of
 from tui.results.matrix.table import MatrixTable, tables_of
 from tui.results.matrix.text import repeated_text
@@ -75,8 +76,8 @@ def shown_figure(record: RunRecord, metric: ChartMetric | None) -> Headline | No
         return None
     named = (cell.headline.direction for cell in record.matrix.cells if cell.headline) if record.matrix else iter(())
     direction = next(named, "read")
-    found = direction if direction in ("read", "write", "mixed") else "read"
-    return Headline(metric, found, LATENCY_SHOWN if metric == "latency" else None)  # type: ignore[arg-type]
+    found = direction if direction in DIRECTIONS else "read"
+    return Headline(metric, found, LATENCY_SHOWN if metric == "latency" else None)
 
 
 def best_of(record: RunRecord, cells: Sequence[Cell]) -> str:
@@ -155,7 +156,7 @@ def table_and_chart(matrix: Matrix, table: MatrixTable, width: int, chart_height
 def cell_runs(cell: Cell, table: MatrixTable, width: int) -> list[Run]:
     """Return one line on the cell under the cursor: name, figure, spread, latency, state."""
     scale = scale_of([cell])
-    parts = [("› ", "accent"), (f"{cell.name}  ", VALUE), (figure_with_unit(cell.value, cell.unit), series_key(cell))]
+    parts = [("› ", "accent"), (f"{cell.name}  ", VALUE), (BY_UNIT[cell.unit].with_unit(cell.value), series_key(cell))]
     said: list[str] = []
     if len(cell.values) > 1:
         said.append(f"{len(cell.values)} times {scale.text(min(cell.values))}–{scale.text(max(cell.values))}")

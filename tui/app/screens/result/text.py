@@ -15,8 +15,8 @@ from tui.app.widgets.graph_panels import KEYS
 from tui.app.widgets.lines import LABEL, TEXT, VALUE, Line, Run, clip, fit, spread
 from tui.app.widgets.percentiles import rule
 from tui.metrics import units
-from tui.metrics.units import Parts
-from tui.results.matrix.cells import figure_with_unit
+from tui.metrics.figures import latency_of
+from tui.metrics.registry import METRICS, meaning
 
 if TYPE_CHECKING:
     from tui.model.record import DirectionRecord, HeadlineRecord, RunRecord, StepRecord
@@ -123,20 +123,9 @@ def headline_parts(page: Page) -> tuple[str, str, str]:
     found = page.shown_headline
     if found is None:
         return "–", "", "no headline"
-    parts: dict[str, Parts] = {
-        "iops": units.iops_parts(found.value),
-        "bytes_per_s": units.bandwidth_parts(found.value),
-        "ns": units.latency_parts(found.value),
-        "ops_per_s": units.iops_parts(found.value),
-    }
-    number, unit = parts[found.unit]
-    if found.value is None:
-        return number, "", f"{found.direction} {found.metric} was not measured"
-    what = {"iops": "IOPS", "bytes_per_s": "bandwidth", "ns": "latency", "ops_per_s": "operations"}[found.unit]
-    if found.metric == "latency":
-        what = f"p{found.percentile:g} {what}" if found.percentile else f"mean {what}"
-    counted = {"iops": "IOPS", "ops_per_s": "ops/s"}.get(found.unit)
-    return number, f"{unit} {counted}".strip() if counted else unit, f"{found.direction} {what}"
+    number, unit = METRICS[found.metric].split(found.value)
+    what = meaning(found)
+    return number, unit, what if found.value is not None else f"{what} was not measured"
 
 
 def judgement(record: RunRecord) -> list[Run]:
@@ -173,10 +162,10 @@ def columns(width: int) -> tuple[int, str]:
     return cell, f"{'IOPS':>6}{'BW':>{12 if width >= NARROW else 11}}{titles}"
 
 
-def row(result: DirectionRecord, kind: str, width: int) -> str:
+def row(result: DirectionRecord, direction: str, kind: str, width: int) -> str:
     """Return the figures of one direction in fixed columns."""
     cell, _ = columns(width)
-    latency = result.lat if kind == "lat" else result.clat
+    latency = latency_of(result, direction, kind)
     values: list[float | None] = [None] * (len(LATENCIES) + 2)
     if latency is not None:
         values = [latency.mean_ns, *(latency.percentiles_ns.get(key) for key, _ in LATENCIES), latency.max_ns]
@@ -198,7 +187,7 @@ def figures(page: Page, width: int) -> list[Line]:
         return [*lines, Line.of(("nothing was measured", LABEL))]
     room = width - len(titles)
     for direction, result in step.results.aggregate.items():
-        text = row(result, kind, width)
+        text = row(result, direction, kind, width)
         lines.append(Line.of((fit(direction, room), KEYS.get(direction, TEXT)), (text, VALUE)))
     return [*lines, *remarks(step)]
 
@@ -230,16 +219,11 @@ def steps(page: Page, width: int) -> list[Line]:
         if here_cell is not None and step.cell != here_cell:
             continue
         here = step.index == page.step
-        figure = headline_text(step, metric.unit if metric else "iops")
+        figure = METRICS[metric.metric if metric else "iops"].with_unit(step.headline)
         name = f"{step.name}{f'  #{step.repetition}' if step.repetition > 1 else ''}"
         runs = spread([("› " if here else "  ", "accent"), (name, VALUE if here else TEXT)], [(figure, TEXT)], width)
         lines.append(Line.of(*runs, fill="cursor" if here else ""))
     return [*lines, Line()]
-
-
-def headline_text(step: StepRecord, unit: str) -> str:
-    """Return a step's headline figure."""
-    return figure_with_unit(step.headline, unit)
 
 
 def hosts(page: Page, width: int) -> list[Line]:
@@ -258,7 +242,7 @@ def hosts(page: Page, width: int) -> list[Line]:
             tag = f" {direction[0]}" if several else ""
             mark = "~" if result.from_samples else ""
             label = fit((name if not place or not several else "") + mark, min(longest + 1, room - len(tag)))
-            text = row(result, page.record.latency_kind_of(step), width)
+            text = row(result, direction, page.record.latency_kind_of(step), width)
             runs: list[Run] = [(label, TEXT), (fit(tag, room - len(label)), KEYS.get(direction, TEXT)), (text, TEXT)]
             lines.append(Line.of(*runs))
     return lines

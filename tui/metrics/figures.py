@@ -1,0 +1,106 @@
+"""Figures of a measurement, read from results of the journal or of a record. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from tui.metrics.buckets import label
+from tui.metrics.histogram import Histogram, combine_directions
+from tui.metrics.registry import MIXED, direction
+from tui.model.event import DirectionResult
+from tui.model.plan import Headline
+
+FIO_OPERATION = "read"  # fio counts the operations of its metadata engines as reads
+
+
+class _Counts(Protocol):
+    @property
+    def idx(self) -> list[int]: ...
+    @property
+    def n(self) -> list[int]: ...
+
+
+class Latency(Protocol):
+    """One latency kind, of the journal or of a record."""
+
+    @property
+    def min_ns(self) -> int | None: ...  # noqa: D102
+    @property
+    def mean_ns(self) -> float | None: ...  # noqa: D102
+    @property
+    def stddev_ns(self) -> float | None: ...  # noqa: D102
+    @property
+    def max_ns(self) -> int | None: ...  # noqa: D102
+    @property
+    def percentiles_ns(self) -> dict[str, int]: ...  # noqa: D102
+    @property
+    def buckets(self) -> _Counts | None: ...  # noqa: D102
+
+
+class Result(Protocol):
+    """One direction, of the journal or of a record."""
+
+    @property
+    def iops(self) -> float | None: ...  # noqa: D102
+    @property
+    def bw_bytes_per_s(self) -> float | None: ...  # noqa: D102
+    @property
+    def slat(self) -> Latency | None: ...  # noqa: D102
+    @property
+    def clat(self) -> Latency | None: ...  # noqa: D102
+    @property
+    def lat(self) -> Latency | None: ...  # noqa: D102
+
+
+def kind_of(name: str, kind: str) -> str:
+    """Return the latency kind that is shown of a direction, where `kind` is that of its step."""
+    return direction(name).latency or kind
+
+
+def latency_of(result: Result, name: str, kind: str) -> Latency | None:
+    """Return the latency that is shown of a direction; None when it was not counted."""
+    return result.lat if kind_of(name, kind) == "lat" else result.clat
+
+
+def percentile_of(latency: Latency, percentile: float) -> int | None:
+    """Return any percentile in ns, from the buckets when it was not computed before; never above the exact maximum."""
+    known = latency.max_ns if percentile >= 100 else latency.percentiles_ns.get(label(percentile))
+    if known is not None or latency.buckets is None:
+        return known
+    counts = dict(zip(latency.buckets.idx, latency.buckets.n, strict=True))
+    return Histogram(counts).percentiles((percentile,), at_most=latency.max_ns).get(label(percentile))
+
+
+def value_of(headline: Headline, dirs: Mapping[str, Result], kind: str) -> float | None:
+    """Return the headline figure of results by direction; None when it was not measured.
+
+    `kind` is the step's latency kind. Where there is one direction of I/O alone, it is the mixed one too.
+    """
+    wanted = FIO_OPERATION if headline.metric == "ops" else headline.direction
+    if wanted == MIXED and MIXED not in dirs:
+        counted = [name for name in dirs if direction(name).in_total]
+        wanted = counted[0] if len(counted) == 1 else wanted
+    result = dirs.get(wanted)
+    if result is None:
+        return None
+    if headline.metric != "latency":
+        return result.bw_bytes_per_s if headline.metric == "bandwidth" else result.iops
+    latency = latency_of(result, wanted, kind)
+    if latency is None:
+        return None
+    return latency.mean_ns if headline.percentile is None else percentile_of(latency, headline.percentile)
+
+
+def over_hosts(hosts: Sequence[Mapping[str, DirectionResult]]) -> dict[str, DirectionResult]:
+    """Return the directions that every one of these hosts has, each over all of them, `mixed` with them."""
+    whole = [with_mixed(dirs) for dirs in hosts]
+    names = [name for name in (whole[0] if whole else ()) if all(name in dirs for dirs in whole)]
+    return {name: combine_directions([dirs[name] for dirs in whole]) for name in names}
+
+
+def with_mixed(dirs: Mapping[str, DirectionResult]) -> dict[str, DirectionResult]:
+    """Return the directions with `mixed` added, reads and writes together, when there are both."""
+    if MIXED in dirs or not {"read", "write"} <= dirs.keys():
+        return dict(dirs)
+    return {**dirs, MIXED: combine_directions([dirs["read"], dirs["write"]])}

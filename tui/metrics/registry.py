@@ -1,0 +1,131 @@
+"""Metrics and directions: which there are, and how their figures are written. One place for all that show them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeVar
+
+from tui.metrics import units
+from tui.metrics.buckets import label
+from tui.metrics.units import Parts
+
+T = TypeVar("T", float, tuple[float, int])
+MetricName = Literal["iops", "bandwidth", "latency", "ops"]
+UnitName = Literal["iops", "bytes_per_s", "ns", "ops_per_s"]
+OPERATIONS = {"create": "creates", "stat": "stats", "read": "reads", "remove": "removals"}
+MIXED = "mixed"
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """A kind of request. `in_total`: it counts in sums over directions; `moves_data`: it has a bandwidth.
+
+    `latency` is its only latency kind; None: it has those of the step.
+    """
+
+    name: str
+    counted: str = "IOPS"
+    in_total: bool = True
+    moves_data: bool = True
+    latency: Literal["lat"] | None = None
+
+
+DIRECTIONS = {
+    each.name: each
+    for each in (
+        # fsync, fdatasync, sync_file_range: beside the I/O that they flush, never added to it
+        Direction("sync", "syncs/s", in_total=False, moves_data=False, latency="lat"),
+        Direction("read"),
+        Direction("write"),
+        Direction("trim"),
+        Direction(MIXED),
+    )
+}
+"""All directions, in the order in which they are shown."""
+
+
+def direction(name: str) -> Direction:
+    """Return what is known of a direction, of an unknown one the usual."""
+    return DIRECTIONS.get(name) or Direction(name)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Return directions as they are shown, unknown ones last."""
+    order = list(DIRECTIONS)
+    return sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A figure: `unit` of its values in records, what they count, and how a value is written for people."""
+
+    name: MetricName
+    title: str
+    unit: UnitName
+    counted: str  # behind the number where no unit stands there: IOPS
+    parts: Callable[[float | None], Parts]
+    better: Literal["higher", "lower"] = "higher"
+    base: int = 1000  # of round values on an axis
+
+    def text(self, value: float | None) -> str:
+        """Return a value as short as it goes: ``390k``, ``9.17 GiB/s``, ``229 µs``."""
+        return ("" if self.counted else " ").join(self.parts(value)).rstrip()
+
+    def with_unit(self, value: float | None) -> str:
+        """Return a value that can stand alone: ``390k IOPS``, ``12.0k ops/s``, ``9.17 GiB/s``."""
+        return f"{self.text(value)} {self.counted}" if self.counted and value is not None else self.text(value)
+
+    def split(self, value: float | None) -> Parts:
+        """Return number and unit, with what it counts: (``390``, ``k IOPS``)."""
+        number, unit = self.parts(value)
+        return number, f"{unit} {self.counted}".strip() if value is not None else ""
+
+    def best(self, values: Iterable[T]) -> T:
+        """Return the best of the values, or of tuples that begin with one."""
+        return max(values) if self.better == "higher" else min(values)
+
+
+METRICS: dict[str, Metric] = {
+    each.name: each
+    for each in (
+        Metric("iops", "IOPS", "iops", "IOPS", units.iops_parts),
+        Metric("bandwidth", "bandwidth", "bytes_per_s", "", units.bandwidth_parts, base=1024),
+        Metric("latency", "latency", "ns", "", units.latency_parts, better="lower"),
+        Metric("ops", "operations", "ops_per_s", "ops/s", units.iops_parts),
+    )
+}
+BY_UNIT: dict[str, Metric] = {metric.unit: metric for metric in METRICS.values()}
+
+
+class Headline(Protocol):
+    """What a profile, a plan or a record says that it is about."""
+
+    @property
+    def metric(self) -> MetricName: ...  # noqa: D102
+    @property
+    def direction(self) -> str: ...  # noqa: D102
+    @property
+    def percentile(self) -> float | None: ...  # noqa: D102
+
+
+def meaning(headline: Headline) -> str:
+    """Return what a headline is, in words: ``read IOPS``, ``write p99 latency``, ``creates``."""
+    if headline.metric == "ops":
+        return OPERATIONS.get(headline.direction, headline.direction)
+    kind = ""
+    if headline.metric == "latency":
+        kind = "mean " if headline.percentile is None else f"p{label(headline.percentile)} "
+    return f"{headline.direction} {kind}{METRICS[headline.metric].title}"
+
+
+def headline_text(headline: Headline, value: float | None) -> str:
+    """Return a headline with its value: ``read 390k IOPS``, ``write p99.5 432 µs``."""
+    metric = METRICS[headline.metric]
+    text = metric.text(value)
+    if headline.metric == "latency":
+        kind = "mean" if headline.percentile is None else f"p{label(headline.percentile)}"
+        return f"{headline.direction} {kind} {text}"
+    counted = direction(headline.direction).counted if headline.metric == "iops" else metric.counted
+    what = OPERATIONS.get(headline.direction, headline.direction) if headline.metric == "ops" else headline.direction
+    return f"{what} {text} {counted}".rstrip()
