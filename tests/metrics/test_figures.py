@@ -26,8 +26,10 @@ def latency(*values_ns: int) -> LatencyResult:
     )
 
 
-def result(iops: float = 100.0, **kinds: LatencyResult) -> DirectionResult:
-    return DirectionResult(ios=1000, bytes=4096000, runtime_s=10.0, iops=iops, bw_bytes_per_s=409600.0, **kinds)
+def result(
+    iops: float = 100.0, clat: LatencyResult | None = None, lat: LatencyResult | None = None
+) -> DirectionResult:
+    return DirectionResult(1000, 4096000, 10.0, iops, 409600.0, clat=clat, lat=lat)
 
 
 @pytest.mark.parametrize(
