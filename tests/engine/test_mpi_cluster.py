@@ -64,7 +64,11 @@ def test_alike_hosts_are_fine() -> None:
 @pytest.mark.parametrize(
     ("second", "code", "text"),
     [
-        (facts(2, program=""), "mdtest-missing", "mdtest is not found for me"),
+        (
+            facts(2, program=""),
+            "mdtest-missing",
+            "mdtest is not found for me; it comes with IOR (github.com/hpc/ior); where it is: --set program",
+        ),
         (facts(2, program="", not_executable="/x"), "mdtest-unusable", "not executable"),
         (facts(2, missing="libmpich.so.12 => not found"), "mdtest-unusable", "lacks libraries: libmpich.so.12"),
         (openmpi(2), "mpi-mixed", "is built with Open MPI, the run uses MPICH"),
@@ -86,9 +90,10 @@ def test_what_is_wrong_with_a_host_is_named(second: MpiFacts, code: str, text: s
 
 
 def test_a_head_without_mpiexec_says_what_there_is() -> None:
-    head = facts(1, **{"launcher.mpiexec.hydra": "", "launcher.mpirun": OMPI})
+    several = {"launcher.mpiexec": OMPI, "launcher.mpirun.openmpi": OMPI, "launcher.mpirun": OMPI}
+    head = facts(1, **({"launcher.mpiexec.hydra": ""} | several))
     found = dict(judge(cluster(head, facts(2)))["h1"])
-    assert "mpiexec of MPICH is not found; there is Open MPI 4.1.4" in found["mpi-missing"]
+    assert found["mpi-missing"] == "mpiexec of MPICH is not found; there is Open MPI 4.1.4"
 
 
 def test_intel_mpi_is_for_the_plain_way_only() -> None:
@@ -183,7 +188,13 @@ def test_the_plain_way_marks_the_ranks_of_each_host() -> None:
     launch = MpiLaunch("/x", 2, 1, 1, launcher="plain")
     text = " ".join(mpiexec(cluster(facts(1), facts(2), launch=launch), "R", {"h1": "a", "h2": "b"}, 2, ["m"]))
     assert "-launcher ssh" in text
-    assert text.endswith("-np 2 -env BENCHTUI_HOST a m : -np 2 -env BENCHTUI_HOST b m")
+    assert text.endswith("-wdir /tmp -np 2 -env BENCHTUI_HOST a m : -wdir /tmp -np 2 -env BENCHTUI_HOST b m")
+
+
+def test_the_plain_way_of_open_mpi_names_the_directory_for_each_host() -> None:
+    launch = MpiLaunch("/x", 2, 1, 1, launcher="plain")
+    text = " ".join(mpiexec(cluster(openmpi(1), openmpi(2), launch=launch), "R", {"h1": "a", "h2": "b"}, 2, ["m"]))
+    assert [part.count("--wdir /tmp") for part in text.split(" : ")] == [1, 1]
 
 
 def test_ranks_fill_host_after_host() -> None:

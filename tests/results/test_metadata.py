@@ -71,6 +71,17 @@ def test_without_a_summary_it_is_made_of_the_iterations_that_ended() -> None:
     assert any("the tool gave no summary" in text for text in metadata_remarks(record))
 
 
+def test_partial_figures_of_mdtest_4_are_said_to_be_by_the_clock_of_rank_0() -> None:
+    view = running()
+    view.result = result(operations={"create": OperationResult(iterations=[10.0, 20.0], seconds=[1.0, 1.0])})
+    record = metadata_record(view, STEP)
+    assert record is not None and "rank 0 alone" in record.meaning and "slowest rank" not in record.meaning
+    assert any("rank 0 alone" in text for text in metadata_remarks(record))
+    view.result = result()
+    whole = metadata_record(view, STEP)
+    assert whole is not None and "slowest rank" in whole.meaning
+
+
 def test_a_tree_alone_is_no_measurement() -> None:
     view = running()
     view.end_iteration(MetadataIteration(t=0.0, step=0, operation="tree-create", iteration=1, seconds=1.0, rate=1.0))

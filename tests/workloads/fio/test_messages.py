@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.workloads.fio.messages import Explainer, errno_text
+from tui.workloads.fio.messages import errno_text, explainer
 
 
 def explain(line: str) -> tuple[str, str, dict[str, str]]:
-    explainer = Explainer()
-    told = explainer.explain(line)
+    table = explainer()
+    told = table.explain(line)
     assert told is not None
-    return (*told, explainer.codes)
+    return (*told, table.codes)
 
 
 @pytest.mark.parametrize(
@@ -81,21 +81,21 @@ def test_lines_are_explained(line: str, severity: str, words: str, code: str | N
 
 
 def test_lines_that_differ_only_in_numbers_are_told_at_1_10_and_100() -> None:
-    explainer = Explainer()
-    told = [explainer.explain(f"fio: pid={pid}, got signal=9") for pid in range(250)]
+    table = explainer()
+    told = [table.explain(f"fio: pid={pid}, got signal=9") for pid in range(250)]
     assert [index + 1 for index, line in enumerate(told) if line] == [1, 10, 100]
     assert str(told[9]).count("seen 10 times") == 1
 
 
 def test_different_troubles_are_told_each() -> None:
-    explainer = Explainer()
-    assert explainer.explain("Bad option <foo>")
-    assert explainer.explain("Bad option <bar>")
+    table = explainer()
+    assert table.explain("Bad option <foo>")
+    assert table.explain("Bad option <bar>")
 
 
 @given(st.text())
 def test_any_text_is_explained_without_fail(line: str) -> None:
-    told = Explainer().explain(line)
+    told = explainer().explain(line)
     assert told is not None
     assert told[0] in ("info", "warning", "error")
 

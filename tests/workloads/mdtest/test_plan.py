@@ -10,7 +10,7 @@ from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
 from tui.model.plan import HostAddress, MpiLaunch, Step
 from tui.model.problem import UsageError
-from tui.workloads.mdtest.command import bytes_per_file, inodes_needed, item_phases
+from tui.workloads.mdtest.command import bytes_per_file, inodes_needed, item_phases, trial_options
 
 EIGHT = [HostAddress(f"c{number}") for number in range(1, 9)]
 
@@ -90,6 +90,11 @@ def test_bytes_written_to_each_file_count(tmp_path: Path) -> None:
 def test_phases_follow_the_options() -> None:
     assert item_phases(("-F", "-u")) == ("create", "stat", "read", "remove")
     assert item_phases(("-F", "-C", "-r")) == ("create", "remove")
+
+
+def test_a_trial_has_the_options_of_the_profile_but_writes_no_figures() -> None:
+    launch = MpiLaunch("/d", 1, 1, 1, options=("-F", "-u", "-w 3901", "--saveRankPerformanceDetails=/x.csv"))
+    assert trial_options(launch) == ("-F", "-u", "-w 3901")
 
 
 def test_ranks_are_those_of_all_hosts() -> None:

@@ -10,6 +10,9 @@ from tui.model.plan import HostTask, MpiLaunch, Step
 from tui.workloads.mdtest.reader import MdtestReader, ProxyReader
 
 DATA = Path(__file__).parents[2] / "data" / "mdtest"
+CHATTER = (
+    b"[vm:1] mca_base_component_repository_open: unable to open mca_osc_ucx: libucp.so.0: no such file (ignored)\n"
+)
 
 
 def reader(name: str, *, ranks: int = 4, items: int = 200, iterations: int = 3, exit_code: int = 0) -> MdtestReader:
@@ -66,6 +69,45 @@ def test_reading_no_bytes_is_no_warning() -> None:
     assert found.succeeded(0)
 
 
+@pytest.mark.parametrize(("version", "exit_code"), [("3.2.1", 0), ("3.3.0", 0), ("4.0.0", 1)])
+def test_an_option_that_mdtest_does_not_know_is_the_cause_in_its_own_words(version: str, exit_code: int) -> None:
+    found = reader(f"mdtest-{version}-err-badopt", ranks=2, items=1, iterations=1)
+    code, text = found.verdict(exit_code)[0]
+    assert code == "mdtest-bad-option" and text.startswith("mdtest does not take --nosuch")
+    assert "mdtest-incomplete" not in codes(found, exit_code)
+
+
+def test_what_libraries_of_mpi_say_beside_a_good_end_is_told_and_no_problem() -> None:
+    found = reader("mdtest-4.0.0-openmpi-chatter", ranks=2, items=20, iterations=1)
+    told = found.feed_stderr((DATA / "mdtest-4.0.0-openmpi-chatter.err").read_bytes() + CHATTER)
+    assert ("warning", "MPI: WARNING: An invalid value was given for btl_tcp_if_include.  This") in told
+    assert found.verdict(0) == []
+
+
+def test_what_libraries_of_mpi_say_is_the_cause_of_a_bad_end() -> None:
+    found = reader("hydra-kill-rank", items=150000, iterations=1)
+    found.feed_stderr(b"[1.2] [h2:7:0] tcp_ep.c:1234 UCX  ERROR Connection refused\n")
+    assert dict(found.verdict(9))["mpi-network"] == "MPI's network layer: Connection refused"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Host key verification failed.",
+        "root@10.0.0.2: Permission denied (publickey,password).",
+        "ssh: connect to host 10.0.0.2 port 22: Connection refused",
+    ],
+)
+def test_a_log_in_that_fails_from_host_to_host_is_told_in_the_words_of_ssh(line: str) -> None:
+    found = reader("mdtest-main-i1")
+    other = MdtestReader(found._step, found.launch, 2)
+    other.feed_stderr(line.encode() + b"\n")
+    assert "launcher: plain" in other.unreachable and line.removesuffix(".").removeprefix("root@10.0.0.2: ") in (
+        other.unreachable
+    )
+    assert codes(other, None) == ["mpi-ssh"]
+
+
 def test_a_full_file_system_is_named() -> None:
     found = reader("mdtest-main-err-enospc-inodes", ranks=2, items=400, iterations=1)
     assert "no-space" in codes(found, 255)
@@ -97,7 +139,7 @@ def test_lines_that_ask_for_proxies_are_kept_apart() -> None:
     found = reader("mdtest-main-i1")
     other = MdtestReader(found._step, found.launch, 2)
     other.feed(b"HYDRA_LAUNCH: /usr/bin/hydra_pmi_proxy --proxy-id 0 \nHYDRA_LAU")
-    assert other.launches == ["/usr/bin/hydra_pmi_proxy --proxy-id 0 "] and not other.launches_end
+    assert other.launches == ["/usr/bin/hydra_pmi_proxy --proxy-id 0"] and not other.launches_end
     other.feed(b"NCH_END\n")
     assert other.launches_end
 

@@ -25,6 +25,8 @@ HOST_FILE, LAUNCH_FILE = "hosts", "launch.sh"
 LAUNCH_SCRIPT = "# says which proxy mpirun wants where; benchtui starts it\nprintf 'BT-LAUNCH %s\\n' \"$*\"\n"
 # Open MPI keeps files under TMPDIR by hostname: two hosts on one machine must not share them, and none shall stay.
 OWN_TMP = ["/bin/sh", "-c", 'TMPDIR=$PWD exec "$@"', "orted"]
+WHERE_FROM = "it comes with IOR (github.com/hpc/ior); where it is: --set program=PATH, mdtest.program in own profiles"
+SET_ADDRESSES = "give them: --set addresses=..., mdtest.addresses in own profiles"
 NEWEST_OPENMPI = 4  # Open MPI 5 launches by another runtime
 
 
@@ -104,7 +106,7 @@ def _host_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
     if facts.not_executable:
         yield "mdtest-unusable", f"{wanted} is not executable for {facts.user}"
     elif not facts.program:
-        yield "mdtest-missing", f"{wanted} is not found for {facts.user}; install mdtest, or name it: mdtest.program"
+        yield "mdtest-missing", f"{wanted} is not found for {facts.user}; {WHERE_FROM}"
     if facts.missing:
         yield "mdtest-unusable", f"{facts.program} lacks libraries: {facts.missing}"
     if facts.family not in (None, family):
@@ -122,7 +124,7 @@ def _launcher_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
     package, proxy = PACKAGE[family], PROXY[family]
     launcher = facts.launcher(family)
     if host == cluster.head and launcher is None:
-        others = ", ".join(f"{PACKAGE[each.family]} {each.version}" for each in facts.launchers)
+        others = ", ".join(dict.fromkeys(f"{PACKAGE[each.family]} {each.version}" for each in facts.launchers))
         yield "mpi-missing", f"mpiexec of {package} is not found" + (f"; there is {others}" if others else "")
     elif proxy not in facts.proxies and family != "intel":
         yield "mpi-missing", f"{proxy} is not found; install {package} as on {cluster.head}"
@@ -149,11 +151,11 @@ def _pair_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
         if same_name and cluster.facts[other].boot_id != facts.boot_id:
             yield "hostname-not-unique", f"its hostname {facts.hostname} is that of {other}: they would count as one"
         if host in cluster.addresses and cluster.addresses.get(other) == cluster.addresses[host]:
-            yield "mpi-address", f"its address {cluster.addresses[host]} is that of {other}; set mdtest.addresses"
+            yield "mpi-address", f"its address {cluster.addresses[host]} is that of {other}; {SET_ADDRESSES}"
     if host not in cluster.addresses:
         wanted = cluster.launch.addresses
         known = ", ".join(facts.addresses) or "none that is known"
-        yield "mpi-address", f"no address for MPI ({wanted}); it has {known}; set mdtest.addresses"
+        yield "mpi-address", f"no address for MPI ({wanted}); it has {known}; {SET_ADDRESSES}"
 
 
 def doubts(cluster: Cluster) -> dict[str, list[str]]:
@@ -232,15 +234,15 @@ def _hydra(cluster: Cluster, run_id: str, marks: Mapping[str, str], ranks: int, 
     common = [*how, "-localhost", cluster.addresses[cluster.head], "-f", HOST_FILE, "-genvnone"]
     for name, value in {"BENCHTUI_RUN": run_id, **cluster.launch.env}.items():
         common += ["-genv", name, value]
-    common += ["-wdir", "/tmp"]
+    where = ["-wdir", "/tmp"]  # it holds for its own section only
     if cluster.by_proxy:
-        return [*common, "-np", str(ranks * len(cluster.hosts)), *words]
-    each = [["-np", str(ranks), "-env", "BENCHTUI_HOST", marks[host], *words] for host in cluster.hosts]
+        return [*common, *where, "-np", str(ranks * len(cluster.hosts)), *words]
+    each = [[*where, "-np", str(ranks), "-env", "BENCHTUI_HOST", marks[host], *words] for host in cluster.hosts]
     return [*common, *_sections(each)]
 
 
 def _openmpi(cluster: Cluster, run_id: str, marks: Mapping[str, str], ranks: int, words: list[str]) -> list[str]:
-    common = ["--noprefix", "--bind-to", "none", "--hostfile", HOST_FILE, "--wdir", "/tmp"]
+    common = ["--noprefix", "--bind-to", "none", "--hostfile", HOST_FILE]
     if cluster.by_proxy:
         common += ["--mca", "plm_rsh_agent", f"/bin/sh {LAUNCH_FILE}", "--leave-session-attached"]
     nets = networks(cluster)
@@ -249,7 +251,7 @@ def _openmpi(cluster: Cluster, run_id: str, marks: Mapping[str, str], ranks: int
     common += [word for name, value in settings.items() for word in ("--mca", name, value)]
     common += ["--allow-run-as-root"] if cluster.facts[cluster.head].root else []
     env = [word for name, value in cluster.launch.env.items() for word in ("-x", f"{name}={value}")]
-    own = ["-x", f"BENCHTUI_RUN={run_id}", *env]
+    own = ["--wdir", "/tmp", "-x", f"BENCHTUI_RUN={run_id}", *env]
     if cluster.by_proxy:
         return [*common, *own, "-np", str(ranks * len(cluster.hosts)), *words]
     each = [["-np", str(ranks), "-host", f"{cluster.addresses[h]}:{ranks}", *own] for h in cluster.hosts]

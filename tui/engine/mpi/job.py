@@ -251,10 +251,11 @@ class MpiJob:
 
     def _unreachable(self) -> Cause | None:
         """Return that a host said it cannot reach another: MPI would wait for it for ever."""
-        readers = [(self.cluster.head, self.reader), *((host, run.reader) for host, run in self.proxies.items())]
-        for host, reader in readers:
-            if said := dict(reader.verdict(0)).get("mpi-unreachable"):
-                return Cause("mpi-unreachable", said, host)
+        if said := self.reader.unreachable:
+            return Cause("mpi-unreachable", said, self.cluster.head)
+        for host, run in self.proxies.items():
+            if isinstance(run.reader, ProxyReader) and run.reader.unreachable:
+                return Cause("mpi-unreachable", run.reader.unreachable, host)
         return None
 
     async def _look(self) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import posixpath
 from collections.abc import Sequence
+from contextlib import suppress
+
+from msgspec.structs import replace
 
 from tui.engine.mpi.cluster import Cluster, addresses_of, doubts, family_of, judge
 from tui.engine.mpi.job import MpiJob
@@ -16,11 +19,9 @@ from tui.model.plan import MpiLaunch, Step
 from tui.remote import mpi
 from tui.remote.mpi import MpiFacts
 from tui.remote.transport import HostError
-from tui.workloads.mdtest.command import arguments
+from tui.workloads.mdtest.command import arguments, trial_options
 from tui.workloads.mdtest.reader import MdtestReader, host_result
 from tui.workloads.mdtest.shift import shift_warning
-
-TRIAL_OPTIONS = ("-F", "-u")
 
 
 def own_directory(ctx: RunContext, launch: MpiLaunch) -> str:
@@ -123,10 +124,10 @@ async def _see(session: HostSession, head: str, directory: str, name: str) -> No
 async def trial(ctx: RunContext, step: Step, cluster: Cluster) -> None:
     """Launch one rank a host with one file each: whether hosts reach each other, and which mdtest it is.
 
-    Raises RunRefused.
+    The profile's own options are tried with it. Raises RunRefused.
     """
-    launch = MpiLaunch(cluster.launch.directory, 1, 1, 1, options=TRIAL_OPTIONS)
-    directory = posixpath.join(own_directory(ctx, launch), "trial")
+    launch = replace(cluster.launch, ranks_per_host=1, items=1, iterations=1, options=trial_options(cluster.launch))
+    directory = posixpath.join(own_directory(ctx, launch), "benchtui-trial")
     head = sessions_of(ctx, step)[0]
     reader = TrialReader(step, launch, len(cluster.hosts), cluster.nodes)
     words = arguments(launch, "1", directory)
@@ -135,6 +136,8 @@ async def trial(ctx: RunContext, step: Step, cluster: Cluster) -> None:
     try:
         await finish_trial(job, head)
     finally:
+        with suppress(HostError):  # options may leave its one file a rank; what cannot be removed now is named below
+            await head.ask(lambda agent: mpi.remove_rest(agent, directory))
         await tidy(ctx, step, cluster.launch)
     cluster.version, cluster.counted = reader.output.version, reader.output.nodes
 
@@ -266,9 +269,8 @@ def causes(job: MpiJob, outcome: Outcome) -> list[tuple[str, str, str]]:
         found.append((head, f"agent-{outcome.reason}", f"the agent ended mpiexec: {outcome.reason}"))
     elif not ended_here:
         found += [(head, code, message) for code, message in job.reader.verdict(outcome.exit_code)]
-    for host, run in job.proxies.items():
-        said = run.reader.verdict(0)
-        found += [(host, code, message) for code, message in said if not ended_here]
+    if found and not ended_here:
+        found += [(host, code, text) for host, run in job.proxies.items() for code, text in run.reader.verdict(0)]
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
 
@@ -11,7 +12,7 @@ from tui.model.plan import Step
 from tui.model.record import Finding, MetadataRecord, OperationRecord, StepRecord
 from tui.workloads.mdtest.output import ONE_RANK as BY_ONE_RANK
 from tui.workloads.mdtest.shift import Placement, Shift, shift_warning
-from tui.workloads.mdtest.version import summary_meaning
+from tui.workloads.mdtest.version import iterations_meaning, summary_meaning
 
 ORDER = (
     "create", "create-stonewall", "stat", "read", "rename", "remove",
@@ -101,7 +102,7 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
     return MetadataRecord(
         tool=step.tool,
         version=version,
-        meaning=summary_meaning(version) if version else "",
+        meaning=_meaning(version, parts.values()) if version else "",
         tasks=tasks,
         nodes=result.nodes if result is not None else None,
         ranks_per_host=launch.ranks_per_host,
@@ -114,6 +115,12 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
         final=result is not None and result.final,
         operations=parts,
     )
+
+
+def _meaning(version: str, parts: Iterable[OperationRecord]) -> str:
+    """Return what max and min are: of the tool's own summary, or of iterations when it came to none."""
+    made = any(part.from_iterations for part in parts)
+    return iterations_meaning(version) if made else summary_meaning(version)
 
 
 def _operation(result: OperationResult) -> OperationRecord:
@@ -184,8 +191,8 @@ def metadata_remarks(metadata: MetadataRecord) -> list[str]:
     files = f"{metadata.items_per_rank} files each, {metadata.files} in all"
     remarks = [f"{version}: {metadata.tasks} ranks{nodes}, {files}"]
     made = any(each.from_iterations for each in metadata.operations.values())
-    if metadata.meaning and not made:
-        remarks.append(f"{metadata.meaning}; iterations are rank 0's own times")
+    if metadata.meaning:
+        remarks.append(metadata.meaning if made else f"{metadata.meaning}; iterations are rank 0's own times")
     if metadata.shift_text:
         remarks.append(f"rank shift: {metadata.shift_text}")
     if made:

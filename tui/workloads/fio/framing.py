@@ -6,7 +6,7 @@ line that is exactly ``}``; every line between is indented. Anything outside is 
 
 from __future__ import annotations
 
-from tui.workloads.fio.text import clean
+from tui.workloads.lines import clean
 
 OPEN = b"{\n"
 CLOSE = b"\n}\n"
@@ -58,7 +58,7 @@ class Framer:
         if end == 1 and self._buffer.startswith(OPEN):
             self._inside = True
             return True
-        if line := clean(bytes(self._buffer[:end])):
+        if line := clean(bytes(self._buffer[:end])).strip():
             pieces.append(line)
         del self._buffer[: end + 1]
         return True

@@ -6,11 +6,11 @@ from tui.model.event import HostResult, PhaseName, Sample
 from tui.model.plan import Step
 from tui.workloads.base import LatencyKind, LogLine
 from tui.workloads.fio.framing import Framer
-from tui.workloads.fio.messages import STATUS_COLLECTOR, Explainer, errno_text
+from tui.workloads.fio.messages import STATUS_COLLECTOR, errno_text, explainer
 from tui.workloads.fio.meter import Meter
 from tui.workloads.fio.results import host_result
 from tui.workloads.fio.snapshot import Snapshot, SnapshotError, decode
-from tui.workloads.fio.text import LineSplitter
+from tui.workloads.lines import Lines
 
 SIGNAL_EXIT = 128
 KILLED_EXITS = (-9, 137)
@@ -24,8 +24,8 @@ class FioReader:
         ramp = phase == "measure" and step.ramp_s > 0
         self._meter = Meter(host, step.index, phase, latency_kind, ramp=ramp)
         self._framer = Framer()
-        self._stderr = LineSplitter()
-        self._explainer = Explainer()
+        self._stderr = Lines()
+        self._explainer = explainer()
         self._last: Snapshot | None = None
         self._unreadable = 0
         self._finished: list[Sample | LogLine] = []
@@ -36,7 +36,7 @@ class FioReader:
 
     def feed_stderr(self, data: bytes) -> list[LogLine]:
         """Return the explained lines that these bytes of stderr complete."""
-        return self._explain(self._stderr.feed(data))
+        return self._explainer.explain_all(self._stderr.feed(data))
 
     def flush(self) -> list[Sample | LogLine]:
         """Return what the end of both streams completes: lines without a newline and a sample that was held back."""
@@ -68,7 +68,7 @@ class FioReader:
     def _finish(self) -> None:
         """Close the streams; what that completes waits for `flush`."""
         self._finished += self._take(self._framer.close())
-        self._finished += self._explain(self._stderr.close())
+        self._finished += self._explainer.explain_all(self._stderr.close())
         if sample := self._meter.flush():
             self._finished.append(sample)
 
@@ -88,9 +88,6 @@ class FioReader:
             return self._explainer.explain(f"a status object of fio is unreadable and was left out: {error}")
         self._last = snapshot
         return self._meter.feed(snapshot)
-
-    def _explain(self, lines: list[str]) -> list[LogLine]:
-        return [told for line in lines if (told := self._explainer.explain(line)) is not None]
 
     def _ended_by_signal(self, exit_code: int | None) -> bool:
         if exit_code is not None and (exit_code < 0 or exit_code in (SIGNAL_EXIT, *KILLED_EXITS)):

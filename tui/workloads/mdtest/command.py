@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tui.model.plan import MpiLaunch
 from tui.workloads.mdtest.output import ITEM_PHASES
 
+KEEP_FIGURES = ("--saveRankPerformanceDetails", "--savePerOpDataCSV")
 ONLY = {"-C": "create", "-T": "stat", "-E": "read", "-r": "remove"}
 
 
@@ -15,6 +16,11 @@ def arguments(launch: MpiLaunch, stride: str, directory: str) -> list[str]:
     """Return mdtest's arguments: -v for the phases, then as published, the run's own directory last."""
     numbers = ["-v", "-N", stride, "-i", str(launch.iterations), "-n", str(launch.items)]
     return [*numbers, *option_words(launch.options), "-d", directory]
+
+
+def trial_options(launch: MpiLaunch) -> tuple[str, ...]:
+    """Return the options that a trial is launched with: all but those that keep figures in files."""
+    return tuple(option for option in launch.options if not option.startswith(KEEP_FIGURES))
 
 
 def option_words(options: Sequence[str]) -> list[str]:

@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tui.model.event import HostResult, MetadataResult
 from tui.model.plan import MpiLaunch, Step
 from tui.workloads.base import Item, LogLine
+from tui.workloads.lines import Lines
 from tui.workloads.mdtest.command import item_phases
-from tui.workloads.mdtest.messages import Explainer
+from tui.workloads.mdtest.messages import UNREACHABLE, stderr_explainer, stdout_explainer
 from tui.workloads.mdtest.output import Output
 
 LAUNCH = ("HYDRA_LAUNCH: ", "BT-LAUNCH ")  # lines that ask for a proxy on a host
 LAUNCH_END = "HYDRA_LAUNCH_END"
-MAX_LINE = 1 << 16
 KEPT_PROBLEMS = 6
-
-
-class Lines:
-    """Cuts bytes in any pieces into lines."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def feed(self, data: bytes) -> list[str]:
-        """Return the lines that these bytes complete."""
-        *whole, rest = (self._rest + data).split(b"\n")
-        self._rest = rest[:MAX_LINE]
-        return [line.decode(errors="replace").rstrip("\r") for line in whole]
-
-    def close(self) -> list[str]:
-        """Return what is left at the end."""
-        rest, self._rest = self._rest, b""
-        return [rest.decode(errors="replace")] if rest else []
+VOID_ON_STDERR = ("mdtest-bad-option",)
 
 
 class MdtestReader:
@@ -47,7 +30,7 @@ class MdtestReader:
         self.ranks = ranks
         self.nodes = nodes
         self.output = Output(step.index, launch.iterations, item_phases(launch.options))
-        self.explainer = Explainer()
+        self.said, self.muttered = stdout_explainer(), stderr_explainer()
         self.launches: list[str] = []
         self.launches_end = False
         self.notify: Callable[[], None] = lambda: None
@@ -62,15 +45,14 @@ class MdtestReader:
 
     def feed_stderr(self, data: bytes) -> list[LogLine]:
         """Return explained lines of stderr."""
-        told = [self.explainer.explain(line) for line in self._err.feed(data)]
+        told = self.muttered.explain_all(self._err.feed(data))
         self.notify()
-        return [line for line in told if line is not None]
+        return told
 
     def flush(self) -> list[Item]:
         """Return what the end of both streams completes."""
         items = [item for line in self._out.close() for item in self._line(line)]
-        told = (self.explainer.explain(line) for line in self._err.close())
-        return [*items, *(line for line in told if line is not None)]
+        return [*items, *self.muttered.explain_all(self._err.close())]
 
     def result(self, exit_code: int | None) -> HostResult:
         """Return the part of the first host: figures are of all hosts together, see `metadata`."""
@@ -115,17 +97,32 @@ class MdtestReader:
         """Tell whether mdtest came to its own good end, by all that it printed."""
         return not self.verdict(exit_code)
 
+    @property
+    def unreachable(self) -> str:
+        """Why ranks will never meet, when MPI has said so; empty: it has not."""
+        return unreachable({**self.said.codes, **self.muttered.codes})
+
     def verdict(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return (code, message) of everything that makes the result doubtful or void; empty is clean."""
-        problems = list(self.explainer.codes.items())[:KEPT_PROBLEMS]
-        if warned := self.explainer.counts["mdtest-warnings"]:
-            counted = {"mdtest-warnings": f" ({warned} warnings)"}
-            problems = [(code, text + counted.get(code, "")) for code, text in problems]
-        if self.wrong_launch:
-            problems.append(("mpi-launch", self.wrong_launch))
-        if exit_code not in (0, None):
-            problems.append(("mdtest-exit-code", ended_text(exit_code)))
-        return problems + [("mdtest-incomplete", text) for text in self._missing()]
+        """Return (code, message) of everything that makes the result doubtful or void; empty is clean.
+
+        What MPI and its libraries say is the cause of a bad end, and no problem beside a good one.
+        """
+        missing = self._missing()
+        ended = [("mdtest-exit-code", ended_text(exit_code))] if exit_code not in (0, None) else []
+        launch = [("mpi-launch", self.wrong_launch)] if self.wrong_launch else []
+        causes = self._causes(well=not (missing or ended or launch))
+        if causes and not self.output.started:
+            missing = []  # what mdtest or MPI said is why no rank did
+        return [*causes, *launch, *ended, *(("mdtest-incomplete", text) for text in missing)]
+
+    def _causes(self, *, well: bool) -> list[tuple[str, str]]:
+        """Return (code, text) of what was said, mdtest's own words first; beside a good end its own only."""
+        own = {code: text for code, text in self.said.codes.items() if not (well and code.startswith("mpi-"))}
+        others = {code: text for code, text in self.muttered.codes.items() if not well or code in VOID_ON_STDERR}
+        causes = {**own, **{code: text for code, text in others.items() if code not in own}}
+        if (warned := self.said.counts["mdtest-warnings"]) > 1:
+            causes["mdtest-warnings"] += f" ({warned} warnings)"
+        return list(causes.items())[:KEPT_PROBLEMS]
 
     def _missing(self) -> list[str]:
         """Return what a complete run would have printed too."""
@@ -154,7 +151,7 @@ class MdtestReader:
         items: list[Item] = []
         if (event := self.output.line(line, time.monotonic())) is not None:
             items.append(event)
-        elif (told := self.explainer.explain(line)) is not None:
+        elif (told := self.said.explain(line)) is not None:
             items.append(told)
         return items
 
@@ -165,30 +162,39 @@ class ProxyReader:
     def __init__(self, host: str, step: Step) -> None:
         self.host = host
         self._step = step
-        self.explainer = Explainer()
+        self._explainer = stderr_explainer()
         self._out, self._err = Lines(), Lines()
 
-    def feed(self, data: bytes) -> list[Item]:
+    def feed(self, data: bytes) -> list[LogLine]:
         """Return explained lines."""
-        return [line for line in map(self.explainer.explain, self._out.feed(data)) if line is not None]
+        return self._explainer.explain_all(self._out.feed(data))
 
     def feed_stderr(self, data: bytes) -> list[LogLine]:
         """Return explained lines."""
-        return [line for line in map(self.explainer.explain, self._err.feed(data)) if line is not None]
+        return self._explainer.explain_all(self._err.feed(data))
 
-    def flush(self) -> list[Item]:
+    def flush(self) -> list[LogLine]:
         """Return what the end of both streams completes."""
-        rest = [*self._out.close(), *self._err.close()]
-        return [line for line in map(self.explainer.explain, rest) if line is not None]
+        return self._explainer.explain_all([*self._out.close(), *self._err.close()])
 
     def result(self, exit_code: int | None) -> HostResult:
         """Return that the host took part; figures are of all hosts together."""
         return host_result(self.host, self._step, "", final=exit_code == 0)
 
+    @property
+    def unreachable(self) -> str:
+        """Why it cannot reach the others, when it has said so."""
+        return unreachable(self._explainer.codes)
+
     def verdict(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return (code, message) of what was wrong."""
-        problems = list(self.explainer.codes.items())[:KEPT_PROBLEMS]
+        """Return (code, message) of what was wrong; the program as a whole may have ended well all the same."""
+        problems = list(self._explainer.codes.items())[:KEPT_PROBLEMS]
         return problems if problems or exit_code in (0, None) else [("mpi-proxy", f"its MPI proxy {how(exit_code)}")]
+
+
+def unreachable(codes: Mapping[str, str]) -> str:
+    """Return the text of the first cause for which MPI would wait for ever."""
+    return next((codes[code] for code in UNREACHABLE if code in codes), "")
 
 
 def host_result(host: str, step: Step, version: str, *, final: bool) -> HostResult:

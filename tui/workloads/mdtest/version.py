@@ -32,3 +32,10 @@ def summary_meaning(version: str) -> str:
     if at_least(version, (3, 0)):
         return "max and min are of single ranks over all iterations: not comparable with other versions"
     return "max and min are of iterations, each by its fastest rank: not comparable with newer versions"
+
+
+def iterations_meaning(version: str) -> str:
+    """Return what figures made of the iterations that ended are: there is no summary of this tool to stand for them."""
+    if at_least(version, HONEST_SUMMARY):
+        return "max and min are of iterations by the clock of rank 0 alone: slower ranks would make them lower"
+    return "max and min are of iterations as rank 0 saw them; the tool gave no summary"
