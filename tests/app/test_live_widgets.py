@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from textual.app import App, ComposeResult
+from textual.geometry import Region
 
+from tui.app.terminal.theme import DARK
 from tui.app.widgets.graph_area import bucketed, merge_values, nice_ceiling, painted
-from tui.app.widgets.lines import Line, Run, changed_span, clip, fit, merged, spread
+from tui.app.widgets.lines import Lines, cells, changed_span, merged
 from tui.app.widgets.percentiles import shape_of, shown_columns
+from tui.text.line import Line, Run
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "M"]), max_size=30)
 RUNS = st.lists(st.tuples(TEXTS, st.sampled_from(["text", "value", "read"])), max_size=5)
 
 
-@given(TEXTS, st.integers(0, 40))
-def test_fitted_text_is_exactly_as_wide_as_asked(text: str, width: int) -> None:
-    assert cell_len(fit(text, width)) == width
-
-
-@given(RUNS, RUNS, st.integers(1, 60))
-def test_spread_runs_never_exceed_the_width(left: list[Run], right: list[Run], width: int) -> None:
-    assert Line(tuple(spread(left, right, width))).width <= width
-    assert Line(tuple(clip(left, width))).width <= width
+WIDE_BEFORE = [("0000000⺀", "text"), ("00⺁", "text")]
+WIDE_AFTER = [("0", "text"), ("0", "text"), ("00000000", "text"), ("0⺀", "text")]
 
 
 @given(RUNS, RUNS)
+@example(WIDE_BEFORE, WIDE_AFTER)
+@example([("⺀", "text")], [("⺁", "text")])
 def test_outside_the_changed_span_two_lines_are_the_same(a: list[Run], b: list[Run]) -> None:
     before, after = Line.of(*a), Line.of(*b)
     span = changed_span(before, after)
@@ -36,6 +35,52 @@ def test_outside_the_changed_span_two_lines_are_the_same(a: list[Run], b: list[R
         assert _cells(before)[: span[0]] == _cells(after)[: span[0]]
         if before.width == after.width:
             assert _cells(before)[span[1] :] == _cells(after)[span[1] :]
+
+
+@given(RUNS, RUNS)
+@example(WIDE_BEFORE, WIDE_AFTER)
+def test_no_wide_character_is_cut_by_a_changed_span(a: list[Run], b: list[Run]) -> None:
+    before, after = Line.of(*a), Line.of(*b)
+    for edge in changed_span(before, after) or ():
+        for line in (before, after):
+            halves = cells(line)[edge - 1 : edge + 1] if 0 < edge < line.width else []
+            assert not (len(halves) == 2 and halves[1][0].endswith(" 1") and cell_len(halves[0][0]) == 2)
+
+
+def test_a_combining_character_changes_its_own_cell() -> None:
+    before, after = Line.of(("cafe 1", "text")), Line.of(("cafe\u0301 1", "text"))
+    assert len(cells(after)) == after.width == 6
+    assert changed_span(before, after) == (3, 4)
+
+
+class Padded(Lines):
+    """Lines with a frame and padding."""
+
+    DEFAULT_CSS = "Padded { border: round red; padding: 1 3; height: 6; }"
+    text = "12345"
+
+    def build(self, width: int, height: int) -> list[Line]:
+        return [Line.of(("IOPS ", "label"), (self.text, "value"), (" k", "label"))]
+
+
+class PaddedApp(App[None]):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_theme(DARK)
+        self.theme = DARK.name
+
+    def compose(self) -> ComposeResult:
+        yield Padded()
+
+
+async def test_the_cells_that_changed_are_repainted_also_inside_of_frame_and_padding() -> None:
+    async with PaddedApp().run_test(size=(40, 10)) as pilot:
+        widget = pilot.app.query_one(Padded)
+        await pilot.pause()
+        widget._exchange_repaint_regions()
+        widget.text = "12349"
+        widget.update_lines()
+        assert list(widget._exchange_repaint_regions()) == [Region(4 + 9, 2, 1, 1)]
 
 
 def _cells(line: Line) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -190,8 +191,8 @@ def test_metadata_operations_are_compared_with_the_mean_of_theirs() -> None:
     assert sample["tree-create ops mean"] == pytest.approx(2.0)
     assert one(found, "example").badge == "mdtest differs (not comparable)"
     assert differing(one(found, "example")) == {"mdtest": ("4.1.0+dev", "1.9.3, assumed by the source")}
-    text = published_text(view_of(record, found, 3))
-    assert "159k         79,599      2.00x" in text
+    text = published_text(view_of(record, found, 3), 80)
+    assert "159k 79,599 2.00x" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 80
 
 
@@ -346,7 +347,7 @@ def test_values_are_the_same_however_they_are_written() -> None:
 def test_the_section_fits_80_columns_and_says_all_once() -> None:
     points = [{**AS_PUBLISHED, "bs": bs} for bs in (4096, 8192, 16384, 32768)]
     record = run("ceph/randread", *(step(index, params) for index, params in enumerate(points)))
-    text = published_text(view_of(record, compare(record, SHIPPED), 40))
+    text = published_text(view_of(record, compare(record, SHIPPED), 40), 80)
     lines = text.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[0] == "published figures: 8 for ceph/randread"
@@ -354,6 +355,18 @@ def test_the_section_fits_80_columns_and_says_all_once() -> None:
     assert " ".join(lines[3].split()) == "1 slow, numjobs=1 bs=4k read BW 3.81 MiB/s 4 MB/s 0.95-1.00x"
     assert text.count("Each point ran for 10 s, once") == 1
     assert "  hardware slow: 16 cores" in text and "  hardware fast: 40 cores" in text
+
+
+def test_names_of_a_sweeps_points_are_whole_and_cut_only_where_they_have_no_room() -> None:
+    points = [{**AS_PUBLISHED, "bs": bs, "numjobs": 16} for bs in (4096, 4 * MIB)]
+    record = run("ceph/randread", *(step(index, params) for index, params in enumerate(points)))
+    view = view_of(record, compare(record, SHIPPED), 40)
+    names = [row.label for row in view.rows if row.label]
+    assert names and all(name in published_text(view) and name in published_text(view, 80) for name in names)
+    rows = tuple(replace(row, label=f"{row.label}, on a very long setup's name") for row in view.rows)
+    long = replace(view, rows=rows)
+    assert all(row.label in published_text(long) for row in long.rows)
+    assert {line.width for line in long.table(70)} == {70}
 
 
 def test_a_single_measurement_shows_the_headline_first_and_then_the_other_figures() -> None:

@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.common import paths, say
+from tui.cli.common import paths, say, text_width
 from tui.model.problem import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def compare_run(args: argparse.Namespace) -> int:
     if view is None:
         say(f"no published figures for {record.profile.tag}")
     else:
-        print(published_text(view), end="")
+        print(published_text(view, text_width()), end="")
     return 0
 
 

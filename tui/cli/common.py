@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,3 +63,8 @@ def load_fleet(args: argparse.Namespace) -> Fleet:
         raise UsageError(f"{args.ssh_config}: no such SSH configuration file")
     inventory = load_inventory(path.read_text(encoding="utf-8"), str(path)) if path.is_file() else None
     return Fleet(inventory, args.ssh_config)
+
+
+def text_width() -> int | None:
+    """Return the columns that text on standard output may take: of a terminal 80 or more, of a pipe any number."""
+    return max(80, shutil.get_terminal_size((80, 24)).columns) if sys.stdout.isatty() else None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tui.cli.common import text_width
 from tui.model.paths import Paths
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import RECORD_FILE
@@ -116,7 +117,7 @@ def show_published(record: RunRecord) -> None:
     for problem in problems:
         print(f"benchtui: {problem}", file=sys.stderr)
     if view is not None:
-        print(f"\n{published_text(view)}", end="")
+        print(f"\n{published_text(view, text_width())}", end="")
 
 
 def record_text(run_dir: Path, record: RunRecord, *, running: bool) -> str:

@@ -121,6 +121,13 @@ def duration(seconds: float | None) -> str:
     return f"{sign}{hours}h {minutes:02d}m" if hours else f"{sign}{minutes}:{rest:02d}"
 
 
+def clock(seconds: float) -> str:
+    """Return a span as people read clocks: ``2:06``, ``1:00:00``."""
+    whole = max(0, int(seconds))
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
 def fixed(parts: Parts, number_width: int = 4, unit_width: int = 5) -> str:
     """Return number right, unit left, always `number_width + 1 + unit_width` wide: " 229 µs   "."""
     number, unit = parts

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tui.app.widgets.graph_area import Value, bucketed, nice_ceiling, painted
-from tui.app.widgets.lines import FAINT, LABEL, TEXT, VALUE, Line, Lines, Run, clip, fit, spread
+from tui.app.widgets.lines import Lines
 from tui.metrics.sparkline import Symbols
+from tui.metrics.units import clock
+from tui.text.line import FAINT, LABEL, Line, Run, fit, padded, spread
 
 ROUND_FRAME = "╭╮╰╯─│"
 ASCII_FRAME = "++++-|"
@@ -124,26 +126,8 @@ def frame_line(start: str, filler: str, end: str, left: Sequence[Run], right: Se
     return Line.of((start + filler, FAINT), *spread(heads, tails, inner, filler, FAINT), (filler + end, FAINT))
 
 
-def padded(runs: Sequence[Run], width: int) -> list[Run]:
-    """Return the runs, cut or padded to exactly `width` cells."""
-    kept = clip(runs, width)
-    return [*kept, (" " * (width - Line(tuple(kept)).width), TEXT)]
-
-
 def meter(fraction: float, width: int, symbols: Symbols, key: str = "accent") -> list[Run]:
     """Return a bar of `width` cells, `fraction` of it filled."""
     full, rest = ("#", ".") if symbols == "ascii" else ("━", "━")
     done = max(0, min(width, round(fraction * width)))
     return [(full * done, key), (rest * (width - done), FAINT)]
-
-
-def clock(seconds: float) -> str:
-    """Return a span as people read clocks: ``2:06``, ``1:00:00``."""
-    whole = max(0, int(seconds))
-    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-def figure(text: str, unit: str, key: str = VALUE) -> tuple[Run, ...]:
-    """Return a number and its unit, the number bright, the unit dim and attached."""
-    return ((text, key), (f" {unit}" if unit else "", LABEL))

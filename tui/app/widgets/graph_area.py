@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from tui.app.widgets.lines import TEXT, Run
 from tui.metrics.sparkline import Symbols, area
+from tui.text.line import TEXT, Run
 
 Value = float | None
 NICE = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)

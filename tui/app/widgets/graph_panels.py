@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from tui.app.widgets.graph import Graph, Layer
 from tui.app.widgets.graph_area import Value, merge_values
-from tui.app.widgets.lines import LABEL, VALUE, Run
 from tui.metrics.units import Parts, bandwidth_parts, iops_parts, latency, latency_parts, size
+from tui.text.line import LABEL, VALUE, Run
 
 if TYPE_CHECKING:
     from tui.journal.state import RunState

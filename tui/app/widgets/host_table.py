@@ -10,12 +10,11 @@ from textual import events
 from textual.message import Message
 
 from tui.app.keys import actions
-from tui.app.widgets.graph import padded
 from tui.app.widgets.graph_area import merge_values, nice_ceiling
-from tui.app.widgets.lines import LABEL, TEXT, VALUE, Line, Lines, Run, fit
-from tui.app.widgets.percentiles import rule
+from tui.app.widgets.lines import Lines
 from tui.metrics.sparkline import Symbols, spark
 from tui.metrics.units import bandwidth_fixed, iops_fixed, latency_fixed
+from tui.text.line import LABEL, TEXT, VALUE, Line, Run, fit, padded, rule
 
 if TYPE_CHECKING:
     from tui.journal.state import HostView

@@ -6,12 +6,12 @@ new lines with the painted ones and damages at most one region a row, because th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import split_graphemes
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
@@ -19,95 +19,47 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-Run = tuple[str, str]
-"""Text and its style key: a component class without the prefix ``lines--``, with ``*60`` for 60 % of its strength,
-``~`` for reverse, ``a/b`` for one colour on another."""
+from tui.text.line import TEXT, Line, Run, width_of
 
+_COMBINED = re.compile("[\u0300-\u036f\u200d\ufe0f]")
 FANCY = "─━│╭╮╰╯–…·µ▲▼▾▴›✓✗●○■↔←→┌┐└┘├┤┬┴┼•◆±≤"
 PLAIN = "-=|++++-~.u^vv^>+x*o#-<>+++++++++o*~<"
 ASCII: dict[int, int | str] = dict(str.maketrans(FANCY, PLAIN))
 ASCII |= {0x2800 + dots: "#" if dots else " " for dots in range(256)}
-
-TEXT, VALUE, LABEL, FAINT = "text", "value", "label", "faint"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One row: runs from left to right, and the style key of the row's background, if it has one of its own."""
-
-    runs: tuple[Run, ...] = ()
-    fill: str = ""
-
-    @classmethod
-    def of(cls, *runs: Run, fill: str = "") -> Line:
-        """Return a line of these runs without the empty ones."""
-        return cls(tuple(run for run in runs if run[0]), fill)
-
-    @property
-    def width(self) -> int:
-        """Cells that the runs take."""
-        return sum(cell_len(text) for text, _ in self.runs)
-
-    @property
-    def plain(self) -> str:
-        """The text without styles."""
-        return "".join(text for text, _ in self.runs)
-
-
-def fit(text: str, width: int) -> str:
-    """Return `text` cut with an ellipsis or padded on the right to exactly `width` cells."""
-    if width <= 0:
-        return ""
-    if cell_len(text) > width:
-        text = set_cell_size(text, width - 1).rstrip() + "…"
-    return set_cell_size(text, width)
-
-
-def spread(left: Sequence[Run], right: Sequence[Run], width: int, filler: str = " ", key: str = TEXT) -> list[Run]:
-    """Return the runs with `right` flush right; `right` goes first when there is no room for both."""
-    used = sum(cell_len(text) for text, _ in left)
-    room = width - used - sum(cell_len(text) for text, _ in right)
-    if room < 1 and right:
-        return spread(left, (), width, filler, key)
-    if room < 0:
-        return clip(left, width)
-    return [*left, (filler * room, key), *right]
-
-
-def clip(runs: Sequence[Run], width: int) -> list[Run]:
-    """Return the runs cut to at most `width` cells."""
-    kept: list[Run] = []
-    for text, key in runs:
-        room = width - sum(cell_len(done) for done, _ in kept)
-        if room <= 0:
-            break
-        kept.append((text if cell_len(text) <= room else fit(text, room), key))
-    return kept
 
 
 def changed_span(old: Line, new: Line) -> tuple[int, int] | None:
     """Return the columns [start, end) that differ between two lines, or None when none does."""
     if old == new:
         return None
-    end = max(old.width, new.width)
     if old.fill != new.fill:
         return 0, 10_000
-    before, after = list(cells(old)), list(cells(new))
-    shorter = min(len(before), len(after))
+    before, after = cells(old), cells(new)
+    end, shorter = max(len(before), len(after)), min(len(before), len(after))
     start = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), shorter)
-    if len(before) == len(after) == end:
+    if len(before) == len(after):
         while end > start and before[end - 1] == after[end - 1]:
             end -= 1
     return (start, end) if end > start else None
 
 
-def cells(line: Line) -> Iterator[tuple[str, str]]:
-    """Yield (character, style key) of every cell; a wide character takes two, the second of them empty."""
-    for text, key in line.runs:
-        for character in text:
-            yield character, key
-            for _ in range(cell_len(character) - 1):
-                yield "", key
+def cells(line: Line) -> list[tuple[str, str]]:
+    """Return (what is drawn, role) of every cell; both halves of a wide character are told from other characters.
+
+    Combining characters belong to the cell before them.
+    """
+    found: list[tuple[str, str]] = []
+    for text, role in line.runs:
+        if width_of(text) == len(text) and text.isprintable() and not _COMBINED.search(text):
+            found += [(character, role) for character in text]
+            continue
+        for start, end, taken in split_graphemes(text)[0]:
+            mark = text[start:end]
+            if taken:
+                found += [(mark if not part else f"{mark} {part}", role) for part in range(taken)]
+            elif found:
+                found[-1] = (found[-1][0] + mark, found[-1][1])
+    return found
 
 
 class Lines(Widget):
@@ -119,6 +71,9 @@ class Lines(Widget):
         "lines--label",
         "lines--faint",
         "lines--title",
+        "lines--bright",
+        "lines--heading",
+        "lines--thumb",
         "lines--accent",
         "lines--read",
         "lines--write",
@@ -141,6 +96,9 @@ class Lines(Widget):
         .lines--label { color: $dim; }
         .lines--faint { color: $edge; }
         .lines--title { color: $bright; text-style: bold; }
+        .lines--bright { color: $bright; }
+        .lines--heading { color: $secondary; text-style: bold; }
+        .lines--thumb { color: $scrollbar; }
         .lines--accent { color: $accent; text-style: bold; }
         .lines--read { color: $series-1; }
         .lines--write { color: $series-2; }
@@ -188,8 +146,7 @@ class Lines(Widget):
         """Ask for a repaint of columns [start, end) of row `y` of the content."""
         width = min(end, self.size.width) - start
         if 0 <= y < self.size.height and width > 0:
-            left, top = self.gutter.left, self.gutter.top
-            self.refresh(Region(start + left, y + top, width, 1))
+            self.refresh(Region(start, y, width, 1))  # Textual adds border and padding itself
 
     def on_resize(self) -> None:
         """Lay the lines out for the new size."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.app.widgets.graph import clock, meter
-from tui.app.widgets.lines import FAINT, LABEL, TEXT, VALUE, Line, Lines, Run, clip
+from tui.app.widgets.graph import meter
+from tui.app.widgets.lines import Lines
 from tui.metrics.sparkline import Symbols
+from tui.metrics.units import clock
 from tui.results.matrix.cells import Cell
 from tui.results.matrix.format import KNEE, Piece, Pieces, table_lines, title_of
 from tui.results.matrix.progress import MatrixProgress
 from tui.results.matrix.table import tables_of
+from tui.text.line import FAINT, LABEL, TEXT, VALUE, Line, Run, clip
 
 ROLES = {"head": LABEL, "label": TEXT, "detail": LABEL, "knee": "good", "missing": FAINT, "partial": TEXT}
 ROLES |= {"failed": "bad", "cut": "warn", "running": "accent", "value": TEXT, "bar": "read"}

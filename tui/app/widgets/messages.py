@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from textual import events
 
 from tui.app.keys import actions
-from tui.app.widgets.graph import clock
-from tui.app.widgets.lines import LABEL, TEXT, Line, Lines, fit
-from tui.app.widgets.percentiles import rule
+from tui.app.widgets.lines import Lines
+from tui.metrics.units import clock
+from tui.text.line import LABEL, TEXT, Line, fit, rule
 
 SEVERITY_KEYS = {"info": LABEL, "warning": "warn", "error": "bad"}
 

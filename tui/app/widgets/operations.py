@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tui.app.widgets.lines import Line, Lines
+from tui.app.widgets.lines import Lines
+from tui.text.line import Line
 
 
 class OperationsPanel(Lines):

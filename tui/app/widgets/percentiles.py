@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 
-from tui.app.widgets.lines import FAINT, LABEL, TEXT, Line, Lines, Run, clip, fit
+from tui.app.widgets.lines import Lines
 from tui.metrics.buckets import index_to_value
 from tui.metrics.sparkline import Symbols, spark
 from tui.metrics.units import latency, latency_fixed
+from tui.text.line import FAINT, LABEL, TEXT, Line, Run, fit, rule
 
 COLUMNS = (
     ("mean", "mean"),
@@ -120,14 +121,3 @@ def shown_columns(width: int) -> Sequence[tuple[str, str]]:
     """Return the columns that fit: the mean goes first, then the median."""
     room = max(2, (width - LEAST_LABEL) // CELL)
     return COLUMNS[-room:]
-
-
-def rule(title: str, tail: str, width: int, *, key: str = "title", tail_key: str = LABEL) -> Line:
-    """Return a heading: a title, a thin line, and a tail flush right."""
-    left: list[Run] = [(title, key), (" ", FAINT)]
-    room = width - Line(tuple(left)).width - len(tail)
-    if room < 0:
-        return Line.of(*clip([*left, (tail, tail_key)], width))
-    lead = len(tail) - len(tail.lstrip())
-    line = "─" * max(room + lead - 1, 0)
-    return Line.of(*left, (line + " " * (room + lead - len(line)), FAINT), (tail.lstrip(), tail_key))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tui.app.widgets.graph import clock, meter
-from tui.app.widgets.lines import FAINT, LABEL, TEXT, VALUE, Line, Lines, Run, clip, fit, spread
+from tui.app.widgets.graph import meter
+from tui.app.widgets.lines import Lines
 from tui.metrics.sparkline import Symbols
+from tui.metrics.units import clock
+from tui.text.line import FAINT, LABEL, TEXT, VALUE, Line, Run, clip, fit, spread
 
 BADGES = {"running": "badge", "complete": "badge-good", "partial": "badge-warn", "aborted": "badge-warn"}
 BADGES |= {"failed": "badge-bad", "stopping": "badge-warn", "starting": "badge", "gone": "badge-bad"}

@@ -15,6 +15,8 @@ from tui.model.problem import Problem
 from tui.model.record import RunRecord
 from tui.results.baselines.compare import Compared, Comparison, compare, tags_of
 from tui.results.baselines.files import find_baselines
+from tui.text.line import BAD, LABEL, TEXT, VALUE, WARN, Line, plain_lines
+from tui.text.table import Column, text_table
 
 IN_FULL = 6  # more comparisons are a sweep: one figure each
 LATENCIES = ("mean", "p50", "p99", "p99.5", "p99.9", "max")
@@ -23,7 +25,7 @@ FACTS = ("system", "clients", "hardware", "protection", "network")
 NOTES = ("badge", "differs", "unknown", "error", "doubt", *FACTS, "source")
 JOINED = ("differs", "unknown")  # short texts: all on one line
 WIDTH = 80
-LABEL_WIDTH, FIGURE_WIDTH, OURS_WIDTH, THEIRS_WIDTH, RATIO_WIDTH = 29, 14, 11, 15, 11
+ROLES = {"ok": TEXT, "doubtful": WARN, "error": BAD}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +74,17 @@ class View:
         """Everything else: what differs, is unknown or doubtful, and what was measured there."""
         return [note for note in self.notes if note.kind != "badge"]
 
-    @property
-    def number_width(self) -> int:
-        """Columns that the largest number takes."""
-        return len(str(max((row.number or 0 for row in self.rows), default=0)))
+    def table(self, width: int | None = None) -> list[Line]:
+        """Return the figures under their headings, names whole unless they have to fit into `width` cells."""
+        digits = len(str(max((row.number or 0 for row in self.rows), default=0)))
+        columns: tuple[Column[Row], ...] = (
+            Column(" " * digits + " baseline", lambda row: f"{row.number or '':>{digits}} {row.label}", least=20),
+            Column("figure", lambda row: row.figure, role=LABEL),
+            Column("ours", lambda row: row.ours, right=True, role=VALUE),
+            Column("published", lambda row: (row.theirs, ROLES[row.validity]), right=True),
+            Column("ratio", lambda row: row.ratio, right=True),
+        )
+        return text_table(columns, self.rows, width) if self.rows else []
 
     @property
     def title(self) -> str:
@@ -262,15 +271,12 @@ def spans(numbers: Iterable[int]) -> str:
 # -- text
 
 
-def published_text(view: View) -> str:
-    """Return the section for terminals, 80 columns: whether it can be compared stands above the figures."""
-    lines = [f"published figures: {view.title}", *notes_text(view.badges)]
-    if view.rows:
-        lines.append(row_text(f"{'':{view.number_width}} baseline", "figure", "ours", "published", "ratio"))
-    lines += [
-        row_text(f"{row.number or '':>{view.number_width}} {row.label}", row.figure, row.ours, row.theirs, row.ratio)
-        for row in view.rows
-    ]
+def published_text(view: View, width: int | None = None) -> str:
+    """Return the section for terminals: whether it can be compared stands above the figures.
+
+    Figures take at most `width` columns, without one as many as they need; notes 80.
+    """
+    lines = [f"published figures: {view.title}", *notes_text(view.badges), *plain_lines(view.table(width))]
     return "\n".join([*lines, *notes_text(view.remarks)]) + "\n"
 
 
@@ -281,13 +287,6 @@ def notes_text(notes: Iterable[Note]) -> Iterator[str]:
         yield from textwrap.wrap(
             text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False, break_long_words=False
         )
-
-
-def row_text(label: str, figure: str, ours: str, theirs: str, ratio: str) -> str:
-    """Return one row of the table, columns aligned."""
-    name = label if len(label) < LABEL_WIDTH else label[: LABEL_WIDTH - 2] + "…"
-    cells = f"{figure:<{FIGURE_WIDTH}}{ours:>{OURS_WIDTH}}{theirs:>{THEIRS_WIDTH}}{ratio:>{RATIO_WIDTH}}"
-    return f"{name:<{LABEL_WIDTH}}{cells}"
 
 
 # -- JSON

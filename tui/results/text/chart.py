@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Any, Literal
 
+from tui.metrics.units import clock
 from tui.model.record import RunRecord, SeriesColumns, SeriesRecord, StepRecord
 
 ChartMetric = Literal["iops", "bandwidth", "latency"]
@@ -157,10 +158,4 @@ def time_ticks(seconds: float, width: int) -> Ticks:
     count = max(1, width // 12)
     step = next((each for each in TIME_STEPS if seconds / each <= count), ceil(seconds / count / DAY_S) * DAY_S)
     marks = range(0, floor(seconds) + 1, step)
-    return Ticks([float(mark) for mark in marks], [_time_label(mark) for mark in marks])
-
-
-def _time_label(seconds: int) -> str:
-    minutes, rest = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+    return Ticks([float(mark) for mark in marks], [clock(mark) for mark in marks])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.app.widgets.lines import FAINT, LABEL, TEXT, VALUE, Line, Run, clip, fit
 from tui.metrics import units
+from tui.text.line import FAINT, LABEL, TEXT, VALUE, Line, Run, clip, fit
 
 if TYPE_CHECKING:
     from tui.model.record import MetadataRecord

@@ -8,17 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.app.screens.live.feed import PHASES, Feed, LiveFeed, ReplayFeed
-from tui.app.widgets.graph import clock
 from tui.app.widgets.graph_panels import KEYS, Subject
 from tui.app.widgets.host_table import message_of
-from tui.app.widgets.lines import LABEL, Line, Run
 from tui.app.widgets.messages import LogLine
 from tui.app.widgets.percentiles import PercentileRow
 from tui.app.widgets.run_header import RunHead, ending
 from tui.metrics.histogram import Histogram
-from tui.metrics.units import size
+from tui.metrics.units import clock, size
 from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError
+from tui.text.line import LABEL, Line, Run
 
 if TYPE_CHECKING:
     from tui.journal.state import HostView, RunState

@@ -8,9 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tui.app.widgets.lines import LABEL, TEXT, VALUE, Line, Run, clip
 from tui.app.widgets.matrix import line_of, series_key
-from tui.app.widgets.percentiles import rule
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT, DIRECTIONS
 from tui.model.plan import Headline
@@ -18,6 +16,7 @@ from tui.results.matrix.cells import Cell, cells_of_record
 from tui.results.matrix.format import KNEE, SAID, knee_texts, legend, scale_of, table_lines, title_of
 from tui.results.matrix.table import MatrixTable, tables_of
 from tui.results.matrix.text import repeated_text
+from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, rule
 
 if TYPE_CHECKING:
     from tui.model.record import RunRecord

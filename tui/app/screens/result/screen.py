@@ -21,8 +21,9 @@ from tui.app.screens.live.text import keep_note
 from tui.app.screens.result import text as result_text
 from tui.app.screens.result.matrix import matrix_of, moved
 from tui.app.services.cleaning import ask_to_clean, clean_now
-from tui.app.widgets.lines import LABEL, TEXT, Line, Lines, Run
+from tui.app.widgets.lines import Lines
 from tui.model.problem import BenchtuiError
+from tui.text.line import LABEL, TEXT, Line, Run
 
 if TYPE_CHECKING:
     from tui.app.screens.result.text import Page

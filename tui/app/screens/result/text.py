@@ -12,11 +12,10 @@ from tui.app.screens.live.operations_text import result_lines
 from tui.app.screens.result.matrix import Matrix, matrix_lines
 from tui.app.screens.result.published_text import hint_lines, published_lines
 from tui.app.widgets.graph_panels import KEYS
-from tui.app.widgets.lines import LABEL, TEXT, VALUE, Line, Run, clip, fit, spread
-from tui.app.widgets.percentiles import rule
 from tui.metrics import units
 from tui.metrics.figures import latency_of
 from tui.metrics.registry import METRICS, meaning
+from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, rule, spread
 
 if TYPE_CHECKING:
     from tui.model.record import DirectionRecord, HeadlineRecord, RunRecord, StepRecord

@@ -1,0 +1,187 @@
+"""Lines of text: runs, each with the role it plays. Screens give roles a look, plain text leaves them out.
+
+Widths are terminal cells. Nothing here knows of a terminal or a library of widgets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+Run = tuple[str, str]
+"""Text and its role: a name that screens have a style for, with ``*60`` for 60 % of its strength, ``~`` for reverse,
+``a/b`` for one role's colour on another's."""
+
+TEXT, VALUE, LABEL, FAINT = "text", "value", "label", "faint"
+BRIGHT, TITLE, HEADING, ACCENT = "bright", "title", "heading", "accent"
+GOOD, WARN, BAD = "good", "warn", "bad"
+
+_NARROW = re.compile(r"[ -~\xa1-\xac\xae-ʯ–—…→↑←↓≤≥±µ─-▿✓✗◆⠀-⣿]*")
+_WORD = re.compile(r"\s*\S+")
+
+
+def width_of(text: str) -> int:
+    """Return the cells that a text takes; of wide and combining characters what the screens take for them."""
+    if _NARROW.fullmatch(text):
+        return len(text)
+    from rich.cells import cell_len  # tables of Unicode: not for texts that need none
+
+    return cell_len(text)
+
+
+def cut(text: str, width: int) -> str:
+    """Return the text cut or padded to exactly `width` cells; half a wide character is a blank."""
+    if _NARROW.fullmatch(text):
+        return text[: max(width, 0)].ljust(width)
+    from rich.cells import set_cell_size
+
+    return set_cell_size(text, width)
+
+
+def fit(text: str, width: int, *, right: bool = False) -> str:
+    """Return `text` in exactly `width` cells: cut with an ellipsis, or padded, on the left when it is flush right."""
+    if width <= 0:
+        return ""
+    taken = width_of(text)
+    if taken > width:
+        return cut(cut(text, width - 1).rstrip() + "…", width)
+    return " " * (width - taken) + text if right else text + " " * (width - taken)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row: runs from left to right, and the role of the row's background, if it has one of its own."""
+
+    runs: tuple[Run, ...] = ()
+    fill: str = ""
+
+    @classmethod
+    def of(cls, *runs: Run, fill: str = "") -> Line:
+        """Return a line of these runs without the empty ones."""
+        return cls(tuple(run for run in runs if run[0]), fill)
+
+    @property
+    def width(self) -> int:
+        """Cells that the runs take."""
+        return width_of_runs(self.runs)
+
+    @property
+    def plain(self) -> str:
+        """The text without roles."""
+        return "".join(text for text, _ in self.runs)
+
+
+def width_of_runs(runs: Iterable[Run]) -> int:
+    """Return the cells that runs take."""
+    return sum(width_of(text) for text, _ in runs)
+
+
+def plain_lines(lines: Iterable[Line]) -> list[str]:
+    """Return lines as plain text, without blanks at their ends."""
+    return [line.plain.rstrip() for line in lines]
+
+
+def clip(runs: Sequence[Run], width: int) -> list[Run]:
+    """Return the runs cut to at most `width` cells."""
+    kept: list[Run] = []
+    room = width
+    for text, role in runs:
+        if room <= 0:
+            break
+        taken = width_of(text)
+        kept.append((text if taken <= room else fit(text, room), role))
+        room -= min(taken, room)
+    return kept
+
+
+def padded(runs: Sequence[Run], width: int, *, right: bool = False) -> list[Run]:
+    """Return the runs, cut or padded to exactly `width` cells."""
+    kept = clip(runs, width)
+    blank: Run = (" " * (width - width_of_runs(kept)), TEXT)
+    return [blank, *kept] if right else [*kept, blank]
+
+
+def spread(left: Sequence[Run], right: Sequence[Run], width: int, filler: str = " ", role: str = TEXT) -> list[Run]:
+    """Return the runs with `right` flush right; `right` goes first when there is no room for both."""
+    room = width - width_of_runs(left) - width_of_runs(right)
+    if room < 1 and right:
+        return spread(left, (), width, filler, role)
+    if room < 0:
+        return clip(left, width)
+    return [*left, (filler * room, role), *right]
+
+
+def rule(title: str, tail: str, width: int, *, role: str = TITLE, tail_role: str = LABEL) -> Line:
+    """Return a heading: a title, a thin line, and a tail flush right."""
+    left: list[Run] = [(title, role), (" ", FAINT)]
+    room = width - width_of_runs(left) - width_of(tail)
+    if room < 0:
+        return Line.of(*clip([*left, (tail, tail_role)], width))
+    lead = len(tail) - len(tail.lstrip())
+    line = "─" * max(room + lead - 1, 0)
+    return Line.of(*left, (line + " " * (room + lead - len(line)), FAINT), (tail.lstrip(), tail_role))
+
+
+# -- texts that go on in further lines
+
+
+def wrap(runs: Sequence[Run], width: int) -> list[tuple[Run, ...]]:
+    """Return runs in as many lines as they need, broken between words; a word that is too long is broken itself."""
+    text = "".join(part for part, _ in runs)
+    spans = [(start + a, start + b) for start, part in _paragraphs(text) for a, b in _broken(part, max(1, width))]
+    return [_slice(runs, start, end) for start, end in spans]
+
+
+def _paragraphs(text: str) -> list[tuple[int, str]]:
+    """Return the lines of a text with the place each begins at."""
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    return [(start, text[start:].partition("\n")[0]) for start in starts]
+
+
+def _broken(text: str, width: int) -> list[tuple[int, int]]:
+    """Return where the lines of one paragraph begin and end."""
+    spans: list[tuple[int, int]] = []
+    start = end = 0
+    for word in _WORD.finditer(text):
+        if width_of(text[start : word.end()]) > width:
+            if end > start:
+                spans.append((start, end))
+                start = word.end() - len(word[0].lstrip())
+            while width_of(text[start : word.end()]) > width:
+                fits = (at for at in range(word.end(), start + 1, -1) if width_of(text[start:at]) <= width)
+                spans.append((start, next(fits, start + 1)))
+                start = spans[-1][1]
+        end = word.end()
+    return [*spans, (start, end)] if end > start or not spans else spans
+
+
+def _slice(runs: Sequence[Run], start: int, end: int) -> tuple[Run, ...]:
+    """Return the runs of some characters of the whole text."""
+    kept: list[Run] = []
+    place = 0
+    for text, role in runs:
+        part = text[max(0, start - place) : max(0, end - place)]
+        kept += [(part, role)] if part else []
+        place += len(text)
+    return tuple(kept)
+
+
+def labelled(label: Sequence[Run], runs: Sequence[Run], width: int, indent: int | None = None) -> list[Line]:
+    """Return a text beside its label, what does not fit under itself; under a label too long to stand beside it.
+
+    `indent` is where the text goes on: by default as wide as the label.
+    """
+    taken = width_of_runs(label)
+    under = taken if indent is None else indent
+    first, *more = wrap(runs, max(width - under, 10)) or [()]
+    below = [Line.of((" " * under, TEXT), *part) for part in more]
+    if taken > under:
+        return [Line.of(*label), Line.of((" " * under, TEXT), *first), *below]
+    return [Line.of(*label, (" " * (under - taken), TEXT), *first), *below]
+
+
+def indented(runs: Sequence[Run], width: int, indent: int = 2) -> list[Line]:
+    """Return a text moved to the right, its wrapped lines a little further."""
+    first, *more = wrap(runs, max(width - indent - 2, 10)) or [()]
+    return [Line.of((" " * indent, TEXT), *first), *(Line.of((" " * (indent + 2), TEXT), *part) for part in more)]

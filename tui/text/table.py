@@ -1,0 +1,122 @@
+"""Columns: each is declared once, for a list on a screen, a table in a terminal or in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from tui.text.line import LABEL, TEXT, Line, Run, fit, padded, width_of, width_of_runs
+
+Row = TypeVar("Row")
+Cell = str | Run | list[Run]
+"""What stands in one place of a table: a text in the column's role, a run, or several."""
+
+
+@dataclass(frozen=True)
+class Column(Generic[Row]):
+    """One column: its heading, what it shows of a row, how wide it is, what gives way to it.
+
+    A `width` of 0 takes what the others leave, `least` to `most` cells of it; in a `measured` table it is as wide as
+    its widest cell. The highest `drop` goes first when there is too little room, 0 never goes.
+    """
+
+    title: str
+    value: Callable[[Row], Cell]
+    width: int = 0
+    least: int = 12
+    most: int = 10_000
+    right: bool = False
+    drop: int = 0
+    role: str = TEXT
+    gap: int = 2  # blanks before it, unless it is the first
+
+    def runs(self, row: Row) -> list[Run]:
+        """Return a row's cell as runs."""
+        cell = self.value(row)
+        return [(cell, self.role)] if isinstance(cell, str) else [cell] if isinstance(cell, tuple) else cell
+
+
+def measured(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> list[Column[Row]]:
+    """Return the columns as wide as their widest cells; for tables whose rows are few and all made."""
+    return [column if column.width else replace(column, width=_widest(column, rows)) for column in columns]
+
+
+def _widest(column: Column[Row], rows: Sequence[Row]) -> int:
+    return max([width_of(column.title), 1, *(width_of_runs(column.runs(row)) for row in rows)])
+
+
+def widths(columns: Sequence[Column[Row]], width: int) -> list[int]:
+    """Return the width of each column for lines of `width`; 0 means dropped."""
+    shown = list(range(len(columns)))
+    while _needed(columns, shown) > width and any(columns[i].drop for i in shown):
+        shown.remove(max(shown, key=lambda i: (columns[i].drop, i)))
+    found = [(columns[i].width or columns[i].least) if i in shown else 0 for i in range(len(columns))]
+    spare = width - _needed(columns, shown)
+    flexible = [i for i in shown if not columns[i].width]
+    while spare > 0 and flexible:
+        share = max(1, spare // len(flexible))
+        for i in list(flexible):
+            more = min(share, spare, columns[i].most - found[i])
+            found[i] += more
+            spare -= more
+            if found[i] >= columns[i].most:
+                flexible.remove(i)
+    return found
+
+
+def _needed(columns: Sequence[Column[Row]], shown: Sequence[int]) -> int:
+    gaps = sum(columns[i].gap for i in shown[1:])
+    return gaps + sum(columns[i].width or columns[i].least for i in shown)
+
+
+def table_line(columns: Sequence[Column[Row]], rooms: Sequence[int], row: Row, fill: str = "") -> Line:
+    """Return one row of a table."""
+    cells = [column.runs(row) if room else [] for column, room in zip(columns, rooms, strict=True)]
+    return _line(columns, rooms, cells, fill)
+
+
+def head_line(columns: Sequence[Column[Row]], rooms: Sequence[int], role: str = LABEL) -> Line:
+    """Return the headings."""
+    return _line(columns, rooms, [[(column.title, role)] for column in columns], "")
+
+
+def _line(columns: Sequence[Column[Row]], rooms: Sequence[int], cells: Sequence[Sequence[Run]], fill: str) -> Line:
+    runs: list[Run] = []
+    for column, room, cell in zip(columns, rooms, cells, strict=True):
+        if room:
+            gap: Run = (" " * column.gap if runs else "", TEXT)
+            runs += [gap, *_cell(cell, room, column.right)]
+    return Line.of(*runs, fill=fill)
+
+
+def _cell(cell: Sequence[Run], room: int, right: bool) -> list[Run]:
+    if len(cell) == 1:
+        text, role = cell[0]
+        return [(fit(text, room, right=right), role)]
+    return padded(cell, room, right=right)
+
+
+def column_at(columns: Sequence[Column[Row]], rooms: Sequence[int], x: int) -> int:
+    """Return the column that cell `x` of a line belongs to, the gap before a column being its own."""
+    edge = 0
+    for index, (column, room) in enumerate(zip(columns, rooms, strict=True)):
+        edge += room + (column.gap if edge else 0) if room else 0
+        if x < edge:
+            return index
+    return len(columns) - 1
+
+
+def text_table(columns: Sequence[Column[Row]], rows: Iterable[Row], width: int | None = None) -> list[Line]:
+    """Return headings and rows, each column as wide as it needs.
+
+    In `width` cells columns are dropped as they say; then the widest of those without a width of their own is cut.
+    """
+    rows = list(rows)
+    known = measured(columns, rows)
+    rooms = [column.width for column in known] if width is None else widths(known, width)
+    if width is not None and (over := _needed(known, [i for i, room in enumerate(rooms) if room]) - width) > 0:
+        open_ = [i for i, column in enumerate(columns) if not column.width and rooms[i]]
+        widest = max(open_, key=lambda i: rooms[i], default=0)
+        rooms[widest] = max(min(columns[widest].least, rooms[widest]), rooms[widest] - over)
+    return [head_line(known, rooms), *(table_line(known, rooms, row) for row in rows)]
