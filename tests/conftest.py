@@ -3,19 +3,62 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests import leftovers
 from tests.lab.sshd import SSHD, SshdLab
 
 FAULTS = Path(__file__).parent / "faults"
 QUICK_FAULTS = ("test_soak_short.py", "test_stop.py")  # the others take minutes: `make soak` runs them
+LEFT = pytest.StashKey[list[str]]()
 
 
+def is_worker(config: pytest.Config) -> bool:
+    """Whether this is one of several processes that share the tests of a session."""
+    return hasattr(config, "workerinput")
+
+
+@pytest.hookimpl(trylast=True)  # pytest's own directory for temporary files is made by then
+def pytest_configure(config: pytest.Config) -> None:
+    """Mark what the session starts. Programs under test answer Ctrl-C, even where the session itself ignores it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if not is_worker(config):
+        leftovers.begin(base_of(config) / "tmp")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a session that leaves something of its own on this machine."""
+    if is_worker(session.config) or session.config.option.collectonly:
+        return
+    session.config.stash[LEFT] = found = leftovers.left(base_of(session.config))
+    if found and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Name what the session has left."""
+    for line in config.stash.get(LEFT, []):
+        terminalreporter.line(f"left behind by the tests: {line}", red=True)
+
+
+def base_of(config: pytest.Config) -> Path:
+    """The directory that holds all temporary files of the session, those of its workers too."""
+    factory: pytest.TempPathFactory = config._tmp_path_factory  # type: ignore[attr-defined]
+    return factory.getbasetemp()
+
+
+WAITING = ("faults", "e2e", "remote")  # tests of these folders wait more than they compute
+
+
+@pytest.hookimpl(tryfirst=True)  # before the slow ones are left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the fault tests that are too slow for every change."""
+    """Mark the fault tests that are too slow for every change; what waits longest comes first."""
+    items.sort(key=lambda item: item.path.parent.name not in WAITING)
     for item in items:
         if item.path.parent == FAULTS and item.path.name not in QUICK_FAULTS:
             item.add_marker(pytest.mark.slow)

@@ -21,6 +21,7 @@ from tests.e2e.command import benchtui, marked_processes, only_run, start, wait_
 from tests.lab import mdtest_standin
 from tests.lab.netns import NetnsLab, possible
 from tests.lab.sshd import SshdLab
+from tests.leftovers import mark
 
 pytestmark = pytest.mark.e2e
 
@@ -217,7 +218,7 @@ def test_the_environment_of_the_head_does_not_reach_the_ranks(tmp_path: Path, ho
     with SshdLab(tmp_path / "own", hosts=2) as lab:
         for host in lab.hosts:
             host.stop()
-            host.options = (f"SetEnv BENCHTUI_LOCKS={host.root}/locks SECRET_OF_{host.name}=s3cret",)
+            host.options = (f"SetEnv BENCHTUI_LOCKS={host.root}/locks SECRET_OF_{host.name}=s3cret {mark()}",)
             host.start()
         lab.write_config()
         assert Launch(home, lab.ssh_config, 2, target, program).run()["state"] == "complete"

@@ -15,10 +15,11 @@ TRIALS = [1, 3, 4, 6, 13, 22]
 
 
 @pytest.mark.e2e
-@pytest.mark.timeout(240)
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_short_soak_has_no_violation(tmp_path: Path) -> None:
-    played = soak(SEED, TRIALS, 2, tmp_path, limit_s=55.0)
-    assert len(played) >= 3, "too slow to say anything"
+    played = soak(SEED, TRIALS, 2, tmp_path)
+    assert len(played) == len(TRIALS)
     assert [trial.line() for trial in played if trial.broken] == [], summary(played)
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import asyncssh
 
 from tests.lab.sshd import SSHD
+from tests.leftovers import mark
 
 START_DEADLINE_S = 20.0
 PORT = 2222
@@ -129,7 +130,7 @@ class NetnsLab:
             f"HostKey {place / 'host_key'}",
             f"AuthorizedKeysFile {self.root / 'id.pub'}",
             f"PidFile {place / 'pid'}",
-            f"SetEnv BENCHTUI_LOCKS={place / 'locks'}",
+            f"SetEnv BENCHTUI_LOCKS={place / 'locks'} {mark()}",
             "StrictModes no",
             "UsePAM no",
             "PermitRootLogin yes",

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import asyncssh
 
+from tests.leftovers import mark
 from tui.model.plan import HostAddress
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
@@ -102,7 +103,7 @@ class LabHost:
             "UsePAM no",
             "PermitRootLogin yes",
             "PasswordAuthentication no",
-            f"SetEnv BENCHTUI_LOCKS={self.root / 'locks'}",  # each lab host is a machine of its own
+            f"SetEnv BENCHTUI_LOCKS={self.root / 'locks'} {mark()}",  # each lab host is a machine of its own
             "MaxStartups 500:30:600",
             "MaxSessions 100",
             "Subsystem sftp internal-sftp",

@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 
 from tests.lab.sshd import SshdLab
+from tests.leftovers import MARK
 from tui.model.plan import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.connections import Connections
@@ -28,7 +29,7 @@ PRESENT = [name for name, argv in SHELLS.items() if shutil.which(argv[0])]
 
 
 def new_run_id() -> str:
-    return f"test-{uuid.uuid4().hex[:12]}"
+    return f"test-{os.environ[MARK][:8]}-{uuid.uuid4().hex[:12]}"
 
 
 def agent_under(shell: str, *, setsid: bool = True, name: str = "local") -> Agent:
