@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tui.cli.main import VERBS
 
 ROOT = Path(__file__).parent.parent
@@ -19,6 +20,7 @@ PROBE = """
 import json, sys
 from pathlib import Path
 from tui.cli.main import main
+from tests.patience import PATIENCE_S
 try:
     code = main(sys.argv[2:])
 except SystemExit as end:
@@ -53,7 +55,7 @@ def loaded(tmp_path: Path, arguments: str) -> set[str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

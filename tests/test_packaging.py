@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import tui
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parent.parent
 SOURCES = (".ci", "docs", "profiles", "tests", "tui")
@@ -35,7 +36,7 @@ def run(*command: str | Path, cwd: Path, **environ: str) -> subprocess.Completed
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=PATIENCE_S,
         check=False,
     )
 

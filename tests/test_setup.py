@@ -16,10 +16,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 ROOT = Path(__file__).parent.parent
 UTILITIES = ["sh", "cat", "cksum", "dirname", "env", "id", "ln", "mktemp", "rm", "tail", "true"]
 PIP = """
 import os, sys
+from tests.patience import PATIENCE_S
 if "install" in sys.argv:
     open("pip.log", "a").write(" ".join(sys.argv[1:]) + "\\n")
     open(".venv/bin/benchtui", "w").close()
@@ -46,7 +49,7 @@ class Sandbox:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=PATIENCE_S,
             check=False,
         )
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from tests.patience import PATIENCE_S
 from tui.app.app import BenchtuiApp
 from tui.app.shell import Options
 from tui.app.widgets.picklist import PickList
 from tui.model.paths import Paths
 
-DEADLINE_S = 30.0
 INVENTORY = """\
 # hosts of the lab
 hosts:
@@ -45,7 +45,7 @@ class User:
     async def sees(self, what: str | Callable[[], bool]) -> None:
         """Wait until a text is on the screen, or something is true."""
         true = what if callable(what) else lambda: what in self.text
-        end = time.monotonic() + DEADLINE_S
+        end = time.monotonic() + PATIENCE_S
         while not true():
             assert time.monotonic() < end, f"not seen: {what}\n{self.text}"
             await self.pilot.pause()

@@ -13,6 +13,7 @@ import pytest
 
 from tests.app.driver import write_inventory
 from tests.app.tmux import Terminal
+from tests.patience import PATIENCE_S
 from tui.engine.process.control import request
 from tui.results.store.runs import is_running
 
@@ -164,7 +165,7 @@ def run_without_terminal(*arguments: str, term: str = "xterm") -> subprocess.Com
     command = [sys.executable, "-m", "tui", *arguments]
     environ = {**os.environ, "TERM": term}
     return subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False, env=environ
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False, env=environ
     )
 
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
-DEADLINE_S = 30.0
+from tests.patience import PATIENCE_S
+
 CONF = """
 set -g default-terminal "tmux-256color"
 set -g escape-time 0
@@ -76,7 +77,7 @@ class Terminal:
 
     def wait_until(self, true: Callable[[], bool], what: str) -> None:
         """Wait for a condition."""
-        end = time.monotonic() + DEADLINE_S
+        end = time.monotonic() + PATIENCE_S
         while not true():
             assert time.monotonic() < end, f"not seen: {what}\n{self.screen()}"
             time.sleep(0.05)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.results.samples import DATA
 from tui.cli.checks import Check, Surroundings, folders, machine, ssh, terminal
 from tui.cli.doctor import CHECKS, attempt, render
@@ -49,7 +50,7 @@ def agent(tmp_path: Path) -> Iterator[str]:
     process.stdout.readline()  # it prints its address once it listens
     yield str(path)
     process.terminate()
-    process.wait(10)
+    process.wait(PATIENCE_S)
 
 
 # --- the verb ---------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import tui
+from tests.patience import PATIENCE_S
 from tui.cli.main import HIDDEN, VERBS, main
 
 
@@ -84,13 +85,13 @@ def test_a_reader_that_goes_away_leaves_no_traceback(
     os.close(reader)
     process = start(*arguments.split(), home=home, stdout=writer)
     os.close(writer)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert err == b""
 
 
 def test_without_a_terminal_the_screens_say_so(home: Path) -> None:
     process = start(home=home)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 2
     assert out == b""
     assert b"terminal" in err
@@ -102,6 +103,6 @@ def test_ctrl_c_ends_a_verb_with_130_and_no_traceback(home: Path, tmp_path: Path
     process = start("profiles", "check", str(tmp_path / "profile.yaml"), home=home)
     with (tmp_path / "profile.yaml").open("wb"):  # opens when the verb reads
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert b"Traceback" not in err

@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 from ruamel.yaml import YAML
 
+from tests.patience import PATIENCE_S
 from tui.cli.main import main
 from tui.model.inventory import load_inventory
 
@@ -240,7 +241,7 @@ def test_on_a_terminal_a_broken_profile_is_offered_again(home: Path, tmp_path: P
     assert "unknown ioengine 'psink'" in read_until(terminal, "edit again? [y/N]")
     os.write(terminal, b"y\n")
     assert read_until(terminal, "quick.yaml: ok")
-    assert process.wait(30) == 0
+    assert process.wait(PATIENCE_S) == 0
     os.close(terminal)
 
 

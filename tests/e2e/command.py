@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-TIMEOUT_S = 110.0
+from tests.patience import PATIENCE_S
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -28,7 +28,7 @@ def benchtui(home: Path, *args: str | Path, cwd: Path | None = None) -> subproce
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=TIMEOUT_S,
+        timeout=PATIENCE_S,
         check=False,
     )
 
@@ -50,7 +50,7 @@ def command(*args: str | Path) -> Sequence[str]:
     return [sys.executable, "-m", "tui", *map(str, args)]
 
 
-def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = 60.0) -> None:
+def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = PATIENCE_S) -> None:
     """Wait for a condition; fail by name when it does not come."""
     deadline = time.monotonic() + timeout_s
     while not condition():

@@ -16,6 +16,7 @@ from tests.app.driver import User, opened, options
 from tests.e2e.command import benchtui, command, environment, only_run
 from tests.lab.disks import loop_device, mounted, quietly
 from tests.lab.sshd import SshdLab
+from tests.patience import PATIENCE_S
 
 PROFILE = """\
 profile: own/raw
@@ -161,7 +162,7 @@ def test_on_a_terminal_the_name_is_typed(own: Path, disk: str, typed: str, code:
         said = read_until(ours, "to overwrite it:")
         os.write(ours, typed.format(disk=disk).encode() + b"\n")
         read_until(ours, None)
-        assert process.wait(60) == code
+        assert process.wait(PATIENCE_S) == code
     os.close(ours)
     assert f"local: {disk}: 32 MiB" in said and "no file system on it" in said
 

@@ -22,6 +22,7 @@ from tests.lab import mdtest_standin
 from tests.lab.netns import NetnsLab, possible
 from tests.lab.sshd import SshdLab
 from tests.leftovers import mark
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.e2e
 
@@ -235,7 +236,7 @@ def fail(launch: Launch, kill: str) -> dict[str, Any]:
     process = launch.begin()
     victims = {"mpiexec": launch.named("mpiexec"), "rank": launch.ranks(), "proxy": proxies(launch)}
     os.kill(victims[kill][0], signal.SIGKILL)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=PATIENCE_S)
     assert launch.processes() == []
     record: dict[str, Any] = json.loads(out)
     return record
@@ -270,7 +271,7 @@ def test_a_stop_leaves_no_rank_and_cleans_up_when_asked(lab: SshdLab, home: Path
     launch = Launch(home, lab.ssh_config, 2, target, program, items=LONG)
     process = launch.begin("--cleanup")
     assert benchtui(home, "stop", launch.run_dir.name).returncode == 0
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=PATIENCE_S)
     record = json.loads(out)
     assert record["state"] in ("failed", "partial") and record["reason"] == "stopped on request"
     assert launch.processes() == [] and list(target.iterdir()) == []
@@ -320,10 +321,10 @@ def test_a_host_whose_link_goes_down_ends_the_run_and_is_named(
     launch = Launch(home, namespaces.ssh_config, 2, target, program, addresses="auto", items=LONG)
     process = launch.begin("--lease", "10s")
     namespaces.unplug("h2")
-    out, _ = process.communicate(timeout=100)
+    out, _ = process.communicate(timeout=PATIENCE_S)
     record = json.loads(out)
     assert "host-lost" in problems(record)["h2"]
-    wait_until(lambda: launch.processes() == [], "the lease ended the ranks of the host that was lost", 30)
+    wait_until(lambda: launch.processes() == [], "the lease ended the ranks of the host that was lost")
 
 
 @needs_hydra
@@ -334,7 +335,7 @@ def test_a_run_whose_engine_died_is_taken_over_and_finished(
     launch = Launch(home, lab.ssh_config, 2, target, program, items="200000")
     process = launch.begin()
     os.kill(int((launch.run_dir / "engine.pid").read_text().split()[0]), signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE_S)
     recovered = benchtui(home, "runs", "recover")
     assert recovered.returncode == 0, recovered.stdout + recovered.stderr
     record = json.loads((launch.run_dir / "run.json").read_text())

@@ -14,6 +14,7 @@ import pytest
 from tests.e2e.command import benchtui, marked_processes, measures, start, wait_until
 from tests.e2e.test_survival import arguments
 from tests.lab.sshd import SshdLab
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.e2e
 
@@ -64,7 +65,7 @@ def test_run_is_taken_over_while_its_load_goes_on_and_nothing_is_lost(
 def test_what_a_dead_engine_left_is_collected_after_the_lease(lab: SshdLab, home: Path, tmp_path: Path) -> None:
     run_dir = begin(lab, home, tmp_path, "90s", "--lease", "10s")
     kill_engine(run_dir)
-    wait_until(lambda: not marked_processes(run_dir.name), "no process with the run's mark", timeout_s=20)
+    wait_until(lambda: not marked_processes(run_dir.name), "no process with the run's mark")
     recovered = benchtui(home, "runs", "recover", run_dir.name)
     assert recovered.returncode == 4, recovered.stderr
     record = record_of(run_dir)
@@ -98,7 +99,7 @@ def test_host_in_use_refuses_a_second_run(lab: SshdLab, home: Path, tmp_path: Pa
     assert f"in use by run {run_dir.name} of " in second.stderr
     benchtui(home, "stop", run_dir.name, "--abort")
     third = start(home, *arguments(lab, tmp_path, "2s"))
-    _, err = third.communicate(timeout=60)
+    _, err = third.communicate(timeout=PATIENCE_S)
     assert third.returncode == 0, err
 
 

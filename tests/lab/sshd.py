@@ -20,10 +20,10 @@ from pathlib import Path
 import asyncssh
 
 from tests.leftovers import mark
+from tests.patience import PATIENCE_S
 from tui.model.plan import HostAddress
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
-START_DEADLINE_S = 20.0
 
 
 @dataclass
@@ -73,7 +73,7 @@ class LabHost:
         """End the listening sshd; sessions that are open stay open."""
         if self.process is not None:
             self.process.terminate()
-            self.process.wait(10)
+            self.process.wait(PATIENCE_S)
             self.process = None
 
     def sessions(self) -> list[int]:
@@ -113,7 +113,7 @@ class LabHost:
         return "\n".join(lines) + "\n"
 
     def _accepts(self) -> bool:
-        deadline = time.monotonic() + START_DEADLINE_S
+        deadline = time.monotonic() + PATIENCE_S
         while self.process is not None and self.process.poll() is None and time.monotonic() < deadline:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return True

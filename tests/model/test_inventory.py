@@ -111,9 +111,9 @@ def test_all_mistakes_come_at_once_in_the_order_of_the_file() -> None:
 def test_groups_of_groups_of_groups_are_looked_into_once() -> None:
     lines = ["hosts: {h: }", "groups:", "  g0: [h]"]
     lines += [f"  g{n}: [{', '.join([repr(f'@g{n - 1}')] * 10)}]" for n in range(1, 30)]
-    started = time.monotonic()
+    started = time.process_time()
     assert load_inventory("\n".join(lines), "i").groups["g29"] == ["h"]
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10
 
 
 def test_the_schema_takes_what_the_loader_takes() -> None:

@@ -82,9 +82,9 @@ def test_an_alias_stands_for_its_value() -> None:
 def test_aliases_that_multiply_are_stopped_early() -> None:
     lines = ["a0: &a0 [1,1,1,1,1,1,1,1,1,1]"]
     lines += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
-    started = time.monotonic()
+    started = time.process_time()
     assert "the file holds more than 50000 values" in refusal("\n".join(lines))
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
 
 
 def test_an_alias_in_itself_is_stopped() -> None:

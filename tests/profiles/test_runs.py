@@ -19,11 +19,11 @@ import pytest
 from tests.e2e.command import benchtui, only_run, start
 from tests.lab.disks import loop_device
 from tests.lab.sshd import SSHD, SshdLab
+from tests.patience import PATIENCE_S
 from tests.profiles.catalogue import AERODISK, CEPH, MAPR, METADATA, VITASTOR, WEKA, WEKATESTER, WORKLOADS, Options
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]  # the first test waits for the runs of all
 
-RUN_TIMEOUT_S = 600.0
 RAW = [tag for tag in VITASTOR if "/raw-" in tag]
 ON_FILE = [tag for tag in VITASTOR if tag.endswith("-file")]
 PRESETS = [*(tag for tag in WORKLOADS if tag not in VITASTOR), *ON_FILE, *RAW, "demo/quick"]
@@ -128,7 +128,7 @@ def suite_text(members: Mapping[str, Options]) -> str:
 
 
 def record_of(process: subprocess.Popen[str]) -> dict[str, Any]:
-    out, err = process.communicate(timeout=RUN_TIMEOUT_S)
+    out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err + out[-2000:]
     record: dict[str, Any] = json.loads(out)
     assert record["state"] == "complete", record["reason"]
@@ -139,7 +139,7 @@ def end(process: subprocess.Popen[str]) -> None:
     """Stop a run that is still going: without Ctrl+C its engine would go on by itself."""
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE_S)
 
 
 @pytest.fixture

@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
+from tests.patience import PATIENCE_S
 from tui.remote.agent import Agent, AgentStream, TaskStatus
-
-DEADLINE_S = 30.0
 
 
 async def start(
@@ -31,13 +30,13 @@ def sh(text: str) -> list[str]:
 async def collect(stream: AgentStream) -> tuple[bytes, bytes]:
     """Everything a stream brings until it ends."""
     found = {"out": bytearray(), "err": bytearray()}
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         async for kind, data in stream:
             found[kind] += data
     return bytes(found["out"]), bytes(found["err"])
 
 
-async def until(condition: Callable[[], Awaitable[bool]], what: str, timeout_s: float = DEADLINE_S) -> None:
+async def until(condition: Callable[[], Awaitable[bool]], what: str, timeout_s: float = PATIENCE_S) -> None:
     """Wait for a condition; fail by name when it does not come."""
     try:
         async with asyncio.timeout(timeout_s):
@@ -47,7 +46,7 @@ async def until(condition: Callable[[], Awaitable[bool]], what: str, timeout_s: 
         raise AssertionError(f"not seen in {timeout_s:g}s: {what}") from None
 
 
-async def ended(agent: Agent, task: str = "t", timeout_s: float = DEADLINE_S) -> TaskStatus:
+async def ended(agent: Agent, task: str = "t", timeout_s: float = PATIENCE_S) -> TaskStatus:
     """The status of a task once it is over."""
 
     async def over() -> bool:

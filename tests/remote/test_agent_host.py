@@ -36,7 +36,7 @@ async def test_load_that_ignores_int_is_asked_by_term(agent: Agent) -> None:
     await start(agent, sh("trap '' INT; trap 'echo by TERM; exit 7' TERM; while :; do sleep 0.1; done"), grace_s=20)
     await running(agent, 1)
     await agent.stop("t")
-    status = await ended(agent, timeout_s=10)
+    status = await ended(agent)
     assert (status.exit_code, status.reason) == (7, "stop")
 
 

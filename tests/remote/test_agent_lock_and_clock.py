@@ -53,7 +53,7 @@ async def test_lock_that_is_not_renewed_is_free_again(new_agent: NewAgent) -> No
     async def free() -> bool:
         return await second.lock(60, "bert") is None
 
-    await until(free, "a lock that has run out", timeout_s=10)
+    await until(free, "a lock that has run out")
 
 
 async def test_leases_of_the_stream_keep_the_lock(new_agent: NewAgent, tmp_path: Path) -> None:

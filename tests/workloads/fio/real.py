@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 FIO = shutil.which("fio")
 
 needs_fio = pytest.mark.skipif(FIO is None, reason="no fio on this machine")
@@ -19,7 +21,7 @@ def run(text: str, where: Path, *options: str) -> subprocess.CompletedProcess[by
     (where / "job.fio").write_text(text)
     assert FIO is not None
     command = [FIO, "--output-format=json+", "--eta=never", *options, "job.fio"]
-    return subprocess.run(command, cwd=where, capture_output=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=where, capture_output=True, timeout=PATIENCE_S, check=False)
 
 
 def tree(root: Path) -> dict[str, int]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.workloads.fio.fixtures import step
 from tests.workloads.fio.real import FIO, needs_fio
 from tui.workloads.fio.jobfile import render_options
@@ -32,7 +33,7 @@ def disturbed(where: Path, disturb: Callable[[subprocess.Popen[bytes]], None]) -
         disturb(process)
         reader.feed(process.stdout.read())
         reader.feed_stderr(process.stderr.read())
-        return reader, process.wait(30)
+        return reader, process.wait(PATIENCE_S)
 
 
 def kill_one_worker(process: subprocess.Popen[bytes]) -> None:

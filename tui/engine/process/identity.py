@@ -23,9 +23,18 @@ def owner() -> str:
 def sole_engine(run_dir: Path) -> Iterator[None]:
     """Be the only engine of a run, known by pid to whoever looks. Raises BenchtuiError when there is another one."""
     with no_engine(run_dir) as descriptor:
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, process_identity(os.getpid()).encode())
+        size = os.pwrite(descriptor, process_identity(os.getpid()).encode(), 0)
+        os.ftruncate(descriptor, size)
         yield
+
+
+def announce(run_dir: Path, pid: int) -> None:
+    """Have the engine that was just started known by pid: it writes the same when it is up."""
+    with contextlib.suppress(OSError):  # it is over already; its log says why
+        identity = process_identity(pid).encode()
+        descriptor = os.open(run_dir / PID_FILE, os.O_WRONLY | os.O_CREAT, 0o600)
+        os.pwrite(descriptor, identity, 0)
+        os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from tui.engine.process.identity import announce
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError, UsageError
 from tui.model.rundir import JOURNAL_FILE, LOG_FILE, PLAN_FILE, RAW_DIR, new_run_id
@@ -82,16 +83,19 @@ def spawn_asking(run_dir: Path, mode: EngineMode = "start") -> Questions:
 
 
 def spawn_engine(run_dir: Path, mode: EngineMode = "start", link: socket.socket | None = None) -> None:
-    """Start the engine process of an existing run directory.
+    """Start the engine process of an existing run directory, which is known by pid from its first moment.
 
+    A busy machine takes long to start Python, and whoever looks meanwhile must not take the engine for dead.
     Through `link` it asks for secrets; without one, hosts that want a secret are refused.
     """
-    engine = [sys.executable, "-P", "-m", "tui", "engine", str(run_dir), "--mode", mode, *(["--ask"] if link else [])]
+    program = [sys.executable, "-P", "-m", "tui", "engine", str(run_dir), "--mode", mode, *(["--ask"] if link else [])]
     # ignored by the shell before exec: between fork and setsid a hangup of the terminal would kill the engine
-    command = ["/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh", *engine]
+    arguments = ["/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh", *program]
     with (run_dir / LOG_FILE).open("ab") as log:
         stdin = subprocess.DEVNULL if link is None else link.fileno()
-        subprocess.Popen(command, stdin=stdin, stdout=log, stderr=log, start_new_session=True, cwd=run_dir)
+        engine = subprocess.Popen(arguments, stdin=stdin, stdout=log, stderr=log, start_new_session=True, cwd=run_dir)
+    if mode == "start":  # another engine may still hold the file of a run that was begun before
+        announce(run_dir, engine.pid)
 
 
 def times_resumed(run_dir: Path) -> int:
