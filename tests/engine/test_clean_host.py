@@ -147,3 +147,13 @@ async def test_a_tree_is_removed_by_its_own_name_alone(agent: Agent, tmp_path: P
     await asyncio.to_thread((tmp_path / "benchtui-r2").mkdir)
     await mpi.remove_rest(agent, str(tmp_path / "benchtui-r2"))
     assert not (tmp_path / "benchtui-r2").exists()
+
+
+async def test_a_directory_of_mpi_that_goes_whole_is_told_as_removed(agent: Agent, tmp_path: Path) -> None:
+    own = tmp_path / f"benchtui-{agent.run_id}"
+    (own / "0" / "test-dir.0-0").mkdir(parents=True)
+    (own / "0" / "test-dir.0-0" / "file.mdtest.0").write_bytes(b"")
+    done = await remove_under_lock(agent, made(own))
+    assert not own.exists()
+    assert (list(done.goes), done.absent, done.stays) == ([str(own)], [], {})
+    assert any("removed" in line for line in done.lines(done=True))

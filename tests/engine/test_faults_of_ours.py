@@ -6,67 +6,21 @@ Real sshd, real fio; the fault is put into the reader of one host.
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from msgspec.structs import replace
 
+from tests.lab.course import course
 from tests.lab.faults import marked
 from tests.lab.sshd import SshdLab
-from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.process.launch import create_run
-from tui.engine.profiles.catalogue import Catalogue
-from tui.engine.running.context import RunContext
 from tui.engine.running.load import stop_host
-from tui.engine.running.run import execute, open_run
+from tui.engine.running.run import execute
 from tui.model.event import RunEnded
-from tui.remote.connections import Connections
 from tui.workloads.fio.reader import FioReader
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
-LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
 FAULTY = "h2"
-
-
-class Course:
-    """A run of three hosts in this process."""
-
-    def __init__(self, ctx: RunContext) -> None:
-        self.ctx = ctx
-
-    def events(self, kind: str = "", host: str = "") -> list[dict[str, Any]]:
-        lines = (self.ctx.run_dir / "journal.jsonl").read_text().splitlines()
-        found = [event for event in map(json.loads, lines) if kind in ("", event["type"])]
-        return [event for event in found if host in ("", event.get("host"))]
-
-    def codes(self, host: str) -> list[str]:
-        return [event["code"] for event in self.events("host_problem", host)]
-
-    async def seen(self, condition: Callable[[], object], timeout_s: float = 100.0) -> None:
-        async with asyncio.timeout(timeout_s):
-            while not condition():
-                await asyncio.sleep(0.05)
-
-
-@asynccontextmanager
-async def course(
-    home: Path, lab: SshdLab, runtime: str, on_host_loss: Literal["continue", "stop"] = "continue", repeat: int = 1
-) -> AsyncIterator[Course]:
-    choices = Choices(
-        hosts=lab.addresses(3),
-        overrides={"runtime": runtime, "directory": str(home), "numjobs": "1"},
-        on_host_loss=on_host_loss,
-        repeat=repeat,
-    )
-    plan = replace(build_plan(Catalogue(home).load(str(LOAD)), choices), cleanup=True)
-    run_dir = create_run(plan, home / "runs")
-    async with Connections(ssh_config=lab.ssh_config) as connections:
-        yield Course(open_run(run_dir, plan, connections))
-    assert not marked(run_dir.name)
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ async def clean_run(run_dir: Path, plan: Plan, connections: Connections, *, sure
     if not created:
         say(f"{run_dir.name} left nothing on its hosts")
         return ALL_GONE
-    planned = await look(run_dir.name, created, connections)
+    planned = await look(run_dir, created, connections)
     tell(planned, done=False)
     if any(each.goes for each in planned) and not sure and not agreed(run_dir.name):
         say("nothing was removed")

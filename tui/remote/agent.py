@@ -208,7 +208,11 @@ class Agent:
     async def leftovers(self) -> tuple[list[MarkedProcess], list[TaskDir]]:
         """Return processes and task directories of all our runs on this host."""
         processes = parse_processes(await self.call("leftovers"))
-        return processes, parse_tasks(await self.call("list"))
+        return processes, await self.tasks()
+
+    async def tasks(self) -> list[TaskDir]:
+        """Return the task directories of all runs of this user on this host."""
+        return parse_tasks(await self.call("list"))
 
     async def end_leftovers(self, run: str, mark: str) -> None:
         """End the processes of any run under any host's mark, and remove its directories."""

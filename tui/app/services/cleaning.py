@@ -33,7 +33,7 @@ async def ask_to_clean(screen: Screen[None], run_dir: Path, paths: Paths, agreed
             screen.notify("this run left nothing on its hosts")
             return
         screen.notify("looking at what it left on its hosts")
-        found = await over_hosts(plan, paths, lambda connections: look(run_dir.name, created, connections))
+        found = await over_hosts(plan, paths, lambda connections: look(run_dir, created, connections))
     except BenchtuiError as error:
         screen.notify(str(error), severity="error", markup=False)
         return

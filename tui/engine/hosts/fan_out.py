@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from tui.model.plan import HostAddress
 from tui.remote.transport import HostError
+
+if TYPE_CHECKING:
+    from tui.remote.agent import Agent
+    from tui.remote.connections import Connections
 
 T = TypeVar("T")
 OUR_FAULT = "internal-error"
@@ -27,6 +33,18 @@ async def fan_out(work: Mapping[str, Awaitable[T]]) -> tuple[dict[str, T], dict[
 
     await asyncio.gather(*(one(host, awaited) for host, awaited in work.items()))
     return {host: answers[host] for host in work if host in answers}, {h: errors[h] for h in work if h in errors}
+
+
+@asynccontextmanager
+async def agent_on(address: HostAddress, connections: Connections, run_id: str) -> AsyncIterator[Agent]:
+    """Connect to a host for a few calls in the name of a run. Raises HostError."""
+    from tui.remote.agent import Agent
+
+    transport = await connections.connect(address)
+    try:
+        yield Agent(transport, run_id)
+    finally:
+        await transport.close()
 
 
 def host_error(host: str, error: Exception) -> HostError:

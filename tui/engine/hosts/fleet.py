@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import fnmatch
 import re
 import socket
@@ -12,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tui import workloads
+from tui.engine.hosts.fan_out import agent_on, fan_out
 from tui.model import hostspec
 from tui.model.inventory import Inventory
 from tui.model.plan import HostAddress
 from tui.model.problem import Problem, UsageError, did_you_mean
-from tui.remote.transport import HostError
 
 if TYPE_CHECKING:
     from tui.remote.connections import Connections
@@ -149,21 +148,15 @@ async def check_hosts(
     addresses: Sequence[HostAddress], directory: str | None, connections: Connections
 ) -> list[HostCheck]:
     """Look at all hosts at once and return what was found, in the order asked."""
-    return list(await asyncio.gather(*(check_host(address, directory, connections) for address in addresses)))
+    checks, errors = await fan_out({each.name: check_host(each, directory, connections) for each in addresses})
+    checks |= {name: HostCheck(name, False, error.code, error.message) for name, error in errors.items()}
+    return [checks[address.name] for address in addresses]
 
 
 async def check_host(address: HostAddress, directory: str | None, connections: Connections) -> HostCheck:
-    """Connect to one host, probe it, judge it."""
-    from tui.remote.agent import Agent
-
-    try:
-        transport = await connections.connect(address)
-        try:
-            probe = await Agent(transport, "check").probe([directory] if directory else ["/tmp"])
-        finally:
-            await transport.close()
-    except HostError as error:
-        return HostCheck(address.name, False, error.code, error.message)
+    """Connect to one host, probe it, judge it. Raises HostError."""
+    async with agent_on(address, connections, "check") as agent:
+        probe = await agent.probe([directory] if directory else ["/tmp"])
     problem = problem_of(probe, directory)
     return HostCheck(address.name, problem is None, *(problem or ("", "")), facts=probe.facts())
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tui.engine.hosts.fan_out import agent_on, fan_out
 from tui.metrics import units
 from tui.model.plan import HostAddress
-from tui.remote.agent import Agent, MarkedProcess, TaskDir, host_mark
+from tui.remote.agent import MarkedProcess, TaskDir, host_mark
 from tui.remote.transport import HostError
 
 if TYPE_CHECKING:
@@ -46,35 +46,24 @@ async def find_leftovers(
     addresses: Sequence[HostAddress], connections: Connections
 ) -> tuple[list[Leftover], list[HostError]]:
     """Return what is left on all hosts, and the hosts that could not be asked."""
-    answers = await asyncio.gather(*(_find(address, connections) for address in addresses), return_exceptions=True)
-    found: list[Leftover] = []
-    errors: list[HostError] = []
-    for answer in answers:
-        if isinstance(answer, HostError):
-            errors.append(answer)
-        elif isinstance(answer, BaseException):
-            raise answer
-        else:
-            found += answer
-    return found, errors
+    found, errors = await fan_out({address.name: _find(address, connections) for address in addresses})
+    return [leftover for each in found.values() for leftover in each], list(errors.values())
 
 
 async def remove_leftovers(
     addresses: Sequence[HostAddress], leftovers: Iterable[Leftover], connections: Connections
 ) -> list[HostError]:
     """End the processes of leftovers by their mark and remove their directories; return what failed."""
-    by_name = {address.name: address for address in addresses}
-    work = [_remove(by_name[leftover.host], leftover, connections) for leftover in leftovers]
-    answers = await asyncio.gather(*work, return_exceptions=True)
-    return [answer for answer in answers if isinstance(answer, HostError)]
+    of_host: dict[str, list[Leftover]] = {}
+    for leftover in leftovers:
+        of_host.setdefault(leftover.host, []).append(leftover)
+    work = {each.name: _remove(each, of_host[each.name], connections) for each in addresses if each.name in of_host}
+    return list((await fan_out(work))[1].values())
 
 
 async def _find(address: HostAddress, connections: Connections) -> list[Leftover]:
-    transport = await connections.connect(address)
-    try:
-        processes, directories = await Agent(transport, "sweep").leftovers()
-    finally:
-        await transport.close()
+    async with agent_on(address, connections, "sweep") as agent:
+        processes, directories = await agent.leftovers()
     keys = dict.fromkeys([(p.run, p.host) for p in processes] + [(d.run, d.host) for d in directories])
     return [
         Leftover(
@@ -88,12 +77,13 @@ async def _find(address: HostAddress, connections: Connections) -> list[Leftover
     ]
 
 
-async def _remove(address: HostAddress, leftover: Leftover, connections: Connections) -> None:
-    transport = await connections.connect(address)
-    try:
-        agent = Agent(transport, leftover.run)
-        agent.mark = leftover.mark
-        await agent.sweep(kill=True)
-        await agent.clean()
-    finally:
-        await transport.close()
+async def _remove(address: HostAddress, leftovers: Iterable[Leftover], connections: Connections) -> None:
+    errors: list[HostError] = []
+    async with agent_on(address, connections, "sweep") as agent:
+        for leftover in leftovers:
+            try:
+                await agent.end_leftovers(leftover.run, leftover.mark)
+            except HostError as error:  # the others of this host have their turn
+                errors.append(error)
+    if errors:
+        raise errors[0]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.engine.hosts.fan_out import fan_out
 from tui.model.plan import HostAddress
 from tui.remote.transport import HostError
 
@@ -41,14 +41,8 @@ async def presented_keys(
     addresses: Sequence[HostAddress], connections: Connections
 ) -> tuple[list[PresentedKey], list[HostError]]:
     """Return the keys of all hosts, and why some gave none."""
-    answers = await asyncio.gather(
-        *(presented_key(address, connections) for address in addresses), return_exceptions=True
-    )
-    unforeseen = [a for a in answers if isinstance(a, BaseException) and not isinstance(a, HostError)]
-    if unforeseen:
-        raise unforeseen[0]
-    keys = [answer for answer in answers if isinstance(answer, PresentedKey)]
-    return keys, [answer for answer in answers if isinstance(answer, HostError)]
+    keys, errors = await fan_out({address.name: presented_key(address, connections) for address in addresses})
+    return list(keys.values()), list(errors.values())
 
 
 def pin_keys(presented: Sequence[PresentedKey], known_hosts: Path) -> None:

@@ -126,7 +126,7 @@ def _layout_run(ctx: RunContext, step: Step, session: HostSession, needs: list[F
     workload = workloads.get(step.tool)
     specs = [need.spec for need in needs]
     task = replace(ctx.task_of(step, session), job_file=workload.layout_job(specs), argv=workload.layout_argv())
-    fresh = [need.spec for need in needs if need.why == "missing"]
+    fresh = [need.spec for need in needs if need.why == "missing" or need.spec.path in session.short]
     session.remember_created([spec.path for spec in fresh])
     ctx.made_files.add(session.name, specs)
     session.journal.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from tui import workloads
@@ -13,10 +13,10 @@ from tui.engine.running.course import courses_of
 from tui.engine.running.on_hosts import DEVICES, JUDGE, LOCK, LOOK, on_hosts, refuse_failed
 from tui.engine.running.session import HostSession
 from tui.engine.safety.destroy import HARMLESS, device_line, devices_of, judge_again, judge_targets, ours
-from tui.engine.safety.host_look import HostFindings, Problem, tasks_of
+from tui.engine.safety.host_look import HostFindings, Problem, sizes_of, tasks_of
 from tui.model.event import HostClock, HostFacts
 from tui.model.plan import HostTask, Plan, Step, is_device
-from tui.remote.agent import ClockOffset, FileInfo
+from tui.remote.agent import ClockOffset, FileInfo, TaskDir
 from tui.remote.probe import HostProbe
 from tui.workloads.base import Requirement
 
@@ -28,6 +28,7 @@ async def preflight(ctx: RunContext) -> None:
         for session in ctx.alive:
             findings = found[session.name]
             session.missing = {path for path, info in findings.files.items() if info is None}
+            session.short = smaller_than_planned(sizes_of(ctx.plan, session.name), findings)
             for code, message in judge_host(ctx.plan, session.name, findings):
                 session.problem("preflight", code, message)
         for name, (code, message) in judge_space(ctx.plan, found).items():
@@ -38,6 +39,20 @@ async def preflight(ctx: RunContext) -> None:
             await course.look_ahead(ctx)
         for session in ctx.alive:
             session.enter("ready")
+
+
+def smaller_than_planned(sizes: Mapping[str, int], findings: HostFindings) -> set[str]:
+    """Return files that runs of ours had made smaller than this one needs them: it makes them anew."""
+    there = ((path, info) for path, info in findings.files.items() if info is not None and path in findings.ours)
+    return {path for path, info in there if info.size < sizes.get(path, 0)}
+
+
+def tell_leftovers(session: HostSession, tasks: Sequence[TaskDir]) -> None:
+    """Say what runs that are over have left on a host: its data may be wanted yet, so nothing is removed."""
+    runs = sorted({task.run for task in tasks if not task.alive and task.run != session.run_id})
+    if runs:
+        text = f"{', '.join(runs)} left something under /tmp here: benchtui runs recover, or hosts sweep"
+        session.say("info", text)
 
 
 async def still_free(ctx: RunContext, step: Step) -> None:
@@ -84,6 +99,7 @@ async def _look(ctx: RunContext, session: HostSession) -> HostFindings:
     disks = devices_of(tasks, files)
     devices = await session.ask(lambda agent: agent.devices(disks)) if disks else {}
     clock = await session.ask(lambda agent: agent.clock())
+    tell_leftovers(session, await session.ask(lambda agent: agent.tasks()))
     made = ours(files, ctx.made_files.sizes(session.name))
     session.facts, session.ours, session.devices = probe.facts(), made, devices
     written = {spec.path for task in tasks for spec in task.written}

@@ -6,6 +6,7 @@ import asyncio
 import datetime
 import os
 import platform
+from functools import partial
 from pathlib import Path
 
 import tui
@@ -105,32 +106,47 @@ async def leave_hosts(ctx: RunContext) -> None:
     """Remove what was asked for and the agent's own directories, then close all connections."""
     if ctx.plan.cleanup and any(session.created for session in ctx.sessions):
         await clean_up(ctx)
-    await on_hosts(ctx, LEAVE, ctx.sessions, _leave, lambda *_: None)
+    reached = [session for session in ctx.sessions if session.reached]  # on the others there is nothing of ours
+    await on_hosts(ctx, LEAVE, reached, partial(_leave, ctx), _stays_behind)
+    await on_hosts(ctx, LEAVE, reached, HostSession.disconnect, lambda *_: None)
 
 
-async def _leave(session: HostSession) -> None:
-    if not session.reached:
-        return  # there is nothing of ours
+def _stays_behind(session: HostSession, error: HostError) -> None:
+    where = "the agent's directory under /tmp, and the host's lock until its lease ends,"
+    session.say("warning", f"{where} may stay behind: {error.message}; benchtui hosts sweep finds them")
+
+
+async def _leave(ctx: RunContext, session: HostSession) -> None:
+    """Unlock a host and remove what the agent had there; over a new connection when there is none any more."""
     try:
         async with asyncio.timeout(LEAVE_S):
-            await _give_back(session)
-    except (HostError, TimeoutError, OSError):
-        pass  # a host that cannot be reached keeps a few kilobytes; `benchtui hosts sweep` finds them
-    await session.disconnect()
+            try:
+                await _give_back(session)
+            except AgentError:
+                raise
+            except HostError as error:
+                if not await _reached_again(ctx, session):
+                    raise error
+                await _give_back(session)
+    except TimeoutError:
+        raise HostError("timeout", session.name, f"no answer in {LEAVE_S:g}s") from None
 
 
 async def _give_back(session: HostSession) -> None:
-    """Unlock a host and remove what the agent had there; over a new connection when the old one breaks just then."""
-    try:
-        await session.agent.unlock()
-        await session.agent.clean()
-    except AgentError:
-        raise
-    except HostError:
-        if session.failed or not await session.reconnect(LEAVE_S):
-            raise
-        await session.agent.unlock()
-        await session.agent.clean()
+    await session.agent.unlock()
+    await session.agent.clean()
+
+
+async def _reached_again(ctx: RunContext, session: HostSession) -> bool:
+    """Connect once more. A lost host may be back by now, and its load goes on; but a stop must not take longer."""
+    if not session.failed:
+        return await session.reconnect(LEAVE_S)
+    if ctx.stop_mode is not None:
+        return False
+    await session.disconnect()
+    await session.connect(LEAVE_S)
+    await session.agent.sweep(kill=True)
+    return True
 
 
 def verdict(ctx: RunContext) -> RunEnded:

@@ -36,6 +36,7 @@ class HostSession:
         self.state: HostStateName = "waiting"
         self.facts: dict[str, str | int | float | bool | None] = {}
         self.missing: set[str] = set()  # files of the plan that were not there at preflight
+        self.short: set[str] = set()  # files of ours that were smaller than planned at preflight
         self.ours: frozenset[str] = frozenset()  # files that runs of ours had made, as of the preflight
         self.devices: dict[str, DeviceFacts] = {}  # those of the plan, as the preflight found them
         self.reached = False  # whether it has ever been connected
@@ -79,7 +80,8 @@ class HostSession:
     def remember_created(self, paths: Iterable[str]) -> None:
         """Note paths that this run made, so that they can be named and removed."""
         self.created += [path for path in paths if path not in self.created]
-        self.missing.difference_update(paths)
+        self.missing.difference_update(self.created)
+        self.short.difference_update(self.created)
 
     async def connect(self, deadline_s: float = CONNECT_DEADLINE_S) -> None:
         """Open the connection. Raises HostError."""

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import posixpath
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.engine.hosts.fan_out import agent_on, fan_out
 from tui.engine.process.identity import no_engine, owner
-from tui.engine.safety.host_look import tasks_of
+from tui.engine.safety.host_look import sizes_of, tasks_of
 from tui.engine.safety.made_files import MadeFiles
 from tui.metrics import units
 from tui.model.plan import FILE_NUMBER, HostAddress, Plan
@@ -36,6 +37,8 @@ NAMES_SHOWN = 3
 class Created:
     """What a run's record names on one host. `sizes` are those the plan gave its files, 0 when it knew none.
 
+    `grown` are those that later runs of ours gave the same files.
+
     `counts` are those of paths that stand for many files. `target` was on the file system that is mounted at `mount`.
     """
 
@@ -46,6 +49,7 @@ class Created:
     counts: Mapping[str, int] = field(default_factory=dict)
     target: str = ""
     mount: str = ""
+    grown: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -109,18 +113,15 @@ def created_on(
     return Created(address, tuple(paths), sizes_of(plan, address.name), complete, counts, target, mount)
 
 
-def sizes_of(plan: Plan, host: str) -> dict[str, int]:
-    """Return the largest size that the plan gives each file of a host."""
-    sizes: dict[str, int] = {}
-    for task in tasks_of(plan, host):
-        for spec in task.files:
-            sizes[spec.path] = max(spec.size_bytes, sizes.get(spec.path, 0))
-    return sizes
-
-
-async def look(run_id: str, found: Sequence[Created], connections: Connections) -> list[Cleaning]:
+async def look(run_dir: Path, found: Sequence[Created], connections: Connections) -> list[Cleaning]:
     """Return what would go on each host. Nothing is changed."""
-    return list(await asyncio.gather(*(_guarded(run_id, each, connections, remove=False) for each in found)))
+    return await _everywhere(run_dir.name, with_grown(run_dir, found), connections, _look)
+
+
+def with_grown(run_dir: Path, found: Iterable[Created]) -> list[Created]:
+    """Return the same, with the sizes to which later runs of this user have made these files larger."""
+    made_files = MadeFiles.beside(run_dir)
+    return [replace(each, grown=made_files.sizes(each.address.name)) for each in found]
 
 
 async def clean(
@@ -132,28 +133,26 @@ async def clean(
     """
     made_files = MadeFiles.beside(run_dir)
     with no_engine(run_dir):
-        hosts = (_guarded(run_dir.name, each, connections, remove=True) for each in found)
-        cleaned = list(await asyncio.gather(*hosts))
+        cleaned = await _everywhere(run_dir.name, with_grown(run_dir, found), connections, _remove)
         for cleaning in cleaned:
             made_files.forget(cleaning.host, cleaning.settled)
         await asyncio.to_thread(keep, cleaned)
     return cleaned
 
 
-async def _guarded(run_id: str, created: Created, connections: Connections, *, remove: bool) -> Cleaning:
-    name = created.address.name
-    try:
-        async with asyncio.timeout(CLEAN_S):
-            transport = await connections.connect(created.address)
-            try:
-                agent = Agent(transport, run_id)
-                return await (_remove(agent, created) if remove else _look(agent, created))
-            finally:
-                await transport.close()
-    except TimeoutError:
-        return Cleaning(name, error=f"no answer in {CLEAN_S:g}s")
-    except HostError as error:
-        return Cleaning(name, error=error.message)
+async def _everywhere(
+    run_id: str,
+    found: Sequence[Created],
+    connections: Connections,
+    work: Callable[[Agent, Created], Awaitable[Cleaning]],
+) -> list[Cleaning]:
+    async def one(created: Created) -> Cleaning:
+        async with asyncio.timeout(CLEAN_S), agent_on(created.address, connections, run_id) as agent:
+            return await work(agent, created)
+
+    cleaned, errors = await fan_out({each.address.name: one(each) for each in found})
+    cleaned |= {name: Cleaning(name, error=error.message) for name, error in errors.items()}
+    return [cleaned[each.address.name] for each in found]
 
 
 async def _look(agent: Agent, created: Created) -> Cleaning:
@@ -235,7 +234,8 @@ def why_kept(created: Created, path: str, info: FileInfo) -> str:
         return "" if info.kind in ("directory", "file") else f"it is a {info.kind} now"
     if info.kind != "file":
         return f"it is a {info.kind} now, not the file that the run made"
-    if size and (info.size > size or (created.complete and info.size < size)):
+    largest = max(size, created.grown.get(path, 0))
+    if size and (info.size > largest or (created.complete and info.size < size)):
         return f"it has {units.size(info.size)} now, the run made it with {units.size(size)}"
     return ""
 
@@ -254,10 +254,16 @@ async def _remove(agent: Agent, created: Created) -> Cleaning:
 async def _remove_locked(agent: Agent, created: Created) -> Cleaning:
     if alive := await agent.sweep(kill=False):
         return Cleaning(agent.host, error=f"{len(alive)} processes of this run are alive: not cleaned")
-    for path in (await _look(agent, created)).goes:
-        if is_own_directory(agent.run_id, path) and path not in created.sizes:
-            await mpi.remove_rest(agent, path)
-    return await remove_created(agent, created)
+    looked = await _look(agent, created)
+    whole = [path for path in looked.goes if is_own_directory(agent.run_id, path) and path not in created.sizes]
+    for path in whole:
+        await mpi.remove_rest(agent, path)
+    rest = replace(created, paths=tuple(path for path in created.paths if path not in whole))
+    cleaning = await remove_created(agent, rest)
+    still = await agent.files(whole) if whole else {}
+    cleaning.goes |= {path: 0 for path in whole if still[path] is None}
+    cleaning.stays |= {path: "it could not be removed" for path in whole if still[path] is not None}
+    return cleaning
 
 
 async def remove_created(agent: Agent, created: Created) -> Cleaning:

@@ -43,3 +43,12 @@ def parents(path: str) -> Iterator[str]:
 def tasks_of(plan: Plan, host: str) -> list[HostTask]:
     """Return what a host does in all steps."""
     return [task for step in plan.steps for task in step.tasks if task.host == host]
+
+
+def sizes_of(plan: Plan, host: str) -> dict[str, int]:
+    """Return the largest size that the plan gives each file of a host."""
+    sizes: dict[str, int] = {}
+    for task in tasks_of(plan, host):
+        for spec in task.files:
+            sizes[spec.path] = max(spec.size_bytes, sizes.get(spec.path, 0))
+    return sizes

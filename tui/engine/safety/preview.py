@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.engine.hosts.fan_out import agent_on, fan_out
 from tui.engine.safety.destroy import (
     HARMLESS,
     device_line,
@@ -26,10 +27,8 @@ from tui.engine.safety.destroy import (
 from tui.engine.safety.host_look import HostFindings, tasks_of
 from tui.model.plan import FileSpec, HostAddress, Plan, is_device
 from tui.model.problem import Problem, UsageError, did_you_mean
-from tui.remote.agent import Agent
 from tui.remote.devices import DeviceFacts
 from tui.remote.probe import HostProbe
-from tui.remote.transport import HostError
 
 if TYPE_CHECKING:
     from tui.engine.safety.made_files import MadeFiles
@@ -116,7 +115,10 @@ def check_names(plan: Plan) -> None:
 
 async def preview(plan: Plan, connections: Connections, made_files: MadeFiles) -> Preview:
     """Look at the targets of all hosts. A host that cannot be reached is named in its findings."""
-    found = await asyncio.gather(*(_targets(plan, address, connections, made_files) for address in plan.hosts))
+    work = {address.name: _look(plan, address, connections, made_files) for address in plan.hosts}
+    seen, errors = await fan_out(work)
+    seen |= {name: HostTargets(name, error=error.message) for name, error in errors.items()}
+    found = [seen[address.name] for address in plan.hosts]
     files = sorted({path for each in found for path in each.files})
     # some are devices by what the host says, whatever they are called
     devices = [facts.path for each in found for facts in each.devices if facts.path in each.written]
@@ -125,27 +127,13 @@ async def preview(plan: Plan, connections: Connections, made_files: MadeFiles) -
     return Preview(tuple(found), tuple(names))
 
 
-async def _targets(plan: Plan, address: HostAddress, connections: Connections, made_files: MadeFiles) -> HostTargets:
-    try:
-        async with asyncio.timeout(LOOK_S):
-            return await _look(plan, address, connections, made_files)
-    except TimeoutError:
-        return HostTargets(address.name, error=f"no answer in {LOOK_S:g}s")
-    except HostError as error:
-        return HostTargets(address.name, error=error.message)
-
-
 async def _look(plan: Plan, address: HostAddress, connections: Connections, made_files: MadeFiles) -> HostTargets:
     tasks = tasks_of(plan, address.name)
-    transport = await connections.connect(address)
-    try:
-        agent = Agent(transport, "preview")
+    async with asyncio.timeout(LOOK_S), agent_on(address, connections, "preview") as agent:
         wanted = sorted({spec.path for task in tasks for spec in task.files})
         files = await agent.files(wanted) if wanted else {}
         paths = devices_of(tasks, files)
         devices = await agent.devices(paths) if paths else {}
-    finally:
-        await transport.close()
     findings = HostFindings(HostProbe({}, {}), files, devices, ours=ours(files, made_files.sizes(address.name)))
     touched = overwritten(tasks, files)
     return HostTargets(

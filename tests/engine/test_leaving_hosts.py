@@ -1,0 +1,149 @@
+"""What runs leave on hosts: named, found again, removed; real sshd and real fio."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lab.course import Course, course
+from tests.lab.sshd import SshdLab
+from tui.engine.hosts.leftovers import find_leftovers, remove_leftovers
+from tui.engine.running import run as run_module
+from tui.engine.running.run import execute
+from tui.engine.running.session import HostSession
+from tui.engine.safety.clean import clean, created_of, look
+from tui.journal.raw import RawFile
+from tui.remote.agent import Agent
+from tui.remote.connections import Connections
+from tui.remote.transport import HostError
+from tui.results.record.build import build_record
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+
+
+@pytest.fixture(autouse=True)
+def no_lock_stays(lab: SshdLab) -> Iterator[None]:
+    """A lock that could not be given back holds until its lease ends: the next test does not wait for that."""
+    yield
+    for host in lab.hosts:
+        shutil.rmtree(host.root / "locks", ignore_errors=True)
+
+
+def warnings(run: Course, host: str) -> list[str]:
+    return [event["text"] for event in run.events("message", host) if event["severity"] == "warning"]
+
+
+async def sweep(lab: SshdLab, run_id: str) -> list[HostError]:
+    """End and remove what a run left on h1, so that nothing stays whatever a test finds."""
+    async with Connections(ssh_config=lab.ssh_config) as connections:
+        found, _ = await find_leftovers(lab.addresses(1), connections)
+        return await remove_leftovers(lab.addresses(1), [each for each in found if each.run == run_id], connections)
+
+
+async def left_behind(lab: SshdLab, home: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
+    """A run that could not remove what its agent had on h1."""
+
+    async def busy(agent: Agent) -> None:
+        await asyncio.sleep(60)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(run_module, "LEAVE_S", 6.0)
+        patched.setattr(Agent, "clean", busy)
+        async with course(home, lab, "1s", hosts=1) as run:
+            await execute(run.ctx)
+    return run
+
+
+async def test_what_a_busy_host_keeps_is_said_in_the_record(
+    lab: SshdLab, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await left_behind(lab, home, monkeypatch)
+    try:
+        record = build_record(run.ctx.run_dir)
+        (said,) = [message.text for message in record.messages if "may stay behind" in message.text]
+        assert "no answer in 6s" in said and "hosts sweep" in said
+        assert record.state == "complete"
+    finally:
+        assert await sweep(lab, run.ctx.run_id) == []
+
+
+async def test_the_next_run_finds_what_an_earlier_one_left(
+    lab: SshdLab, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await left_behind(lab, home, monkeypatch)
+    try:
+        async with course(home, lab, "1s", hosts=1) as run:
+            await execute(run.ctx)
+        told = [event["text"] for event in run.events("message", "h1") if first.ctx.run_id in event["text"]]
+        assert len(told) == 1 and "hosts sweep" in told[0]
+    finally:
+        await sweep(lab, first.ctx.run_id)
+
+
+async def test_a_fault_of_ours_while_sweeping_is_no_success(
+    lab: SshdLab, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await left_behind(lab, home, monkeypatch)
+
+    async def broken(agent: Agent, run: str, mark: str) -> None:
+        raise ValueError("no such mark")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Agent, "end_leftovers", broken)
+        (error,) = await sweep(lab, run.ctx.run_id)
+    assert "internal error: ValueError: no such mark" in error.message and error.host == "h1"
+    assert await sweep(lab, run.ctx.run_id) == []
+
+
+async def test_a_host_that_was_lost_and_is_back_is_cleared_at_the_end(
+    lab: SshdLab, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its connection is gone for good before the end of the load, as after an outage longer than the lease."""
+    write = RawFile.write
+
+    async def never(session: HostSession, patience_s: float) -> bool:
+        return False
+
+    def cut(file: RawFile, data: bytes) -> None:
+        if ".measure." in file.path.name and ".h1." in file.path.name:
+            raise HostError("lost", "h1", "connection lost")
+        write(file, data)
+
+    monkeypatch.setattr(HostSession, "reconnect", never)
+    monkeypatch.setattr(RawFile, "write", cut)
+    async with course(home, lab, "3s", hosts=2) as run:
+        await execute(run.ctx)
+    assert "host-lost" in run.codes("h1")
+    async with Connections(ssh_config=lab.ssh_config) as connections:
+        found, errors = await find_leftovers(lab.addresses(1), connections)
+    assert (errors, [each for each in found if each.run == run.ctx.run_id]) == ([], [])
+    assert not [text for text in warnings(run, "h1") if "may stay behind" in text]
+
+
+async def clean_all(run: Course, lab: SshdLab) -> dict[str, Any]:
+    """Remove what the record of a run names; return what became of it, by word."""
+    created = created_of(run.ctx.plan, build_record(run.ctx.run_dir))
+    async with Connections(ssh_config=lab.ssh_config) as connections:
+        assert [each.error for each in await look(run.ctx.run_dir, created, connections)] == [""] * len(created)
+        cleaned = await clean(run.ctx.run_dir, created, connections, lambda _: None)
+    return {"goes": [path for each in cleaned for path in each.goes], "stays": [p for c in cleaned for p in c.stays]}
+
+
+@pytest.mark.parametrize("by", ["first", "second"])
+async def test_files_that_a_larger_run_grew_can_be_removed(lab: SshdLab, home: Path, by: str) -> None:
+    runs = {}
+    for name, size in (("first", "1M"), ("second", "3M")):
+        async with course(home, lab, "1s", hosts=1, size=size, cleanup=False) as run:
+            assert (await execute(run.ctx)).state == "complete"
+        run.ctx.journal.close()
+        runs[name] = run
+    test_files = [str(path) for path in home.rglob("load.*")]
+    assert test_files and {Path(path).stat().st_size for path in test_files} == {3 << 20}
+    done = await clean_all(runs[by], lab)
+    assert set(test_files) <= set(done["goes"])
+    assert [path for path in test_files if Path(path).exists()] == []
