@@ -50,7 +50,7 @@ def test_list_shows_a_broken_file_and_the_others(home: Path, capsys: Captured) -
     code, out, _ = run(capsys, "profiles", "list")
     assert code == 0
     (line,) = (line for line in out.splitlines() if line.startswith("x "))
-    assert f"broken: {folder}/x.yaml:1:11: broken YAML" in line
+    assert f"broken: {folder}/x.yaml:2:1: broken YAML" in line
     assert "demo/quick" in out
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.profiles.catalogue import Catalogue, presets_dir, retagged
+from tui.engine.profiles.catalogue import Catalogue, retagged
+from tui.engine.profiles.shelf import presets_dir
 from tui.model.problem import UsageError
 
 PRESET = presets_dir() / "weka" / "read-iops.yaml"

@@ -44,7 +44,7 @@ NOWHERE = Catalogue(Path(tempfile.gettempdir()) / "benchtui-no-such-folder")
 def judge(text: str) -> None:
     """Load a text as the catalogue does, with what it extends and holds; what loads can be rendered."""
     try:
-        profile = NOWHERE.parse(text, Path("p.yaml"))
+        profile = NOWHERE.load_text(text, Path("p.yaml"))
         assert isinstance(profile, Profile)
         params = resolve_params(profile, {})
     except UsageError as error:

@@ -168,18 +168,18 @@ def own_file(name: str, catalogue: Catalogue) -> Path:
     """Return the user's file of a profile; of a preset a copy is made. The schema lies beside it."""
     from tui.engine.profiles.files import save, with_modeline, write_schema
 
-    before = {entry.path for entry in catalogue.list()}
+    before = catalogue.own_file(name)
     path = catalogue.copy_to_user(name)
     if path.is_relative_to(catalogue.user_dir):
         write_schema(catalogue.user_dir)
-        if path not in before:
+        if path != before:
             save(path, with_modeline(path.read_text(encoding="utf-8"), path, catalogue.user_dir))
     return path
 
 
 def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
     """Write the profiles of a job file, print their paths, the one to run first, and say what was changed."""
-    from tui.engine.profiles.catalogue import read_text
+    from tui.engine.profiles.shelf import read_text
     from tui.workloads.fio.jobimport import import_job
 
     found = import_job(read_text(args.file), str(args.file), args.name, os.environ)
@@ -199,9 +199,9 @@ def write_imported(profiles: list[tuple[str, str]], output: Path | None, catalog
     from tui.engine.profiles.files import create, with_modeline
 
     if output is None:
-        own = {entry.tag: entry.path for entry in catalogue.list() if not entry.preset}
-        if there := next((tag for tag, _ in profiles if tag in own), None):
-            raise UsageError(f"profile '{there}' is there already: {own[there]}; choose another name with --name")
+        for tag, _ in profiles:
+            if there := catalogue.own_file(tag):
+                raise UsageError(f"profile '{tag}' is there already: {there}; choose another name with --name")
         return [create(catalogue, tag, text) for tag, text in profiles]
     paths_ = [output, *(output.with_stem(f"{output.stem}-{number}") for number in range(1, len(profiles)))]
     if there_ := next((path for path in paths_ if path.exists()), None):

@@ -14,9 +14,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
+from tui.model.names import TAG_PATTERN
 from tui.model.printed import FORMS, Quantity, Unit, or_in, parse_printed, printed_unit
 from tui.model.problem import Problem, UsageError, did_you_mean
-from tui.model.profile import TAG_PATTERN, Source, Text
+from tui.model.profile import Source, Text
 from tui.model.validation import in_order, problems_of
 from tui.model.yaml_text import Document, load
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Collection, Iterator
 
 from tui.model.matrix import HOSTS_AXIS, MAX_STEPS, grid_points
+from tui.model.names import TAG_PATTERN
 from tui.model.problem import Problem, did_you_mean
-from tui.model.profile import HOST_PLACEHOLDERS, TAG_PATTERN, Profile, parse_param, placeholders
+from tui.model.profile import HOST_PLACEHOLDERS, Profile, parse_param, placeholders
 from tui.model.quantities import parse_duration, shown
 from tui.model.yaml_text import Document
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from tui.model.matrix import RepeatSpec, SuiteMember, SweepSpec
 from tui.model.mdtest import Mdtest
+from tui.model.names import NAME_PATTERN, TAG_PATTERN
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.quantities import fio_duration, fio_size, parse_duration, parse_size, shown
 
@@ -18,8 +19,6 @@ ParamValue = str | int | float | bool
 Options = dict[str, str]
 Number = TypeVar("Number", int, float)
 ParamKind = Literal["directory", "path", "device", "duration", "size", "count", "number", "text", "flag", "choice"]
-TAG_PATTERN = r"^[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9._-]*$"
-NAME_PATTERN = r"^[a-z][a-z0-9_]*$"
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 HOST_PLACEHOLDERS = ("host", "host_index")
 PATH_KINDS = ("directory", "path", "device")

@@ -5,20 +5,21 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from tui.engine.profiles.shelf import SUFFIXES, ProfileFile, Shelf, head, read_text
 from tui.metrics.registry import meaning
+from tui.model.names import TAG_PATTERN
+from tui.model.plan import Headline
 from tui.model.problem import Problem, UsageError, did_you_mean
-from tui.model.profile import TAG_PATTERN, Profile
-from tui.model.profile_load import load_profile
 from tui.model.quantities import shown
 from tui.model.yaml_text import load
 
-SUFFIXES = (".yaml", ".yml")
-
+if TYPE_CHECKING:
+    from tui.model.profile import Profile
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
@@ -49,27 +50,22 @@ class LoadedProfile:
     members: dict[str, LoadedProfile] = field(default_factory=dict)
 
 
-def presets_dir() -> Path:
-    """Return where the presets are: inside the installed package, or in the checkout beside it."""
-    installed = Path(str(resources.files("tui"))) / "presets"
-    return installed if installed.is_dir() else installed.parents[1] / "profiles"
-
-
 class Catalogue:
-    """The presets and the profiles under `user_dir`, which need not exist."""
+    """The presets and the profiles under `user_dir`, which need not exist. Every call looks at the files anew."""
 
     def __init__(self, user_dir: Path) -> None:
         self.user_dir = user_dir
 
     def list(self) -> Sequence[CatalogueEntry]:
         """Return all profiles by tag; broken files come with their error and hide nothing."""
+        shelf = Shelf(self.user_dir)
         found: dict[str, CatalogueEntry] = {}
-        for path, preset in self._files():
-            entry = self._entry(path, preset)
+        for file in shelf.files:
+            entry = _entry(file, shelf)
             other = found.get(entry.tag)
             if entry.error is None and other and not other.preset:
-                entry = replace(entry, error=f"{path}: has the same tag as {other.path}")
-            found[entry.tag if entry.error is None or other is None else str(path)] = entry
+                entry = replace(entry, error=_twice(file.path, other.path))
+            found[entry.tag if entry.error is None or other is None else str(file.path)] = entry
         return sorted(found.values(), key=lambda entry: (entry.tag, str(entry.path)))
 
     def names(self) -> Sequence[str]:
@@ -80,26 +76,15 @@ class Catalogue:
         """Return a profile by tag, or by the path of its file. Raises UsageError."""
         if is_path(name):
             return self.load_file(Path(name).expanduser())
-        if path := self._preset_path(name):
-            return self.load_file(path, preset=True)
-        found = self.list()
-        if broken := next((entry for entry in found if entry.tag == name and entry.error), None):
-            # the preset of that tag is not what its owner wants to run
-            self.load_file(broken.path)
-            raise UsageError(broken.error or "")
-        entries = {entry.tag: entry for entry in found if entry.error is None}
-        if name in entries:
-            return self.load_file(entries[name].path, preset=entries[name].preset)
-        raise UsageError(f"unknown profile '{name}'{did_you_mean(name, entries)}; see benchtui profiles list")
-
-    def _preset_path(self, name: str) -> Path | None:
-        """Return the file of a preset, which lies where its tag says, unless a file of the user's may be meant."""
-        path = presets_dir() / f"{name}.yaml"
-        if not re.fullmatch(TAG_PATTERN, name) or not path.is_file() or tag_of(_text_or_none(path) or "") != name:
-            return None
-        own = (each for each, preset in self._files() if not preset)
-        meant = (name in (tag_of(_text_or_none(each) or ""), self._tag_by_path(each, False)) for each in own)
-        return None if any(meant) else path
+        shelf = Shelf(self.user_dir)
+        own = shelf.own(name)
+        file = own[0] if own else shelf.find(name)  # a broken file of the user's hides the preset of that tag
+        if file is None:
+            raise UsageError(f"unknown profile '{name}'{did_you_mean(name, shelf.tags)}; see benchtui profiles list")
+        loaded = _loaded(read_text(file.path), file.path, shelf, preset=file.preset)
+        if len(own) > 1:
+            raise UsageError(_twice(own[1].path, own[0].path))
+        return loaded
 
     def load_file(self, path: Path, *, preset: bool = False) -> LoadedProfile:
         """Return the profile of a file. Raises UsageError with every problem in it."""
@@ -107,79 +92,7 @@ class Catalogue:
 
     def load_text(self, text: str, path: Path, *, preset: bool = False) -> LoadedProfile:
         """Return the profile of a text that may not be saved yet. Raises UsageError with every problem in it."""
-        profile, bases = self._profile(text, path)
-        members = self._members(profile, text, path)
-        return LoadedProfile(profile, text, path, preset, hashlib.sha256(text.encode()).hexdigest(), bases, members)
-
-    def parse(self, text: str, path: Path) -> Profile:
-        """Return the profile of a text that may not be saved yet. Raises UsageError with every problem in it."""
-        profile, _ = self._profile(text, path)
-        self._members(profile, text, path)
-        return profile
-
-    def _profile(self, text: str, path: Path) -> tuple[Profile, tuple[tuple[str, str], ...]]:
-        """Return a profile and what it extends. Raises UsageError."""
-        bases: list[tuple[str, str]] = []
-        files: list[str] = []
-        above, tag = path, base_of(text)
-        while tag is not None and tag not in [known for known, _ in bases]:
-            found = self._file_of(tag, above)
-            if found is None:
-                break  # the loader says so, at its place
-            above, base_text = found
-            bases.append((tag, base_text))
-            files.append(str(above))
-            tag = base_of(base_text)
-        known = tuple((tag, text, file) for (tag, text), file in zip(bases, files, strict=True))
-        return _cached_profile(text, str(path), known, self._known(known, text)), tuple(bases)
-
-    def _known(self, bases: Sequence[tuple[str, str, str]], text: str) -> tuple[str, ...]:
-        """Return the tags to choose from, when one that is extended is not there."""
-        tags = [tag for tag, _, _ in bases]
-        wanted = [base_of(each) for each in (text, *(text for _, text, _ in bases))]
-        missing = any(tag is not None and tag not in tags for tag in wanted)
-        return self._tags() if missing else ()
-
-    def _tags(self) -> tuple[str, ...]:
-        """Return the tags of all files that can be read, members and bases not looked at."""
-        texts = (_text_or_none(path) for path, _ in self._files())
-        return tuple(tag for text in texts if text is not None and (tag := tag_of(text)))
-
-    def _file_of(self, tag: str, above: Path) -> tuple[Path, str] | None:
-        """Return the file of a tag and its text; the user's own wins, but no file extends itself."""
-        preset_path = self._preset_path(tag)
-        if preset_path is not None and preset_path != above:
-            return preset_path, read_text(preset_path)
-        found: tuple[Path, str] | None = None
-        for path, preset in self._files():
-            if path != above and (text := _text_or_none(path)) is not None and tag_of(text) == tag:
-                if not preset:
-                    return path, text
-                found = path, text
-        return found
-
-    def _members(self, profile: Profile, text: str, path: Path) -> dict[str, LoadedProfile]:
-        """Return the profiles of a suite. Raises UsageError that points at the one which is not there."""
-        members: dict[str, LoadedProfile] = {}
-        for index, member in enumerate(profile.members):
-            place = ("suite", index)
-            try:
-                found = self._file_of(member.profile, path)
-                if found is None:
-                    like = did_you_mean(member.profile, self._tags())
-                    raise UsageError(f"unknown profile '{member.profile}'{like}; see benchtui profiles list")
-                loaded = self.load_file(found[0], preset=presets_dir() in found[0].parents)
-            except UsageError as error:
-                told = load(text, str(path)).problem(place, f"{member.profile}: {error.problems[0].message}")
-                raise UsageError([told, *error.problems[1:]]) from None
-            if loaded.profile.tool == "suite":
-                raise UsageError(load(text, str(path)).problem(place, f"{member.profile}: a suite holds no suites"))
-            if unknown := [name for name in member.set if name not in loaded.profile.params]:
-                hint = did_you_mean(unknown[0], loaded.profile.params)
-                message = f"{member.profile} has no parameter '{unknown[0]}'{hint}"
-                raise UsageError(load(text, str(path)).problem((*place, "set", unknown[0]), message, key=True))
-            members[member.profile] = loaded
-        return members
+        return _loaded(text, path, Shelf(self.user_dir), preset=preset)
 
     def copy_to_user(self, tag: str, new_tag: str | None = None) -> Path:
         """Return the user's own file of a profile, copied from the preset when there is none yet. Never overwrites.
@@ -187,7 +100,7 @@ class Catalogue:
         With `new_tag` the copy gets that tag, and the user must not have one already. A broken file of the user's
         is returned as well: it wants mending. Raises UsageError.
         """
-        own = self._own_file(new_tag or tag)
+        own = self.own_file(new_tag or tag)
         if new_tag is None and own:
             return own
         if own:
@@ -199,48 +112,93 @@ class Catalogue:
         write_new(path, loaded.text if new_tag is None else retagged(loaded.text, new_tag))
         return path
 
-    def _own_file(self, name: str) -> Path | None:
+    def own_file(self, name: str) -> Path | None:
         """Return the user's own file of a tag, or of a path, broken or not."""
         if is_path(name):
             path = Path(name).expanduser()
             return path if path.exists() else None
-        return next((entry.path for entry in self.list() if entry.tag == name and not entry.preset), None)
+        return next((file.path for file in Shelf(self.user_dir).own(name)), None)
 
-    def _files(self) -> Iterator[tuple[Path, bool]]:
-        for folder, preset in ((presets_dir(), True), (self.user_dir, False)):
-            for path in sorted(folder.rglob("*")):
-                if path.suffix in SUFFIXES and "baselines" not in path.relative_to(folder).parts:
-                    yield path, preset
 
-    def _entry(self, path: Path, preset: bool) -> CatalogueEntry:
-        text = ""
+def _twice(path: Path, other: Path) -> str:
+    return f"{path}: has the same tag as {other}"
+
+
+def _entry(file: ProfileFile, shelf: Shelf) -> CatalogueEntry:
+    if file.preset and (entry := _shipped(file, shelf)):
+        return entry
+    try:
+        text = read_text(file.path) if file.text is None else file.text
+        profile, _ = _profile(text, file.path, shelf)
+        _members(profile, text, file.path, shelf)
+    except UsageError as error:
+        return CatalogueEntry(file.name, "", file.path, file.preset, error=str(error.problems[0]))
+    return CatalogueEntry(
+        profile.profile, profile.title, file.path, file.preset, profile.tool, headline_text(profile)
+    )
+
+
+def _shipped(file: ProfileFile, shelf: Shelf) -> CatalogueEntry | None:
+    """Return the entry of a preset by its bare data: tests look at all of them; None when it needs the user's files."""
+    try:
+        data = load(file.text or "", str(file.path)).data
+        members = [each if isinstance(each, str) else each["profile"] for each in data.get("suite", ())]
+        if file.base or any(shelf.own(tag) for tag in members):
+            return None
+        about = meaning(Headline(**data["headline"])) if "headline" in data else f"{len(members)} profiles"
+        return CatalogueEntry(data["profile"], data["title"], file.path, True, data["tool"], about)
+    except (UsageError, LookupError, TypeError):
+        return None
+
+
+def _loaded(text: str, path: Path, shelf: Shelf, *, preset: bool = False) -> LoadedProfile:
+    profile, bases = _profile(text, path, shelf)
+    members = _members(profile, text, path, shelf)
+    return LoadedProfile(profile, text, path, preset, hashlib.sha256(text.encode()).hexdigest(), bases, members)
+
+
+def _profile(text: str, path: Path, shelf: Shelf) -> tuple[Profile, tuple[tuple[str, str], ...]]:
+    """Return a profile and what it extends, (tag, text), nearest first. Raises UsageError."""
+    bases: list[tuple[str, str, str]] = []
+    above, tag = path, head(text)[1]
+    while tag is not None and tag not in [known for known, _, _ in bases]:
+        file = shelf.find(tag, above)
+        if file is None or file.text is None:
+            break  # the loader says so, at its place
+        bases.append((tag, file.text, str(file.path)))
+        above, tag = file.path, file.base
+    missing = tag is not None and tag not in [known for known, _, _ in bases]
+    profile = _cached_profile(text, str(path), tuple(bases), shelf.tags if missing else ())
+    return profile, tuple((tag, text) for tag, text, _ in bases)
+
+
+def _members(profile: Profile, text: str, path: Path, shelf: Shelf) -> dict[str, LoadedProfile]:
+    """Return the profiles of a suite. Raises UsageError that points at the one which is not there."""
+    members: dict[str, LoadedProfile] = {}
+    for index, member in enumerate(profile.members):
+        place = ("suite", index)
         try:
-            text = read_text(path)
-            profile, _ = self._profile(text, path)
-            self._members(profile, text, path)
+            file = shelf.find(member.profile, path)
+            if file is None or file.text is None:
+                like = did_you_mean(member.profile, shelf.tags)
+                raise UsageError(f"unknown profile '{member.profile}'{like}; see benchtui profiles list")
+            loaded = _loaded(file.text, file.path, shelf, preset=file.preset)
         except UsageError as error:
-            tag = tag_of(text) or self._tag_by_path(path, preset)
-            return CatalogueEntry(tag, "", path, preset, error=str(error.problems[0]))
-        return CatalogueEntry(profile.profile, profile.title, path, preset, profile.tool, headline_text(profile))
-
-    def _tag_by_path(self, path: Path, preset: bool) -> str:
-        folder = presets_dir() if preset else self.user_dir
-        return path.relative_to(folder).with_suffix("").as_posix()
+            told = load(text, str(path)).problem(place, f"{member.profile}: {error.problems[0].message}")
+            raise UsageError([told, *error.problems[1:]]) from None
+        if loaded.profile.tool == "suite":
+            raise UsageError(load(text, str(path)).problem(place, f"{member.profile}: a suite holds no suites"))
+        if unknown := [name for name in member.set if name not in loaded.profile.params]:
+            hint = did_you_mean(unknown[0], loaded.profile.params)
+            message = f"{member.profile} has no parameter '{unknown[0]}'{hint}"
+            raise UsageError(load(text, str(path)).problem((*place, "set", unknown[0]), message, key=True))
+        members[member.profile] = loaded
+    return members
 
 
 def is_path(name: str) -> bool:
     """Return whether a profile is named by its file and not by its tag."""
     return name.endswith(SUFFIXES) or name.startswith((".", "/", "~"))
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a profile's file. Raises UsageError."""
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(Problem(f"not UTF-8 text: byte {error.start}", file=str(path))) from error
-    except OSError as error:
-        raise UsageError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
 
 
 def write_new(path: Path, text: str) -> None:
@@ -257,6 +215,8 @@ def write_new(path: Path, text: str) -> None:
 def _cached_profile(
     text: str, file: str, bases: tuple[tuple[str, str, str], ...] = (), known: tuple[str, ...] = ()
 ) -> Profile:
+    from tui.model.profile_load import load_profile
+
     def base(tag: str) -> tuple[str, str]:
         for name, text, file in bases:
             if name == tag:
@@ -266,49 +226,9 @@ def _cached_profile(
     return load_profile(text, file, base)
 
 
-_HEAD_KEY = re.compile(r"^(?:profile|extends)\b", re.MULTILINE)
-_PLAIN_HEAD = re.compile(rf"^(profile|extends): +({TAG_PATTERN.strip('^$')})[ \t]*(?:[ \t]#.*)?$", re.MULTILINE)
-
-
-@functools.lru_cache(maxsize=512)
-def _head(text: str) -> tuple[str | None, str | None]:
-    """Return the tag of a profile's text and the tag that it extends, as far as they can be read."""
-    keys = _HEAD_KEY.findall(text)
-    plain = dict(_PLAIN_HEAD.findall(text))
-    if "profile" in plain and len(keys) == len(plain):  # reading all of the YAML takes a hundred times as long
-        return plain["profile"], plain.get("extends")
-    try:
-        data = load(text, "").data
-    except UsageError:
-        return None, None
-    tag, base = data.get("profile"), data.get("extends")
-    known = tag if isinstance(tag, str) and re.fullmatch(TAG_PATTERN, tag) else None
-    return known, base if isinstance(base, str) else None
-
-
-def tag_of(text: str) -> str | None:
-    """Return the tag of a profile's text; None when it cannot be read."""
-    return _head(text)[0]
-
-
-def base_of(text: str) -> str | None:
-    """Return the tag that a profile's text extends; None when it extends none."""
-    return _head(text)[1]
-
-
-def _text_or_none(path: Path) -> str | None:
-    try:
-        return read_text(path)
-    except UsageError:
-        return None
-
-
 def headline_text(profile: Profile) -> str:
     """Return what a profile is about, such as 'read IOPS' or 'read p99.5 latency'."""
-    spec = profile.headline_spec
-    if spec is None:
-        return f"{len(profile.members)} profiles"
-    return meaning(spec)
+    return meaning(profile.headline_spec) if profile.headline_spec else f"{len(profile.members)} profiles"
 
 
 def retagged(text: str, tag: str) -> str:

@@ -10,9 +10,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.engine.profiles.catalogue import SUFFIXES, write_new
+from tui.engine.profiles.catalogue import write_new
+from tui.engine.profiles.shelf import SUFFIXES
+from tui.model.names import TAG_PATTERN
 from tui.model.problem import Problem, UsageError
-from tui.model.profile import TAG_PATTERN
 from tui.model.quantities import shown
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def create(catalogue: Catalogue, tag: str, text: str) -> Path:
     """Write a new profile of the user's and return its path. Never overwrites. Raises UsageError."""
     if not re.fullmatch(TAG_PATTERN, tag):
         raise UsageError(f"profile name {shown(tag)}: allowed is family/name in small letters, such as my/read")
-    own = next((entry.path for entry in catalogue.list() if entry.tag == tag and not entry.preset), None)
+    own = catalogue.own_file(tag)
     path = own or catalogue.user_dir / f"{tag}.yaml"
     if own or path.exists():
         raise UsageError(f"profile '{tag}' is there already: {path}; choose another name")

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from tui.model.fio_options import by_name, canonical, is_external, name_problem, option_problem
+from tui.model.names import TAG_PATTERN
 from tui.model.problem import Problem, UsageError
-from tui.model.profile import TAG_PATTERN
 from tui.model.quantities import fio_size, shown
 from tui.workloads.fio.jobimport_ini import Option, Section, first_comment, read_sections
 from tui.workloads.fio.jobimport_yaml import Import, Job, Phase, write_phase, write_suite

@@ -119,7 +119,7 @@ class EditorScreen(StepScreen):
 
     def read(self) -> str:
         """Return the text on disk. Raises UsageError."""
-        from tui.engine.profiles.catalogue import read_text
+        from tui.engine.profiles.shelf import read_text
 
         return read_text(self.path)
 
