@@ -88,3 +88,9 @@ def test_the_arrows_between_the_rooms_go_one_way() -> None:
     checker = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([checker, "--no-cache", "--no-logo"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("module", ["tui.journal.state", "tui.journal.writer", "tui.cli.progress"])
+def test_reading_or_following_a_journal_does_not_load_pydantic(module: str) -> None:
+    code = f"import sys, {module}; sys.exit('pydantic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False).returncode == 0

@@ -106,7 +106,7 @@ def test_live_and_replay_come_to_the_same_figures(maker: RunMaker) -> None:
         other = replay.state.cluster[name]
         assert view.so_far_percentiles == other.so_far_percentiles
         assert view.iops_series == other.iops_series
-    assert live.tails.values == replay.tails.values
+    assert live.state.current.cluster_tails == replay.state.current.cluster_tails
 
 
 def test_the_length_of_a_replay_ignores_a_torn_last_line(maker: RunMaker) -> None:
@@ -120,7 +120,7 @@ def test_the_p99_of_a_second_is_that_of_all_hosts_together(maker: RunMaker) -> N
     feed = LiveFeed(maker.run_dir, lambda: maker.now)
     while feed.advance():
         pass
-    values = feed.tails.values["read"]
+    values = feed.state.current.cluster_tails["read"]
     assert len(values) == 20
     p50, top = feed.state.cluster["read"].so_far_percentiles["50"], feed.state.cluster["read"].so_far_max
     assert p50 is not None and top is not None

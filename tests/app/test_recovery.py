@@ -15,7 +15,7 @@ from tests.e2e.command import benchtui, measures, wait_until
 from tests.lab.sshd import SshdLab
 from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.live.screen import LiveScreen
-from tui.journal.unfinished import unfinished_runs
+from tui.results.store.unfinished import unfinished_runs
 
 
 def cut_off(home: Path, day: int) -> Path:

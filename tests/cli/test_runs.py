@@ -165,15 +165,21 @@ def test_a_note_to_an_interrupted_run_survives_its_unfinished_line(runs: Path) -
     assert json.loads(lines[-1])["text"] == "power failed"
 
 
-def test_a_note_to_a_damaged_journal_is_refused_and_changes_nothing(
-    runs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_note_to_a_damaged_journal_is_taken_and_the_damage_stays_as_it_is(runs: Path) -> None:
     journal = runs / OLD / "journal.jsonl"
     journal.write_bytes(b"garbage\n" + journal.read_bytes())
     before = journal.read_bytes()
+    assert main(["runs", "note", OLD, "text"]) == 0
+    assert journal.read_bytes().startswith(before)
+    assert json.loads((runs / OLD / "run.json").read_text())["notes"][-1]["text"] == "text"
+
+
+def test_a_note_to_a_journal_that_does_not_say_when_it_began_is_refused(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (runs / OLD / "journal.jsonl").write_bytes(b"garbage\n")
     assert main(["runs", "note", OLD, "text"]) == 1
-    assert "is damaged after 0 bytes" in capsys.readouterr().err
-    assert journal.read_bytes() == before
+    assert "does not say when the run started" in capsys.readouterr().err
 
 
 def test_an_empty_note_is_refused(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -92,9 +92,9 @@ def test_a_warm_up_is_made_again_with_its_point(tmp_path: Path) -> None:
 def test_a_run_that_goes_on_forgets_a_stop_and_what_kept_it_from_starting() -> None:
     end = RunEnded(t=0.0, state="partial", exit_code=4)
     past = history(problem(), StopRequested(t=0.0, mode="stop"), end, RunResumed(t=0.0, utc="", gap_s=1, going_on=True))
-    assert (past.ended, past.stop_mode, past.problems) == (False, None, 0)
+    assert (past.ended, past.seen.stop_mode, past.problems) == (False, None, 0)
 
 
 def test_a_run_that_is_taken_over_is_still_to_be_stopped() -> None:
     past = history(StopRequested(t=0.0, mode="stop"), RunResumed(t=0.0, utc="", gap_s=1.0))
-    assert past.stop_mode == "stop"
+    assert past.seen.stop_mode == "stop"

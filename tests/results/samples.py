@@ -7,12 +7,16 @@ from pathlib import Path
 
 import msgspec
 
+from tui.journal.measurement import Measurement
+from tui.journal.reader import JournalEvent
+from tui.journal.state import RunState
 from tui.metrics.buckets import value_to_index
 from tui.model.event import (
     AnyEvent,
     Buckets,
     DirectionResult,
     DirectionSample,
+    Event,
     HostClock,
     HostResult,
     HostState,
@@ -165,6 +169,18 @@ def run_of(directory: Path, hosts: Sequence[str], events: Sequence[AnyEvent], ru
     (directory / "plan.json").write_bytes(msgspec.json.encode(plan))
     write(directory / "journal.jsonl", sorted([*started(*hosts), *events], key=lambda event: event.t))
     return directory
+
+
+def measured_in(state: RunState) -> Measurement:
+    """Return what was measured in the first step."""
+    found = state.steps[0].measurement
+    assert found is not None
+    return found
+
+
+def encoded(events: Sequence[JournalEvent]) -> bytes:
+    """Return the journal of these events."""
+    return b"".join(encode(event) for event in events if isinstance(event, Event))
 
 
 def closed(t: float, state: str = "complete") -> RunEnded:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.results.samples import compared, sample, write
-from tui.journal.clock import HostTime, survey
+from tui.journal.clock import HostTime
+from tui.journal.survey import survey
 from tui.model.event import AnyEvent, RunResumed
 
 HOST_START_MS = 1_795_000_000_000

@@ -8,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.results.samples import DATA, histogram, sample, started, write
+from tui.journal.tails import PercentileBins, p99_of, seconds_of
 from tui.journal.views import SeriesSet
 from tui.metrics.histogram import Histogram
 from tui.model.event import AnyEvent, DirectionSample
 from tui.model.record import SeriesColumns, SeriesRecord
 from tui.results.record.build import build_record
-from tui.results.record.columns import PercentileBins, p99_of, seconds_of, whole_seconds, window_rates
-from tui.results.record.gather import gather
+from tui.results.record.columns import whole_seconds, window_rates
+from tui.results.record.journal import read_journal
 from tui.results.record.step import build_step
 from tui.results.store.rundir import load_plan
 
@@ -24,7 +25,7 @@ latencies = st.lists(st.integers(1, 10**10), min_size=1, max_size=300)
 def series_of(tmp_path: Path, events: list[AnyEvent]) -> SeriesRecord:
     """Return the series that the record has of these events."""
     plan = load_plan(DATA / "ramp")
-    series = build_step(plan, plan.steps[0], gather(write(tmp_path / "journal.jsonl", events))).series
+    series = build_step(plan, plan.steps[0], read_journal(write(tmp_path / "journal.jsonl", events)).state).series
     assert series is not None
     return series
 
@@ -42,9 +43,23 @@ def test_the_short_walk_finds_the_same_percentile_as_the_histogram(values: list[
 @given(edges=st.lists(st.floats(0, 100), min_size=2, max_size=40, unique=True).map(sorted))
 def test_intervals_that_follow_each_other_cover_the_middle_of_each_second_once(edges: list[float]) -> None:
     pairs = list(pairwise(edges))
-    covered = [second for t0, t1 in pairs for second in seconds_of(t0, t1) if t0 < second + 0.5 <= t1]
+    covered = [second for t0, t1 in pairs for second in seconds_of(t0, t1)]
     assert covered == [second for second in range(101) if edges[0] < second + 0.5 <= edges[-1]]
-    assert all(len(seconds_of(t0, t1)) >= 1 for t0, t1 in pairs)
+
+
+def test_an_interval_without_the_middle_of_a_second_does_not_count_beside_one_that_has_it() -> None:
+    bins = PercentileBins(open_s=90)
+    bins.add(0.4, 1.4, histogram([1000]))
+    bins.add(1.4, 1.45, histogram([9_000_000]))  # ends in second 1, whose middle the next one covers
+    bins.add(1.45, 2.4, histogram([2000]))
+    assert bins.values(0, 2) == [p99_of(histogram([1000])), p99_of(histogram([2000]))]
+
+
+def test_where_no_interval_covers_the_middle_of_a_second_those_that_end_in_it_count() -> None:
+    bins = PercentileBins(open_s=90)
+    bins.add(0.0, 0.2, histogram([1000]))
+    bins.add(0.2, 0.4, histogram([9_000_000]))
+    assert bins.values(0, 1) == [p99_of(histogram([1000, 9_000_000]))]
 
 
 def test_a_second_merges_the_latencies_of_all_hosts() -> None:

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.results.samples import CASES, DATA
-from tui.journal.reader import JournalTail, read_events
-from tui.model.event import Message, RunEnded, RunStarted, encode
+from tests.results.samples import CASES, DATA, encoded, sample
+from tui.journal.reader import JournalTail, complete_bytes, events_backwards, read_events
+from tui.journal.state import RunState
+from tui.model.event import Buckets, DirectionSample, Message, RunEnded, RunStarted, Sample, encode
 
 MIX = (DATA / "mix" / "journal.jsonl").read_bytes()
 
@@ -21,8 +22,8 @@ def test_reads_a_closed_journal_whole(case: str) -> None:
     events = list(reader)
     assert isinstance(events[0], RunStarted)
     assert isinstance(events[-1], RunEnded)
-    assert b"".join(map(encode, events)) == path.read_bytes()
-    assert (reader.events, reader.unread_bytes, reader.damaged) == (len(events), 0, False)
+    assert encoded(events) == path.read_bytes()
+    assert (reader.events, reader.unread_bytes, reader.damaged) == (len(events), 0, 0)
 
 
 @given(cut=st.integers(0, len(MIX)))
@@ -34,17 +35,55 @@ def test_an_incomplete_last_line_is_left_unread(tmp_path_factory: pytest.TempPat
     complete = MIX[:cut].count(b"\n")
     assert len(list(reader)) == complete
     assert reader.unread_bytes == cut - (MIX[:cut].rfind(b"\n") + 1)
-    assert not reader.damaged
+    assert reader.damaged == 0
 
 
-def test_stops_before_a_damaged_line_and_says_how_much_was_not_read(tmp_path: Path) -> None:
+def line_of(t: float) -> bytes:
+    return encode(Message(t=t, severity="info", text="good"))
+
+
+GOOD_SAMPLE = encode(sample(1.0, "h1", [1000, 1000]))
+DAMAGE = {
+    "no JSON": b'{"type":"message","t":oops}',
+    "not UTF-8": line_of(1.0).strip().replace(b"good", b"g\xff\xfed"),
+    "a number beyond 64 bits": line_of(1.0).strip().replace(b"1.0", b"1" * 400),
+    "a count beyond 64 bits": GOOD_SAMPLE.strip().replace(b'"ios":2', b'"ios":' + b"9" * 40),
+    "no end of nesting": b"[" * 100_000,
+    "a time that cannot be": line_of(1.0).strip().replace(b"1.0", b"-5.0"),
+    "a bucket that cannot be": encode(Sample(
+        t=1.0, host="h", step=0, phase="measure", host_time_ms=1, interval_s=1.0,
+        dirs={"read": DirectionSample(1, 1, lat=Buckets(idx=[99_999], n=[1]))},
+    )).strip(),
+    "half a histogram": GOOD_SAMPLE.strip().replace(b'"n":[2]', b'"n":[1,1]'),
+    "zeros of a power cut": bytes(300),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_line_is_counted_and_does_not_hide_those_after_it(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "journal.jsonl"
-    good, bad = encode(Message(t=1.0, severity="info", text="good")), b'{"type":"message","t":oops}\n'
-    path.write_bytes(good + bad + good)
+    path.write_bytes(line_of(1.0) + DAMAGE[damage] + b"\n" + line_of(2.0))
     reader = read_events(path)
-    assert [event.t for event in reader] == [1.0]
-    assert reader.damaged
-    assert reader.unread_bytes == len(bad + good)
+    assert [event.t for event in reader if isinstance(event, Message)] == [1.0, 2.0]
+    assert (reader.damaged, reader.unread_bytes) == (1, len(DAMAGE[damage]) + 1)
+
+
+def test_damage_is_told_once(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(line_of(1.0) + b"garbage\n" * 3 + line_of(2.0))
+    state = RunState().apply_all(read_events(path))
+    assert state.unreadable == 3
+    assert [line.text for line in state.messages if "damaged" in line.text] == [
+        "a part of the journal cannot be read: it is damaged"
+    ]
+
+
+def test_the_end_of_a_journal_is_found_behind_any_length_of_lines(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    long = encode(Message(t=2.0, severity="info", text="x" * 3_000_000))
+    path.write_bytes(line_of(1.0) + long + b'{"type":"mess')
+    assert complete_bytes(path) == len(line_of(1.0) + long)
+    assert [event.t for event in events_backwards(path)] == [2.0, 1.0]
 
 
 def test_an_event_of_a_newer_kind_is_passed_over(tmp_path: Path) -> None:
@@ -53,15 +92,15 @@ def test_an_event_of_a_newer_kind_is_passed_over(tmp_path: Path) -> None:
     path.write_bytes(b'{"type":"telemetry","t":0.5,"cpu":3}\n' + line)
     reader = read_events(path)
     assert [type(event).__name__ for event in reader] == ["Message"]
-    assert not reader.damaged
+    assert reader.damaged == 0
 
 
 def test_a_known_event_with_wrong_values_is_damage_not_news(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(b'{"type":"message","t":"soon","severity":"info","text":""}\n')
     reader = read_events(path)
-    assert list(reader) == []
-    assert reader.damaged
+    assert not any(isinstance(event, Message) for event in reader)
+    assert reader.damaged == 1
 
 
 def test_a_tail_of_a_file_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
@@ -84,7 +123,7 @@ def test_a_tail_gives_each_event_once_however_the_file_grows(
         for start, end in pairwise(edges):
             file.write(MIX[start:end])
             events += tail.poll()
-    assert b"".join(map(encode, events)) == MIX
+    assert encoded(events) == MIX
 
 
 def test_a_tail_can_read_a_long_journal_in_portions(tmp_path: Path) -> None:
@@ -94,14 +133,12 @@ def test_a_tail_can_read_a_long_journal_in_portions(tmp_path: Path) -> None:
     events = []
     for _ in range(len(MIX) // 1000 + 1):
         events += tail.poll(max_bytes=1000)
-    assert b"".join(map(encode, events)) == MIX
+    assert encoded(events) == MIX
 
 
-def test_a_tail_stops_at_a_damaged_line(tmp_path: Path) -> None:
+def test_a_tail_goes_on_behind_a_damaged_line(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    line = encode(Message(t=1.0, severity="info", text="good"))
-    path.write_bytes(line + b"garbage\n" + line)
+    path.write_bytes(line_of(1.0) + b"garbage\n" + line_of(2.0))
     tail = JournalTail(path)
-    assert len(tail.poll()) == 1
-    assert tail.damaged
-    assert tail.poll() == []
+    assert [type(event).__name__ for event in tail.poll()] == ["Message", "Unreadable", "Message"]
+    assert tail.damaged == 1

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tests.results.samples import CASES, DATA, compared, direction, sample, started
+from tests.results.samples import CASES, DATA, compared, direction, measured_in, sample, started
 from tui.journal.reader import read_events
 from tui.journal.state import KEPT_MESSAGES, RunState
 from tui.metrics.histogram import Histogram
@@ -289,10 +289,10 @@ def test_totals_of_a_recorded_run_agree_with_what_fio_counted_in_the_end(case: s
     state = RunState(for_record=True)
     for event in read_events(DATA / case / "journal.jsonl"):
         state.apply(event)
-    assert state.results
-    for (step, host), result in state.results.items():
+    assert state.steps[0].results
+    for host, result in state.steps[0].results.items():
         for name, final in result.dirs.items():
-            leaf = state.measured[step].hosts[host][name]
+            leaf = measured_in(state).hosts[host][name]
             assert final.clat is not None
             assert leaf.ios == final.ios
             assert leaf.bytes == pytest.approx(final.bytes, rel=1e-3)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tui.journal.metadata import MetadataView
 from tui.model.event import MetadataIteration, MetadataPhase, MetadataResult, OperationResult
 from tui.model.plan import HostTask, MpiLaunch, Step
 from tui.model.record import StepRecord
 from tui.results.record.metadata import (
-    MetadataView,
     metadata_lines,
     metadata_record,
     metadata_remarks,

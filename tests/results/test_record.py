@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.results.samples import CASES, DATA, sample
+from tests.results.samples import CASES, DATA, measured_in, sample
 from tui.journal.state import RunState
 from tui.metrics.histogram import Histogram
 from tui.model.event import (
@@ -186,9 +186,9 @@ def test_rebuilding_from_samples_comes_close_to_what_the_tool_counts(tmp_path: P
     state = RunState(for_record=True)
     for event in events:
         state.apply(event)
-    for (step, host), result in state.results.items():
+    for host, result in state.steps[0].results.items():
         for direction, theirs in result.dirs.items():
-            ours = rebuild(state.measured[step].hosts[host][direction], "clat")
+            ours = rebuild(measured_in(state).hosts[host][direction], "clat")
             assert ours.ios == theirs.ios
             assert ours.iops == pytest.approx(theirs.iops, rel=0.06)  # the last object comes 0.15 s after the load
             assert ours.clat is not None and theirs.clat is not None

@@ -13,7 +13,7 @@ from tests.results.test_record import events_of, run_dir_of, valid
 from tui.model.event import AnyEvent, HostClock, HostResult, PhaseStarted, RunResumed, Sample
 from tui.model.record import RunRecord, TimingRecord
 from tui.results.record.build import build_record
-from tui.results.record.gather import gather
+from tui.results.record.journal import read_journal
 
 HOUR_MS = 3_600_000
 ZERO_MS = 1_795_169_730_250.0
@@ -36,7 +36,7 @@ def with_clocks(case: str, tmp_path: Path, shift_ms: dict[str, int]) -> RunRecor
     """Return the record of a recorded run whose clocks were compared, with some of them moved."""
     events = events_of(case)
     run_dir = run_dir_of(case, tmp_path / "plain", events)
-    offsets = {host: clock.offset_s for host, clock in gather(run_dir / "journal.jsonl").state.clocks.items()}
+    offsets = {host: clock.offset_s for host, clock in read_journal(run_dir / "journal.jsonl").state.clocks.items()}
     clocks: list[AnyEvent] = []
     for host, offset_s in offsets.items():
         assert offset_s is not None

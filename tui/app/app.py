@@ -137,7 +137,7 @@ class BenchtuiApp(Shell):
 
     def cut_off_runs(self) -> list[Path]:
         """Return the directories of runs whose engine died, oldest first."""
-        from tui.journal.unfinished import unfinished_runs
+        from tui.results.store.unfinished import unfinished_runs
 
         return unfinished_runs(self.paths.runs)
 

@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 from typing import TextIO
 
-from tui.journal.reader import JournalTail
+from tui.journal.reader import JournalEvent, JournalTail
 from tui.journal.state import RunState
 from tui.metrics import units
-from tui.model.event import AnyEvent, HostProblem, Message, PhaseStarted, RunResumed, StepEnded, StepStarted
+from tui.model.event import HostProblem, Message, PhaseStarted, RunResumed, StepEnded, StepStarted
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError
 from tui.results.matrix.progress import MatrixProgress, matrix_progress, step_name
@@ -35,7 +35,7 @@ class ProgressDisplay:
         self.drawn = False
         self.logged_at = -LOG_EVERY_S
 
-    def begin(self, events: list[AnyEvent]) -> None:
+    def begin(self, events: list[JournalEvent]) -> None:
         """Take what a run of many steps had done already: the step at work is told, not those before it."""
         begun = [event.t for event in events if isinstance(event, StepStarted | RunResumed)]
         if self.plan is not None and len(begun) > 1:
@@ -43,7 +43,7 @@ class ProgressDisplay:
             done = len({event.step for event in events if isinstance(event, StepEnded)})
             self.line(f"{clock(events[-1].t)} {done} of {len(self.plan.steps)} steps were over before")
 
-    def events(self, events: list[AnyEvent]) -> None:
+    def events(self, events: list[JournalEvent]) -> None:
         """Print what deserves a line of its own."""
         for event in events:
             if event.t < self.begin_t and isinstance(event, StepStarted | StepEnded | PhaseStarted):
@@ -131,7 +131,7 @@ def status_text(state: RunState, now_t: float, matrix: MatrixProgress | None = N
         parts.append(f"{direction} {units.iops(view.iops)} IOPS {units.bandwidth(view.bw_bytes_per_s)}")
         found = view.interval_percentiles
         parts.append(" ".join(f"p{p} {units.latency(found.get(p))}" for p in PERCENTILES))
-    metadata = state.metadata.get(state.step) if state.step is not None and state.phase == "measure" else None
+    metadata = state.at_step(state.step).metadata if state.step is not None and state.phase == "measure" else None
     if metadata is not None:
         parts.append(metadata.line(now_t))
     stale = [name for name, host in state.hosts.items() if host.stale_s(now_t) is not None]

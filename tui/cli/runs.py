@@ -156,8 +156,8 @@ def note_run(args: argparse.Namespace, store: RunStore) -> int:
         if not answer.get("ok"):
             raise BenchtuiError(f"{run_dir.name}: {answer.get('error', 'the run did not take the note')}")
         return 0
+    from tui.journal.writer import append_note
     from tui.results.record.build import write_record
-    from tui.results.store.notes import append_note
 
     append_note(run_dir, text)
     write_record(run_dir)
@@ -202,7 +202,7 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
     """Finish unfinished runs one after the other; 4 when one of them is not complete."""
     from tui.cli.launching import restart
     from tui.cli.run import watch
-    from tui.journal.unfinished import is_unfinished, unfinished_runs
+    from tui.results.store.unfinished import is_unfinished, unfinished_runs
 
     chosen = [store.resolve(ref) for ref in args.runs] or unfinished_runs(store.runs_dir)
     for run_dir in chosen:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
-import msgspec
-
-from tui.model.event import HostClock, HostResult, StepStarted
+from tui.model.event import HostClock
 
 STEP_S = 300.0  # a sample that came so much quicker than all before: the host's clock was set forward
 LATE_S = 1.0  # all samples seem later than this: the clock was set back since it was compared
@@ -125,97 +122,3 @@ class HostTime:
             return Reading(self.offset_s, None, "samples")
         moved = abs(self.offset_s + self.compared.run_zero_ms / 1000 + self.compared.offset_s)
         return Reading(self.offset_s, self.compared.uncertainty_s + moved, "exchange")
-
-
-class _Stamp(msgspec.Struct, tag_field="type", tag="sample"):
-    """The part of a sample that tells about clocks; the rest is skipped, which is several times quicker."""
-
-    t: float
-    host: str
-    host_time_ms: int
-
-
-_stamp = msgspec.json.Decoder(_Stamp)
-_clock = msgspec.json.Decoder(HostClock)
-_result = msgspec.json.Decoder(HostResult)
-_step = msgspec.json.Decoder(StepStarted)
-
-
-@dataclass(slots=True)
-class Survey:
-    """What a whole journal tells before it is read event by event.
-
-    `offsets` are run time minus host time by host, at the begin, from the least delayed sample: of hosts that were
-    never compared or are in `distrusted`, whose clock was set back before they sent their first samples. `results`
-    are the steps and hosts that have one: their histograms need not be rebuilt from samples.
-    """
-
-    offsets: dict[str, float]
-    distrusted: dict[str, ClockStep]
-    results: set[tuple[int, str]]
-
-
-def survey(journal: Path) -> Survey:
-    """Read a whole journal for what must be known beforehand, as far as it can be read."""
-    surveyor = _Surveyor()
-    with journal.open("rb") as file:
-        for line in file:
-            try:
-                surveyor.take(line)
-            except msgspec.DecodeError:
-                break
-    return surveyor.survey()
-
-
-class _Surveyor:
-    """Keeps every host's clock twice: as it was compared, and by arrival alone."""
-
-    def __init__(self) -> None:
-        self.compared: dict[str, HostTime] = {}
-        self.arrived: dict[str, HostTime] = {}
-        self.offsets: dict[str, float] = {}
-        self.set_back: dict[str, ClockStep] = {}
-        self.results: set[tuple[int, str]] = set()
-
-    def take(self, line: bytes) -> None:
-        if line.startswith(b'{"type":"sample"'):
-            self._sample(_stamp.decode(line))
-        elif line.startswith(b'{"type":"host_clock"'):
-            event = _clock.decode(line)
-            self.compared.setdefault(event.host, HostTime()).compare(event)
-        elif line.startswith(b'{"type":"run_resumed"'):
-            for clock in self.compared.values():
-                clock.expect_late()
-        elif line.startswith(b'{"type":"host_result"'):
-            self._result(_result.decode(line))
-        elif line.startswith(b'{"type":"step_started"'):
-            again = _step.decode(line).step
-            self.results = {key for key in self.results if key[0] != again}
-
-    def _result(self, result: HostResult) -> None:
-        key = result.step, result.host
-        if any(part.ios for part in result.dirs.values()):
-            self.results.add(key)
-        else:
-            self.results.discard(key)
-
-    def _sample(self, stamp: _Stamp) -> None:
-        clock = self.arrived.get(stamp.host)
-        if clock is None:
-            clock = self.arrived[stamp.host] = HostTime()
-        clock.run_time(stamp.t, stamp.host_time_ms)
-        if not clock.jumps and clock.offset_s is not None:
-            self.offsets[stamp.host] = clock.offset_s
-        other = self.compared.get(stamp.host)
-        if other is None or other.compared is None:
-            return
-        other.run_time(stamp.t, stamp.host_time_ms)
-        if other.step is not None and other.step.size_s < 0 and not clock.jumps:
-            self.set_back[stamp.host] = other.step
-
-    def survey(self) -> Survey:
-        needed = {host: offset for host, offset in self.offsets.items() if self._by_arrival(host)}
-        return Survey(needed, self.set_back, self.results)
-
-    def _by_arrival(self, host: str) -> bool:
-        return host not in self.compared or host in self.set_back

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from tui.journal.tails import HOST_OPEN_S, PercentileBins
 from tui.journal.views import Clock, Group, Leaf, SeriesSet
 from tui.model.event import DirectionSample, PhaseName, Sample
 
@@ -29,7 +30,8 @@ class Window:
 class Measurement:
     """What was seen of one phase of one step.
 
-    `for_record` keeps load that is not measured out of the hosts' series, and keeps no series of the cluster.
+    `for_record` keeps load that is not measured out of the hosts' series, keeps no series of the cluster, and p99 a
+    second of each host. `tails_open_s` is how late a sample may come to count in p99 a second; None: nobody wants it.
     """
 
     def __init__(
@@ -40,12 +42,15 @@ class Measurement:
         started_t: float,
         *,
         for_record: bool = False,
+        tails_open_s: int | None = None,
     ) -> None:
         self.clock = clock
         self.started_t = started_t
         self.phase = phase
         self.step = step
         self.for_record = for_record
+        self.tails_open_s = tails_open_s
+        self.tails: dict[tuple[str | None, str], PercentileBins] = {}  # by host (None: all together) and direction
         self.total = Group(clock)
         self.cluster: dict[str, Group] = {}
         self.hosts: dict[str, dict[str, Leaf]] = {}
@@ -81,8 +86,30 @@ class Measurement:
                 leaves[direction] = self._new_leaf(sample.host, direction)
         for direction, leaf in leaves.items():
             self._feed(leaf, direction, sample, t0, t1)
-        if not sample.ramp and any(leaf.ios for leaf in leaves.values()):
+        if sample.ramp:
+            return
+        if any(leaf.ios for leaf in leaves.values()):
             self._extend_window(sample, t0, t1)
+        if self.tails_open_s is not None:
+            self._add_tails(sample, t0, t1, self.tails_open_s)
+
+    def _add_tails(self, sample: Sample, t0: float, t1: float, open_s: int) -> None:
+        for direction, part in sample.dirs.items():
+            if part.lat.idx:
+                self._tail(None, direction, open_s).add(t0, t1, part.lat)
+                if self.for_record:
+                    self._tail(sample.host, direction, HOST_OPEN_S).add(t0, t1, part.lat)
+
+    def _tail(self, host: str | None, direction: str, open_s: int) -> PercentileBins:
+        bins = self.tails.get((host, direction))
+        if bins is None:
+            bins = self.tails[host, direction] = PercentileBins(open_s)
+        return bins
+
+    @property
+    def cluster_tails(self) -> dict[str, dict[int, int]]:
+        """The 99th percentile of all hosts together in ns, by direction and second of the run."""
+        return {direction: bins.by_second for (host, direction), bins in self.tails.items() if host is None}
 
     def _feed(self, leaf: Leaf, direction: str, sample: Sample, t0: float, t1: float) -> None:
         part = sample.dirs.get(direction, NOTHING)

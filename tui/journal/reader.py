@@ -1,17 +1,44 @@
-"""Reading a journal: whole, or while it grows. An incomplete last line is never an error."""
+"""Reading a journal: whole, while it grows, or backwards. What cannot be read is counted, and never hides the rest.
+
+An incomplete last line is no line yet. A line of a kind that this version does not know is passed over.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
+from typing import Any, Union, get_args
 
 import msgspec
 
-from tui.model.event import AnyEvent, decode
+from tui.metrics.buckets import PLAT_BUCKETS
+from tui.model.event import AnyEvent, Buckets, DirectionSample, HostResult, PhaseName, Sample, encode
 
 CHUNK_BYTES = 1 << 20
 KNOWN_TYPES = frozenset(kind.__struct_config__.tag for kind in get_args(AnyEvent))
+LONGEST_S = 1e9  # no run, and no interval, is that long: a line that says so is damaged
+BEYOND = 1 << 64  # as little as any count
+
+
+class SampleStamp(msgspec.Struct, tag_field="type", tag="sample"):
+    """The part of a sample that says when it came; the rest is skipped, which is several times quicker."""
+
+    t: float
+    host: str
+    step: int
+    phase: PhaseName
+    host_time_ms: int
+
+
+class Unreadable(msgspec.Struct, frozen=True):
+    """Stands among the events for a line that cannot be read; `t` is that of the event before it."""
+
+    t: float
+    bytes: int
+
+
+JournalEvent = AnyEvent | SampleStamp | Unreadable
 
 
 class _Kind(msgspec.Struct):
@@ -19,95 +46,106 @@ class _Kind(msgspec.Struct):
 
 
 _kind = msgspec.json.Decoder(_Kind)
+_events: msgspec.json.Decoder[AnyEvent | SampleStamp] = msgspec.json.Decoder(AnyEvent)
+_STAMPED: Any = Union[tuple(SampleStamp if kind is Sample else kind for kind in get_args(AnyEvent))]  # noqa: UP007
+_stamps: msgspec.json.Decoder[AnyEvent | SampleStamp] = msgspec.json.Decoder(_STAMPED)
+NO_EVENT = (msgspec.DecodeError, ValueError, OverflowError, RecursionError)  # all that damaged JSON can raise
 
 
 class Damaged(ValueError):  # noqa: N818  (it names a state of a line)
     """A complete line that is no event."""
 
 
-def parse_line(line: bytes) -> AnyEvent | None:
+def parse_line(line: bytes, *, stamps: bool = False) -> AnyEvent | SampleStamp | None:
     """Return the event of a complete line; None for an event of a kind that this version does not know.
 
-    Raises Damaged for anything else.
+    `stamps`: of a sample, only when it came. Raises Damaged for anything else.
     """
     try:
-        return decode(line)
-    except msgspec.DecodeError as error:
+        event = (_stamps if stamps else _events).decode(line)
+        if not _is_sound(event):
+            raise Damaged("its figures cannot be")
+    except NO_EVENT as error:
         if _is_newer_kind(line):
             return None
         raise Damaged(str(error)) from error
+    return event
+
+
+def _is_sound(event: AnyEvent | SampleStamp) -> bool:
+    """Tell whether an event can be counted: changed bytes may have left it JSON. Raises OverflowError."""
+    if not 0 <= event.t < LONGEST_S:
+        return False
+    if isinstance(event, SampleStamp):
+        return abs(event.host_time_ms) < BEYOND
+    if isinstance(event, Sample):
+        whole = 0 <= event.interval_s < LONGEST_S and abs(event.host_time_ms) < BEYOND
+        return whole and all(map(_is_sound_part, event.dirs.values()))
+    encode(event)  # refuses numbers that no journal can hold
+    return not isinstance(event, HostResult) or all(map(_fits, _buckets_of(event)))
+
+
+def _is_sound_part(part: DirectionSample) -> bool:
+    counts = (part.ios, part.bytes, part.lat_sum_ns, part.lat_max_ns, *part.lat.n)
+    return min(counts) >= 0 and max(counts) < BEYOND and _fits(part.lat)
+
+
+def _fits(buckets: Buckets) -> bool:
+    idx = buckets.idx
+    return len(idx) == len(buckets.n) and (not idx or 0 <= idx[0] <= idx[-1] < PLAT_BUCKETS)
+
+
+def _buckets_of(result: HostResult) -> Iterator[Buckets]:
+    parts = [*result.dirs.values(), *(part for dirs in result.jobs.values() for part in dirs.values())]
+    for part in parts:
+        yield from (kind.buckets for kind in (part.slat, part.clat, part.lat) if kind is not None and kind.buckets)
 
 
 def _is_newer_kind(line: bytes) -> bool:
     try:
         return _kind.decode(line).type not in KNOWN_TYPES
-    except msgspec.DecodeError:
+    except NO_EVENT:
         return False
 
 
-class EventReader(Iterator[AnyEvent]):
-    """The events of a journal file, in order.
+class JournalTail:
+    """Follows a journal that another process appends to, from a byte on. The file need not exist yet.
 
-    Ends at the last complete line, or before a damaged one. When it has ended, `unread_bytes` is what was left
-    unread, `damaged` tells whether a damaged line is why, `events` counts what was returned.
+    `damaged` counts the lines that could not be read, `unread_bytes` these and what was begun at the end.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, start: int = 0, *, stamps: bool = False) -> None:
         self.path = path
-        self.events = 0
-        self.read_bytes = 0
-        self.unread_bytes = 0
-        self.damaged = False
-        self._source = self._read()
-
-    def __next__(self) -> AnyEvent:
-        event = next(self._source)
-        self.events += 1
-        return event
-
-    def _read(self) -> Iterator[AnyEvent]:
-        with self.path.open("rb", buffering=CHUNK_BYTES) as file:
-            yield from self._events_of(file)
-            self.unread_bytes = file.seek(0, 2) - self.read_bytes
-
-    def _events_of(self, lines: Iterable[bytes]) -> Iterator[AnyEvent]:
-        for line in lines:
-            if not line.endswith(b"\n"):
-                return
-            try:
-                event = parse_line(line)
-            except Damaged:
-                self.damaged = True
-                return
-            self.read_bytes += len(line)
-            if event is not None:
-                yield event
-
-
-def read_events(path: Path) -> EventReader:
-    """Return the events of a journal file, to be iterated once. Raises OSError when it cannot be read."""
-    return EventReader(path)
-
-
-class JournalTail:
-    """Follows a journal that another process appends to. The file need not exist yet."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.damaged = False
-        self._offset = 0
+        self.events = self.damaged = 0
+        self._damaged_bytes = 0
+        self._stamps = stamps
+        self._offset = start
         self._partial = b""
+        self._t = 0.0
 
-    def poll(self, max_bytes: int | None = None) -> list[AnyEvent]:
+    @property
+    def unread_bytes(self) -> int:
+        """Bytes of damaged lines, and of a line that has no end yet."""
+        return self._damaged_bytes + len(self._partial)
+
+    def poll(self, max_bytes: int | None = None) -> list[JournalEvent]:
         """Return the events that were completed since the last poll, oldest first.
 
-        `max_bytes` bounds how much is read at once; poll again for the rest. After a damaged line nothing follows.
+        `max_bytes` bounds how much is read at once; poll again for the rest. Raises OSError when it cannot be read.
         """
-        data = b"" if self.damaged else self._fresh_bytes(max_bytes)
+        data = self._fresh_bytes(max_bytes)
         if not data:
             return []
         *lines, self._partial = (self._partial + data).split(b"\n")
-        return self._events(lines)
+        parsed = [self._parse(line) for line in lines]
+        return [event for event in parsed if event is not None]
+
+    def __iter__(self) -> Iterator[JournalEvent]:
+        """Read on to the end, as far as it is there."""
+        before = -1
+        while self._offset > before:
+            before = self._offset
+            yield from self.poll(CHUNK_BYTES)
 
     def _fresh_bytes(self, max_bytes: int | None) -> bytes:
         try:
@@ -119,14 +157,60 @@ class JournalTail:
         self._offset += len(data)
         return data
 
-    def _events(self, lines: list[bytes]) -> list[AnyEvent]:
-        events: list[AnyEvent] = []
-        for line in lines:
-            try:
-                event = parse_line(line)
-            except Damaged:
-                self.damaged = True
-                break
-            if event is not None:
-                events.append(event)
-        return events
+    def _parse(self, line: bytes) -> JournalEvent | None:
+        try:
+            event = parse_line(line, stamps=self._stamps)
+        except Damaged:
+            self.damaged += 1
+            self._damaged_bytes += len(line) + 1
+            return Unreadable(self._t, len(line) + 1)
+        if event is not None:
+            self.events += 1
+            self._t = event.t
+        return event
+
+
+def read_events(path: Path, *, stamps: bool = False) -> JournalTail:
+    """Return the events of a journal file, to be iterated once. Raises OSError when it cannot be read."""
+    path.stat()
+    return JournalTail(path, stamps=stamps)
+
+
+def events_backwards(path: Path) -> Iterator[AnyEvent]:
+    """Yield the events that can be read, newest first. Raises OSError when the file cannot be read."""
+    for line in _lines_backwards(path):
+        try:
+            event = parse_line(line)
+        except Damaged:
+            continue
+        if event is not None and not isinstance(event, SampleStamp):
+            yield event
+
+
+def complete_bytes(path: Path) -> int:
+    """Return the size of a journal up to the end of its last complete line. Raises OSError."""
+    with path.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        while end > 0:
+            start = max(0, end - CHUNK_BYTES)
+            file.seek(start)
+            place = file.read(end - start).rfind(b"\n")
+            if place >= 0:
+                return start + place + 1
+            end = start
+    return 0
+
+
+def _lines_backwards(path: Path) -> Iterator[bytes]:
+    """Yield the complete lines of a file, last first; what stands behind the last newline is none."""
+    with path.open("rb") as file:
+        start = complete_bytes(path)
+        rest = b""
+        while start > 0:
+            end, start = start, max(0, start - CHUNK_BYTES)
+            file.seek(start)
+            first, *lines = (file.read(end - start) + rest).split(b"\n")
+            yield from (line for line in reversed(lines) if line)
+            rest = first
+        if rest:
+            yield rest

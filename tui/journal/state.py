@@ -1,18 +1,29 @@
-"""The state of a run, projected from its events. Pure: live screen, headless progress, replay and record share it."""
+"""The state of a run, folded from its events. Pure: live screen, replay, progress, record and recovery are views of it.
+
+What belongs to a step is in its `StepState`. A new kind of event is taken by one function, here or in `step.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 from tui.journal.clock import HostTime, Reading
+from tui.journal.files import HostFiles
+from tui.journal.handlers import Handlers
 from tui.journal.loss import ended_badly, loss_text
 from tui.journal.measurement import Measurement
+from tui.journal.reader import JournalEvent, SampleStamp, Unreadable
+from tui.journal.step import HANDLERS as STEP_HANDLERS
+from tui.journal.step import PhaseSpan, StepState, end_phase
 from tui.journal.views import FRESH_S, Clock, DirectionView, Group
 from tui.model.event import (
     AFTERWORDS,
-    AnyEvent,
+    Artefact,
+    FileCreated,
+    FilesRemoved,
     HostClock,
     HostFacts,
     HostProblem,
@@ -20,9 +31,7 @@ from tui.model.event import (
     HostState,
     HostStateName,
     Message,
-    MetadataIteration,
     MetadataPhase,
-    MetadataResult,
     Note,
     PhaseEnded,
     PhaseName,
@@ -32,17 +41,18 @@ from tui.model.event import (
     RunStarted,
     Sample,
     Severity,
-    StepEnded,
     StepStarted,
     StopRequested,
     TaskEnded,
+    TaskStarted,
 )
-from tui.results.record.metadata import MetadataView
 
 StateName = Literal["starting", "running", "stopping", "complete", "partial", "aborted", "failed"]
 FINAL: frozenset[str] = frozenset({"complete", "partial", "aborted", "failed"})
 OVER: frozenset[str] = frozenset({"collecting", "done", "failed", "lost"})  # host states without load
 KEPT_MESSAGES = 500
+KEPT_LOG = 2000
+HANDLERS: Handlers[RunState] = Handlers()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,55 +99,51 @@ class HostView:
 
 
 @dataclass(slots=True)
-class StepView:
-    """How a step of the run stands. `state`: running, done, failed (with errors), cut (stopped), skipped."""
-
-    state: Literal["running", "done", "failed", "cut", "skipped"]
-    attempt: int = 1
-    started_t: float = 0.0
-    ended_t: float | None = None
-    reason: str = ""
-
-
-@dataclass(slots=True)
 class RunState:
     """Everything known of a run after the events applied so far.
 
     `offsets` (run time minus host time by host) are taken from the events unless known beforehand; comparisons of the
     clocks of `distrusted` hosts are passed over. The record keeps the views of every step and leaves the ramp out of
-    series; screens keep only the current one. `has_result` names steps and hosts whose latencies need not be kept.
+    series; screens keep only the current one. `has_result` names steps and hosts whose latencies need not be kept,
+    `tails_open_s` asks for p99 a second (see `Measurement`).
     """
 
     offsets: dict[str, float] = field(default_factory=dict)
     distrusted: Collection[str] = ()
     has_result: Collection[tuple[int, str]] = ()
     for_record: bool = False
-    run_id: str = ""
-    profile: str = ""
-    utc: str = ""
+    tails_open_s: int | None = None
+    started: RunStarted | None = None
+    end: RunEnded | None = None
     state: StateName = "starting"
-    exit_code: int | None = None
     reason: str = ""
+    stop_mode: Literal["stop", "abort"] | None = None  # what was asked for since the run last went on
+    t: float = 0.0
     phase: PhaseName | None = None
     phase_started_t: float = 0.0
     phase_expected_s: float | None = None
     phase_total_bytes: int | None = None
+    phase_bytes: int = 0
+    phases: list[PhaseSpan] = field(default_factory=list)  # that belong to no step
     step: int | None = None
-    steps: dict[int, StepView] = field(default_factory=dict)
-    t: float = 0.0
+    steps: dict[int, StepState] = field(default_factory=dict)
     hosts: dict[str, HostView] = field(default_factory=dict)
-    messages: list[MessageLine] = field(default_factory=list)
-    problems: list[HostProblem] = field(default_factory=list)
-    results: dict[tuple[int, str], HostResult] = field(default_factory=dict)
+    messages: list[MessageLine] = field(default_factory=list)  # the newest
+    log: list[Message] = field(default_factory=list)  # the first
+    log_dropped: int = 0
+    notes: list[Note] = field(default_factory=list)
+    run_problems: list[HostProblem] = field(default_factory=list)  # that fell into no step
+    run_problems_over: int = 0  # how many of these the run has gone on from
+    commands: list[TaskStarted] = field(default_factory=list)  # of all steps and attempts
+    artefacts: list[Artefact] = field(default_factory=list)
+    files: dict[str, HostFiles] = field(default_factory=dict)
+    resumed: list[RunResumed] = field(default_factory=list)
+    unreadable: int = 0  # lines of the journal
     version: int = 0
     clock: Clock = field(default_factory=Clock)
-    measured: dict[int, Measurement] = field(default_factory=dict)
-    metadata: dict[int, MetadataView] = field(default_factory=dict)  # by step
-    current: Measurement = field(init=False)
-    phase_bytes: int = 0
     clocks: dict[str, HostTime] = field(default_factory=dict)
-    readings: dict[tuple[int, str], Reading] = field(default_factory=dict)  # by step and host, when its result came
-    resumed: bool = False
+    compared: dict[str, HostClock] = field(default_factory=dict)  # the newest comparison of each host's clock
+    current: Measurement = field(init=False)
     armed: set[str] = field(default_factory=set)  # hosts of the step that goes on
 
     def __post_init__(self) -> None:
@@ -155,9 +161,52 @@ class RunState:
         return next(iter(self.cluster.values())) if len(self.cluster) == 1 else self.current.total
 
     @property
+    def run_id(self) -> str:
+        """The run's id; empty before its first event."""
+        return self.started.run_id if self.started is not None else ""
+
+    @property
+    def profile(self) -> str:
+        """The tag of its profile."""
+        return self.started.profile if self.started is not None else ""
+
+    @property
+    def utc(self) -> str:
+        """When it started, as its first event has it."""
+        return self.started.utc if self.started is not None else ""
+
+    @property
+    def created(self) -> datetime | None:
+        """When it started; None when nobody knows."""
+        return parse_utc(self.utc)
+
+    def utc_of(self, t: float | None) -> str | None:
+        """Return a time of the run as RFC 3339; None when unknown."""
+        created = self.created
+        return None if created is None or t is None else format_utc(created + timedelta(seconds=t))
+
+    @property
+    def exit_code(self) -> int | None:
+        """That of the run; None while it goes on."""
+        return self.end.exit_code if self.end is not None else None
+
+    @property
+    def problems(self) -> list[HostProblem]:
+        """What went wrong on hosts, oldest first; of steps that were made again only the newest attempt."""
+        parts = [self.run_problems, *(step.problems for step in self.steps.values())]
+        return sorted((problem for part in parts for problem in part), key=lambda problem: problem.t)
+
+    @property
     def ended(self) -> bool:
         """Whether the run was closed properly."""
         return self.state in FINAL
+
+    def at_step(self, index: int) -> StepState:
+        """Return what is known of a step; one that nothing was said of is missing."""
+        step = self.steps.get(index)
+        if step is None:
+            step = self.steps[index] = StepState(index, started_t=self.t)
+        return step
 
     def host(self, name: str) -> HostView:
         """Return the view of a host, new when it was not named before."""
@@ -167,15 +216,23 @@ class RunState:
             self.hosts[name] = view
         return view
 
-    def apply(self, event: AnyEvent) -> None:
+    def apply(self, event: JournalEvent) -> None:
         """Take the next event."""
-        if not (self.ended and isinstance(event, AFTERWORDS)):  # a remark of next week does not make a run longer
+        kind = type(event)
+        if kind not in AFTERWORDS:  # a remark of next week does not make a run longer
             self.t = max(self.t, event.t)
             self.clock.now = max(self.clock.now, event.t)
         self.version += 1
-        handler = HANDLERS.get(type(event))
-        if handler is not None:
-            handler(self, event)
+        if (take := HANDLERS.get(kind)) is not None:
+            take(self, event)
+        if (take_in_step := STEP_HANDLERS.get(kind)) is not None and event.step is not None:  # type: ignore[union-attr]
+            take_in_step(self.at_step(event.step), event)  # type: ignore[union-attr]  # those of steps have one
+
+    def apply_all(self, events: Iterable[JournalEvent]) -> RunState:
+        """Take events, and return this state."""
+        for event in events:
+            self.apply(event)
+        return self
 
     def tick(self, now_t: float) -> None:
         """Let time pass without an event, so that hosts that fell silent turn stale."""
@@ -202,55 +259,69 @@ class RunState:
 
     def interval_of(self, sample: Sample) -> tuple[float, float]:
         """Return the interval of a sample in run time."""
-        clock = self.clocks.get(sample.host)
+        return self._clock_of(sample.host).interval(sample.t, sample.host_time_ms, sample.interval_s)
+
+    def _clock_of(self, host: str) -> HostTime:
+        clock = self.clocks.get(host)
         if clock is None:
-            clock = self.clocks[sample.host] = HostTime()
-        return clock.interval(sample.t, sample.host_time_ms, sample.interval_s)
+            clock = self.clocks[host] = HostTime()
+        return clock
 
     def reading_of(self, host: str, step: int | None = None) -> Reading | None:
         """Return how a host's clock stood when its result of a step came, else now; None: nothing is known of it."""
-        if step is not None and (step, host) in self.readings:
-            return self.readings[step, host]
+        known = self.steps.get(step) if step is not None else None
+        if known is not None and host in known.readings:
+            return known.readings[host]
         clock = self.clocks.get(host)
         return clock.reading if clock is not None else None
 
+    @HANDLERS.on(RunStarted)
     def _on_run_started(self, event: RunStarted) -> None:
-        self.run_id, self.profile, self.utc = event.run_id, event.profile, event.utc
+        self.started = event
         for name in event.hosts:
             self.host(name)
 
+    @HANDLERS.on(PhaseStarted)
     def _on_phase_started(self, event: PhaseStarted) -> None:
         if self.state == "starting":
             self.state = "running"
         self.phase, self.step, self.phase_started_t = event.phase, event.step, event.t
         self.phase_expected_s, self.phase_total_bytes = event.expected_s, event.total_bytes
+        if event.step is None:
+            self.phases.append(PhaseSpan(event.phase, None, event.t))
         if event.phase not in ("layout", "measure"):
             return
         if self.resumed and event.phase == "measure" and self.current.is_of("measure", event.step):  # it goes on
             self.phase_started_t = self.current.started_t
             return
         self.phase_bytes = 0
-        measurement = Measurement(self.clock, event.phase, event.step, event.t, for_record=self.for_record)
+        measurement = Measurement(
+            self.clock, event.phase, event.step, event.t, for_record=self.for_record, tails_open_s=self.tails_open_s
+        )
         measurement.has_result = {host for step, host in self.has_result if step == event.step}
         self._enter(measurement)
 
     def _enter(self, measurement: Measurement) -> None:
         self.current = measurement
         if measurement.phase == "measure" and measurement.step is not None:
-            if not self.for_record:
-                self.measured.clear()
-            self.measured[measurement.step] = measurement
+            for step in self.steps.values():
+                step.measurement = step.measurement if self.for_record else None
+            self.at_step(measurement.step).measurement = measurement
         for view in self.hosts.values():
             view.dirs, view.total = measurement.dirs_of(view.name), measurement.total_of(view.name)
             view.last_sample_t, view.gives_none = None, False
             view.version += 1
 
+    @HANDLERS.on(PhaseEnded)
     def _on_phase_ended(self, event: PhaseEnded) -> None:
+        if event.step is None:
+            end_phase(self.phases, event)
         if event.phase == self.current.phase:
             self.current.silence()
             for view in self.hosts.values():
                 view.version += 1
 
+    @HANDLERS.on(HostState)
     def _on_host_state(self, event: HostState) -> None:
         view = self.host(event.host)
         if event.state in ("running", "layout") and view.state != event.state:
@@ -258,49 +329,50 @@ class RunState:
         view.state, view.detail = event.state, event.detail
         if event.state == "armed":
             self.armed.add(event.host)
+        if event.state == "running" and self.step is not None:
+            self.at_step(self.step).released.add(event.host)
         if event.state in ("lost", "failed") and self.phase == "measure":
             self._drop(event.host)
         if event.state in OVER:
             self.current.silence(event.host)
         view.version += 1
 
+    @HANDLERS.on(HostFacts)
     def _on_host_facts(self, event: HostFacts) -> None:
         view = self.host(event.host)
         view.facts.update(event.facts)
         view.version += 1
 
+    @HANDLERS.on(HostClock)
     def _on_host_clock(self, event: HostClock) -> None:
+        self.compared[event.host] = event
         if event.host not in self.distrusted:
             self.clocks.setdefault(event.host, HostTime()).compare(event)
 
+    @HANDLERS.on(RunResumed)
     def _on_run_resumed(self, event: RunResumed) -> None:
-        self.resumed = True
+        self.resumed.append(event)
         if self.ended or event.going_on:
-            self.state, self.exit_code, self.reason = "running", None, ""
+            self.state, self.end, self.reason, self.stop_mode = "running", None, "", None
+        if event.going_on:
+            self.run_problems_over = len(self.run_problems)
         for clock in self.clocks.values():
             clock.expect_late()
         self._say(MessageLine(event.t, "warning", None, f"taken over after {event.gap_s:.1f} s without an engine"))
 
+    @HANDLERS.on(StepStarted)
     def _on_step_started(self, event: StepStarted) -> None:
         self.step = event.step
-        self.steps[event.step] = StepView("running", event.attempt, event.t)
         self.armed.clear()
         if event.attempt > 1:
             self.forget(event.step)
 
     def forget(self, step: int) -> None:
-        """Leave out what was measured in a step: it is made again."""
-        self.results = {key: result for key, result in self.results.items() if key[0] != step}
-        self.readings = {key: reading for key, reading in self.readings.items() if key[0] != step}
-        self.measured.pop(step, None)
-        self.metadata.pop(step, None)
+        """Leave out what was seen of a step: it is made again."""
+        self.steps[step] = StepState(step, attempt=self.at_step(step).attempt, started_t=self.t)
         self.current = Measurement(self.clock, None, None, self.t)
 
-    def _on_step_ended(self, event: StepEnded) -> None:
-        view = self.steps.setdefault(event.step, StepView("skipped", started_t=event.t))
-        view.ended_t, view.reason = event.t, event.reason
-        view.state = "skipped" if event.skipped else "cut" if event.cut else "done" if event.ok else "failed"
-
+    @HANDLERS.on(TaskEnded)
     def _on_task_ended(self, event: TaskEnded) -> None:
         early = event.t < self.phase_started_t + (self.phase_expected_s or float("inf"))
         measuring = event.phase == "measure" and self.current.is_of("measure", event.step)
@@ -320,14 +392,16 @@ class RunState:
         text = loss_text(count - len(measurement.dropped), count, end_t - start_t, [host])
         self._say(MessageLine(self.t, "warning", None, text))
 
+    @HANDLERS.on(HostProblem)
     def _on_host_problem(self, event: HostProblem) -> None:
-        self.problems.append(event)
+        (self.run_problems if self.step is None else self.at_step(self.step).problems).append(event)
         view = self.host(event.host)
         if view.problem is None or event.fatal:
             view.problem = event.message
         view.version += 1
         self._say(MessageLine(event.t, "error" if event.fatal else "warning", event.host, event.message))
 
+    @HANDLERS.on(Sample)
     def _on_sample(self, event: Sample) -> None:
         t0, t1 = self.interval_of(event)
         view = self.host(event.host)
@@ -335,44 +409,74 @@ class RunState:
         view.version += 1
         if event.phase == self.phase and self.phase_total_bytes:
             self.phase_bytes += sum(part.bytes for part in event.dirs.values())
-        measurement = self.current if self.current.holds(event) else self.measured.get(event.step)
+        measurement = self.current if self.current.holds(event) else self.at_step(event.step).measurement
         if measurement is not None and measurement.holds(event):  # a late sample of a phase before counts nowhere else
             measurement.add(event, t0, t1)
 
+    @HANDLERS.on(HostResult)
     def _on_host_result(self, event: HostResult) -> None:
-        self.results[event.step, event.host] = event
         if (reading := self.reading_of(event.host)) is not None:
-            self.readings[event.step, event.host] = reading
+            self.at_step(event.step).readings[event.host] = reading
         self.host(event.host).version += 1
 
-    def _metadata(self, step: int) -> MetadataView:
-        return self.metadata.setdefault(step, MetadataView(step))
-
-    def _on_metadata_phase(self, event: MetadataPhase) -> None:
+    @HANDLERS.on(MetadataPhase)
+    def _on_metadata_phase(self, _: MetadataPhase) -> None:
         for view in self.hosts.values():
             view.gives_none = True
-        self._metadata(event.step).enter(event)
 
-    def _on_metadata_iteration(self, event: MetadataIteration) -> None:
-        self._metadata(event.step).end_iteration(event)
-
-    def _on_metadata_result(self, event: MetadataResult) -> None:
-        self._metadata(event.step).result = event
-
+    @HANDLERS.on(Message)
     def _on_message(self, event: Message) -> None:
+        if len(self.log) < KEPT_LOG:
+            self.log.append(event)
+        else:
+            self.log_dropped += 1
         self._say(MessageLine(event.t, event.severity, event.host, event.text))
 
+    @HANDLERS.on(Note)
     def _on_note(self, event: Note) -> None:
+        self.notes.append(event)
         self._say(MessageLine(event.t, "info", None, f"note: {event.text}"))
 
+    @HANDLERS.on(StopRequested)
     def _on_stop_requested(self, event: StopRequested) -> None:
+        self.stop_mode = "abort" if self.stop_mode == "abort" else event.mode
         if not self.ended:
             self.state = "stopping"
             self.reason = f"{event.mode} asked for" + (f" by {event.by}" if event.by else "")
 
+    @HANDLERS.on(RunEnded)
     def _on_run_ended(self, event: RunEnded) -> None:
-        self.state, self.exit_code, self.reason = event.state, event.exit_code, event.reason
+        self.end, self.state, self.reason = event, event.state, event.reason
         self.current.silence()
+
+    @HANDLERS.on(TaskStarted)
+    def _on_task_started(self, event: TaskStarted) -> None:
+        self.commands.append(event)
+
+    @HANDLERS.on(Artefact)
+    def _on_artefact(self, event: Artefact) -> None:
+        self.artefacts.append(event)
+
+    def _files_on(self, host: str) -> HostFiles:
+        return self.files.setdefault(host, HostFiles())
+
+    @HANDLERS.on(FileCreated)
+    def _on_file_created(self, event: FileCreated) -> None:
+        self._files_on(event.host).create(event)
+
+    @HANDLERS.on(FilesRemoved)
+    def _on_files_removed(self, event: FilesRemoved) -> None:
+        self._files_on(event.host).remove(event)
+
+    @HANDLERS.on(SampleStamp)
+    def _on_stamp(self, event: SampleStamp) -> None:
+        self._clock_of(event.host).run_time(event.t, event.host_time_ms)
+
+    @HANDLERS.on(Unreadable)
+    def _on_unreadable(self, event: Unreadable) -> None:
+        self.unreadable += 1
+        if self.unreadable == 1:
+            self._say(MessageLine(event.t, "warning", None, "a part of the journal cannot be read: it is damaged"))
 
     def _say(self, line: MessageLine) -> None:
         self.messages.append(line)
@@ -380,25 +484,15 @@ class RunState:
             del self.messages[:-KEPT_MESSAGES]
 
 
-HANDLERS: dict[type, Callable[[RunState, Any], None]] = {
-    RunStarted: RunState._on_run_started,
-    PhaseStarted: RunState._on_phase_started,
-    PhaseEnded: RunState._on_phase_ended,
-    HostState: RunState._on_host_state,
-    HostFacts: RunState._on_host_facts,
-    HostClock: RunState._on_host_clock,
-    RunResumed: RunState._on_run_resumed,
-    StepStarted: RunState._on_step_started,
-    StepEnded: RunState._on_step_ended,
-    TaskEnded: RunState._on_task_ended,
-    HostProblem: RunState._on_host_problem,
-    Sample: RunState._on_sample,
-    HostResult: RunState._on_host_result,
-    MetadataPhase: RunState._on_metadata_phase,
-    MetadataIteration: RunState._on_metadata_iteration,
-    MetadataResult: RunState._on_metadata_result,
-    Message: RunState._on_message,
-    Note: RunState._on_note,
-    StopRequested: RunState._on_stop_requested,
-    RunEnded: RunState._on_run_ended,
-}
+def parse_utc(text: str) -> datetime | None:
+    """Return a time of day from RFC 3339; None when it is none."""
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return when.astimezone(UTC) if when.tzinfo is not None else when.replace(tzinfo=UTC)
+
+
+def format_utc(when: datetime) -> str:
+    """Return RFC 3339 with milliseconds and Z."""
+    return when.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from tui.model.event import Event, HostProblem, encode
+from msgspec.structs import replace
+
+from tui.journal.reader import complete_bytes, read_events
+from tui.journal.state import parse_utc
+from tui.model.event import Event, HostProblem, Note, RunStarted, encode
+from tui.model.problem import BenchtuiError, Problem
 from tui.model.rundir import JOURNAL_FILE
 
 SYNC_EVERY_S = 1.0
@@ -18,9 +26,8 @@ E = TypeVar("E", bound=Event)
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Where another engine's journal ends: whole bytes, last t, wall clock at t = 0, problems so far."""
+    """Where another engine's journal ends: last t, wall clock at t = 0, problems so far."""
 
-    intact_bytes: int
     t: float
     zero_ms: float
     problems: int
@@ -35,7 +42,7 @@ class Journal:
         begun_s = 0.0
         self.zero_ms = round(time.time() * 1000, 3)  # this machine's wall clock at t = 0
         if resume is not None:
-            os.ftruncate(self._fd, resume.intact_bytes)  # an incomplete last line would spoil the next one
+            os.ftruncate(self._fd, complete_bytes(path))  # an incomplete last line would spoil the next one
             self.zero_ms = resume.zero_ms
             begun_s = max(resume.t, time.time() - resume.zero_ms / 1000)
         self._start = time.monotonic() - begun_s
@@ -68,3 +75,37 @@ class Journal:
         """Sync and close."""
         self.sync()
         os.close(self._fd)
+
+
+def append_note(run_dir: Path, text: str, now: datetime | None = None) -> None:
+    """Append a remark to the journal of a run, as `append_events` does."""
+    append_events(run_dir, [Note(t=0.0, text=text)], now)
+
+
+def append_events(run_dir: Path, events: Sequence[Event], now: datetime | None = None) -> None:
+    """Append to the journal of a run that nobody writes to any more; times count from the run's start.
+
+    The rest of a line that was never finished is cut off: it is no event. Raises BenchtuiError when the journal is
+    missing, or does not say when the run started.
+    """
+    path = run_dir / JOURNAL_FILE
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
+    except OSError as error:
+        raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)  # two remarks at once
+        t = _seconds_since_start(path, now or datetime.now(UTC))
+        os.ftruncate(descriptor, complete_bytes(path))
+        os.write(descriptor, b"".join(encode(replace(event, t=t)) for event in events))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _seconds_since_start(path: Path, now: datetime) -> float:
+    started = next((event for event in read_events(path, stamps=True) if isinstance(event, RunStarted)), None)
+    begun = parse_utc(started.utc) if started is not None else None
+    if begun is None:
+        raise BenchtuiError(Problem("does not say when the run started: nothing can be added", file=str(path)))
+    return round(max(0.0, (now - begun).total_seconds()), 3)

@@ -264,6 +264,9 @@ class MetadataPhase(Event, tag="metadata_phase"):
     seconds: float | None = None
 
 
+ONE_RANK = ("tree-create", "tree-remove")  # operations that one rank does: their rate is not that of all
+
+
 class MetadataIteration(Event, tag="metadata_iteration"):
     """One operation of one iteration is over, in the tool's own words: its seconds, and operations per second."""
 

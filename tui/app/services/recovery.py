@@ -45,8 +45,8 @@ async def recover(
     `begun` hears of each engine that is up, `asked` of what it asks to log in.
     """
     from tui.engine.process.launch import spawn_asking
-    from tui.journal.unfinished import is_unfinished
     from tui.results.store.runs import is_running
+    from tui.results.store.unfinished import is_unfinished
 
     for run_dir in runs:
         if await asyncio.to_thread(is_unfinished, run_dir):

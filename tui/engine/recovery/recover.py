@@ -32,7 +32,7 @@ async def execute_rest(ctx: RunContext, history: History) -> RunEnded:
         close_measured_step(ctx, history)
         unfinished = history.unfinished()
         taken_over = unfinished != [] and (await adopt(ctx, history, unfinished)).alive
-        rest = [step for step in ctx.plan.steps if step.index not in history.begun | history.skipped]
+        rest = [step for step in ctx.plan.steps if step.index not in history.begun]
         if taken_over and rest:
             await preflight(ctx)
             await run_steps(ctx, rest)
@@ -76,7 +76,7 @@ def close_measured_step(ctx: RunContext, history: History) -> None:
     index = history.step
     if index is None or history.ended or not ctx.is_whole(ctx.plan.steps[index]):
         return
-    ok = not history.problems_in.get(index)
+    ok = not history.at(index).problems
     history.take(ctx.journal.append(StepEnded(t=0.0, step=index, ok=ok)))
 
 
@@ -113,7 +113,7 @@ async def _connect_one(session: HostSession) -> None:
 async def adopt(ctx: RunContext, history: History, unfinished: list[TaskStarted]) -> Adopted:
     """Follow the commands of the step that was going on to their end."""
     step = ctx.plan.steps[unfinished[0].step]
-    step = replace(step, attempt=history.attempts.get(step.index, 1))
+    step = replace(step, attempt=history.at(step.index).attempt)
     measured = {task.host: task for task in unfinished if task.phase == "measure"}
     if measured:
         return await course_of(step).adopt(ctx, history, step, measured)

@@ -30,7 +30,7 @@ async def adopt(ctx: RunContext, history: History, step: Step, tasks: dict[str, 
             take_result(ctx, run, outcomes[run.session.name])
     everywhere = len(runs) == len(tasks)
     whole = everywhere and all(outcome.reason == "exit" for outcome in outcomes.values())
-    before = history.problems_in.get(step.index, 0)
+    before = len(history.at(step.index).problems)
     ok = whole and not before and problems == ctx.journal.problems
     ctx.journal.append(StepEnded(t=0.0, step=step.index, ok=ok, cut=not whole))
     return Adopted(everywhere and all(alive), whole)
@@ -48,9 +48,8 @@ async def reopen_all(ctx: RunContext, history: History, step: Step, tasks: dict[
 
 
 async def _reopen(run: TaskRun, history: History) -> None:
-    key = (run.step.index, run.phase, run.session.name)
     try:
-        await run.reopen(history.sampled_ms.get(key, 0))
+        await run.reopen(history.at(run.step.index).sampled_ms.get((run.phase, run.session.name), 0))
         run.session.enter(
             "running" if run.phase == "measure" else "layout", "taken over" if run.alive else "collecting"
         )
@@ -63,7 +62,7 @@ async def _reopen(run: TaskRun, history: History) -> None:
 async def _end_those_never_released(runs: list[TaskRun], history: History) -> None:
     """A command that still waits for GO would measure alone, long after the others."""
     for run in runs:
-        if (run.step.index, run.phase, run.session.name) not in history.released:
+        if run.session.name not in history.at(run.step.index).released:
             run.session.problem("barrier", "never-started", "the engine died before it said GO", fatal=False)
             with contextlib.suppress(HostError):  # its lease ends it
                 await run.stop(abort=True)

@@ -54,21 +54,22 @@ def run_started(run_dir: Path, plan: Plan) -> RunStarted:
 
 def resume_point(history: History) -> Resume:
     """Return where the journal of a dead engine ends."""
-    return Resume(history.intact_bytes, history.t, history.zero.timestamp() * 1000, history.problems)
+    return Resume(history.seen.t, history.zero_ms, history.problems)
 
 
 def take_up(ctx: RunContext, history: History) -> None:
     """Put a context where a dead engine left its run."""
-    gap_s = round(ctx.journal.now - history.t, 3)
+    gap_s = round(ctx.journal.now - history.seen.t, 3)
     ctx.journal.append(RunResumed(t=0.0, utc=utc_now(), gap_s=gap_s, going_on=history.going_on))
     ctx.results = dict(history.results)
     ctx.skipped = set(history.skipped)
     if not history.going_on:
-        ctx.stop_mode = "abort" if history.stop_mode == "abort" else "stop" if history.stop_mode else None
+        ctx.stop_mode = history.seen.stop_mode
     if ctx.stop_mode is not None:
         ctx.stop_event.set()
     for session in ctx.sessions:
-        session.created = list(history.created.get(session.name, []))
+        files = history.seen.files.get(session.name)
+        session.created = files.paths if files is not None else []
 
 
 async def execute(ctx: RunContext) -> RunEnded:

@@ -9,7 +9,7 @@ from tui.journal.loss import names_of
 from tui.metrics import units
 from tui.model.plan import Plan, Step
 from tui.model.record import Finding, HostRecord, RecordState, StepRecord, TimingRecord, Verdict
-from tui.results.record.gather import Gathered
+from tui.results.record.journal import JournalData
 from tui.results.record.metadata import shift_findings
 
 START_SKEW_S = 1.0
@@ -20,12 +20,12 @@ STRAGGLER_HOSTS = 3  # with fewer there is no median to speak of
 MIXED = "mixed"
 
 
-def find(plan: Plan, seen: Gathered, hosts: Sequence[HostRecord], steps: Sequence[StepRecord]) -> list[Finding]:
+def find(plan: Plan, seen: JournalData, hosts: Sequence[HostRecord], steps: Sequence[StepRecord]) -> list[Finding]:
     """Return what the checks found. What cannot be known from the run is not judged."""
     found = [*_clock_offsets(hosts), *_clock_steps(seen)]
     for step, record in zip(plan.steps, steps, strict=True):
         found += [*_start_skew(step, record), *_host_loss(record), *_stragglers(record)]
-        found += shift_findings(seen.state.metadata.get(step.index), record)
+        found += shift_findings(seen.state.at_step(step.index).metadata, record)
     return found
 
 
@@ -99,7 +99,7 @@ def _clock_offsets(hosts: Sequence[HostRecord]) -> list[Finding]:
     ]
 
 
-def _clock_steps(seen: Gathered) -> list[Finding]:
+def _clock_steps(seen: JournalData) -> list[Finding]:
     """A clock that was set during the run: what it says after that is placed by arrival."""
     return [
         Finding(

@@ -157,10 +157,10 @@ def _live_cell(plan: Plan, state: RunState, figure: Figure, key: str, group: Seq
 
 def live_state(state: RunState, step: Step) -> str:
     """Return how a step stands now; one that is not begun is missing, and nothing runs once the run is over."""
-    view = state.steps.get(step.index)
-    if view is None:
+    seen = state.steps.get(step.index)
+    if seen is None:
         return "missing"
-    return "cut" if view.state == "running" and state.ended else view.state
+    return "cut" if seen.state == "running" and state.ended else seen.state
 
 
 def _live_cell_state(plan: Plan, state: RunState, key: str, states: Mapping[int, str]) -> CellState:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from tui.model.event import FileCreated, RunResumed
+from tui.journal.state import RunState, format_utc, parse_utc
+from tui.model.event import RunResumed
 from tui.model.plan import Plan, ProfileRef
 from tui.model.problem import BenchtuiError, Problem
 from tui.model.record import (
@@ -33,7 +34,7 @@ from tui.model.record import (
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
 from tui.results.findings.checks import find, verdict_of
 from tui.results.matrix.points import matrix_record
-from tui.results.record.gather import Gathered, format_utc, gather, parse_utc
+from tui.results.record.journal import JournalData, read_journal
 from tui.results.record.step import build_step, phase_record, rounded
 from tui.results.store.rundir import load_plan, write_atomic
 from tui.results.store.runs import summary_of, write_summary
@@ -49,7 +50,7 @@ class Source:
 
     run_dir: Path
     plan: Plan
-    seen: Gathered
+    seen: JournalData
 
 
 def build_record(run_dir: Path) -> RunRecord:
@@ -59,35 +60,35 @@ def build_record(run_dir: Path) -> RunRecord:
     cannot be read.
     """
     plan = load_plan(run_dir)
-    seen = gather(run_dir / JOURNAL_FILE, plan.lease_s)
-    source = Source(run_dir, plan, seen)
-    steps = [build_step(plan, step, seen) for step in plan.steps]
+    seen = read_journal(run_dir / JOURNAL_FILE, plan.lease_s)
+    source, run = Source(run_dir, plan, seen), seen.state
+    steps = [build_step(plan, step, run) for step in plan.steps]
     state = final_state(source, steps)
     hosts = [_host(source, host.name, host.transport) for host in plan.hosts]
     findings = find(plan, seen, hosts, steps)
     return RunRecord(
         schema_name="benchtui.run/1",
-        run_id=seen.started.run_id if seen.started is not None else run_dir.name,
-        created_utc=seen.utc(0.0),
-        ended_utc=seen.utc(seen.end_t),
-        duration_s=rounded(seen.end_t) if seen.started is not None else None,
+        run_id=run.run_id or run_dir.name,
+        created_utc=run.utc_of(0.0),
+        ended_utc=run.utc_of(run.t),
+        duration_s=rounded(run.t) if run.started is not None else None,
         state=state,
         reason=reason_of(source, state, steps),
-        exit_code=seen.ended.exit_code if seen.ended is not None else None,
+        exit_code=run.exit_code,
         headline=run_headline(plan.headline, steps),
         profile=_profile(plan),
         target=plan.target,
         latency_kind=plan.latency_kind,
         hosts=hosts,
-        phases=[phase_record(seen, span) for span in seen.phases if span.step is None],
+        phases=[phase_record(run, span) for span in run.phases],
         steps=steps,
         matrix=matrix_record(plan, steps),
         findings=findings,
         verdict=verdict_of(state, steps, findings),
-        resumed=_resumed(seen),
+        resumed=_resumed(run),
         notes=_notes(source),
         tags=dict(plan.tags),
-        messages=_messages(seen),
+        messages=_messages(run),
         provenance=_provenance(source),
     )
 
@@ -119,14 +120,14 @@ def load_record(run_dir: Path) -> RunRecord:
 
 def final_state(source: Source, steps: list[StepRecord]) -> RecordState:
     """Return the state that the figures earn: the engine can make it worse, never better."""
-    seen = source.seen
-    if seen.ended.state == "aborted" if seen.ended is not None else seen.aborted:
+    run = source.seen.state
+    if run.end.state == "aborted" if run.end is not None else run.stop_mode == "abort":
         return "aborted"  # a request that came when everything was over has no effect
     measured = [step for step in steps if not step.warmup]
     counted = any(result.ios for step in measured for result in step.results.aggregate.values())
     if not counted and not any(step.metadata for step in measured):
         return "failed"
-    clean = seen.ended is not None and seen.ended.state == "complete" and not incomplete(source)
+    clean = run.end is not None and run.end.state == "complete" and not incomplete(source)
     return "complete" if clean else "partial"
 
 
@@ -134,11 +135,11 @@ def incomplete(source: Source) -> list[str]:
     """Return what is missing to a complete run, one short text a host and step."""
     missing: list[str] = []
     for step in source.plan.steps:
-        view = source.seen.state.steps.get(step.index)
-        if step.warmup or (view is not None and view.state == "skipped"):
+        seen = source.seen.state.at_step(step.index)
+        if step.warmup or seen.state == "skipped":
             continue
         for task in step.tasks:
-            result = source.seen.state.results.get((step.index, task.host))
+            result = seen.results.get(task.host)
             if result is None:
                 missing.append(f"{task.host}: no result in step {step.name}")
             elif not result.final or result.errors:
@@ -156,24 +157,24 @@ def reason_of(source: Source, state: RecordState, steps: list[StepRecord]) -> st
 
 
 def _told_reason(source: Source, state: RecordState) -> str:
-    seen = source.seen
-    if seen.ended is None:
+    end = source.seen.state.end
+    if end is None:
         return UNFINISHED
-    if seen.ended.reason or state == "complete":
-        return seen.ended.reason
+    if end.reason or state == "complete":
+        return end.reason
     return "; ".join(incomplete(source)[:3]) or ("nothing was measured" if state == "failed" else "")
 
 
-def _resumed(seen: Gathered) -> list[ResumedRecord]:
+def _resumed(run: RunState) -> list[ResumedRecord]:
     return [
-        ResumedRecord(utc=_utc_of(event, seen), gap_s=round(event.gap_s, 3), t_s=rounded(event.t))
-        for event in seen.resumed
+        ResumedRecord(utc=_utc_of(event, run), gap_s=round(event.gap_s, 3), t_s=rounded(event.t))
+        for event in run.resumed
     ]
 
 
-def _utc_of(event: RunResumed, seen: Gathered) -> str:
+def _utc_of(event: RunResumed, run: RunState) -> str:
     when = parse_utc(event.utc)
-    return format_utc(when) if when is not None else seen.utc(event.t) or event.utc
+    return format_utc(when) if when is not None else run.utc_of(event.t) or event.utc
 
 
 def _profile(plan: Plan) -> ProfileRecord:
@@ -210,29 +211,29 @@ def _member(member: ProfileRef) -> MemberRecord:
 
 
 def _host(source: Source, name: str, transport: str) -> HostRecord:
-    seen = source.seen
-    view = seen.state.hosts.get(name)
+    run = source.seen.state
+    view = run.hosts.get(name)
     tasks = source.plan.steps[0].tasks if source.plan.steps else []
     return HostRecord(
         name=name,
         role="client",
         transport=transport,
         facts=dict(view.facts) if view is not None else {},
-        clock=_clock(seen, name),
+        clock=_clock(run, name),
         randseed=next((task.randseed for task in tasks if task.host == name), None),
         state=view.state if view is not None else None,
         detail=view.detail if view is not None else "",
-        problems=_problems(seen, name),
+        problems=_problems(run, name),
         files_left=_files_left(source, name),
         files_removed=[
-            FilesRemovedRecord(utc=seen.utc(each.t), paths=list(each.paths), bytes=each.bytes)
-            for each in seen.removed.get(name, [])
+            FilesRemovedRecord(utc=run.utc_of(each.t), paths=list(each.paths), bytes=each.bytes)
+            for each in (run.files[name].removed if name in run.files else [])
         ],
     )
 
 
-def _clock(seen: Gathered, host: str) -> ClockRecord | None:
-    compared = seen.compared.get(host)
+def _clock(run: RunState, host: str) -> ClockRecord | None:
+    compared = run.compared.get(host)
     if compared is not None:
         return ClockRecord(
             offset_s=round(compared.offset_s, 6),
@@ -240,80 +241,68 @@ def _clock(seen: Gathered, host: str) -> ClockRecord | None:
             rtt_s=round(compared.rtt_s, 6),
             method="exchange",
         )
-    reading, created = seen.state.reading_of(host), seen.created
+    reading, created = run.reading_of(host), run.created
     if reading is None or created is None:
         return None
     return ClockRecord(offset_s=round(-reading.offset_s - created.timestamp(), 3), method="samples")
 
 
-def _problems(seen: Gathered, host: str) -> list[HostProblemRecord]:
+def _problems(run: RunState, host: str) -> list[HostProblemRecord]:
     return [
         HostProblemRecord(phase=each.phase, code=each.code, message=each.message, fatal=each.fatal, t_s=rounded(each.t))
-        for each, _ in seen.problems
+        for each in run.problems
         if each.host == host
     ]
 
 
 def _files_left(source: Source, host: str) -> FilesLeft | None:
-    created = source.seen.files.get(host, [])
-    if not created or _cleaned(source, host):
+    files = source.seen.state.files.get(host)
+    sizes = files.sizes if files is not None else {}
+    if not sizes or (files is not None and not files.removed and _cleaned(source.seen.state, host)):
         return None
-    sizes = _sizes(created)
     return FilesLeft(paths=list(sizes), bytes=sum(sizes.values()))
 
 
-def _sizes(created: list[FileCreated]) -> dict[str, int]:
-    """Return each path once; the size of an event is put on its first path, the sum is what counts."""
-    sizes: dict[str, int] = {}
-    for event in created:
-        fresh = [path for path in event.paths if path not in sizes]
-        sizes.update(dict.fromkeys(fresh, 0))
-        if fresh:
-            sizes[fresh[0]] = event.bytes
-    return sizes
-
-
-def _cleaned(source: Source, host: str) -> bool:
+def _cleaned(run: RunState, host: str) -> bool:
     """Tell for older journals, which do not name what was removed, whether the cleanup of this host ended well."""
-    if source.seen.removed.get(host):
-        return False
-    span = next((span for span in reversed(source.seen.phases) if span.name == "cleanup"), None)
+    span = next((span for span in reversed(run.phases) if span.name == "cleanup"), None)
     if span is None or not span.ok:
         return False
-    warned = (each for each in source.seen.messages if each.severity != "info" and each.t >= span.start_t)
+    warned = (each for each in run.log if each.severity != "info" and each.t >= span.start_t)
     return all(each.host != host for each in warned)
 
 
 def _notes(source: Source) -> list[NoteRecord]:
-    first = [NoteRecord(utc=source.seen.utc(0.0), text=source.plan.note)] if source.plan.note else []
-    return first + [NoteRecord(utc=source.seen.utc(note.t), text=note.text) for note in source.seen.notes]
+    run = source.seen.state
+    first = [NoteRecord(utc=run.utc_of(0.0), text=source.plan.note)] if source.plan.note else []
+    return first + [NoteRecord(utc=run.utc_of(note.t), text=note.text) for note in run.notes]
 
 
-def _messages(seen: Gathered) -> list[MessageRecord]:
+def _messages(run: RunState) -> list[MessageRecord]:
     kept = [
-        MessageRecord(t_s=round(each.t, 3), severity=each.severity, host=each.host, text=each.text)
-        for each in seen.messages
+        MessageRecord(t_s=round(each.t, 3), severity=each.severity, host=each.host, text=each.text) for each in run.log
     ]
-    if seen.dropped_messages:
-        text = f"{seen.dropped_messages} more messages are in the journal"
-        kept.append(MessageRecord(t_s=seen.end_t, severity="info", host=None, text=text))
+    if run.log_dropped:
+        text = f"{run.log_dropped} more messages are in the journal"
+        kept.append(MessageRecord(t_s=run.t, severity="info", host=None, text=text))
     return kept
 
 
 def _provenance(source: Source) -> ProvenanceRecord:
-    seen = source.seen
-    versions = {host: result.tool_version for (_, host), result in seen.state.results.items() if result.tool_version}
+    seen, run = source.seen, source.seen.state
+    results = (result for step in run.steps.values() for result in step.results.values())
+    versions = {result.host: result.tool_version for result in results if result.tool_version}
     return ProvenanceRecord(
-        benchtui_version=seen.started.benchtui_version if seen.started is not None else None,
+        benchtui_version=run.started.benchtui_version if run.started is not None else None,
         tool_versions=versions,
-        jump_host=dict(seen.started.jump_host) if seen.started is not None else {},
+        jump_host=dict(run.started.jump_host) if run.started is not None else {},
         commands=[
             CommandRecord(host=task.host, step=task.step, phase=task.phase, argv=task.argv, remote_dir=task.remote_dir)
-            for task in seen.started_tasks
+            for task in run.commands
         ],
         artefacts=[
             ArtefactRecord(path=each.path, sha256=each.sha256, bytes=each.bytes, host=each.host)
-            for each in seen.artefacts
+            for each in run.artefacts
         ],
-        journal=JournalRecord(events=seen.events, unread_bytes=seen.unread_bytes, ended=seen.ended is not None),
+        journal=JournalRecord(events=seen.events, unread_bytes=seen.unread_bytes, ended=run.end is not None),
     )

@@ -2,85 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import ceil, floor
 
 from tui.journal.measurement import Measurement
 from tui.journal.views import SeriesSet, Values, values_over_time
-from tui.metrics.buckets import index_to_value, rank
-from tui.metrics.histogram import Histogram
-from tui.model.event import Buckets
 from tui.model.record import SeriesColumns, SeriesRecord
 
 WHOLE_S = 0.9  # a second of which less was seen is unknown
-HOST_OPEN_S = 3  # samples of one host come in order
-CLUSTER_OPEN_S = 90  # but one host may be behind the others by as long as it takes to reconnect
 
 
-def p99_of(buckets: Buckets) -> int:
-    """Return the 99th percentile of a histogram that is not empty, by fio's rule; walks the short end only."""
-    total = sum(buckets.n)
-    beyond, wanted = total, rank(99, total)
-    for index, count in zip(reversed(buckets.idx), reversed(buckets.n), strict=True):
-        beyond -= count
-        if beyond < wanted:
-            return index_to_value(index)
-    return index_to_value(buckets.idx[0])
-
-
-class PercentileBins:
-    """The 99th percentile of each second, merged over the intervals that cover the middle of the second.
-
-    Seconds far behind the newest one are settled, so that memory does not grow with the run.
-    """
-
-    __slots__ = ("_open", "_open_s", "_settled")
-
-    def __init__(self, open_s: int) -> None:
-        self._open: dict[int, Buckets | Histogram] = {}
-        self._open_s = open_s
-        self._settled: dict[int, int] = {}
-
-    def add(self, t0: float, t1: float, buckets: Buckets) -> None:
-        """Take the histogram of an interval (t0, t1]."""
-        for second in seconds_of(t0, t1):
-            if second not in self._settled:
-                self._put(second, buckets)
-        oldest = floor(t1) - self._open_s
-        for second in [second for second in self._open if second < oldest]:
-            self._settle(second)
-
-    def _put(self, second: int, buckets: Buckets) -> None:
-        held = self._open.setdefault(second, buckets)
-        if held is buckets:
-            return
-        if isinstance(held, Buckets):
-            held = self._open[second] = Histogram.from_buckets(held)
-        held.add(buckets)
-
-    def _settle(self, second: int) -> None:
-        held = self._open.pop(second)
-        self._settled[second] = p99_of(held.buckets if isinstance(held, Histogram) else held)
-
-    def values(self, start_s: int, end_s: int) -> list[int | None]:
-        """Return one value a second."""
-        for second in list(self._open):
-            self._settle(second)
-        return [self._settled.get(second) for second in range(start_s, end_s)]
-
-
-def seconds_of(t0: float, t1: float) -> range:
-    """Return the seconds whose middle lies in (t0, t1]; for a shorter interval the one it lies in.
-
-    Intervals that follow each other cover the middle of each second once.
-    """
-    first, end = floor(t0 - 0.5) + 1, floor(t1 - 0.5) + 1
-    return range(first, end) if end > first else range(floor(t1), floor(t1) + 1)
-
-
-def series_record(
-    measurement: Measurement, p99: Mapping[tuple[str | None, str], PercentileBins]
-) -> SeriesRecord | None:
+def series_record(measurement: Measurement) -> SeriesRecord | None:
     """Return the columns of a measurement, cluster first; None when it has no samples.
 
     A second that was not seen whole is unknown: at its edges a measurement starts up and runs out.
@@ -93,7 +25,7 @@ def series_record(
     for host, leaves in measurement.hosts.items():
         columns += [_column(measurement, host, direction, start, end) for direction in leaves]
     for column in columns:
-        bins = p99.get((column.host, column.direction))
+        bins = measurement.tails.get((column.host, column.direction))
         values = bins.values(start, end) if bins is not None else [None] * (end - start)
         column.p99_ns = [value if known is not None else None for value, known in zip(values, column.iops, strict=True)]
     return _trimmed(SeriesRecord(step_s=1.0, start_s=float(start), columns=columns))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tui.journal.loss import ASKED_TO_END, ended_badly, loss_text
+from tui.journal.state import RunState
 from tui.model.event import HostResult
 from tui.model.plan import Step
 from tui.model.record import CoverageRecord
-from tui.results.record.gather import Gathered
 from tui.results.record.timing import HostSpan
 
 EARLY_S = 1.0  # samples come once a second: a loss nearer to the end than that is none
@@ -17,7 +17,7 @@ LOST_PHASES = ("barrier", "measure")
 
 
 def coverage(
-    step: Step, seen: Gathered, spans: Mapping[str, HostSpan], results: Mapping[str, HostResult]
+    step: Step, state: RunState, spans: Mapping[str, HostSpan], results: Mapping[str, HostResult]
 ) -> list[CoverageRecord]:
     """Return how many of a step's hosts measured when, without gaps; empty when nothing was measured.
 
@@ -25,28 +25,28 @@ def coverage(
     """
     if not spans:
         return []
-    suspects = [task.host for task in step.tasks if _dropped(step, seen, task.host, results.get(task.host))]
+    suspects = [task.host for task in step.tasks if _dropped(step, state, task.host, results.get(task.host))]
     start_t, end_t = min(span.start_t for span in spans.values()), max(span.end_t for span in spans.values())
-    if suspects and not seen.stopped:
-        end_t = max(end_t, min(start_t + (step.runtime_s or 0.0), seen.end_t))
+    if suspects and state.stop_mode is None:
+        end_t = max(end_t, min(start_t + (step.runtime_s or 0.0), state.t))
     until = {host: spans[host].end_t if host in spans else start_t for host in suspects}
     lost = {host: t for host, t in until.items() if t < end_t - EARLY_S}
     return _slices(start_t, end_t, lost, len(step.tasks))
 
 
-def _dropped(step: Step, seen: Gathered, host: str, result: HostResult | None) -> bool:
+def _dropped(step: Step, state: RunState, host: str, result: HostResult | None) -> bool:
     """Tell whether anything says that a host did not measure to the end."""
     if result is not None and result.final and not result.errors:
         return False
-    ended = seen.ended_tasks.get((step.index, "measure", host))
+    ended = state.at_step(step.index).ended.get(("measure", host))
     if ended is not None and ended_badly(ended):
         return True
     if result is not None:
         return bool(result.errors) or ended is None or ended.reason not in ASKED_TO_END
-    view = seen.state.hosts.get(host)
+    view = state.hosts.get(host)
     if view is not None and view.state in ("lost", "failed"):
         return True
-    problems = (each for each, index in seen.problems if index == step.index and each.host == host)
+    problems = (each for each in state.at_step(step.index).problems if each.host == host)
     return any(each.phase in LOST_PHASES and (each.fatal or each.code == "host-lost") for each in problems)
 
 

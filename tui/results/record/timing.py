@@ -32,7 +32,7 @@ class HostSpan:
 
 def host_spans(state: RunState, step: int, results: Mapping[str, HostResult]) -> dict[str, HostSpan]:
     """Return the spans of all hosts that measured in a step, in the order they began to report."""
-    measurement = state.measured.get(step)
+    measurement = state.at_step(step).measurement
     windows = measurement.windows if measurement is not None else {}
     spans = {}
     for host, window in windows.items():

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tui.journal.writer import append_events
 from tui.model.event import FilesRemoved
 from tui.model.problem import UsageError
 from tui.results.record.build import write_record
-from tui.results.store.notes import append_events
 from tui.results.store.runs import summarize
 
 

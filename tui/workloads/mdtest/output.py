@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tui.model.event import MetadataIteration, MetadataPhase, OperationResult
+from tui.model.event import ONE_RANK, MetadataIteration, MetadataPhase, OperationResult
 from tui.workloads.mdtest.version import OLD_NAME, at_least, told_version
 
 OPERATIONS = {
@@ -29,7 +29,6 @@ OPERATIONS = {
     "Tree removal": "tree-remove",
 }
 ITEM_PHASES = ("create", "stat", "read", "remove")
-ONE_RANK = ("tree-create", "tree-remove")  # rank 0 makes and removes the tree: no rate of all ranks
 OWN_RATE = (4, 0)  # from here on an iteration's line is rank 0's own rate
 
 _NAME = r"(?P<name>(?:File|Directory|Tree) (?:creation|stat|read|rename|removal|create \(stonewall\)))"

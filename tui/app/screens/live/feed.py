@@ -10,47 +10,18 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import floor
 from pathlib import Path
 
-from tui.journal.reader import Damaged, JournalTail, parse_line
+from tui.journal.reader import JournalEvent, JournalTail, events_backwards
 from tui.journal.state import RunState
-from tui.metrics.histogram import Histogram
-from tui.model.event import AnyEvent, PhaseEnded, PhaseStarted, Sample
+from tui.model.event import PhaseEnded, PhaseStarted
 from tui.model.rundir import JOURNAL_FILE
 
 PHASES = ("connect", "preflight", "layout", "barrier", "measure", "collect")
 CHUNK_BYTES = 1 << 20
+TAILS_OPEN_S = 10  # a host that is farther behind counts in the record only
 SPEEDS = (1.0, 2.0, 8.0, float("inf"))
 Now = Callable[[], float]
-
-
-class Tails:
-    """The 99th percentile of all hosts together, a value a second and direction."""
-
-    def __init__(self) -> None:
-        self.values: dict[str, dict[int, int]] = {}
-        self._open: dict[tuple[str, int], Histogram] = {}
-        self._newest = 0
-
-    def add(self, sample: Sample, t0: float, t1: float) -> None:
-        """Count a sample to the second in which its middle lies."""
-        second = floor((t0 + t1) / 2)
-        for direction, part in sample.dirs.items():
-            if part.lat.idx:
-                self._open.setdefault((direction, second), Histogram()).add(part.lat)
-        if second > self._newest:
-            self._newest = second
-            self._settle()
-
-    def _settle(self) -> None:
-        """Compute what changed; seconds that no sample can reach any more are not kept open."""
-        for (direction, second), histogram in list(self._open.items()):
-            value = histogram.percentile(99)
-            if value is not None:
-                self.values.setdefault(direction, {})[second] = value
-            if second < self._newest - 5:
-                del self._open[direction, second]
 
 
 @dataclass(slots=True)
@@ -86,22 +57,17 @@ class Feed:
 
     def reset(self) -> None:
         """Begin again with nothing."""
-        self.state = RunState()
+        self.state = RunState(tails_open_s=TAILS_OPEN_S)
         self.tail = JournalTail(self.path)
         self.trail = Trail()
-        self.tails = Tails()
         self.events = 0
 
-    def take(self, event: AnyEvent) -> None:
+    def take(self, event: JournalEvent) -> None:
         """Apply one event."""
         self.events += 1
-        if isinstance(event, PhaseStarted) and event.phase in ("layout", "measure"):
-            self.tails = Tails()
         self.state.apply(event)
         if isinstance(event, PhaseStarted | PhaseEnded):
             self.trail.take(event)
-        elif isinstance(event, Sample) and not event.ramp and self.state.current.holds(event):
-            self.tails.add(event, *self.state.interval_of(event))
 
     def advance(self) -> bool:
         """Take what is there. Returns True when there is more to take at once."""
@@ -147,7 +113,7 @@ class ReplayFeed(Feed):
         self.playing = True
         self._at = 0.0
         self._since = now()
-        self._waiting: deque[AnyEvent] = deque()
+        self._waiting: deque[JournalEvent] = deque()
         super().__init__(run_dir, now)
         self.length = last_time(self.path)
 
@@ -215,17 +181,6 @@ def epoch(utc: str) -> float:
 def last_time(journal: Path) -> float:
     """Return the run time of the last complete event of a journal, 0 when there is none."""
     try:
-        with journal.open("rb") as file:
-            end = file.seek(0, 2)
-            file.seek(max(0, end - (1 << 20)))
-            lines = file.read().split(b"\n")[:-1]
+        return next((event.t for event in events_backwards(journal)), 0.0)
     except OSError:
         return 0.0
-    for line in reversed(lines):
-        try:
-            event = parse_line(line)
-        except Damaged:
-            continue
-        if event is not None:
-            return event.t
-    return 0.0

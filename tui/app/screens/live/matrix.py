@@ -49,7 +49,7 @@ class LiveMatrix:
             return None
         if step.mpi is not None:
             return operation_rate(state, index, headline.direction)
-        results = [result for host in step.hosts if (result := state.results.get((index, host))) is not None]
+        results = [result for host in step.hosts if (result := state.at_step(index).results.get(host)) is not None]
         found = over_hosts([result.dirs for result in results])
         return value_of(headline, found, self.plan.latency_kind_of(step))
 
@@ -66,7 +66,7 @@ class LiveMatrix:
 
 def operation_rate(state: RunState, index: int, operation: str) -> float | None:
     """Return the mean rate of an operation of a metadata benchmark: as the tool printed it, else of its iterations."""
-    view = state.metadata.get(index)
+    view = state.at_step(index).metadata
     operations = (view.result.operations if view.result is not None else view.operations) if view is not None else {}
     found = operations.get(operation)
     if found is None:

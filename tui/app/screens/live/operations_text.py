@@ -8,8 +8,8 @@ from tui.metrics import units
 from tui.text.line import FAINT, LABEL, TEXT, VALUE, Line, Run, clip, fit
 
 if TYPE_CHECKING:
+    from tui.journal.metadata import MetadataView
     from tui.model.record import MetadataRecord
-    from tui.results.record.metadata import MetadataView
 
 NAME = 15
 CELL = 10

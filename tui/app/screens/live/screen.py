@@ -233,7 +233,7 @@ class LiveScreen(StepScreen):
         if view is not None:
             subject = Subject(view.dirs, view.total, view.name)
         else:
-            subject = Subject(state.cluster, state.total, tails=feed.tails.values)
+            subject = Subject(state.cluster, state.total, tails=state.current.cluster_tails)
         self.query_one("#live-header", RunHeader).show(live_text.head(feed, self.plan, self.mode()))
         self.query_one("#live-banner", Banner).show(live_text.banner(feed, self.size.width - 2, self.size.height))
         graphs = panels(state, subject, ascii_only=self.shell.symbols.name == "ascii")
@@ -255,7 +255,7 @@ class LiveScreen(StepScreen):
         step = live_text.metadata_step(state, self.plan)
         self.set_class(step is not None, "-operations")
         if step is not None:
-            view, now = state.metadata.get(step.index), state.clock.now
+            view, now = state.at_step(step.index).metadata, state.clock.now
             phases = tuple(step.directions)
             make = partial(operations_text.live_lines, view, now, phases=phases)
             self.query_one("#live-operations", OperationsPanel).show(make, len(make(self.size.width - 2)))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from tui.journal.reader import Damaged, parse_line
+from tui.journal.reader import events_backwards
 from tui.model.event import AFTERWORDS, RunEnded
 from tui.model.rundir import JOURNAL_FILE
 from tui.results.store.runs import is_running
-
-TAIL_BYTES = 1 << 16
 
 
 def is_unfinished(run_dir: Path) -> bool:
@@ -21,17 +18,8 @@ def is_unfinished(run_dir: Path) -> bool:
 
 def has_ended(journal: Path) -> bool:
     """Return whether the last event, but for what was added later, ends the run."""
-    with journal.open("rb") as file:
-        file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
-        lines = file.read().split(b"\n")[:-1]
-    for line in reversed(lines):
-        try:
-            event = parse_line(line)
-        except Damaged:
-            return False
-        if not isinstance(event, AFTERWORDS):
-            return isinstance(event, RunEnded)
-    return False
+    last = next((event for event in events_backwards(journal) if not isinstance(event, AFTERWORDS)), None)
+    return isinstance(last, RunEnded)
 
 
 def unfinished_runs(runs: Path) -> list[Path]:

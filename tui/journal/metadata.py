@@ -1,0 +1,77 @@
+"""How a metadata benchmark goes on: the operation of now, and the rates of those before. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tui.metrics import units
+from tui.model.event import ONE_RANK, MetadataIteration, MetadataPhase, MetadataResult, OperationResult
+
+ORDER = (
+    "create", "create-stonewall", "stat", "read", "rename", "remove",
+    "dir-create", "dir-stat", "dir-read", "dir-rename", "dir-remove", "tree-create", "tree-remove",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A phase that is over; `estimated` from the times at which lines arrived."""
+
+    operation: str
+    iteration: int
+    rate: float
+    estimated: bool
+
+
+@dataclass(slots=True)
+class MetadataView:
+    """One metadata benchmark while it goes on: the phase of now, and the rates of those before."""
+
+    step: int
+    phase: str = ""
+    iteration: int = 0
+    iterations: int = 0
+    since_t: float = 0.0
+    finished: list[Finished] = field(default_factory=list)
+    operations: dict[str, OperationResult] = field(default_factory=dict)
+    result: MetadataResult | None = None
+
+    def enter(self, event: MetadataPhase) -> None:
+        """Take the begin of a phase."""
+        if event.ended and event.seconds and event.ops and not self._known(event.ended, self.iteration):
+            self.finished.append(Finished(event.ended, self.iteration, event.ops / event.seconds, estimated=True))
+        self.phase, self.iteration, self.iterations = event.phase, event.iteration, event.iterations
+        self.since_t = event.t
+
+    def end_iteration(self, event: MetadataIteration) -> None:
+        """Take the tool's own figure of one operation of one iteration: it replaces the estimate."""
+        operation = self.operations.setdefault(event.operation, OperationResult())
+        operation.iterations.append(event.rate)
+        operation.seconds.append(event.seconds)
+        if event.operation in ONE_RANK:
+            return
+        same = (event.operation, event.iteration)
+        self.finished = [each for each in self.finished if (each.operation, each.iteration) != same]
+        self.finished.append(Finished(event.operation, event.iteration, event.rate, estimated=False))
+
+    def _known(self, operation: str, iteration: int) -> bool:
+        return any((each.operation, each.iteration) == (operation, iteration) for each in self.finished)
+
+    def line(self, now_t: float) -> str:
+        """Return where it is, in one line: "iteration 2 of 3: stat for 12 s; create 41.2k, ~ 1.1M ops/s"."""
+        if not self.phase:
+            return "ranks are starting"
+        elapsed = units.duration(max(0.0, now_t - self.since_t))
+        head = f"iteration {self.iteration} of {self.iterations}: {self.phase}, {elapsed}"
+        rates = self.rates(self.iteration) or self.rates(self.iteration - 1)
+        return f"{head}; {', '.join(rates)} ops/s" if rates else head
+
+    def rates(self, iteration: int) -> list[str]:
+        """Return the rates of the finished phases of an iteration: "create 41.2k", "~" before an estimate."""
+        found = sorted((each for each in self.finished if each.iteration == iteration), key=lambda e: rank(e.operation))
+        return [f"{each.operation} {'~' if each.estimated else ''}{units.iops(each.rate)}" for each in found]
+
+
+def rank(operation: str) -> int:
+    """Return the place of an operation in every table."""
+    return ORDER.index(operation) if operation in ORDER else len(ORDER)

@@ -1,0 +1,155 @@
+"""What was seen of one step of a run since its newest attempt began. To forget a step is to replace this object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tui.journal.clock import Reading
+from tui.journal.handlers import Handlers
+from tui.journal.measurement import Measurement
+from tui.journal.metadata import MetadataView
+from tui.journal.reader import SampleStamp
+from tui.model.event import (
+    CacheDropped,
+    HostProblem,
+    HostResult,
+    MetadataIteration,
+    MetadataPhase,
+    MetadataResult,
+    PhaseEnded,
+    PhaseName,
+    PhaseStarted,
+    Sample,
+    StepEnded,
+    StepStarted,
+    TaskEnded,
+    TaskStarted,
+)
+
+StepStateName = Literal["missing", "running", "done", "failed", "cut", "skipped"]
+Load = tuple[PhaseName, str]  # phase and host of a host's one load
+
+HANDLERS: Handlers[StepState] = Handlers()
+
+
+@dataclass(slots=True)
+class PhaseSpan:
+    """A phase as it was seen; `ok` and `end_t` are None while it goes on."""
+
+    name: PhaseName
+    step: int | None
+    start_t: float
+    end_t: float | None = None
+    ok: bool | None = None
+
+
+@dataclass(slots=True)
+class StepState:
+    """One step. `state`: missing (not begun), running, done, failed (with errors), cut (stopped), skipped.
+
+    `commands` are all that were started, `ended` the ends of the loads themselves, `released` the hosts that measured.
+    """
+
+    index: int
+    state: StepStateName = "missing"
+    attempt: int = 1
+    started_t: float = 0.0
+    ended_t: float | None = None
+    reason: str = ""
+    end: StepEnded | None = None
+    phases: list[PhaseSpan] = field(default_factory=list)
+    commands: list[TaskStarted] = field(default_factory=list)
+    ended: dict[Load, TaskEnded] = field(default_factory=dict)
+    released: set[str] = field(default_factory=set)
+    sampled_ms: dict[Load, int] = field(default_factory=dict)  # host time of the newest sample
+    results: dict[str, HostResult] = field(default_factory=dict)  # by host
+    readings: dict[str, Reading] = field(default_factory=dict)  # how a host's clock stood when its result came
+    measurement: Measurement | None = None
+    metadata: MetadataView | None = None
+    cache_drops: list[CacheDropped] = field(default_factory=list)
+    problems: list[HostProblem] = field(default_factory=list)
+
+    @property
+    def loads(self) -> dict[Load, TaskStarted]:
+        """The one load of each host in each phase."""
+        return {(task.phase, task.host): task for task in self.commands if not task.role}
+
+    @property
+    def open_loads(self) -> list[TaskStarted]:
+        """The loads whose end, or whose result when they measure, is not known."""
+        if self.end is not None:
+            return []
+        return [task for key, task in self.loads.items() if not self._is_over(key)]
+
+    def _is_over(self, load: Load) -> bool:
+        phase, host = load
+        return host in self.results if phase == "measure" else load in self.ended
+
+    @HANDLERS.on(StepStarted)
+    def _begin(self, event: StepStarted) -> None:
+        self.state, self.attempt, self.started_t = "running", event.attempt, event.t
+        self.ended_t = self.end = None
+
+    @HANDLERS.on(StepEnded)
+    def _end(self, event: StepEnded) -> None:
+        self.ended_t, self.reason = event.t, event.reason
+        self.state = "skipped" if event.skipped else "cut" if event.cut else "done" if event.ok else "failed"
+        self.end = None if event.skipped else event
+
+    @HANDLERS.on(PhaseStarted)
+    def _begin_phase(self, event: PhaseStarted) -> None:
+        self.phases.append(PhaseSpan(event.phase, event.step, event.t))
+
+    @HANDLERS.on(PhaseEnded)
+    def _end_phase(self, event: PhaseEnded) -> None:
+        end_phase(self.phases, event)
+
+    @HANDLERS.on(TaskStarted)
+    def _start_task(self, event: TaskStarted) -> None:
+        self.commands.append(event)
+
+    @HANDLERS.on(TaskEnded)
+    def _end_task(self, event: TaskEnded) -> None:
+        if not event.role:
+            self.ended[event.phase, event.host] = event
+
+    @HANDLERS.on(Sample)
+    def _take_sample(self, event: Sample) -> None:
+        self.sampled_ms[event.phase, event.host] = event.host_time_ms
+
+    @HANDLERS.on(SampleStamp)
+    def _take_stamp(self, event: SampleStamp) -> None:
+        self.sampled_ms[event.phase, event.host] = event.host_time_ms
+
+    @HANDLERS.on(HostResult)
+    def _take_result(self, event: HostResult) -> None:
+        self.results[event.host] = event
+
+    @HANDLERS.on(CacheDropped)
+    def _drop_cache(self, event: CacheDropped) -> None:
+        self.cache_drops.append(event)
+
+    def _operations(self) -> MetadataView:
+        self.metadata = self.metadata or MetadataView(self.index)
+        return self.metadata
+
+    @HANDLERS.on(MetadataPhase)
+    def _enter_operation(self, event: MetadataPhase) -> None:
+        self._operations().enter(event)
+
+    @HANDLERS.on(MetadataIteration)
+    def _end_iteration(self, event: MetadataIteration) -> None:
+        self._operations().end_iteration(event)
+
+    @HANDLERS.on(MetadataResult)
+    def _take_operations(self, event: MetadataResult) -> None:
+        self._operations().result = event
+
+
+def end_phase(phases: list[PhaseSpan], event: PhaseEnded) -> None:
+    """Put an end to the newest phase of this name that is open."""
+    for span in reversed(phases):
+        if span.name == event.phase and span.end_t is None:
+            span.end_t, span.ok = event.t, event.ok
+            return
