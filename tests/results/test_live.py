@@ -123,6 +123,17 @@ def test_reads_and_writes_are_apart_and_together() -> None:
     assert state.total.so_far.total == 40
 
 
+def test_syncs_are_a_direction_that_no_total_counts() -> None:
+    both = sample(1.0, "h1", [1000] * 10, name="write")
+    both.dirs["sync"] = direction([2_000_000] * 10, block=0)
+    state = state_after(*started("h1"), both)
+    assert state.cluster["sync"].iops == pytest.approx(10)
+    assert state.cluster["sync"].so_far_percentiles["99"] == 2_000_000
+    assert state.total.iops == state.hosts["h1"].total.iops == pytest.approx(10)
+    assert state.total.so_far.total == state.hosts["h1"].total.so_far.total == 10
+    assert sum(value or 0 for value in state.total.iops_series) == pytest.approx(10)
+
+
 def test_a_direction_that_is_silent_in_an_interval_has_rate_0_not_its_last_one() -> None:
     both = sample(1.0, "h1", [1000] * 10)
     both.dirs["write"] = direction([8000] * 30)

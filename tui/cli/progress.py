@@ -11,6 +11,7 @@ from typing import TextIO
 from tui.journal.reader import JournalEvent, JournalTail
 from tui.journal.state import RunState
 from tui.metrics import units
+from tui.metrics.registry import direction, in_order
 from tui.model.event import HostProblem, Message, PhaseStarted, RunResumed, StepEnded, StepStarted
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError
@@ -125,10 +126,12 @@ def status_text(state: RunState, now_t: float, matrix: MatrixProgress | None = N
         parts.append(f"{progress.fraction:4.0%}")
     if progress.remaining_s is not None:
         parts.append(f"{units.duration(progress.remaining_s)} left")
-    for direction, view in sorted(state.cluster.items()):
+    for name in in_order(state.cluster):
+        view, known = state.cluster[name], direction(name)
         if view.iops is None:
             continue
-        parts.append(f"{direction} {units.iops(view.iops)} IOPS {units.bandwidth(view.bw_bytes_per_s)}")
+        rate = f"{name} {units.iops(view.iops)} {known.counted}"
+        parts.append(f"{rate} {units.bandwidth(view.bw_bytes_per_s)}" if known.moves_data else rate)
         found = view.interval_percentiles
         parts.append(" ".join(f"p{p} {units.latency(found.get(p))}" for p in PERCENTILES))
     metadata = state.at_step(state.step).metadata if state.step is not None and state.phase == "measure" else None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tui.journal.tails import HOST_OPEN_S, PercentileBins
 from tui.journal.views import Clock, Group, Leaf, SeriesSet
+from tui.metrics.registry import direction as known_direction
 from tui.model.event import DirectionSample, PhaseName, Sample
 
 NOTHING = DirectionSample(ios=0, bytes=0)
@@ -120,14 +121,15 @@ class Measurement:
 
     def _new_leaf(self, host: str, direction: str) -> Leaf:
         leaf = Leaf(keeps_latencies=host not in self.has_result)
+        totals = [self.total, self.total_of(host)] if known_direction(direction).in_total else []
         if direction not in self.cluster:
             self.cluster[direction] = Group(self.clock)
             self._series[direction] = SeriesSet()
-            self.cluster[direction].over_time.append(self._series[direction])
-            self.total.over_time.append(self._series[direction])
-        own_total = self.total_of(host)
-        own_total.over_time.append(leaf.over_time)
-        for group in (self.total, self.cluster[direction], own_total):
+            for group in (self.cluster[direction], *totals[:1]):
+                group.over_time.append(self._series[direction])
+        for group in totals[1:]:
+            group.over_time.append(leaf.over_time)
+        for group in (self.cluster[direction], *totals):
             group.leaves.append(leaf)
         return leaf
 

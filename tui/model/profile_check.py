@@ -35,7 +35,10 @@ FILE_ENGINES = (
     "sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "aio", "linuxaio", "io_uring", "posixaio", "mmap",
     "splice", "falloc", "ftruncate", "e4defrag", "filecreate", "filestat", "filedelete",
 )  # fmt: skip
+DIRECTIONS = ("read", "write", "trim", "sync", "mixed")
 READS = ("read", "randread", "rw", "readwrite", "randrw")
+TRIMS = ("trim", "randtrim", "trimwrite", "randtrimwrite")
+SYNC_OPTIONS = ("fsync", "fdatasync", "sync_file_range")  # what fio reports the latency of, apart from the writes
 WRITES = ("write", "randwrite", "rw", "readwrite", "randrw", "trimwrite", "randtrimwrite")
 
 
@@ -268,7 +271,7 @@ def _headline_problems(profile: Profile, jobs: Collection[Job], document: Docume
     if headline.percentile is not None and headline.metric != "latency":
         message = f"a percentile is of a latency; the metric here is {headline.metric}"
         yield document.problem(("headline", "percentile"), message, key=True)
-    wanted_of = ("create", "stat", "remove", "read") if headline.metric == "ops" else ("read", "write", "mixed")
+    wanted_of = ("create", "stat", "remove", "read") if headline.metric == "ops" else DIRECTIONS
     if headline.direction not in wanted_of:
         allowed = f"with metric {headline.metric} allowed are {', '.join(wanted_of)}"
         message = f"direction: found {headline.direction}; {allowed}"
@@ -276,8 +279,12 @@ def _headline_problems(profile: Profile, jobs: Collection[Job], document: Docume
         return
     modes = [job.get("rw", Setting((), "read")).text.partition(":")[0] for job in jobs]
     unified = any(job.get("unified_rw_reporting", Setting((), "0")).text in ("1", "mixed") for job in jobs)
-    known = all(mode in (*READS, *WRITES, "trim", "randtrim") for mode in modes) and jobs
-    wanted = {"read": READS, "write": WRITES}.get(headline.direction)
+    known = all(mode in (*READS, *WRITES, *TRIMS) for mode in modes) and jobs
+    syncing = any(job.get(name, Setting((), "0")).text not in ("0", "") for job in jobs for name in SYNC_OPTIONS)
+    if headline.direction == "sync" and not syncing:
+        message = f"direction: found sync, but no job sets {', '.join(SYNC_OPTIONS)}"
+        yield document.problem(("headline", "direction"), message)
+    wanted = {"read": READS, "write": WRITES, "trim": TRIMS}.get(headline.direction)
     if known and wanted and not unified and not any(mode in wanted for mode in modes):
         message = f"direction: found {headline.direction}, but the jobs do {', '.join(dict.fromkeys(modes))}"
         yield document.problem(("headline", "direction"), message)

@@ -265,6 +265,21 @@ def test_the_headline_is_what_the_jobs_do() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("rw=write\nfdatasync=1", ("latency", "sync", 99)),
+        ("rw=randwrite\nfsync=32", ("latency", "sync", 99)),
+        ("rw=randwrite\nfsync=0", ("iops", "write", None)),
+        ("rw=randtrim", ("iops", "trim", None)),
+    ],
+)
+def test_the_headline_of_synced_writes_is_how_long_a_sync_takes(options: str, expected: tuple[object, ...]) -> None:
+    headline = only(f"[a]\n{options}\nsize=1m\ndirectory=/mnt/t\n").headline
+    assert headline is not None
+    assert (headline.metric, headline.direction, headline.percentile) == expected
+
+
 def test_a_value_that_differs_between_jobs_is_no_parameter() -> None:
     assert list(only(SEVERAL).params) == ["directory", "size"]
 

@@ -43,7 +43,8 @@ def test_samples_add_up_to_the_totals_of_the_last_object(name: str) -> None:
         for direction, part in entry.directions().items():
             expected[direction] += part.total_ios
             expected[direction + " bytes"] += part.io_bytes
-            expected[direction + " latencies"] += sum((part.clat.bins or {}).values()) if part.clat else 0
+            latency = part.lat if direction == "sync" else part.clat
+            expected[direction + " latencies"] += sum((latency.bins or {}).values()) if latency else 0
     got: Counter[str] = Counter()
     for sample in found:
         for direction, piece in sample.dirs.items():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tui.app.widgets.graph import Graph, Layer
 from tui.app.widgets.graph_area import Value, merge_values
+from tui.metrics.registry import direction, in_order
 from tui.metrics.units import Parts, bandwidth_parts, iops_parts, latency, latency_parts, size
 from tui.text.line import LABEL, VALUE, Run
 
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from tui.journal.state import RunState
     from tui.journal.views import DirectionView, Metric
 
-ORDER = ("read", "write", "trim", "mixed")
-KEYS = {"read": "read", "write": "write", "trim": "other", "mixed": "other"}
+KEYS = {"read": "read", "write": "write", "trim": "other", "mixed": "other", "sync": "other"}
 Tails = Mapping[str, Mapping[int, int]]  # direction -> second of the run -> 99th percentile, ns
 
 
@@ -31,8 +31,13 @@ class Subject:
 
     @property
     def directions(self) -> list[str]:
-        """Directions with load, reads first; at most two have room."""
-        return [name for name in ORDER if name in self.dirs][:2]
+        """Directions with I/O, reads first; at most two have room."""
+        return [name for name in in_order(self.dirs) if direction(name).in_total][:2]
+
+    @property
+    def waits(self) -> list[str]:
+        """Directions whose latencies are shown, syncs first; at most two have room."""
+        return in_order(self.dirs)[:2]
 
     def title(self, text: str) -> str:
         """Return a panel's title."""
@@ -104,7 +109,7 @@ def rate_graph(subject: Subject, figure: Figure, ascii_only: bool) -> Graph:
 
 def latency_graph(subject: Subject, ascii_only: bool) -> Graph:
     """Return the graph of latency: the mean in front of the 99th percentile."""
-    series = {name: subject.dirs[name].series("latency") for name in subject.directions}
+    series = {name: subject.dirs[name].series("latency") for name in subject.waits}
     layers = tuple(_latency_layer(subject, name, values) for name, values in series.items())
     figures = figures_of(subject, LATENCY, series, ascii_only)
     aside: tuple[Run, ...] = ()
@@ -115,10 +120,10 @@ def latency_graph(subject: Subject, ascii_only: bool) -> Graph:
     return Graph(subject.title(LATENCY.title), figures, layers, LATENCY.scale, aside, empty="no load yet")
 
 
-def _latency_layer(subject: Subject, direction: str, means: Sequence[Value]) -> Layer:
-    key = "latency" if len(subject.directions) == 1 else KEYS[direction]
-    span = subject.dirs[direction].span
-    tail = (subject.tails or {}).get(direction)
+def _latency_layer(subject: Subject, name: str, means: Sequence[Value]) -> Layer:
+    key = "latency" if len(subject.waits) == 1 else KEYS[name]
+    span = subject.dirs[name].span
+    tail = (subject.tails or {}).get(name)
     if not tail or span is None:
         return Layer(key, means)
     return Layer(key, [tail.get(second) for second in range(*span)], front=means, peaks=True)

@@ -7,6 +7,7 @@ from statistics import median
 
 from tui.journal.loss import names_of
 from tui.metrics import units
+from tui.metrics.registry import MIXED, direction
 from tui.model.plan import Plan, Step
 from tui.model.record import Finding, HostRecord, RecordState, StepRecord, TimingRecord, Verdict
 from tui.results.record.journal import JournalData
@@ -17,7 +18,6 @@ START_SKEW_SHARE = 0.02  # of the runtime
 CLOCK_OFFSET_S = 0.1
 STRAGGLER = 0.8  # of the median host
 STRAGGLER_HOSTS = 3  # with fewer there is no median to speak of
-MIXED = "mixed"
 
 
 def find(plan: Plan, seen: JournalData, hosts: Sequence[HostRecord], steps: Sequence[StepRecord]) -> list[Finding]:
@@ -133,13 +133,14 @@ def _host_loss(record: StepRecord) -> list[Finding]:
 
 def _stragglers(record: StepRecord) -> list[Finding]:
     """V14: hosts far behind the median hold the others' figures down, or measure something else."""
-    directions = [MIXED] if MIXED in record.results.aggregate else list(record.results.aggregate)
-    return [finding for direction in directions for finding in _stragglers_of(record, direction)]
+    counted = [name for name in record.results.aggregate if direction(name).in_total]
+    directions = [MIXED] if MIXED in counted else counted
+    return [finding for name in directions for finding in _stragglers_of(record, name)]
 
 
-def _stragglers_of(record: StepRecord, direction: str) -> list[Finding]:
+def _stragglers_of(record: StepRecord, name: str) -> list[Finding]:
     per_host = record.results.per_host
-    rates = {host: dirs[direction].iops for host, dirs in per_host.items() if direction in dirs}
+    rates = {host: dirs[name].iops for host, dirs in per_host.items() if name in dirs}
     known = {host: rate for host, rate in rates.items() if rate is not None}
     if len(known) < STRAGGLER_HOSTS:
         return []
@@ -152,9 +153,9 @@ def _stragglers_of(record: StepRecord, direction: str) -> list[Finding]:
         Finding(
             id="V14",
             severity="warning",
-            scope={"step": record.index, "direction": direction, "hosts": " ".join(slow)},
+            scope={"step": record.index, "direction": name, "hosts": " ".join(slow)},
             measured=round(known[slow[0]] / middle, 4),
             threshold=STRAGGLER,
-            message=f"{direction} IOPS far below the median host's {units.iops(middle)}: {named}",
+            message=f"{name} IOPS far below the median host's {units.iops(middle)}: {named}",
         )
     ]

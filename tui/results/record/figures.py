@@ -8,7 +8,9 @@ from math import sqrt
 from tui.journal.measurement import Measurement
 from tui.journal.views import Leaf
 from tui.metrics.buckets import PERCENTILES, index_to_value
+from tui.metrics.figures import kind_of, with_mixed
 from tui.metrics.histogram import Histogram, combine_directions
+from tui.metrics.registry import MIXED, in_order
 from tui.model.event import Buckets, DirectionResult, HostResult, LatencyResult
 from tui.model.record import (
     AggregateRecord,
@@ -21,7 +23,6 @@ from tui.model.record import (
 from tui.results.record.columns import window_rates
 from tui.results.record.timing import HostSpan, common_window
 
-MIXED = "mixed"
 HostDirections = dict[str, DirectionResult]
 
 
@@ -46,7 +47,8 @@ class StepFigures:
         found = {host: used_directions(result.dirs) for host, result in self.results.items() if _did_io(result.dirs)}
         sampled = self.measurement.hosts if self.measurement is not None else {}
         for host, leaves in sampled.items():
-            rebuilt = {name: rebuild(leaf, self.latency_kind) for name, leaf in leaves.items() if leaf.ios}
+            busy = {name: leaf for name, leaf in leaves.items() if leaf.ios}
+            rebuilt = {name: rebuild(leaf, kind_of(name, self.latency_kind)) for name, leaf in busy.items()}
             if rebuilt and host not in found:
                 found[host] = rebuilt
                 self.rebuilt.add(host)
@@ -56,7 +58,7 @@ class StepFigures:
         """Return the results for the record."""
         names = dict.fromkeys(name for directions in self.directions.values() for name in directions)
         return ResultsRecord(
-            aggregate={name: self._aggregate(name) for name in sorted(names, key=_order)},
+            aggregate={name: self._aggregate(name) for name in in_order(names)},
             per_host={host: self._host_record(host, directions) for host, directions in self.directions.items()},
             per_job=self._per_job(),
         )
@@ -91,17 +93,12 @@ class StepFigures:
             (leaf.over_time, self.spans[host].end_t)
             for host in record.hosts
             for name, leaf in self.measurement.hosts[host].items()
-            if direction in (name, MIXED)
+            if name == direction or (direction == MIXED and name in ("read", "write"))
         ]
         iops, bandwidth = window_rates(series, *window)
         record.interval = IntervalRecord(start_s=round(window[0], 3), end_s=round(window[1], 3))
         record.iops_window, record.bw_window_bytes_per_s = round(iops, 3), round(bandwidth, 3)
         record.window_difference = round(iops / record.iops - 1, 6) if record.iops else None
-
-
-def _order(name: str) -> tuple[int, str]:
-    known = ("read", "write", "trim", MIXED)
-    return known.index(name) if name in known else len(known), name
 
 
 def _did_io(dirs: HostDirections) -> bool:
@@ -111,13 +108,6 @@ def _did_io(dirs: HostDirections) -> bool:
 def used_directions(dirs: HostDirections) -> HostDirections:
     """Return the directions that did any I/O: tools print all that they know."""
     return {name: result for name, result in dirs.items() if result.ios}
-
-
-def with_mixed(dirs: HostDirections) -> HostDirections:
-    """Return the directions with `mixed` added, reads and writes together, when there are both."""
-    if MIXED in dirs or not {"read", "write"} <= dirs.keys():
-        return dirs
-    return {**dirs, MIXED: combine_directions([dirs["read"], dirs["write"]])}
 
 
 def rebuild(leaf: Leaf, latency_kind: str) -> DirectionResult:

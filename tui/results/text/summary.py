@@ -6,9 +6,10 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from tui.metrics import units
+from tui.metrics import registry, units
+from tui.metrics.figures import Latency, kind_of, latency_of
 from tui.metrics.registry import OPERATIONS
-from tui.model.record import DirectionRecord, Finding, HostRecord, LatencyRecord, RunRecord, StepRecord
+from tui.model.record import DirectionRecord, Finding, HostRecord, RunRecord, StepRecord
 from tui.results.matrix.text import matrix_blocks
 from tui.results.record.metadata import metadata_lines, metadata_remarks
 from tui.results.text.plain import printable
@@ -102,13 +103,15 @@ def _rows(step: StepRecord, direction: str) -> list[Row]:
 
 
 def _table(direction: str, rows: Sequence[Row], kind: str, operation: str | None = None) -> list[str]:
-    name, rate, bandwidth = (operation, "ops/s", "") if operation else (f"{direction} ({kind})", "IOPS", "MiB/s")
-    header = f"{name:<{NAME_WIDTH}}{rate:>6}{bandwidth:>9}  " + "".join(f"{name:>7}" for name in COLUMNS)
-    return [header, *(_row(name, result, kind, moves_data=not operation) for name, result in rows)]
+    known = registry.direction(direction)
+    name, rate = (operation, "ops/s") if operation else (f"{direction} ({kind_of(direction, kind)})", known.counted)
+    moves_data = known.moves_data and not operation
+    bandwidth = "MiB/s" if moves_data else ""
+    header = f"{name}{rate:>{NAME_WIDTH + 6 - len(name)}}{bandwidth:>9}  " + "".join(f"{name:>7}" for name in COLUMNS)
+    return [header, *(_row(name, result, latency_of(result, direction, kind), moves_data) for name, result in rows)]
 
 
-def _row(name: str, result: DirectionRecord, kind: str, *, moves_data: bool = True) -> str:
-    latency = result.lat if kind == "lat" else result.clat
+def _row(name: str, result: DirectionRecord, latency: Latency | None, moves_data: bool) -> str:
     mark = "~" if result.from_samples else ""
     bandwidth = units.UNKNOWN if result.bw_bytes_per_s is None else f"{result.bw_bytes_per_s / 2**20:.1f}"
     bandwidth = bandwidth if moves_data else ""
@@ -116,7 +119,7 @@ def _row(name: str, result: DirectionRecord, kind: str, *, moves_data: bool = Tr
     return f"{_fit(name + mark, NAME_WIDTH - 1):<{NAME_WIDTH}}{units.iops(result.iops):>6}{bandwidth:>9}  {cells}"
 
 
-def _latencies(latency: LatencyRecord | None) -> list[float | None]:
+def _latencies(latency: Latency | None) -> list[float | None]:
     if latency is None:
         return [None] * len(COLUMNS)
     percentiles = [latency.percentiles_ns.get(name[1:]) for name in COLUMNS[1:-1]]
@@ -170,7 +173,7 @@ def _sweep(record: RunRecord, steps: Iterable[StepRecord]) -> list[str]:
         name += " warm-up" if step.warmup else ""
         name += f" #{step.repetition}" if step.repetition > 1 else ""
         for direction, result in step.results.aggregate.items():
-            latency = result.lat if record.latency_kind_of(step) == "lat" else result.clat
+            latency = latency_of(result, direction, record.latency_kind_of(step))
             mean, p99 = (latency.mean_ns, latency.percentiles_ns.get("99")) if latency is not None else (None, None)
             bandwidth = units.UNKNOWN if result.bw_bytes_per_s is None else f"{result.bw_bytes_per_s / 2**20:.1f}"
             figures = f"{units.iops(result.iops):>7}{bandwidth:>10}{_short_latency(mean):>8}{_short_latency(p99):>8}"

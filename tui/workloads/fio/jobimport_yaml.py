@@ -11,6 +11,7 @@ from tui.model.fio_options import by_name, canonical, canonical_names, is_extern
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import Param, ParamKind, parse_param
 from tui.workloads.fio.jobimport_ini import Option
+from tui.workloads.fio.options import SYNC_OPTIONS
 
 # Options that become parameters when a profile has them with one value.
 PARAMS: dict[str, tuple[ParamKind, str]] = {
@@ -29,6 +30,7 @@ _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _PLAIN = re.compile(r"[A-Za-z/$][A-Za-z0-9_./$+-]*(?:[:,][A-Za-z0-9_./$+-]+)*|\d{1,15}[a-zA-Z]{1,3}")
 _YAML_WORDS = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
 _READ = ("read", "randread")
+_TRIM = ("trim", "randtrim")
 _WRITE = ("write", "randwrite", "trimwrite", "randtrimwrite")
 _FILE_OPERATIONS = {"filecreate": "create", "filestat": "stat", "filedelete": "remove"}
 
@@ -270,10 +272,14 @@ def _headline(phase: Phase) -> str:
     if len(engines) == 1 and (operation := engines.pop()):
         return f"{{metric: ops, direction: {operation}}}"
     modes = {mode.partition(":")[0] for mode in _values(phase, "rw", "read")}
+    syncs = any(value not in ("", "0") for name in SYNC_OPTIONS for value in _values(phase, name, "0"))
+    if syncs and not modes <= set(_READ):
+        return "{metric: latency, direction: sync, percentile: 99}"
     unified = any(value in ("1", "mixed") for value in _values(phase, "unified_rw_reporting", "0"))
     direction = "mixed"
-    if not unified and modes <= {*_READ, *_WRITE} and (modes <= set(_READ) or modes <= set(_WRITE)):
-        direction = "read" if modes <= set(_READ) else "write"
+    if not unified:
+        kinds = {"read": _READ, "write": _WRITE, "trim": _TRIM}
+        direction = next((name for name, known in kinds.items() if modes <= set(known)), "mixed")
     metric = "bandwidth" if all(map(_is_big, _values(phase, "bs", "4k"))) else "iops"
     return f"{{metric: {metric}, direction: {direction}}}"
 

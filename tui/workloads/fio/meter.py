@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tui.metrics.histogram import Histogram
+from tui.metrics.registry import direction
 from tui.model.event import Buckets, DirectionSample, PhaseName, Sample
 from tui.workloads.fio.snapshot import Direction, Job, LatencyKind, Snapshot
 
@@ -29,8 +30,8 @@ class _Totals:
     bins: Histogram = field(default_factory=Histogram)
 
     @classmethod
-    def of(cls, part: Direction, kind: LatencyKind) -> _Totals:
-        latency = part.latency(kind)
+    def of(cls, part: Direction, name: str, kind: LatencyKind) -> _Totals:
+        latency = part.latency(direction(name).latency or kind)
         if latency is None:
             return cls(part.total_ios, part.io_bytes)
         bins = Histogram.from_bins(latency.bins) if latency.bins else Histogram()
@@ -102,7 +103,7 @@ class Meter:
     def _entry(self, job: Job, before: _Entry | None, now_ms: int) -> _Entry:
         """Return the state of one ``jobs`` entry, compared with how it was before."""
         parts = job.directions()
-        entry = _Entry({name: _Totals.of(part, self._kind) for name, part in parts.items()})
+        entry = _Entry({name: _Totals.of(part, name, self._kind) for name, part in parts.items()})
         runtime_ms = entry.runtime_ms = max((part.runtime for part in parts.values()), default=0)
         # fio >= 3.42 reads `runtime` before it waits for its workers and the counters after.
         entry.running_ms = now_ms - job.job_start if 0 < job.job_start <= now_ms else runtime_ms

@@ -64,6 +64,8 @@ DELETING_ENGINES = frozenset(("filedelete",))
 # Engines that work on files without reading or writing them: one operation a file, reported as reads.
 FILE_OPERATIONS = frozenset(("filecreate", "filestat", "filedelete"))
 
+SYNC_OPTIONS = ("fsync", "fdatasync", "sync_file_range")
+
 _FALSE = frozenset({"0", "false", "no"})
 _RANGE = re.compile(r"[-:]")
 
@@ -164,7 +166,14 @@ class JobOptions:
     def directions(self) -> tuple[str, ...]:
         """Directions that fio reports for this job: `mixed` with unified_rw_reporting."""
         unified = (self.get("unified_rw_reporting") or "none").lower()
-        return ("mixed",) if unified in ("1", "mixed") else self.access
+        found = ("mixed",) if unified in ("1", "mixed") else self.access
+        return (*found, "sync") if self.syncs else found
+
+    @property
+    def syncs(self) -> bool:
+        """Whether this job makes its writes durable as it goes, so that fio reports how long that took."""
+        values = (self.get(option) for option in SYNC_OPTIONS)
+        return self.access != ("read",) and any(value not in (None, "0", "") for value in values)
 
     @property
     def writes(self) -> bool:

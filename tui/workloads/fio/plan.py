@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from tui.metrics.registry import in_order
 from tui.model.plan import FileSpec, HostAddress, HostTask, Step, is_device
 from tui.model.profile import ParamValue, Profile, host_params, resolve_options
 from tui.workloads.fio.jobfile import explicit_seed, render_options
@@ -166,9 +167,9 @@ def _holds(outer: str, inner: str | None) -> bool:
 
 
 def directions(jobs: Sequence[JobOptions]) -> list[str]:
-    """Return the directions that fio will report, in fio's order."""
+    """Return the directions that fio will report."""
     found = {direction for job in jobs for direction in job.directions}
-    return [name for name in ("read", "write", "trim", "mixed") if name in found]
+    return in_order(found)
 
 
 def waves(jobs: Sequence[JobOptions]) -> list[list[JobOptions]]:

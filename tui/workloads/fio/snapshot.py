@@ -9,7 +9,6 @@ import msgspec
 from msgspec import Struct, field
 
 LatencyKind = Literal["slat", "clat", "lat"]
-DIRECTIONS = ("read", "write", "trim", "mixed")
 
 # printf gives these for 0/0 and x/0; they are no JSON.
 _NOT_A_NUMBER = re.compile(rb"(:\s*)-?(?:nan|inf)\b", re.IGNORECASE)
@@ -50,6 +49,18 @@ class Direction(Struct):
         return self.slat if kind == "slat" else self.clat if kind == "clat" else self.lat
 
 
+class Syncs(Struct):
+    """The ``sync`` object: fsync, fdatasync. `lat` counts them all, fio's own `total_ios` leaves fdatasync out."""
+
+    lat: Latency | None = field(name="lat_ns", default=None)
+
+    def direction(self, runtime_ms: int) -> Direction | None:
+        """Return it as a direction that ran as long as the I/O beside it; None when nothing was synced."""
+        count = self.lat.n if self.lat is not None else 0
+        rate = count * 1000 / runtime_ms if runtime_ms else 0.0
+        return Direction(total_ios=count, runtime=runtime_ms, iops=rate, lat=self.lat) if count else None
+
+
 class Job(Struct):
     """One entry of ``jobs``: a group, with group_reporting. `job_start` is epoch ms, 0 or absent before it starts."""
 
@@ -65,11 +76,15 @@ class Job(Struct):
     write: Direction | None = None
     trim: Direction | None = None
     mixed: Direction | None = None
+    sync: Syncs | None = None
 
     def directions(self) -> dict[str, Direction]:
         """Return the directions that are reported once: `mixed` only when read and write are not there as well."""
         split = {name: part for name in ("read", "write", "trim") if (part := getattr(self, name)) is not None}
-        return split if split or self.mixed is None else {"mixed": self.mixed}
+        found = split if split or self.mixed is None else {"mixed": self.mixed}
+        runtime_ms = max((part.runtime for part in found.values()), default=0)
+        syncs = self.sync.direction(runtime_ms) if self.sync is not None else None
+        return found if syncs is None else {**found, "sync": syncs}
 
 
 class Snapshot(Struct):

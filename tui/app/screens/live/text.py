@@ -166,7 +166,7 @@ def fact_text(view: HostView, key: str) -> str:
 def percentiles(subject: Subject, kind: str) -> tuple[str, list[PercentileRow]]:
     """Return the heading and two rows a direction: the last interval, and the measurement so far."""
     rows: list[PercentileRow] = []
-    for name in subject.directions:
+    for name in subject.waits:
         view = subject.dirs[name]
         current = view.intervals()
         if current:

@@ -12,7 +12,7 @@ from tui.app.screens.live.operations_text import result_lines
 from tui.app.screens.result.matrix import Matrix, matrix_lines
 from tui.app.screens.result.published_text import hint_lines, published_lines
 from tui.app.widgets.graph_panels import KEYS
-from tui.metrics import units
+from tui.metrics import registry, units
 from tui.metrics.figures import latency_of
 from tui.metrics.registry import METRICS, meaning
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, rule, spread
@@ -170,7 +170,8 @@ def row(result: DirectionRecord, direction: str, kind: str, width: int) -> str:
         values = [latency.mean_ns, *(latency.percentiles_ns.get(key) for key, _ in LATENCIES), latency.max_ns]
     joint = " " if cell == 9 else ""
     cells = "".join(f"{joint.join(units.latency_parts(value)).rstrip():>{cell}}" for value in values)
-    return f"{units.iops(result.iops):>6}{units.bandwidth(result.bw_bytes_per_s):>{12 if cell == 9 else 11}}{cells}"
+    rate = units.bandwidth(result.bw_bytes_per_s) if registry.direction(direction).moves_data else ""
+    return f"{units.iops(result.iops):>6}{rate:>{12 if cell == 9 else 11}}{cells}"
 
 
 def figures(page: Page, width: int) -> list[Line]:
@@ -185,7 +186,8 @@ def figures(page: Page, width: int) -> list[Line]:
     if step is None or not step.results.aggregate:
         return [*lines, Line.of(("nothing was measured", LABEL))]
     room = width - len(titles)
-    for direction, result in step.results.aggregate.items():
+    for direction in registry.in_order(step.results.aggregate):
+        result = step.results.aggregate[direction]
         text = row(result, direction, kind, width)
         lines.append(Line.of((fit(direction, room), KEYS.get(direction, TEXT)), (text, VALUE)))
     return [*lines, *remarks(step)]

@@ -1,0 +1,66 @@
+"""fsync and fdatasync: a direction of its own, with fio's own histogram, added to no total of reads and writes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.workloads.fio.fixtures import snapshots
+from tui.metrics.histogram import Histogram, label
+from tui.workloads.fio.meter import Meter
+from tui.workloads.fio.results import host_result
+from tui.workloads.fio.snapshot import Snapshot
+
+RECORDED = ["stream/fdatasync-3.33", "stream/loops-3.33", "stream/loops-master"]
+
+
+def final(name: str) -> Snapshot:
+    return snapshots(name)[-1]
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_latency_of_syncs_is_what_fio_printed(name: str) -> None:
+    result = host_result(final(name), "h1", 0, final=True)
+    sync = final(name).jobs[0].sync
+    assert sync is not None and sync.lat is not None
+    ours = result.dirs["sync"].lat
+    assert ours is not None
+    assert (ours.n, ours.max_ns, ours.mean_ns) == (sync.lat.n, sync.lat.max, sync.lat.mean)
+    printed = {label(float(key)): value for key, value in (sync.lat.percentile or {}).items()}
+    assert ours.percentiles_ns["99"] == min(printed["99"], sync.lat.max)
+    assert sum(ours.buckets.n if ours.buckets else []) == sync.lat.n
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_syncs_are_counted_by_their_latencies_over_the_time_of_the_writes(name: str) -> None:
+    result = host_result(final(name), "h1", 0, final=True)
+    write, sync = result.dirs["write"], result.dirs["sync"]
+    assert sync.runtime_s == write.runtime_s
+    assert sync.iops == pytest.approx(sync.ios / write.runtime_s)
+    assert sync.bytes == 0
+    assert sync.clat is None
+
+
+def test_writes_are_as_without_syncs() -> None:
+    write = host_result(final("stream/fdatasync-3.33"), "h1", 0, final=True).dirs["write"]
+    printed = final("stream/fdatasync-3.33").jobs[0].write
+    assert printed is not None
+    assert (write.ios, write.iops) == (printed.total_ios, printed.iops)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_samples_of_syncs_add_up_to_the_last_object(name: str) -> None:
+    meter = Meter("h1", 0, "measure")
+    found = [sample for each in snapshots(name) if (sample := meter.feed(each)) is not None]
+    found += [last] if (last := meter.flush()) is not None else []
+    merged = Histogram()
+    for sample in found:
+        if "sync" in sample.dirs:
+            merged.add(sample.dirs["sync"].lat)
+    sync = final(name).jobs[0].sync
+    assert sync is not None and sync.lat is not None
+    assert merged == Histogram.from_bins(sync.lat.bins or {})
+    assert sum(sample.dirs["sync"].ios for sample in found if "sync" in sample.dirs) == sync.lat.n
+
+
+def test_a_load_without_syncs_has_no_such_direction() -> None:
+    assert set(host_result(final("stream/mix-3.33"), "h1", 0, final=True).dirs) == {"read", "write"}
