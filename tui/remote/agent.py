@@ -101,6 +101,11 @@ class Agent:
             raise
         return parse_probe(answer.values, directories)
 
+    async def trial(self, words: Sequence[str]) -> str:
+        """Run a command that touches nothing; return what it said when it did not end well, else an empty text."""
+        values = (await self.call("trial", *words, timeout_s=PROBE_TIMEOUT_S)).values
+        return "" if values.get("exit") == "0" else values.get("said", "").strip() or f"exit code {values.get('exit')}"
+
     async def files(self, paths: Sequence[str]) -> dict[str, FileInfo | None]:
         """Return size and allocation of each path; None for what is not there. Of numbered files the first counts."""
         found: dict[str, FileInfo | None] = {}

@@ -27,14 +27,15 @@ CourseName = Literal["commands", "mpi"]
 class Requirement:
     """A command that a host must have before anything starts: by name on PATH, or by absolute path.
 
-    `list_args` have it print what it was built with, a word a line; `listed` are words that must be among these.
+    With the arguments `trial_args` it must end well: a look that touches no target. `trial_of` is what that shows, such
+    as "ioengine rbd".
     """
 
     command: str
     minimum: tuple[int, int] | None = None
     version_args: tuple[str, ...] = ("--version",)
-    list_args: tuple[str, ...] = ()
-    listed: tuple[str, ...] = ()
+    trial_args: tuple[str, ...] = ()
+    trial_of: str = ""
 
 
 class Reader(Protocol):

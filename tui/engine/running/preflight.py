@@ -16,7 +16,7 @@ from tui.engine.safety.destroy import HARMLESS, device_line, devices_of, judge_a
 from tui.engine.safety.host_look import HostFindings, Problem, sizes_of, tasks_of
 from tui.model.event import HostClock, HostFacts
 from tui.model.plan import HostTask, Plan, Step, is_device
-from tui.remote.agent import ClockOffset, FileInfo, TaskDir
+from tui.remote.agent import Agent, ClockOffset, FileInfo, TaskDir
 from tui.remote.probe import HostProbe
 from tui.workloads.base import Requirement
 
@@ -100,6 +100,7 @@ async def _look(ctx: RunContext, session: HostSession) -> HostFindings:
     devices = await session.ask(lambda agent: agent.devices(disks)) if disks else {}
     clock = await session.ask(lambda agent: agent.clock())
     tell_leftovers(session, await session.ask(lambda agent: agent.tasks()))
+    trials = await try_commands(session, ctx.plan, probe)
     made = ours(files, ctx.made_files.sizes(session.name))
     session.facts, session.ours, session.devices = probe.facts(), made, devices
     written = {spec.path for task in tasks for spec in task.written}
@@ -108,7 +109,16 @@ async def _look(ctx: RunContext, session: HostSession) -> HostFindings:
     session.journal.append(HostFacts(t=0.0, host=session.name, facts=session.facts))
     if clock is not None:
         session.journal.append(clock_event(session, clock))
-    return HostFindings(probe, files, devices, room, made)
+    return HostFindings(probe, files, devices, room, made, trials)
+
+
+async def try_commands(session: HostSession, plan: Plan, probe: HostProbe) -> dict[str, str]:
+    """Return what commands say that are there and cannot do what they are needed for, by what that is."""
+    tries = {need.trial_of: need for need in requirements_of(plan) if need.trial_args and need.command in probe.tools}
+    answers: dict[str, str] = {}
+    for what, need in tries.items():
+        answers[what] = await session.ask(partial(Agent.trial, words=(need.command, *need.trial_args)))
+    return {what: said for what, said in answers.items() if said}
 
 
 def clock_event(session: HostSession, clock: ClockOffset) -> HostClock:
@@ -125,18 +135,28 @@ def clock_event(session: HostSession, clock: ClockOffset) -> HostClock:
 
 def judge_host(plan: Plan, host: str, findings: HostFindings) -> list[Problem]:
     """Return why this host cannot run the plan: tool, directories, targets."""
-    problems = list(judge_tools(plan, findings.probe))
+    problems = [each for need in requirements_of(plan) for each in tool_problems(need, findings.probe)]
+    problems += trial_problems(plan, findings)
     for task in tasks_of(plan, host):
         problems += directory_problems(task.required_dir, findings.probe) if task.required_dir else []
         problems += judge_files(plan, task, findings.files)
     return list(dict.fromkeys([*problems, *judge_targets(plan, host, findings)]))
 
 
-def judge_tools(plan: Plan, probe: HostProbe) -> Iterable[Problem]:
-    """Check that every tool of the plan is there and new enough."""
-    for tool in dict.fromkeys(step.tool for step in plan.steps):
-        for need in workloads.get(tool).requirements([step for step in plan.steps if step.tool == tool]):
-            yield from tool_problems(need, probe)
+def requirements_of(plan: Plan) -> list[Requirement]:
+    """Return what the load generators of a plan need on every host."""
+    tools = dict.fromkeys(step.tool for step in plan.steps)
+    steps = {tool: [step for step in plan.steps if step.tool == tool] for tool in tools}
+    return [need for tool in tools for need in workloads.get(tool).requirements(steps[tool])]
+
+
+def trial_problems(plan: Plan, findings: HostFindings) -> Iterable[Problem]:
+    """Check that the commands can do what they are needed for."""
+    for need in requirements_of(plan):
+        if need.trial_of in findings.trials:
+            found = findings.probe.tools[need.command]
+            said = findings.trials[need.trial_of]
+            yield f"{need.command}-unfit", f"{found.text} at {found.path} cannot do {need.trial_of}: {said}"
 
 
 def tool_problems(need: Requirement, probe: HostProbe) -> Iterable[Problem]:

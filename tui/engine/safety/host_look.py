@@ -23,6 +23,7 @@ class HostFindings:
     devices: dict[str, DeviceFacts] = field(default_factory=dict)
     room: dict[str, DirFacts] = field(default_factory=dict)  # by directory, which need not be there yet
     ours: frozenset[str] = frozenset()  # files that runs of ours made
+    trials: dict[str, str] = field(default_factory=dict)  # what commands said that failed at what they are for
 
     def room_of(self, path: str) -> DirFacts | None:
         """Return the file system that a file lies on, or will; None when it was not looked at."""

@@ -28,6 +28,12 @@ bt_probe() { # DIR...
   for BT_D; do bt_probe_dir "$BT_D"; BT_I=$((BT_I + 1)); done
 }
 
+bt_trial() { # COMMAND ARG...: runs what touches no target; how it ended, and what it said
+  cd / && BT_V=$("$@" </dev/null 2>&1) && BT_K=0 || BT_K=$?
+  bt_kv exit "$BT_K"
+  [ "$BT_K" = 0 ] || bt_kv said "$(bt_say "$BT_V" | tail -n 3 | tr '\n' ' ' | cut -c1-300)"
+}
+
 bt_probe_dir() { # PATH: what a benchmark must know of a target
   bt_kv "dir.$BT_I.exists" "$([ -e "$1" ] && bt_say 1)"
   bt_kv "dir.$BT_I.is_directory" "$([ -d "$1" ] && bt_say 1)"

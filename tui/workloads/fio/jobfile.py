@@ -21,9 +21,7 @@ ADDED = {
 _SEEDING = ("randseed", "randrepeat", "allrandrepeat")
 
 
-def render(
-    profile: Profile, params: Mapping[str, ParamValue], host: str, host_index: int, randseed: int | None
-) -> str:
+def render(profile: Profile, params: Mapping[str, ParamValue], host: str, host_index: int, randseed: int | None) -> str:
     """Return the job file as INI. With `randseed` None the text has no seed: the same load, as shown to people.
 
     Raises UsageError when a name or value cannot stand in a job file.
@@ -34,9 +32,7 @@ def render(
     return render_options(shared, jobs, randseed)
 
 
-def render_options(
-    shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]], randseed: int | None
-) -> str:
+def render_options(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]], randseed: int | None) -> str:
     """Return the job file of resolved options, in their order; what is added comes after them in [global]."""
     lines = _section("global", {**shared, **_added(shared, jobs, randseed)})
     for name, own in jobs.items():
@@ -50,9 +46,7 @@ def explicit_seed(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str
     return int(value) if value is not None and str(value).isdecimal() else None
 
 
-def _added(
-    shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]], randseed: int | None
-) -> dict[str, str]:
+def _added(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]], randseed: int | None) -> dict[str, str]:
     """Return what [global] gets: one group, both latency kinds, and random offsets that no other host has."""
     present = set(shared).union(*jobs.values())
     added = {name: value for name, value in ADDED.items() if name not in present}

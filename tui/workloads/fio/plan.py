@@ -60,9 +60,7 @@ def build_steps(
     ]
 
 
-def _has_share(
-    profile: Profile, params: Mapping[str, ParamValue], index: int, hosts: Sequence[HostAddress]
-) -> bool:
+def _has_share(profile: Profile, params: Mapping[str, ParamValue], index: int, hosts: Sequence[HostAddress]) -> bool:
     """Tell whether a host gets something of every count that is spread; one that gets nothing sits out."""
     own = host_params(profile, params, index, len(hosts))
     return all(own[name] for name, param in profile.params.items() if param.spread)

@@ -35,8 +35,14 @@ class FioWorkload(Workload):
         return build_steps(profile, params, hosts, seeds)
 
     def requirements(self, steps: Sequence[Step]) -> list[Requirement]:
-        """Return fio itself."""
-        return [Requirement("fio", MINIMUM_VERSION)]
+        """Return fio itself, and that it can load the engines of these steps."""
+        from tui.workloads.fio.engines import engines_of, trial_of
+
+        jobs = (task.job_file for step in steps for task in step.tasks)
+        engines = (
+            Requirement("fio", trial_args=trial_of(name), trial_of=f"ioengine {name}") for name in engines_of(jobs)
+        )
+        return [Requirement("fio", MINIMUM_VERSION), *engines]
 
     def layout_job(self, files: list[FileSpec]) -> str:
         """Return the job file that writes these files whole, once, in sequence."""
