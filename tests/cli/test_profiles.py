@@ -96,7 +96,7 @@ def test_show_as_json_has_the_values_of_the_parameters(home: Path, capsys: Captu
             "demo/quick has: directory, runtime, size, numjobs, direct",
         ),
         (["demo/quick", "--fio", "--set", "size"], "--set 'size': expected NAME=VALUE"),
-        (["demo/quick", "--set", "size=1M"], "--set goes with --fio or --json; the YAML is the same for all values"),
+        (["demo/quick", "--set", "size=1M"], "--set goes with --job or --json; the YAML is the same for all values"),
     ],
 )
 def test_show_refuses_in_one_line(home: Path, capsys: Captured, arguments: list[str], message: str) -> None:

@@ -46,12 +46,12 @@ def test_two_values_are_changed_in_four_lines() -> None:
     profile = extending("params: {runtime: 60s}", "fio: {jobs: {r: {bs: 8k}}}")
     assert profile.params["runtime"].default == "60s"
     assert profile.params["runtime"].help == "Measured time"
-    assert profile.fio.jobs["r"] == {"rw": "randread", "bs": "8k", "numjobs": 8, "size": "1G"}
+    assert profile.body.jobs["r"] == {"rw": "randread", "bs": "8k", "numjobs": 8, "size": "1G"}
 
 
 def test_what_is_not_said_is_as_it_is_in_the_base() -> None:
     profile = extending()
-    assert (profile.title, profile.tool, profile.fio.shared["ioengine"]) == ("Base", "fio", "psync")
+    assert (profile.title, profile.tool, profile.body.shared["ioengine"]) == ("Base", "fio", "psync")
 
 
 def test_name_and_version_are_not_inherited() -> None:
@@ -64,7 +64,7 @@ def test_a_headline_is_replaced_whole() -> None:
 
 def test_a_parameter_may_be_added_and_used() -> None:
     profile = extending("params: {bs: {default: 16k, kind: size}}", 'fio: {jobs: {r: {bs: "{bs}"}}}')
-    assert profile.fio.jobs["r"]["bs"] == "{bs}"
+    assert profile.body.jobs["r"]["bs"] == "{bs}"
 
 
 def test_a_value_may_be_taken_away() -> None:

@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 
 from tui.engine.profiles.catalogue import Catalogue
 from tui.model.problem import UsageError
-from tui.model.profile import Profile, resolve_options, resolve_params
+from tui.model.profile import Profile, resolve_params
+from tui.model.profile_type import whole
+from tui.workloads.fio.body import resolve_options
 
 FOLDER = Path(__file__).parents[2] / "profiles"
 PRESETS = [path for path in sorted(FOLDER.rglob("*.yaml")) if "baselines" not in path.parts]
-NAMES = [field.alias or name for name, field in Profile.model_fields.items()]
+NAMES = [field.alias or name for name, field in whole().model_fields.items()]
 KEYS = [
     *NAMES, "global", "jobs", "default", "kind", "rw", "bs", "runtime", "directory", "percentile", "grid", "points",
     "set", "until", "min", "max", "spread", "items", "ranks_per_host", "metric", "size",
@@ -44,7 +46,7 @@ NOWHERE = Catalogue(Path(tempfile.gettempdir()) / "benchtui-no-such-folder")
 def judge(text: str) -> None:
     """Load a text as the catalogue does, with what it extends and holds; what loads can be rendered."""
     try:
-        profile = NOWHERE.load_text(text, Path("p.yaml"))
+        profile = NOWHERE.load_text(text, Path("p.yaml")).profile
         assert isinstance(profile, Profile)
         params = resolve_params(profile, {})
     except UsageError as error:

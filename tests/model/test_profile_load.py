@@ -7,6 +7,7 @@ import pytest
 from tui.model.problem import UsageError
 from tui.model.profile import Profile
 from tui.model.profile_load import load_profile
+from tui.model.profile_type import whole
 
 GOOD = """\
 profile: test/x
@@ -50,7 +51,7 @@ def test_a_good_profile_loads() -> None:
     profile = load(GOOD)
     assert profile.profile == "test/x"
     assert profile.version == 1
-    assert list(profile.fio.jobs) == ["a"]
+    assert list(profile.body.jobs) == ["a"]
     assert profile.prepare.layout is True
 
 
@@ -87,7 +88,7 @@ def test_drop_caches_no_is_the_word_however_yaml_reads_it(word: str) -> None:
             "title: A test", "titel: A test",
             "p.yaml:1:1: missing key 'title'\n"
             "p.yaml:2:1: unknown key 'titel' (did you mean 'title'?); allowed are "
-            + ", ".join(field.alias or name for name, field in Profile.model_fields.items()),
+            + ", ".join(field.alias or name for name, field in whole().model_fields.items()),
         ),
         ("title: A test", "title: [A]", "p.yaml:2:8: title: found a list; allowed is text"),
         ("title: A test", 'title: "A\\ntest"', "p.yaml:2:8: title: one printable line is allowed"),
@@ -198,7 +199,7 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
         ),
         (
             "{default: /mnt/$HOME, kind: directory}",
-            "p.yaml:7:19: parameter 'size': '/mnt/$HOME' is not a path that fio can be given: it holds $",
+            "p.yaml:7:19: parameter 'size': '/mnt/$HOME' is not a path that can be used: it holds $",
         ),
         (
             "{default: c, kind: choice, choices: [a, b]}",
@@ -382,16 +383,16 @@ def test_a_device_may_be_named_where_the_profile_says_so() -> None:
 
 def test_unknown_options_can_be_passed_on() -> None:
     text = with_option("brand_new: 7").replace("  jobs:", "  extra_options: [brand_new]\n  jobs:")
-    assert load(text).fio.extra_options == ["brand_new"]
+    assert load(text).body.extra_options == ["brand_new"]
 
 
 def test_an_engine_from_a_file_has_options_of_its_own() -> None:
     text = replaced("ioengine: psync", "ioengine: external:/usr/lib/libfio_vitastor.so, image: testimg")
-    assert load(text).fio.shared["image"] == "testimg"
+    assert load(text).body.shared["image"] == "testimg"
 
 
 def test_an_option_without_a_value_is_set() -> None:
-    assert load(with_option("thread: ~")).fio.jobs["a"]["thread"] is None
+    assert load(with_option("thread: ~")).body.jobs["a"]["thread"] is None
 
 
 def test_doubled_braces_are_characters() -> None:

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from tui.model.problem import UsageError
-from tui.model.profile import Profile, profile_json_schema, resolve_options, resolve_params
+from tui.model.profile import Profile, resolve_params
 from tui.model.profile_load import load_profile
+from tui.model.profile_type import profile_json_schema
 from tui.model.quantities import parse_duration, parse_size
+from tui.workloads.fio.body import resolve_options
 
 TEXT = """\
 profile: test/x
@@ -96,7 +98,7 @@ def test_what_is_given_wins() -> None:
         ("pattern", "trim", "parameter 'pattern': 'trim' is not allowed: one of randread, randwrite"),
         ("directory", "mnt/t", "parameter 'directory': 'mnt/t' is not an absolute path on the hosts: it must begin "
                                "with /"),
-        ("directory", "/a;b", "parameter 'directory': '/a;b' is not a path that fio can be given: it holds ;"),
+        ("directory", "/a;b", "parameter 'directory': '/a;b' is not a path that can be used: it holds ;"),
         ("device", "/tmp/x", "parameter 'device': '/tmp/x' is not a device: it must begin with /dev/"),
         ("device", "/dev/../etc/passwd", "parameter 'device': '/dev/../etc/passwd' is not a device: it must begin "
                                          "with /dev/"),

@@ -10,23 +10,22 @@ from typing import get_args
 from tests.model.test_profile_load import GOOD
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue
-from tui.model import fio_options
 from tui.model.matrix import RepeatSpec, SuiteMember, SweepSpec
-from tui.model.mdtest import Mdtest
 from tui.model.plan import HostAddress
 from tui.model.problem import UsageError
 from tui.model.profile import (
     Deviation,
-    Fio,
     HeadlineSpec,
     Param,
     ParamKind,
     Prepare,
-    Profile,
-    resolve_options,
     resolve_params,
 )
 from tui.model.profile_load import load_profile
+from tui.model.profile_type import whole
+from tui.workloads.fio import option_table as fio_options
+from tui.workloads.fio.body import Fio, resolve_options
+from tui.workloads.mdtest.body import Mdtest
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "profiles.md").read_text()
@@ -89,11 +88,11 @@ def test_the_examples_are_profiles_that_can_be_planned(tmp_path: Path) -> None:
 def test_the_first_example_is_what_is_said_about_it() -> None:
     example = re.search(r"```yaml\n(.*?)```", TEXT, re.S)
     assert example
-    assert load_profile(example[1], "docs/profiles.md").fio.jobs["mix"]["rwmixread"] == 70
+    assert load_profile(example[1], "docs/profiles.md").body.jobs["mix"]["rwmixread"] == 70
 
 
 def test_every_key_is_in_the_reference() -> None:
-    models = (Profile, Prepare, Param, HeadlineSpec, Deviation, Fio, Mdtest, SweepSpec, RepeatSpec, SuiteMember)
+    models = (whole(), Prepare, Param, HeadlineSpec, Deviation, Fio, Mdtest, SweepSpec, RepeatSpec, SuiteMember)
     for model in models:
         for name, field in model.model_fields.items():
             assert f"`{field.alias or name}`" in TEXT, name

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.model.quantities import fio_duration, fio_size, parse_duration, parse_size
+from tui.model.quantities import parse_duration, parse_size, plain_duration, plain_size
 
 SIZES = st.integers(min_value=0, max_value=2**63 - 1)
 MICROSECONDS = st.integers(min_value=0, max_value=10**15)
@@ -60,25 +60,25 @@ def test_what_is_no_duration_is_refused_with_what_was_found(text: object) -> Non
     [(4 << 30, "4G"), (64 << 20, "64M"), (1 << 40, "1T"), (4096, "4k"), (1000, "1000"), (0, "0"), (1536, "1536")],
 )
 def test_a_size_is_written_as_short_as_exact(size: int, text: str) -> None:
-    assert fio_size(size) == text
+    assert plain_size(size) == text
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"), [(300, "300s"), (300.0, "300s"), (0.25, "250ms"), (0.0015, "1500us"), (0, "0s")]
 )
 def test_a_duration_is_written_in_one_unit(seconds: float, text: str) -> None:
-    assert fio_duration(seconds) == text
+    assert plain_duration(seconds) == text
 
 
 @given(SIZES)
 def test_a_written_size_reads_back_exactly(size: int) -> None:
-    assert parse_size(fio_size(size)) == size
+    assert parse_size(plain_size(size)) == size
 
 
 @given(MICROSECONDS)
 def test_a_written_duration_reads_back_to_the_microsecond(microseconds: int) -> None:
     seconds = microseconds / 1_000_000
-    assert parse_duration(fio_duration(seconds)) == pytest.approx(seconds, abs=5e-7, rel=1e-12)
+    assert parse_duration(plain_duration(seconds)) == pytest.approx(seconds, abs=5e-7, rel=1e-12)
 
 
 @given(st.text(max_size=20))
@@ -93,12 +93,12 @@ def test_any_text_is_a_quantity_or_a_clean_refusal(text: str) -> None:
 @pytest.mark.parametrize("size", [512, 512_000, 4096, 3 << 20, 1 << 30])
 def test_fio_reads_a_written_size_as_the_same_bytes(size: int) -> None:
     block = math.gcd(size, 1 << 20)
-    done = _fio("--ioengine=null", "--rw=read", f"--bs={fio_size(block)}", f"--size={fio_size(size)}")
+    done = _fio("--ioengine=null", "--rw=read", f"--bs={plain_size(block)}", f"--size={plain_size(size)}")
     assert done["read"]["io_bytes"] == size
 
 
 def test_fio_reads_a_written_duration_as_the_same_time() -> None:
-    done = _fio("--ioengine=null", "--size=1M", "--time_based", f"--runtime={fio_duration(0.25)}", "--rate_iops=100")
+    done = _fio("--ioengine=null", "--size=1M", "--time_based", f"--runtime={plain_duration(0.25)}", "--rate_iops=100")
     assert 200 <= done["read"]["runtime"] <= 2000  # ms; 250 taken for seconds or microseconds would be far off
 
 

@@ -15,9 +15,10 @@ from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
 from tui.engine.profiles.shelf import presets_dir
 from tui.model.matrix import grid_points
 from tui.model.plan import HostAddress
-from tui.model.profile import Profile, fio_text, parse_param, resolve_options, resolve_params
+from tui.model.profile import Profile, parse_param, resolve_params, value_text
 from tui.model.profile_load import load_profile
 from tui.model.quantities import parse_size
+from tui.workloads.fio.body import resolve_options
 from tui.workloads.fio.jobfile import render
 
 NO_USER = Path("/nonexistent")
@@ -86,7 +87,7 @@ def test_a_sweep_goes_over_the_points_of_the_source(tag: str) -> None:
     measured = [] if profile.sweep is None else grid_points(profile.sweep)
     assert [
         {
-            name: fio_text(profile.params[name].kind, parse_param(profile.params[name], value))
+            name: value_text(profile.params[name].kind, parse_param(profile.params[name], value))
             for name, value in point.items()
         }
         for point in measured
@@ -102,7 +103,7 @@ def test_a_suite_is_its_profiles_in_order(tag: str) -> None:
 def test_a_suite_changes_nothing_of_its_profiles_unasked(tag: str) -> None:
     """What it sets by default is what they have by themselves; a directory of its own stands for theirs."""
     suite = loaded(tag)
-    own = {name: fio_text(suite.profile.params[name].kind, value)
+    own = {name: value_text(suite.profile.params[name].kind, value)
            for name, value in resolve_params(suite.profile, {}).items()}  # fmt: skip
     for member in suite.profile.members:
         profile = suite.members[member.profile].profile

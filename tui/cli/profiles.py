@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 
 from tui.cli.common import ask, pairs, paths, say
 from tui.model.problem import UsageError
+from tui.model.tool import SUITE, installed
 
 if TYPE_CHECKING:
     from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
+    from tui.workloads.base import Workload
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,9 +26,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     listed = verbs.add_parser("list", help="all profiles: presets and your own")
     listed.add_argument("--json", action="store_true", help="as JSON on stdout")
-    show = verbs.add_parser("show", help="one profile: its YAML, or the fio job that it makes")
+    show = verbs.add_parser("show", help="one profile: its YAML, or the job file that it makes")
     show.add_argument("name", metavar="NAME")
-    show.add_argument("--fio", action="store_true", help="print a job file that stock fio accepts")
+    tools = [f"--{name}" for name in installed()]
+    show.add_argument("--job", *tools, action="store_true", help="print the job file that the load generator accepts")
     show.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides")
     show.add_argument("--json", action="store_true", help="as JSON on stdout")
     check = verbs.add_parser("check", help="say everything that is wrong in profile files")
@@ -37,8 +40,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     new.add_argument("--copy", action="store_true", help="copy the whole profile instead (demo/quick without --from)")
     edit = verbs.add_parser("edit", help="edit a profile in $EDITOR; a preset is copied to your own folder first")
     edit.add_argument("name", metavar="NAME")
-    taken = verbs.add_parser("import", help="make a profile of a stock fio job file; variables as for fio itself")
-    taken.add_argument("file", type=Path, metavar="FILE.fio", help="the job file")
+    taken = verbs.add_parser("import", help="make a profile of a stock job file, such as fio's; variables as there")
+    taken.add_argument("file", type=Path, metavar="FILE", help="the job file")
+    taken.add_argument("--tool", help="the load generator it is for, when its name does not end as such files do")
     taken.add_argument("--name", metavar="NAME", help="family/name of the profile; my/FILE when absent")
     taken.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write it; - for stdout")
 
@@ -75,15 +79,15 @@ def list_all(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 
 def show_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
-    """Print one profile as YAML, as JSON, or as a fio job file."""
+    """Print one profile as YAML, as JSON, or as the job file of its load generator."""
     loaded = catalogue.load(args.name)
     overrides = pairs(args.overrides, "--set")
-    if args.fio:
+    if args.job:
         print(job_text(loaded, overrides), end="")
     elif args.json:
         print(json.dumps(as_json(loaded, overrides), indent=2))
     elif overrides:
-        raise UsageError("--set goes with --fio or --json; the YAML is the same for all values")
+        raise UsageError("--set goes with --job or --json; the YAML is the same for all values")
     else:
         print(loaded.text, end="")
     return 0
@@ -105,19 +109,19 @@ def as_json(loaded: LoadedProfile, overrides: dict[str, str]) -> dict[str, objec
 
 def job_text(loaded: LoadedProfile, overrides: dict[str, str]) -> str:
     """Return the job file of a profile on this machine; of a suite those of its profiles. Raises UsageError."""
+    from tui import workloads
     from tui.engine.planning.matrix import Wanted, jobs_of
-    from tui.workloads.fio.jobfile import render
 
     texts = []
     for job in jobs_of(loaded, overrides, Wanted()):
         profile = job.profile
         header = f"# {profile.profile} v{profile.version}: {profile.title}\n"
-        if profile.tool == "fio":
-            texts.append(header + render(profile, job.params, "local", 1, None))
-        elif loaded.profile.tool == "suite":
+        if text := workloads.get(profile.tool).job_text(profile, job.params):
+            texts.append(header + text)
+        elif loaded.profile.tool == SUITE:
             texts.append(f"{header}# runs {profile.tool}: no job file\n")
         else:
-            raise UsageError(f"{profile.profile} runs {profile.tool}: it has no fio job file")
+            raise UsageError(f"{profile.profile} runs {profile.tool}: it has no job file")
     return "\n".join(texts)
 
 
@@ -127,14 +131,21 @@ def check_files(args: argparse.Namespace, catalogue: Catalogue) -> int:
     for path in args.files:
         try:
             loaded = catalogue.load_file(path)
-            if loaded.profile.tool != "mdtest":
-                job_text(loaded, {})
+            check_plan(loaded)
             print(f"{path}: ok ({loaded.profile.profile})")
         except UsageError as error:
             code = error.exit_code
             for problem in error.problems:
                 say(str(problem if problem.file else replace(problem, file=str(path))))
     return code
+
+
+def check_plan(loaded: LoadedProfile) -> None:
+    """Plan a profile for one host, for what only planning finds. Raises UsageError."""
+    from tui.engine.planning.plan import Choices, build_plan
+    from tui.model.plan import HostAddress
+
+    build_plan(loaded, Choices(hosts=[HostAddress(name="local", transport="local")]))
 
 
 def make_new(args: argparse.Namespace, catalogue: Catalogue) -> int:
@@ -180,9 +191,8 @@ def own_file(name: str, catalogue: Catalogue) -> Path:
 def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
     """Write the profiles of a job file, print their paths, the one to run first, and say what was changed."""
     from tui.engine.profiles.shelf import read_text
-    from tui.workloads.fio.jobimport import import_job
 
-    found = import_job(read_text(args.file), str(args.file), args.name, os.environ)
+    found = importer(args.file, args.tool).import_job(read_text(args.file), str(args.file), args.name, os.environ)
     if args.output == Path("-"):
         print("---\n".join(text for _, text in found.profiles), end="")
     else:
@@ -191,6 +201,20 @@ def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
     for message in found.messages:
         say(str(message))
     return 0
+
+
+def importer(file: Path, tool: str | None) -> Workload:
+    """Return the load generator of a job file: as said, else by how its name ends, else the only one that imports."""
+    from tui import workloads
+
+    if tool is not None:
+        return workloads.get(tool)
+    able = [found for name in workloads.names() if (found := workloads.get(name)).job_files]
+    fitting = [found for found in able if file.name.lower().endswith(found.job_files)] or able
+    if len(fitting) != 1:
+        known = "|".join(each.name for each in fitting)
+        raise UsageError(f"{file}: say which load generator it is for: --tool {known}")
+    return fitting[0]
 
 
 def write_imported(profiles: list[tuple[str, str]], output: Path | None, catalogue: Catalogue) -> list[Path]:

@@ -10,9 +10,8 @@ from tui.model.names import TAG_PATTERN
 from tui.model.problem import Problem, did_you_mean
 from tui.model.profile import HOST_PLACEHOLDERS, Profile, parse_param, placeholders
 from tui.model.quantities import parse_duration, shown
+from tui.model.tool import SUITE, installed
 from tui.model.yaml_text import Document
-
-TOOL_KEYS = {"fio": "fio", "mdtest": "mdtest", "suite": "suite"}
 
 
 def matrix_problems(profile: Profile, document: Document, known: Collection[str]) -> Iterator[Problem]:
@@ -29,8 +28,8 @@ def matrix_problems(profile: Profile, document: Document, known: Collection[str]
 
 
 def _tool_problems(profile: Profile, document: Document) -> Iterator[Problem]:
-    present = {"fio": profile.fio_job, "mdtest": profile.mdtest, "suite": profile.suite}
-    for key, value in present.items():
+    for key in (*installed(), SUITE):
+        value = getattr(profile, key)
         if key == profile.tool and value is None:
             yield document.problem((), f"missing key '{key}': tool is {profile.tool}")
         if key != profile.tool and value is not None:
@@ -41,8 +40,6 @@ def _tool_problems(profile: Profile, document: Document) -> Iterator[Problem]:
         for key in ("headline", "sweep", "warmup"):
             if document.data.get(key) is not None:
                 yield document.problem((key,), f"a suite has no '{key}' of its own; its profiles have", key=True)
-    if profile.tool == "mdtest" and profile.warmup is not None:
-        yield document.problem(("warmup",), "mdtest has no warm-up: it makes and removes its own files", key=True)
 
 
 def _sweep_problems(profile: Profile, document: Document) -> Iterator[Problem]:
@@ -106,9 +103,6 @@ def _repeat_problems(profile: Profile, document: Document) -> Iterator[Problem]:
     repeat = profile.repeat
     if not isinstance(repeat, int) and repeat.min > repeat.max:
         yield document.problem(("repeat", "min"), f"min {repeat.min} is more than max {repeat.max}")
-    if not isinstance(repeat, int) and profile.tool == "mdtest":
-        message = "mdtest is repeated a number of times; within one run it has iterations of its own"
-        yield document.problem(("repeat", "until"), message, key=True)
     if not isinstance(repeat, int) and profile.tool == "suite":
         message = "a suite is repeated a number of times: it has no headline"
         yield document.problem(("repeat", "until"), message, key=True)

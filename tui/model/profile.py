@@ -1,4 +1,4 @@
-"""A profile: what people edit, and what its parameters and fio options resolve to. Pure; loading is `profile_load`."""
+"""A profile: what people edit, and what its parameters resolve to. Pure; loading is `profile_load`."""
 
 from __future__ import annotations
 
@@ -10,19 +10,17 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from tui.model.matrix import RepeatSpec, SuiteMember, SweepSpec
-from tui.model.mdtest import Mdtest
 from tui.model.names import NAME_PATTERN, TAG_PATTERN
 from tui.model.problem import Problem, UsageError, did_you_mean
-from tui.model.quantities import fio_duration, fio_size, parse_duration, parse_size, shown
+from tui.model.quantities import parse_duration, parse_size, plain_duration, plain_size, shown
 
 ParamValue = str | int | float | bool
-Options = dict[str, str]
 Number = TypeVar("Number", int, float)
 ParamKind = Literal["directory", "path", "device", "duration", "size", "count", "number", "text", "flag", "choice"]
+TOOL = "The load generator; suite: other profiles one after the other"
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 HOST_PLACEHOLDERS = ("host", "host_index")
 PATH_KINDS = ("directory", "path", "device")
-NAME_LISTS = ("filename", "directory", "opendir")  # options that take several names with ':' between them
 WORDS_TRUE, WORDS_FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 FLAG_FORMS = "allowed are yes, no, true, false, on, off, 1, 0"
 
@@ -69,22 +67,6 @@ class Param(Strict):
     )
 
 
-class Fio(Strict):
-    """fio's own option names and values; nothing is renamed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-    shared: dict[str, Scalar | None] = Field(
-        default_factory=dict, alias="global", description="Options of all jobs: the [global] section"
-    )
-    jobs: dict[str, dict[str, Scalar | None]] = Field(
-        description="Job sections by name, each with its options", min_length=1
-    )
-    extra_options: list[str] = Field(
-        default_factory=list, description="Option names that benchtui does not know and shall pass on"
-    )
-
-
 class Prepare(Strict):
     """What is done before and after the measurement."""
 
@@ -121,7 +103,7 @@ class Deviation(Strict):
 
 
 class Profile(Strict):
-    """A benchmark profile."""
+    """A benchmark profile. `profile_type.whole` adds a field for each load generator, by its name."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -133,14 +115,10 @@ class Profile(Strict):
     extends: str | None = Field(
         None, description="Tag of the profile that this one changes: what is not said here is as it is there"
     )
-    tool: Literal["fio", "mdtest", "suite"] = Field(
-        description="The load generator; suite: other profiles one after the other"
-    )
+    tool: str = Field(description=TOOL)
     params: dict[Annotated[str, Field(pattern=NAME_PATTERN)], Param] = Field(
         default_factory=dict, description="What may be changed at launch"
     )
-    fio_job: Fio | None = Field(None, alias="fio", description="The fio job (tool: fio)")
-    mdtest: Mdtest | None = Field(None, description="What mdtest does (tool: mdtest)")
     suite: list[SuiteMember | str] | None = Field(
         None, min_length=1, description="Profiles in order (tool: suite), by tag or as {profile: ..., set: {...}}"
     )
@@ -162,7 +140,9 @@ class Profile(Strict):
     headline_spec: HeadlineSpec | None = Field(
         None, alias="headline", description="The one figure the profile is about; a suite has none of its own"
     )
-    latency: Literal["clat", "lat"] = Field("clat", description="Which of fio's latencies is shown")
+    latency: Literal["clat", "lat"] = Field(
+        "clat", description="Which latency is shown: clat from when the system took the I/O, lat from before that"
+    )
     on_host_loss: Literal["continue", "stop"] = Field(
         "continue", description="What the run does when a host drops out: go on without it, or stop"
     )
@@ -173,9 +153,9 @@ class Profile(Strict):
     deviations: list[Deviation] = Field(default_factory=list, description="Differences from the source, with reasons")
 
     @property
-    def fio(self) -> Fio:
-        """The fio job; one without any option when the tool is another."""
-        return self.fio_job or NO_FIO
+    def body(self) -> Any:
+        """What the profile says under the name of its tool, as that tool's model; None when it says nothing."""
+        return getattr(self, self.tool, None)
 
     @property
     def headline(self) -> HeadlineSpec:
@@ -188,15 +168,6 @@ class Profile(Strict):
     def members(self) -> list[SuiteMember]:
         """The profiles of a suite, in order; empty for any other profile."""
         return [SuiteMember(profile=each) if isinstance(each, str) else each for each in self.suite or []]
-
-
-NO_FIO = Fio.model_construct(shared={}, jobs={}, extra_options=[])
-
-
-def profile_json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a profile file."""
-    schema = Profile.model_json_schema(by_alias=True)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "benchtui profile"}
 
 
 def parse_param(param: Param, value: object) -> ParamValue:
@@ -223,25 +194,6 @@ def resolve_params(profile: Profile, overrides: Mapping[str, str]) -> dict[str, 
     return values
 
 
-def resolve_options(
-    profile: Profile, params: Mapping[str, ParamValue], host: str, host_index: int, hosts: int = 1
-) -> tuple[Options, dict[str, Options]]:
-    """Return ([global] options, options by job) as fio reads them, every placeholder replaced.
-
-    `host_index` counts from 1 to `hosts`. Raises UsageError for a value that fio would misread.
-    """
-    own = host_params(profile, params, host_index, hosts)
-    values = {name: fio_text(profile.params[name].kind, value) for name, value in own.items()}
-    values.update(host=safe_host(host), host_index=str(host_index))
-    shared = {name: expand(value, as_option(name, profile, values)) for name, value in profile.fio.shared.items()}
-    jobs = {
-        job: {name: expand(value, as_option(name, profile, values)) for name, value in options.items()}
-        for job, options in profile.fio.jobs.items()
-    }
-    _check_resolved(profile, shared, jobs)
-    return shared, jobs
-
-
 def host_params(
     profile: Profile, params: Mapping[str, ParamValue], host_index: int, hosts: int
 ) -> dict[str, ParamValue]:
@@ -257,25 +209,17 @@ def share(total: int, index: int, of: int) -> int:
     return total // of + (1 if index <= total % of else 0)
 
 
-def fio_text(kind: ParamKind, value: ParamValue) -> str:
-    """Return a parameter's value as fio reads it."""
+def value_text(kind: ParamKind, value: ParamValue) -> str:
+    """Return a parameter's value as load generators read it: no fractions of sizes, one unit."""
     if kind == "size" and isinstance(value, int):
-        return fio_size(value)
+        return plain_size(value)
     if kind == "duration" and isinstance(value, int | float):
-        return fio_duration(value)
+        return plain_duration(value)
     return scalar_text(value)
 
 
-def as_option(option: str, profile: Profile, values: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the values as they stand in one option: in a list of names ``:`` separates, unless it is escaped."""
-    if option not in NAME_LISTS:
-        return values
-    paths = [name for name, param in profile.params.items() if param.kind in PATH_KINDS and name in values]
-    return {**values, **{name: values[name].replace(":", "\\:") for name in paths}}
-
-
 def scalar_text(value: Scalar | None) -> str:
-    """Return a YAML scalar as fio reads it: truth values are 1 and 0, an option without a value is empty."""
+    """Return a YAML scalar as text: truth values are 1 and 0, an option without a value is empty."""
     if value is None:
         return ""
     return str(int(value)) if isinstance(value, bool) else str(value)
@@ -296,7 +240,7 @@ def expand(value: Scalar | None, values: Mapping[str, str]) -> str:
 
 
 def safe_host(name: str) -> str:
-    """Return a host's name as it may stand in a path or option of fio."""
+    """Return a host's name as it may stand in a path or an option."""
     return re.sub(r"[^A-Za-z0-9._-]", "_", name) or "_"
 
 
@@ -361,7 +305,7 @@ def _path(value: object, kind: ParamKind) -> str:
     if not text.startswith("/"):
         raise ValueError(f"{shown(value)} is not an absolute path on the hosts: it must begin with /")
     if bad := set(text) & set("#;$`\\"):
-        raise ValueError(f"{shown(value)} is not a path that fio can be given: it holds {' '.join(sorted(bad))}")
+        raise ValueError(f"{shown(value)} is not a path that can be used: it holds {' '.join(sorted(bad))}")
     path = posixpath.normpath(text).replace("//", "/")
     if kind == "device" and not path.startswith("/dev/"):
         raise ValueError(f"{shown(value)} is not a device: it must begin with /dev/")
@@ -385,18 +329,3 @@ def _check_limits(param: Param, value: object, result: ParamValue) -> None:
 def _unknown_param(profile: Profile, name: str) -> str:
     known = ", ".join(profile.params) or "none"
     return f"unknown parameter '{name}'{did_you_mean(name, profile.params)}; {profile.profile} has: {known}"
-
-
-def _check_resolved(profile: Profile, shared: Options, jobs: dict[str, Options]) -> None:
-    from tui.model.fio_options import option_problem
-
-    written: dict[str, Mapping[str, Scalar | None]] = {"global": profile.fio.shared, **profile.fio.jobs}
-    problems = []
-    for section, options in {"global": shared, **jobs}.items():
-        for name, text in options.items():
-            if name not in profile.fio.extra_options and (found := option_problem(name, text)):
-                used = [f"'{inner}'" for inner in placeholders(written[section][name])]
-                by = f" (from parameter {', '.join(used)})" if used else ""
-                problems.append(Problem(f"{profile.profile}: fio option {section}.{name}{by}: {found}"))
-    if problems:
-        raise UsageError(problems)

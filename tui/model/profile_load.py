@@ -13,6 +13,8 @@ from pydantic_core import ErrorDetails
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.profile import Profile
 from tui.model.profile_check import name_problems, problems
+from tui.model.profile_type import whole
+from tui.model.tool import SUITE, installed, rules
 from tui.model.validation import in_order, problems_of, real_path
 from tui.model.yaml_text import Document, Path, load
 
@@ -20,13 +22,11 @@ from tui.model.yaml_text import Document, Path, load
 _STAND_INS: dict[str, Any] = {
     "profile": "a/b",
     "title": "",
-    "tool": "fio",
-    "fio": {"jobs": {"a": {"ioengine": "null"}}},
     "headline": {"metric": "iops", "direction": "mixed"},
 }
 
 Base = Callable[[str], tuple[str, str]]  # from a tag to the text and the file of the profile; raises UsageError
-_MERGED = ("params", "fio", "mdtest", "prepare", "hosts")  # what a profile may change a part of; the rest is replaced
+_MERGED = ("params", "prepare", "hosts")  # beside each tool's: what may be changed in part; the rest is replaced
 _NOT_INHERITED = ("profile", "version", "extends")
 MAX_BASES = 8
 
@@ -40,9 +40,9 @@ def load_profile(text: str, file: str, base: Base | None = None) -> Profile:
     document = extended(load(text, file), base, [], unknown)
     found = [*unknown, *name_problems(document)]
     try:
-        profile = Profile.model_validate(document.data)
+        profile = whole().model_validate(document.data)
     except ValidationError as error:
-        found += [*problems_of(error, document, Profile), *_of_the_rest(error, document)]
+        found += [*problems_of(error, document, whole()), *_of_the_rest(error, document)]
         raise UsageError(in_order(found)) from None
     found += problems(profile, document, profile.params)
     if found:
@@ -95,7 +95,7 @@ def _known_defaults(
 def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     """Return a profile's data over those that it extends."""
     data = {**below, **above}
-    for key in _MERGED:
+    for key in (*installed(), *_MERGED):
         if isinstance(below.get(key), dict) and isinstance(above.get(key), dict):
             data[key] = _deep(below[key], above[key])
     if isinstance(below.get("params"), dict) and isinstance(above.get("params"), dict):
@@ -128,12 +128,14 @@ def _of_the_rest(error: ValidationError, document: Document) -> list[Problem]:
     for path in broken:
         _remove(data, path)
     for key, value in _STAND_INS.items():
-        if key != "fio" or data.get("tool", "fio") == "fio":
-            data.setdefault(key, value)
-    if "fio" in data and not (isinstance(data["fio"], dict) and data["fio"].get("jobs")):
-        data["fio"] = {**data["fio"], "jobs": _STAND_INS["fio"]["jobs"]} if isinstance(data["fio"], dict) else {}
+        data.setdefault(key, value)
+    tool = data.setdefault("tool", next((name for name in installed() if name in data), SUITE))
+    if tool != SUITE:
+        body = data.get(tool)
+        said = {key: value for key, value in body.items() if value} if isinstance(body, dict) else {}
+        data[tool] = {**rules(tool).stand_in, **said}
     try:
-        rest = Profile.model_validate(data)
+        rest = whole().model_validate(data)
     except ValidationError:
         return []
     params = document.data.get("params")
@@ -153,7 +155,7 @@ def _follows(problem: Problem, broken: set[Path]) -> bool:
         return True
     if ("an empty sweep" in problem.message) and any(path[:1] == ("sweep",) for path in broken):
         return True
-    options_lost = any(path[:1] == ("fio",) for path in broken)
+    options_lost = any(path[:1] == (name,) for path in broken for name in installed())
     return options_lost and any(part in problem.message for part in ("neither '", "needs a runtime", "but the jobs do"))
 
 

@@ -5,26 +5,27 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from tui.model.fio_options import OWN_OPTIONS, by_name, canonical, table
-from tui.model.profile import profile_json_schema
+from tui.model.profile_type import profile_json_schema
+from tui.model.tool import installed, rules
 
 SCALARS = ["string", "number", "boolean"]
-MERGED = {"params": "Param", "fio": "Fio", "mdtest": "Mdtest"}  # what a profile that extends another may give in part
+REF = "#/$defs/"
 
 
 def profile_file_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a profile file, whole or one that extends another, with fio's options by name."""
+    """Return the JSON Schema of a profile file, whole or one that extends another."""
     schema = copy.deepcopy(profile_json_schema())
     kinds = schema["$defs"]
     _accept_percentages(kinds)
-    _name_options(kinds)
-    strict = {key: copy.deepcopy(schema["properties"][key]) for key in MERGED}
-    for name in MERGED.values():
+    for name in installed():
+        rules(name).describe(kinds)
+    merged = {key: _kind_of(schema["properties"][key]) for key in ("params", *installed())}
+    strict = {key: copy.deepcopy(schema["properties"][key]) for key in merged}
+    for key, name in merged.items():
         part = copy.deepcopy(kinds[name])
         part.pop("required", None)
         kinds[f"{name}Change"] = {**part, "title": f"{name}, as far as it differs"}
-    for key, name in MERGED.items():
-        _replace_ref(schema["properties"][key], f"#/$defs/{name}", f"#/$defs/{name}Change")
+        _replace_ref(schema["properties"][key], f"{REF}{name}", f"{REF}{name}Change")
     _bare_values(schema["properties"]["params"])
     whole = [key for key in schema.pop("required") if key != "profile"]
     schema["required"] = ["profile"]
@@ -42,31 +43,12 @@ def _accept_percentages(kinds: dict[str, Any]) -> None:
     until["anyOf"] = [{"type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*%\s*$"}, number]
 
 
-def _name_options(kinds: dict[str, Any]) -> None:
-    """Give the sections of a job the names and words that fio knows, so that editors offer them."""
-    known = {
-        name: _option_schema(name, option)
-        for name, option in sorted(by_name().items())
-        if option["type"] != "removed" and canonical(name) not in OWN_OPTIONS
-    }
-    kinds["Options"] = {
-        "type": "object",
-        "title": "fio options",
-        "properties": known,
-        "additionalProperties": {"type": [*SCALARS, "null"]},
-    }
-    properties = kinds["Fio"]["properties"]
-    described = {key: value for key, value in properties["global"].items() if key in ("description", "title")}
-    properties["global"] = {**described, "$ref": "#/$defs/Options"}
-    properties["jobs"]["additionalProperties"] = {"$ref": "#/$defs/Options"}
-
-
-def _option_schema(name: str, option: dict[str, Any]) -> dict[str, Any]:
-    words = sorted(table()["engines"]) if name == "ioengine" else option.get("values")
-    if option["type"] == "bool":
-        words = [0, 1]
-    anything = {"type": [*SCALARS, "null"]}
-    return {"anyOf": [{"enum": list(words)}, anything]} if words else anything
+def _kind_of(data: Any) -> str:
+    """Return the first of the $defs that a property refers to."""
+    if isinstance(data, dict) and "$ref" in data:
+        return str(data["$ref"]).removeprefix(REF)
+    inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    return next(filter(None, map(_kind_of, inner)), "")
 
 
 def _replace_ref(data: Any, old: str, new: str) -> None:

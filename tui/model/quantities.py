@@ -61,7 +61,7 @@ def _checked_seconds(seconds: Decimal, value: object) -> float:
     return float(seconds)
 
 
-def fio_size(size: int) -> str:
+def plain_size(size: int) -> str:
     """Return the shortest text that fio reads as exactly `size` bytes: ``4G``, ``64M``, ``4k``, ``1000``."""
     if size < 0:
         raise ValueError(f"{size} is not a size: it is negative")
@@ -71,7 +71,7 @@ def fio_size(size: int) -> str:
     return str(size)
 
 
-def fio_duration(seconds: float) -> str:
+def plain_duration(seconds: float) -> str:
     """Return the time as every fio reads it, to the microsecond: ``300s``, ``250ms``, ``1500us``."""
     if not 0 <= seconds < 2**31:
         raise ValueError(f"{seconds} is not a duration: 0 to 2^31-1 seconds are allowed")

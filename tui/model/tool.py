@@ -6,15 +6,44 @@ A load generator is an entry point of the group `benchtui.workloads`: a class th
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
-from tui.model.problem import UsageError, did_you_mean
+from tui.model.problem import Problem, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    from pydantic import BaseModel
+
+    from tui.model.profile import Profile
+    from tui.model.yaml_text import Document
+
 GROUP = "benchtui.workloads"
 SUITE = "suite"  # what stands for `tool` in a profile that runs others
+
+
+class InProfile(Protocol):
+    """What the loading of profiles asks: of the part of a profile that stands under the load generator's name."""
+
+    stand_in: Mapping[str, Any] = {}  # the least that this part must say: with it the rest of a broken one is checked
+
+    def body(self) -> type[BaseModel]:
+        """Return the model of this part; scalars in it may name parameters: '{size}'."""
+
+    def name_problems(self, document: Document) -> Iterable[Problem]:
+        """Yield what is wrong with names in this part, on the bare data: it need not fit the model."""
+        return ()
+
+    def problems(self, profile: Profile, document: Document, texts: Mapping[str, str]) -> Iterable[Problem]:
+        """Yield what is wrong beyond the model. `texts`: values of placeholders, parameters by their defaults.
+
+        A parameter whose default is wrong is not in `texts`; placeholders themselves are checked already.
+        """
+        return ()
+
+    def describe(self, kinds: dict[str, Any]) -> None:
+        """Say more in the JSON Schema that editors complete with: `kinds` are its $defs."""
 
 
 @functools.cache
@@ -36,3 +65,9 @@ def load(name: str) -> Any:
         return point.load()()
     except Exception as error:  # a package of somebody else's
         raise UsageError(f"the load generator '{name}' ({point.value}) cannot be loaded: {error!r}") from error
+
+
+def rules(name: str) -> InProfile:
+    """Return what a load generator says of profiles. Raises UsageError."""
+    found: InProfile = load(name)
+    return found

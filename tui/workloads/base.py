@@ -1,7 +1,8 @@
 """What a load generator offers. Nothing outside of its own folder knows one by name.
 
-The interface is in pieces, each for one that asks: planning, the hosts, reading, showing. `Workload` is all of them,
-with answers for what a simple load generator has no need of: derive from it and say what differs.
+The interface is in pieces, each for one that asks: profiles, planning, the hosts, reading, showing, import.
+`Workload` is all of them, with answers for what a simple load generator has no need of: derive from it and say what
+differs.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from tui.model.event import HostResult, MetadataIteration, MetadataPhase, PhaseName, Sample, Severity
 from tui.model.plan import FileSpec, HostAddress, Step
-from tui.model.problem import UsageError
+from tui.model.problem import Problem, UsageError
+from tui.model.tool import InProfile
 
 if TYPE_CHECKING:
     from tui.model.profile import ParamValue, Profile  # pydantic: only those who plan need it
@@ -104,7 +106,39 @@ class Reading(Protocol):
         """Return a reader for one command's output."""
 
 
-class Workload(Planning, OnHost, Reading, Protocol):
+class Showing(Protocol):
+    """What screens and headless verbs ask."""
+
+    reports: Literal["samples", "operations"] = "samples"  # of each host; or phases of one program over all hosts
+
+    def outline(self, profile: Profile, params: Mapping[str, ParamValue]) -> Sequence[tuple[str, str]]:
+        """Return each job's name and the few words that make it what it is. Raises UsageError."""
+        return ()
+
+    def job_text(self, profile: Profile, params: Mapping[str, ParamValue]) -> str:
+        """Return the job file that the tool itself takes, as for one host; empty: it has none. Raises UsageError."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Profiles made of a job file, as (tag, YAML), the one to run first; and what was changed on the way."""
+
+    profiles: list[tuple[str, str]]
+    messages: list[Problem]
+
+
+class Importing(Protocol):
+    """What the import of job files asks."""
+
+    job_files: tuple[str, ...] = ()  # how the names of job files end that can be imported
+
+    def import_job(self, text: str, file: str, tag: str | None, environ: Mapping[str, str]) -> Imported:
+        """Return the profiles of a job file. Raises UsageError with every problem."""
+        raise UsageError(f"{file}: job files of this load generator cannot be imported")
+
+
+class Workload(InProfile, Planning, OnHost, Reading, Showing, Importing, Protocol):
     """A load generator."""
 
     name: str

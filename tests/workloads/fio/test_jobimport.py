@@ -16,8 +16,9 @@ from tui.model.problem import UsageError
 from tui.model.profile import Profile, resolve_params
 from tui.model.profile_load import load_profile
 from tui.model.quantities import parse_duration, parse_size
+from tui.workloads.base import Imported
 from tui.workloads.fio.jobfile import ADDED, render
-from tui.workloads.fio.jobimport import Imported, default_tag, import_job
+from tui.workloads.fio.jobimport import default_tag, import_job
 
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="no fio on this machine")
 SIZES, TIMES = ("size", "filesize", "bs"), ("runtime",)
@@ -289,21 +290,21 @@ def test_a_variable_becomes_a_parameter_with_its_value() -> None:
     assert {name: (p.kind, p.default) for name, p in profile.params.items()} == {
         "size": ("size", "2G"), "mnt": ("text", "/mnt"),
     }  # fmt: skip
-    assert profile.fio.jobs["a"]["directory"] == "{mnt}/t"
+    assert profile.body.jobs["a"]["directory"] == "{mnt}/t"
 
 
 def test_fio_s_own_names_in_file_names_stay() -> None:
     profile = only(in_job("filename_format=$jobname.$jobnum.$filenum"))
-    assert profile.fio.jobs["a"]["filename_format"] == "$jobname.$jobnum.$filenum"
+    assert profile.body.jobs["a"]["filename_format"] == "$jobname.$jobnum.$filenum"
 
 
 def test_braces_are_characters() -> None:
-    assert only(in_job("description=x{y}")).fio.jobs["a"]["description"] == "x{{y}}"
+    assert only(in_job("description=x{y}")).body.jobs["a"]["description"] == "x{{y}}"
 
 
 def test_a_job_without_a_directory_gets_a_parameter_for_it() -> None:
     found = imported("[a]\nrw=read\nsize=1m\n")
-    assert profiles(found)[0].fio.shared["directory"] == "{directory}"
+    assert profiles(found)[0].body.shared["directory"] == "{directory}"
     assert said(found) == [
         "x.fio:1: no directory: fio takes the one it is started in; here it is the parameter 'directory', set it"
     ]
@@ -320,7 +321,7 @@ def test_a_device_is_allowed_with_a_clear_word(text: str) -> None:
 
 def test_two_jobs_of_one_name_keep_their_files() -> None:
     found = imported("[global]\ndirectory=/mnt/t\nsize=1m\n[a]\nrw=read\n[a]\nrw=write\n")
-    assert profiles(found)[0].fio.jobs["a-2"]["filename_format"] == "a.$jobnum.$filenum"
+    assert profiles(found)[0].body.jobs["a-2"]["filename_format"] == "a.$jobnum.$filenum"
     assert said(found) == ["x.fio:6: job [a] is called 'a-2'"]
 
 
@@ -344,7 +345,7 @@ def test_what_is_changed_is_said(option: str, message: str) -> None:
 
 
 def test_an_unknown_option_is_passed_on() -> None:
-    assert only(in_job("brand_new=1")).fio.extra_options == ["brand_new"]
+    assert only(in_job("brand_new=1")).body.extra_options == ["brand_new"]
 
 
 @pytest.mark.parametrize(

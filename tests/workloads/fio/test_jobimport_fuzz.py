@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tui.model.fio_options import by_name
 from tui.model.problem import UsageError
 from tui.model.profile import Profile, resolve_params
 from tui.model.profile_load import load_profile
 from tui.workloads.fio.jobfile import render
 from tui.workloads.fio.jobimport import import_job
+from tui.workloads.fio.option_table import by_name
 
 MANY = settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck))
 ENVIRON = {"SIZE": "1G", "DIR": "/mnt/t", "ODD": "{x}: #", "EMPTY": ""}

@@ -13,6 +13,7 @@ from tui import workloads
 from tui.model.plan import FileSpec, HostAddress, Step
 from tui.model.problem import UsageError
 from tui.model.profile import Profile, resolve_params
+from tui.model.profile_type import whole
 from tui.workloads.fio.jobfile import render
 from tui.workloads.fio.options import job_options
 from tui.workloads.fio.plan import Timing, argv, in_flight, required_dir, timing, wants_layout, writes_bytes
@@ -51,7 +52,7 @@ WEKA = {
 
 
 def profile(**changes: Any) -> Profile:
-    return Profile.model_validate(WEKA | changes)
+    return whole().model_validate(WEKA | changes)
 
 
 def job(shared: dict[str, Any], **jobs: dict[str, Any]) -> Profile:
@@ -143,7 +144,7 @@ def test_layout_may_be_left_to_a_parameter(text: str, layout: bool) -> None:
 
 def test_a_device_is_never_laid_out() -> None:
     made = job({"filename": "/dev/vdx", "size": "1G", "rw": "read"}, a={})
-    task = built(profile(fio=made.fio.model_dump(by_alias=True), prepare={"layout": True})).tasks[0]
+    task = built(profile(fio=made.body.model_dump(by_alias=True), prepare={"layout": True})).tasks[0]
     assert task.files == [FileSpec("/dev/vdx", GIB)]
     assert not task.layout
     assert task.directories == []

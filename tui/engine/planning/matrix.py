@@ -19,10 +19,10 @@ from tui.model.profile import (
     Profile,
     Scalar,
     expand,
-    fio_text,
     parse_param,
     placeholders,
     resolve_params,
+    value_text,
 )
 from tui.model.quantities import parse_duration
 
@@ -129,7 +129,7 @@ def _member_jobs(loaded: LoadedProfile, overrides: Overrides, wanted: Wanted) ->
     _check_names(loaded, overrides)
     own = {name: value for name, value in overrides.items() if name in suite.params}
     params = resolve_params(suite, own)
-    texts = {name: fio_text(suite.params[name].kind, value) for name, value in params.items()}
+    texts = {name: value_text(suite.params[name].kind, value) for name, value in params.items()}
     every = []
     for member in suite.members:
         profile = loaded.members[member.profile].profile
@@ -193,7 +193,7 @@ def _cell_steps(job: Job, params: Params, point: Params, hosts: Sequence[HostAdd
     cell = cell_key(profile, point)
     pause = span_of(profile.pause, params)
     if warmup := span_of(profile.warmup, params):
-        step = _one(job, warm(profile, warmup), params, hosts, cell, 0)
+        step = _one(job, workloads.get(profile.tool).warm(profile, warmup), params, hosts, cell, 0)
         yield replace(step, point=point, warmup=True, pause_s=pause)
     for number in range(1, job.most + 1):
         repetition = job.made + number
@@ -229,7 +229,7 @@ def cell_key(profile: Profile, point: Mapping[str, ParamValue]) -> str:
 def param_text(profile: Profile, name: str, value: ParamValue) -> str:
     """Return a parameter's value as people write it: sizes and times as fio does."""
     param = profile.params.get(name)
-    return str(value) if param is None else fio_text(param.kind, value)
+    return str(value) if param is None else value_text(param.kind, value)
 
 
 def span_of(spec: Scalar | None, params: Mapping[str, ParamValue]) -> float:
@@ -238,18 +238,6 @@ def span_of(spec: Scalar | None, params: Mapping[str, ParamValue]) -> float:
         return 0.0
     names = placeholders(spec)
     return float(params[names[0]]) if names else parse_duration(spec)
-
-
-def warm(profile: Profile, seconds: float) -> Profile:
-    """Return a profile whose jobs run the same load for so long, bound by nothing but time."""
-    timed: dict[str, Scalar | None] = {"runtime": f"{max(1, round(seconds))}s", "time_based": 1}
-    own = profile.fio
-    jobs = {
-        name: {**{key: value for key, value in options.items() if key not in (*timed, "ramp_time")}}
-        for name, options in own.jobs.items()
-    }
-    shared = {key: value for key, value in own.shared.items() if key != "ramp_time"} | timed
-    return profile.model_copy(update={"fio_job": own.model_copy(update={"shared": shared, "jobs": jobs})})
 
 
 def randseed(cell: str, host: str, repetition: int) -> int:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from tui.metrics.figures import Latency, latency_of, percentile_of
 from tui.model.baseline import Baseline, Figure, Scalar
 from tui.model.problem import UsageError
-from tui.model.quantities import fio_duration, fio_size, parse_duration, parse_size
+from tui.model.quantities import parse_duration, parse_size, plain_duration, plain_size
 from tui.model.record import RunRecord, StepRecord
 
 Weight = Literal["scaled", "param", "profile", "setup", "note"]
@@ -298,7 +298,7 @@ def same(ours: Scalar | None, theirs: Scalar) -> bool:
 def written(value: Scalar | None, kind: str) -> str:
     """Return a resolved parameter as people write it."""
     if isinstance(value, int | float) and kind in ("size", "duration"):
-        return fio_size(int(value)) if kind == "size" else fio_duration(value)
+        return plain_size(int(value)) if kind == "size" else plain_duration(value)
     return str(value)
 
 
@@ -311,7 +311,7 @@ def is_less(ours: Scalar | None, theirs: Scalar) -> bool:
 def shown_like(ours: Scalar | None, theirs: Scalar) -> str:
     """Return a resolved parameter in the way the published one is written."""
     if isinstance(theirs, str) and isinstance(ours, int | float) and number_of(theirs) is not None:
-        return fio_duration(ours) if SPAN.fullmatch(theirs) else fio_size(int(ours))
+        return plain_duration(ours) if SPAN.fullmatch(theirs) else plain_size(int(ours))
     return str(ours)
 
 

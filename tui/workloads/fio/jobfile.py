@@ -26,7 +26,7 @@ def render(profile: Profile, params: Mapping[str, ParamValue], host: str, host_i
 
     Raises UsageError when a name or value cannot stand in a job file.
     """
-    from tui.model.profile import resolve_options
+    from tui.workloads.fio.body import resolve_options
 
     shared, jobs = resolve_options(profile, params, host, host_index)
     return render_options(shared, jobs, randseed)

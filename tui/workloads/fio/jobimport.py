@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
-from tui.model.fio_options import by_name, canonical, is_external, name_problem, option_problem
 from tui.model.names import TAG_PATTERN
 from tui.model.problem import Problem, UsageError
-from tui.model.quantities import fio_size, shown
+from tui.model.quantities import plain_size, shown
+from tui.workloads.base import Imported
 from tui.workloads.fio.jobimport_ini import Option, Section, first_comment, read_sections
 from tui.workloads.fio.jobimport_yaml import Import, Job, Phase, write_phase, write_suite
+from tui.workloads.fio.option_table import by_name, canonical, is_external, name_problem, option_problem
 
 # Left out, by fio's own name: they decide what fio prints, which benchtui does for itself.
 PRINTING = {
@@ -38,14 +39,6 @@ _KEYWORD = re.compile(r"\$(mb_memory|ncpus|pagesize)")
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _KIB = re.compile(r"(\d{1,18})([kmgtp])ib", re.IGNORECASE | re.ASCII)
 _BAD_IN_NAMES = re.compile(r"[][;#/:]|[^\x20-\U0010ffff]")
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """What a job file became: profiles as (tag, YAML text), the one to run first, and what to know about them."""
-
-    profiles: list[tuple[str, str]]
-    messages: list[Problem]
 
 
 @dataclass(slots=True)
@@ -142,7 +135,7 @@ def _readable(option: Option, reading: _Reading) -> Option:
         size = int(found[1]) * 1000 ** ("kmgtp".index(found[2].lower()) + 1)
         message = f"{option.name}={value} is {size} bytes to fio, and stays so; {found[1]}{found[2]} has powers of 1024"
         reading.say(option.line, message)
-        return replace(option, value=fio_size(size))
+        return replace(option, value=plain_size(size))
     return option
 
 
@@ -287,7 +280,7 @@ def _with_places(phase: Phase, reading: _Reading) -> Phase:
 
 
 def _needs_directory(options: Mapping[str, Option], names: Sequence[str]) -> bool:
-    from tui.model.profile_check import FILE_ENGINES
+    from tui.workloads.fio.check import FILE_ENGINES
 
     engine = options["ioengine"].value if "ioengine" in options else "psync"
     relative = any(not name.startswith("/") for name in names) if names else engine in FILE_ENGINES

@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tui.model.fio_options import by_name, canonical, canonical_names, is_external
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import Param, ParamKind, parse_param
 from tui.workloads.fio.jobimport_ini import Option
+from tui.workloads.fio.option_table import by_name, canonical, canonical_names, is_external
 from tui.workloads.fio.options import SYNC_OPTIONS
 
 # Options that become parameters when a profile has them with one value.

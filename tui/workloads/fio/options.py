@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tui.model.fio_options import is_external
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration, parse_size
+from tui.workloads.fio.option_table import is_external
 
 # Options that a plan looks at, under the second name that fio also takes (options.c, .alias).
 _ALIASES = {

@@ -9,7 +9,8 @@ from typing import Literal
 
 from tui.metrics.registry import in_order
 from tui.model.plan import FileSpec, HostAddress, HostTask, Step, is_device
-from tui.model.profile import ParamValue, Profile, host_params, resolve_options
+from tui.model.profile import ParamValue, Profile, host_params
+from tui.workloads.fio.body import resolve_options
 from tui.workloads.fio.jobfile import explicit_seed, render_options
 from tui.workloads.fio.layout import files_of
 from tui.workloads.fio.options import JobOptions, job_options

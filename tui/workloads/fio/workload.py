@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from tui.model.event import PhaseName
 from tui.model.plan import FileSpec, HostAddress, Step
-from tui.workloads.base import LatencyKind, Requirement, Workload
+from tui.workloads.base import Imported, LatencyKind, Requirement, Workload
 
 if TYPE_CHECKING:
+    from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
+    from tui.model.yaml_text import Document
+    from tui.workloads.fio.body import Fio
     from tui.workloads.fio.reader import FioReader
 
 MINIMUM_VERSION = (3, 18)
+OUTLINE = ("rw", "bs", "ioengine", "iodepth", "numjobs")
 
 
 class FioWorkload(Workload):
@@ -22,9 +27,36 @@ class FioWorkload(Workload):
     name = "fio"
     minimum_version = MINIMUM_VERSION  # json+ with lat_percentiles, slat_percentiles and N
     job_file = "job.fio"
+    job_files = (".fio", ".job", ".ini")
     end_codes = frozenset(
         ("fio-stopped-by-signal", "fio-killed", "fio-exit-unknown", "fio-exit-code", "fio-output-cut")
     )
+
+    stand_in = MappingProxyType({"jobs": {"a": {"ioengine": "null"}}})
+
+    def body(self) -> type[Fio]:
+        """Return the model of a fio job."""
+        from tui.workloads.fio.body import Fio
+
+        return Fio
+
+    def name_problems(self, document: Document) -> Iterator[Problem]:
+        """Yield what is wrong with the names of jobs and options."""
+        from tui.workloads.fio.check import name_problems
+
+        return name_problems(document)
+
+    def problems(self, profile: Profile, document: Document, texts: Mapping[str, str]) -> Iterator[Problem]:
+        """Yield what is wrong with options, by themselves and together."""
+        from tui.workloads.fio.check import problems
+
+        return problems(profile, document, texts)
+
+    def describe(self, kinds: dict[str, Any]) -> None:
+        """Name fio's options in the JSON Schema."""
+        from tui.workloads.fio.schema import name_options
+
+        name_options(kinds)
 
     def build_steps(
         self, profile: Profile, params: Mapping[str, ParamValue], hosts: list[HostAddress], seeds: Mapping[str, int]
@@ -33,6 +65,12 @@ class FioWorkload(Workload):
         from tui.workloads.fio.plan import build_steps
 
         return build_steps(profile, params, hosts, seeds)
+
+    def warm(self, profile: Profile, seconds: float) -> Profile:
+        """Return a profile whose jobs run the same load for so long."""
+        from tui.workloads.fio.body import warm
+
+        return warm(profile, seconds)
 
     def requirements(self, steps: Sequence[Step]) -> list[Requirement]:
         """Return fio itself, and that it can load the engines of these steps."""
@@ -61,3 +99,23 @@ class FioWorkload(Workload):
         from tui.workloads.fio.reader import FioReader
 
         return FioReader(host, step, phase, latency_kind)
+
+    def outline(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[tuple[str, str]]:
+        """Return each job with what it does, in which blocks, and how much at a time."""
+        from tui.workloads.fio.body import resolve_options
+
+        shared, jobs = resolve_options(profile, params, "host", 1)
+        merged = {name: {**shared, **own} for name, own in jobs.items()}
+        return [(name, " ".join(f"{key}={job[key]}" for key in OUTLINE if key in job)) for name, job in merged.items()]
+
+    def job_text(self, profile: Profile, params: Mapping[str, ParamValue]) -> str:
+        """Return the job file that stock fio takes."""
+        from tui.workloads.fio.jobfile import render
+
+        return render(profile, params, "local", 1, None)
+
+    def import_job(self, text: str, file: str, tag: str | None, environ: Mapping[str, str]) -> Imported:
+        """Return the profiles of a fio job file, a profile for each of its steps."""
+        from tui.workloads.fio.jobimport import import_job
+
+        return import_job(text, file, tag, environ)

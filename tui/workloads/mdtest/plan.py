@@ -7,10 +7,10 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 
-from tui.model.mdtest import Mdtest
 from tui.model.plan import HostAddress, HostTask, MpiLaunch, Step
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import ParamValue, Profile, expand, scalar_text
+from tui.workloads.mdtest.body import Mdtest
 from tui.workloads.mdtest.command import arguments, bytes_per_file, inodes_needed, item_phases
 from tui.workloads.mdtest.shift import NEXT_CLIENT, Placement, shift_of, shift_warning, stride_for
 
@@ -23,9 +23,9 @@ def build_steps(
     profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], seeds: Mapping[str, int]
 ) -> list[Step]:
     """Return the one step of an mdtest profile on these hosts. Raises UsageError."""
-    if profile.mdtest is None:
+    if not isinstance(profile.body, Mdtest):
         raise UsageError(f"{profile.profile} has no mdtest: section")
-    launch = resolve(profile.profile, profile.mdtest, params)
+    launch = resolve(profile.profile, profile.body, params)
     text = launch_text(launch, len(hosts))
     return [
         Step(

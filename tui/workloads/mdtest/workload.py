@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
 
 from tui.model.event import PhaseName
 from tui.model.plan import HostAddress, Step
 from tui.workloads.base import CourseName, LatencyKind, Reader, Workload
 
 if TYPE_CHECKING:
+    from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
+    from tui.model.yaml_text import Document
+    from tui.workloads.mdtest.body import Mdtest
 
 MINIMUM_VERSION = (1, 9)
 
@@ -22,6 +26,23 @@ class MdtestWorkload(Workload):
     minimum_version = MINIMUM_VERSION
     job_file = "job.fio"
     course: CourseName = "mpi"
+    reports: Literal["samples", "operations"] = "operations"
+
+    stand_in = MappingProxyType({"directory": "/", "ranks_per_host": 1, "items": 1})
+
+    def body(self) -> type[Mdtest]:
+        """Return the model of an mdtest command."""
+        from tui.workloads.mdtest.body import Mdtest
+
+        return Mdtest
+
+    def problems(self, profile: Profile, document: Document, texts: Mapping[str, str]) -> Iterator[Problem]:
+        """Yield what goes with other load generators only."""
+        if profile.warmup is not None:
+            yield document.problem(("warmup",), "mdtest has no warm-up: it makes and removes its own files", key=True)
+        if not isinstance(profile.repeat, int):
+            message = "mdtest is repeated a number of times; within one run it has iterations of its own"
+            yield document.problem(("repeat", "until"), message, key=True)
 
     def build_steps(
         self, profile: Profile, params: Mapping[str, ParamValue], hosts: list[HostAddress], seeds: Mapping[str, int]

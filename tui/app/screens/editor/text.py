@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from textual.content import Content
 
+from tui import workloads
 from tui.app.screens.profiles.text import place_of
 from tui.app.screens.review.plan_text import heading
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.textpane import indented, labelled
 from tui.model.problem import Problem, UsageError
+from tui.model.tool import SUITE
 
 if TYPE_CHECKING:
     from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
@@ -176,11 +178,10 @@ def text_changes(old: str, new: str, width: int) -> list[Content]:
 def job_of(profile: Profile) -> str:
     """Return the job file of a profile with its defaults; an empty text when it has none."""
     from tui.model.profile import resolve_params
-    from tui.workloads.fio.jobfile import render
 
-    if profile.tool != "fio":
+    if profile.tool == SUITE:
         return ""
-    return render(profile, resolve_params(profile, {}), "local", 1, None)
+    return workloads.get(profile.tool).job_text(profile, resolve_params(profile, {}))
 
 
 def count(problems: Sequence[Problem]) -> str:

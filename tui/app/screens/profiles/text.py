@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from tui import workloads
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.picklist import Row
 from tui.app.widgets.textpane import indented, labelled
+from tui.model.tool import SUITE
 
 if TYPE_CHECKING:
     from tui.engine.profiles.catalogue import CatalogueEntry
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 LABEL = 10
 LONGEST_LABEL = 20
 CACHES = {"no": "left as they are", "try": "dropped where that is allowed", "require": "dropped, or the run ends"}
-SHOWN_OPTIONS = ("rw", "bs", "ioengine", "iodepth", "numjobs")
 
 
 def family_of(tag: str) -> str:
@@ -165,20 +166,19 @@ def param_content(param: Param) -> Content:
 
 def job_lines(profile: Profile, width: int) -> Iterator[Content]:
     """Yield the jobs with the options that make them what they are; of a suite its profiles."""
-    from tui.model.profile import resolve_options, resolve_params
+    from tui.model.profile import resolve_params
 
-    if profile.tool == "suite":
+    if profile.tool == SUITE:
         yield heading("profiles, in this order")
         yield from (indented(Content(member.profile), width) for member in profile.members)
-    if profile.tool != "fio":
         return
-    yield heading("jobs" if len(profile.fio.jobs) > 1 else "job")
-    shared, jobs = resolve_options(profile, resolve_params(profile, {}), "host", 1)
-    indent = min(max(map(len, jobs), default=0), LONGEST_LABEL) + 4
-    for name, options in jobs.items():
-        merged = {**shared, **options}
-        shown = " ".join(f"{key}={merged[key]}" for key in SHOWN_OPTIONS if key in merged)
-        yield labelled(f"  {name}", Content(shown), width, indent)
+    jobs = workloads.get(profile.tool).outline(profile, resolve_params(profile, {}))
+    if not jobs:
+        return
+    yield heading("jobs" if len(jobs) > 1 else "job")
+    indent = min(max(len(name) for name, _ in jobs), LONGEST_LABEL) + 4
+    for name, said in jobs:
+        yield labelled(f"  {name}", Content(said), width, indent)
 
 
 def difference(what: str, kind: str, why: str) -> Content:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.model.fio_options import by_name, canonical, is_external, name_problem, option_problem, table
+from tui.workloads.fio.option_table import by_name, canonical, is_external, name_problem, option_problem, table
 
 
 def fio(*arguments: str) -> str:

@@ -1,8 +1,8 @@
-"""Make tui/model/fio_options.json from fio's source: names, types and allowed values of every option.
+"""Make tui/workloads/fio/fio_options.json from fio's source: names, types and allowed values of every option.
 
 Usage, once per new fio release, with a checkout of fio:
 
-    python tests/model/make_fio_options.py ~/src/fio > tui/model/fio_options.json
+    python tests/workloads/fio/make_fio_options.py ~/src/fio > tui/workloads/fio/fio_options.json
 
 Only names, types, values and limits are taken. What a build of fio lacks is no matter here: the table knows what
 may stand in a job file of some fio, the host's own fio has the last word.

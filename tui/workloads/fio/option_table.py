@@ -1,7 +1,7 @@
 """What fio's options are called and which values they take: the table fio_options.json, and checks against it.
 
-The table is made from fio's source by tests/model/make_fio_options.py. It knows the options of every engine; the
-host's own fio has the last word.
+The table is made from fio's source by tests/workloads/fio/make_fio_options.py. It knows the options of every engine;
+the host's own fio has the last word.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 from tui.model.problem import did_you_mean
 from tui.model.quantities import (
     SIZE_FORMS,
-    fio_duration,
-    fio_size,
     parse_duration,
     parse_size,
+    plain_duration,
+    plain_size,
     shown,
 )
 
@@ -71,7 +71,7 @@ _UNPRINTED = re.compile(r"[\x00-\x1f\x7f]")
 @functools.cache
 def table() -> dict[str, Any]:
     """Return the table: `options` and `engine_options` by name (type, values, min, max, alias), `engines`."""
-    text = resources.files("tui.model").joinpath("fio_options.json").read_text(encoding="utf-8")
+    text = resources.files("tui.workloads.fio").joinpath("fio_options.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     for name, limits in LIMITS.items():
         found["options"][name] |= limits
@@ -223,7 +223,7 @@ def _misread_size(text: str) -> str | None:
     """fio takes 4KiB for 4000 and 1.5g for 1 (parse.c, get_mult_bytes)."""
     if text.startswith(("-", "0x", "0X")) or _FIO_SIZE.fullmatch(text):
         return None
-    return f"found {shown(text)}, which fio misreads; write {fio_size(parse_size(text))}"
+    return f"found {shown(text)}, which fio misreads; write {plain_size(parse_size(text))}"
 
 
 def _range_problem(option: dict[str, Any], text: str) -> str | None:
@@ -242,7 +242,7 @@ def _time_problem(_option: dict[str, Any], text: str) -> str | None:
     except ValueError:
         return f"found {shown(text)}; allowed are {_TIME_FORMS}"
     right = _FIO_TIME.fullmatch(text)
-    return None if right else f"found {shown(text)}, which fio misreads; write {fio_duration(seconds)}"
+    return None if right else f"found {shown(text)}, which fio misreads; write {plain_duration(seconds)}"
 
 
 def _floats_problem(option: dict[str, Any], text: str) -> str | None:
