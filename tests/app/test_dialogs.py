@@ -6,10 +6,11 @@ from textual.app import App
 from textual.screen import Screen
 
 from tui.app.dialogs.confirm import Answer, Confirm
+from tui.app.keys.actions import Action
 from tui.app.keys.help import HelpScreen, help_rows
 from tui.app.screens.hosts.forms import AddHost, NewHost
 from tui.app.terminal.theme import SYMBOLS, THEMES
-from tui.app.widgets.picklist import PickList
+from tui.app.widgets.picklist import Heading, PickList
 
 
 class DialogApp(App[None]):
@@ -64,11 +65,13 @@ async def test_the_first_answer_is_the_default() -> None:
 
 
 def test_help_shows_the_keys_of_this_screen_first() -> None:
-    assert [row.cells[1][0] for row in help_rows("review", "") if row.heading][:3] == ["Review", "Lists", "Everywhere"]
+    titles = [row.title for row in help_rows("review", "") if isinstance(row, Heading)]
+    assert titles[:3] == ["Review", "Lists", "Everywhere"]
 
 
 def test_help_finds_actions_by_any_word() -> None:
-    assert [row.key for row in help_rows("hosts", "fingerprint")] == ["#hosts", "hosts.trust"]
+    heading, action = help_rows("hosts", "fingerprint")
+    assert isinstance(heading, Heading) and isinstance(action, Action) and action.id == "hosts.trust"
     assert help_rows("hosts", "no such word") == []
 
 

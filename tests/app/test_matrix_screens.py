@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.pilot import Pilot
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
@@ -19,7 +18,6 @@ from tui.model.event import StepEnded
 from tui.results.record.build import write_record
 
 Compare = Callable[..., bool]
-SIZES = pytest.mark.parametrize("size", [SMALL, WIDE], ids=["80x24", "120x36"])
 
 
 def half_way(home: Path) -> MatrixMaker:
@@ -260,27 +258,15 @@ async def settle(pilot: Pilot[None]) -> None:
         await app.settle(pilot)
 
 
-@SIZES
-def test_live_matrix(snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) -> None:
+def test_live_matrix(snap_compare: Compare, tmp_path: Path) -> None:
     maker = half_way(tmp_path)
     maker.measure(12)
-    assert snap_compare(app_on(maker), terminal_size=size, run_before=settle)
+    assert snap_compare(app_on(maker), terminal_size=WIDE, run_before=settle)
 
 
-@SIZES
-def test_result_of_two_axes(snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) -> None:
+def test_result_of_two_axes(snap_compare: Compare, tmp_path: Path) -> None:
     maker = finished(sweep(tmp_path), figures_of())
-    assert snap_compare(app_on(maker, "result"), terminal_size=size, run_before=settle)
-
-
-def test_result_of_one_axis(snap_compare: Compare, tmp_path: Path) -> None:
-    maker = finished(line_sweep(tmp_path), figures_of(["4k"]))
-    assert snap_compare(app_on(maker, "result"), terminal_size=SMALL, run_before=settle)
-
-
-def test_result_of_a_suite_in_light(snap_compare: Compare, tmp_path: Path) -> None:
-    maker = finished(suite(tmp_path), [2_000_000.0, 400_000.0, 20_000.0])
-    assert snap_compare(app_on(maker, "result", theme="light"), terminal_size=WIDE, run_before=settle)
+    assert snap_compare(app_on(maker, "result"), terminal_size=WIDE, run_before=settle)
 
 
 async def test_the_matrix_is_ascii_where_the_terminal_is(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.app.driver import User, opened, options
 from tui.app.app import BenchtuiApp
+from tui.app.widgets.picklist import Heading
 from tui.engine.profiles.catalogue import Catalogue
 
 OWN = """\
@@ -120,7 +121,7 @@ async def test_the_filter_narrows_by_tag_and_title(home: Path) -> None:
         await go_to(user, "demo/quick")
         await user.press("slash")
         await user.types("mapr 8k")
-        rows = [row.key for row in user.app.screen.picklist.rows if not row.heading]  # type: ignore[attr-defined]
+        rows = [row.tag for row in user.app.screen.picklist.rows if not isinstance(row, Heading)]  # type: ignore[attr-defined]
         assert rows == ["mapr/nfs-randread-8k", "mapr/nfs-randwrite-8k"]
         await user.press("escape")
         assert user.scope == "profiles"

@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from tests.results.samples import CASES, DATA
 from tui.model.record import RunRecord, SeriesColumns, SeriesRecord
 from tui.results.record.build import build_record
-from tui.results.text.chart import ChartMetric, chart, known_parts, round_step, time_ticks, value_ticks
+from tui.results.text.chart import ChartMetric, known_parts, round_step, time_ticks, value_ticks
+from tui.results.text.chart import chart as chart_of
+from tui.text.line import plain_lines
+from tui.text.plot import coloured
+
+
+def chart(record: RunRecord, metric: ChartMetric = "iops", width: int = 80, height: int = 20) -> str:
+    """Return a chart as plain text."""
+    return "\n".join(plain_lines(chart_of(record, metric, width, height)))
+
 
 METRICS: tuple[ChartMetric, ...] = ("iops", "bandwidth", "latency")
 
@@ -51,7 +60,12 @@ def test_axes_have_round_marks_with_units() -> None:
 
 def test_without_colour_there_is_no_escape_sequence() -> None:
     assert "\x1b" not in chart(record_with(column([1.0, 2.0])))
-    assert "\x1b[38" in chart(record_with(column([1.0, 2.0])), color=True)
+    assert "\x1b[38;5;12m" in coloured(chart_of(record_with(column([1.0, 2.0]))))
+
+
+def test_curves_have_the_roles_of_their_directions() -> None:
+    lines = chart_of(record_with(column([100.0] * 50), column([50.0] * 50, "write"), column([20.0] * 50, "trim")))
+    assert {role for line in lines for _, role in line.runs} == {"label", "read", "write", "other"}
 
 
 def test_a_single_value_is_drawn() -> None:
@@ -76,7 +90,7 @@ def test_two_directions_are_told_apart_without_colour() -> None:
 def test_one_chart_leaves_nothing_in_the_next() -> None:
     record = record_with(column([10.0, 20.0, 30.0]))
     first = chart(record)
-    chart(record_with(column([9e6] * 100), column([1e6] * 100, "write")), "latency", 120, 30, True)
+    chart(record_with(column([9e6] * 100), column([1e6] * 100, "write")), "latency", 120, 30)
     assert chart(record) == first
 
 

@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 from tests.results.matrices import CEPH, MIB, cell, ceph, line
 from tui.metrics.registry import BY_UNIT
 from tui.results.matrix.cells import Cell, value_texts
-from tui.results.matrix.format import knee_texts, legend, scale_of, table_lines, title_of
+from tui.results.matrix.render import Look, knee_texts, remarks, table_lines, title_of
+from tui.results.matrix.scale import scale_of
 from tui.results.matrix.table import MatrixTable, main_axis, tables_of
+from tui.text.line import plain_lines
 
 
 def text_of(table: MatrixTable, width: int = 80, *, details: bool = True) -> list[str]:
-    return ["".join(piece.text for piece in each).rstrip() for each in table_lines(table, width, details=details)]
+    return plain_lines(table_lines(table, width, Look(details)))
 
 
 def grid(down: list[str], across: list[str], **options: object) -> list[Cell]:
@@ -143,7 +145,7 @@ def test_states_are_marked_in_grids_and_said_in_rows() -> None:
     ]
     (table,) = tables_of(grid_cells)
     assert text_of(table)[2].split() == ["x", "5", "✗", "!", "›", "·"]
-    assert legend([table]) == "✗ failed  ! stopped  › running  · not measured"
+    assert remarks([table])[0] == "✗ failed  ! stopped  › running  · not measured"
     rows = text_of(tables_of([cell({"b": str(n)}, state=s) for n, s in enumerate(states)])[0])  # type: ignore[arg-type]
     assert [each.split()[-1] for each in rows[2:]] == ["failed", "stopped", "running", "measured"]
 

@@ -9,14 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.app.matrix_maker import figures_of, suite, sweep
-from tests.results.matrices import cell, ceph, line
+from tests.results.matrices import cell, line
 from tui.model.plan import Headline
 from tui.model.record import RunRecord
 from tui.results.matrix.cells import cells_of_record
-from tui.results.matrix.chart import axis_ticks, is_logarithmic, matrix_charts, table_chart
+from tui.results.matrix.chart import axis_ticks, is_logarithmic, table_chart
 from tui.results.matrix.table import tables_of
 from tui.results.record.build import build_record
 from tui.results.text.summary import summary_text
+from tui.text.line import plain_lines
 
 
 def record_of(maker: object) -> RunRecord:
@@ -81,23 +82,26 @@ def test_another_figure_can_be_put_into_the_cells(swept: RunRecord) -> None:
 
 
 def test_a_sweep_is_drawn_over_its_axis_one_curve_a_value_of_the_other(swept: RunRecord) -> None:
-    (text,) = matrix_charts(swept, 90, 18)
-    lines = text.splitlines()
+    (table,) = tables_of(cells_of_record(swept))
+    lines = plain_lines(table_chart(table, 90, 18))
     assert lines[0].strip() == "read IOPS over numjobs"
     assert lines[-2].split() == ["1", "2", "4", "8", "16"]
-    assert lines[-1].strip() == "bs=4k (line), bs=16k (dots), bs=64k (x), bs=256k (+)"
-    assert "◆" in text
+    assert lines[-1].strip() == "bs=4k (line)  bs=16k (dots)  bs=64k (x)  bs=256k (+)"
+    assert any("◆" in line for line in lines)
     assert max(map(len, lines)) <= 90
 
 
 def test_a_suite_without_sweeps_has_no_chart(tmp_path: Path) -> None:
-    assert matrix_charts(record_of(suite(tmp_path).steps_done({0: 1.0, 1: 1.0}).finish())) == []
+    (table,) = tables_of(cells_of_record(record_of(suite(tmp_path).steps_done({0: 1.0, 1: 1.0}).finish())))
+    assert table_chart(table, 80, 20) == []
 
 
-def test_without_colour_there_is_no_escape_sequence() -> None:
-    (table,) = tables_of(ceph())
-    assert "\x1b" not in table_chart(table, 80, 16)
-    assert "\x1b[38" in table_chart(table, 80, 16, color=True)
+def test_curves_bear_their_roles_and_the_knee_stands_out(swept: RunRecord) -> None:
+    (table,) = tables_of(cells_of_record(swept))
+    lines = table_chart(table, 90, 18, coloured=True)
+    roles = {role for line in lines for text, role in line.runs if text.strip()}
+    assert roles == {"read", "write", "other", "latency", "good", "label"}
+    assert any(run == ("◆", "good") for line in lines for run in line.runs)
 
 
 def test_powers_of_two_and_wide_ranges_are_drawn_in_doublings() -> None:
@@ -118,11 +122,11 @@ def test_marks_that_would_touch_are_left_out() -> None:
 @given(st.lists(st.floats(0, 1e12), min_size=2, max_size=30), st.integers(30, 150), st.integers(8, 20))
 def test_any_sweep_has_a_chart_of_the_size_asked_for(figures: list[float], width: int, height: int) -> None:
     (table,) = tables_of(line("n", [str(n + 1) for n in range(len(figures))], figures))
-    lines = table_chart(table, width, height).splitlines()
+    lines = plain_lines(table_chart(table, width, height))
     assert len(lines) == height
     assert max(map(len, lines)) <= width
 
 
 def test_a_point_alone_has_no_chart() -> None:
     (table,) = tables_of([cell({"n": "1"}, 5.0)])
-    assert table_chart(table, 80, 16) == ""
+    assert table_chart(table, 80, 16) == []

@@ -131,16 +131,21 @@ def plot(record: RunRecord, metric: str | None) -> str:
 
     A sweep is drawn over its axis, unless a metric over time is asked for.
     """
-    from tui.results.matrix.chart import matrix_charts
+    from tui.results.matrix.cells import cells_of_record
+    from tui.results.matrix.chart import table_chart
+    from tui.results.matrix.table import tables_of
     from tui.results.text.chart import ChartMetric, chart
+    from tui.text.line import plain_lines
+    from tui.text.plot import coloured
 
     known: dict[str | None, ChartMetric] = {"iops": "iops", "bandwidth": "bandwidth", "latency": "latency"}
     wanted = metric or (record.headline.metric if record.headline is not None else "iops")
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     width = shutil.get_terminal_size((80, 24)).columns
-    if metric is None and (drawn := matrix_charts(record, width, 20, color)):
-        return "\n\n".join(drawn)
-    return chart(record, known.get(wanted, "iops"), width, 20, color)
+    tables = tables_of(cells_of_record(record)) if metric is None else []
+    charts = [lines for table in tables if (lines := table_chart(table, width, 20, named=len(tables) > 1))]
+    charts = charts or [chart(record, known.get(wanted, "iops"), width, 20)]
+    return "\n\n".join(coloured(lines) if color else "\n".join(plain_lines(lines)) for lines in charts)
 
 
 def note_run(args: argparse.Namespace, store: RunStore) -> int:

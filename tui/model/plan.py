@@ -141,6 +141,11 @@ class Step(Struct, omit_defaults=True):
     drop_caches: Literal["no", "try", "require"] | None = None
 
     @property
+    def cell_key(self) -> str:
+        """The point that it measures, the same for its repetitions and its warm-up."""
+        return self.cell or self.name
+
+    @property
     def hosts(self) -> list[str]:
         """Names of the hosts that take part."""
         return [task.host for task in self.tasks]

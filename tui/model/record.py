@@ -281,6 +281,11 @@ class StepRecord(Part):
     series: SeriesRecord | None = Field(None, description="measured load over time; null: no samples")
     errors: list[StepError] = Field(default_factory=list, description="what went wrong in this step")
 
+    @property
+    def cell_key(self) -> str:
+        """The point that it measures, the same for its repetitions and its warm-up."""
+        return self.cell or self.name
+
 
 class ClockRecord(Part):
     """A host's clock against the jump host's."""

@@ -167,6 +167,17 @@ def _slice(runs: Sequence[Run], start: int, end: int) -> tuple[Run, ...]:
     return tuple(kept)
 
 
+def packed(items: Iterable[Sequence[Run]], width: int, gap: str = "  ") -> list[Line]:
+    """Return items in as few lines as they need, none of them broken."""
+    lines: list[list[Run]] = []
+    for item in items:
+        if lines and width_of_runs([*lines[-1], *item]) + len(gap) <= width:
+            lines[-1] += [(gap, TEXT), *item]
+        else:
+            lines.append(list(item))
+    return [Line.of(*runs) for runs in lines]
+
+
 def labelled(label: Sequence[Run], runs: Sequence[Run], width: int, indent: int | None = None) -> list[Line]:
     """Return a text beside its label, what does not fit under itself; under a label too long to stand beside it.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tui.text.line import LABEL, TEXT, Line, Run, fit, padded, width_of, width_of_runs
 
@@ -30,6 +30,8 @@ class Column(Generic[Row]):
     drop: int = 0
     role: str = TEXT
     gap: int = 2  # blanks before it, unless it is the first
+    order: Callable[[Row], Any] | None = None  # what lists sort by
+    falling: bool = False  # the largest comes first
 
     def runs(self, row: Row) -> list[Run]:
         """Return a row's cell as runs."""
@@ -76,9 +78,12 @@ def table_line(columns: Sequence[Column[Row]], rooms: Sequence[int], row: Row, f
     return _line(columns, rooms, cells, fill)
 
 
-def head_line(columns: Sequence[Column[Row]], rooms: Sequence[int], role: str = LABEL) -> Line:
-    """Return the headings."""
-    return _line(columns, rooms, [[(column.title, role)] for column in columns], "")
+def head_line(
+    columns: Sequence[Column[Row]], rooms: Sequence[int], marked: Mapping[Column[Row], Run] | None = None
+) -> Line:
+    """Return the headings; `marked` columns have another one than the declared."""
+    cells = [[(marked or {}).get(column, (column.title, LABEL))] for column in columns]
+    return _line(columns, rooms, cells, "")
 
 
 def _line(columns: Sequence[Column[Row]], rooms: Sequence[int], cells: Sequence[Sequence[Run]], fill: str) -> Line:

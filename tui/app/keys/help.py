@@ -13,21 +13,26 @@ from textual.widgets import Input
 from tui.app.keys import actions
 from tui.app.screens.index import SCREENS
 from tui.app.widgets.field import TextInput
-from tui.app.widgets.picklist import Column, PickList, Row
+from tui.app.widgets.picklist import Heading, PickList
+from tui.text.line import ACCENT
+from tui.text.table import Column
 
 TITLES = {"app": "Everywhere", "list": "Lists", **{entry.name: entry.title for entry in SCREENS}}
 
 
-def help_rows(screen: str, search: str) -> list[Row]:
+COLUMNS: tuple[Column[actions.Action], ...] = (
+    Column("key", lambda action: action.shown_keys, 13, role=ACCENT),
+    Column("what it does", lambda action: action.help),
+)
+
+
+def help_rows(screen: str, search: str) -> list[actions.Action | Heading]:
     """Return the actions that hold every word of `search`, this screen's first, under headings."""
     here = actions.SCOPES.get(screen, ("app",))
-    scopes = [*here, *(scope for scope in TITLES if scope not in here)]
-    rows: list[Row] = []
-    for scope in scopes:
+    rows: list[actions.Action | Heading] = []
+    for scope in [*here, *(scope for scope in TITLES if scope not in here)]:
         found = [action for action in actions.in_scope(scope) if matches(action, search)]
-        if found:
-            rows.append(Row(f"#{scope}", (("", ""), (TITLES.get(scope, scope), "")), heading=True))
-            rows += [Row(a.id, ((a.shown_keys, "accent"), (a.help, "")), heading=False) for a in found]
+        rows += [Heading(f"#{scope}", TITLES.get(scope, scope)), *found] if found else []
     return rows
 
 
@@ -60,7 +65,7 @@ class HelpScreen(ModalScreen[None]):
             pane.border_title = f"Keys on {TITLES.get(self.about, 'this screen')}"
             pane.border_subtitle = "type to search, Esc closes"
             yield TextInput(placeholder="search", id="help-search")
-            yield PickList([Column("key", 13), Column("what it does")], header=False, id="help-list")
+            yield PickList(COLUMNS, lambda action: action.id, header=False, id="help-list")
 
     def on_mount(self) -> None:
         """Everything at first, ready to type."""

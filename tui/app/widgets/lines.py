@@ -193,7 +193,7 @@ class Lines(Widget):
         if fill:
             ground_style = self.get_component_rich_style(f"lines--{fill}")
             style = style + Style(bgcolor=ground_style.bgcolor)
-            if styles.color.ansi is not None and fill == "cursor":  # palette colours vanish on the cursor's
+            if fill == "cursor" and (styles.color.ansi is not None or name == TEXT):  # palette colours vanish there
                 return style + Style(color=ground_style.color)
         if not strength:
             return style

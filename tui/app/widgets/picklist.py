@@ -1,135 +1,87 @@
-"""A list of rows with columns, ticks and headings that paints only the lines one can see.
+"""The one list: declared columns, headings, a cursor, an order. Rows in sight are made, cells that changed painted.
 
-The cursor belongs to a key (a host's name, a profile's tag), never to a row number: filtering and new data leave it
-on the thing it was on.
+The cursor belongs to a key (a host's name, a profile's tag), never to a row number: filtering, sorting and new data
+leave it on the thing it was on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, Generic, TypeVar
 
-from rich.cells import cell_len, set_cell_size
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
-from textual.geometry import Region, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
-from textual.strip import Strip
 
 from tui.app.keys import actions
+from tui.app.widgets.lines import Lines
+from tui.text.line import ACCENT, HEADING, LABEL, TEXT, Line, Run, padded
+from tui.text.table import Column, column_at, head_line, table_line, widths
 
-Cell = tuple[str, str]  # text, and a style name: "", "dim", "bright", "ok", "warn", "bad", "accent"
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column. A width of 0 takes the room that is left; a high `drop` goes first when there is too little."""
-
-    title: str
-    width: int = 0
-    right: bool = False
-    drop: int = 0
-    least: int = 12  # narrowest useful width of a column that takes what is left
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One row: its key and a cell for every column. A heading is drawn from its first two cells alone."""
+class Heading:
+    """What stands over rows that belong together."""
 
     key: str
-    cells: tuple[Cell, ...]
-    heading: bool = False
+    title: str
+    note: Run = ("", LABEL)
 
 
-def fit(text: str, width: int, right: bool = False, ellipsis: str = "…") -> str:
-    """Return `text` in exactly `width` terminal columns; what is cut ends with the ellipsis."""
-    if cell_len(text) > width:
-        text = set_cell_size(text, max(width - 1, 0)) + ellipsis[: min(width, 1)]
-    padding = " " * (width - cell_len(text))
-    return padding + text if right else text + padding
-
-
-def layout(columns: Sequence[Column], width: int, gap: int = 2) -> list[int]:
-    """Return the width of each column for a line of `width`; 0 means dropped."""
-    shown = [True] * len(columns)
-
-    def needed() -> int:
-        widths = [c.width or c.least for c, show in zip(columns, shown, strict=True) if show]
-        return sum(widths) + gap * max(len(widths) - 1, 0)
-
-    while needed() > width and any(c.drop and s for c, s in zip(columns, shown, strict=True)):
-        last = max((i for i, s in enumerate(shown) if s and columns[i].drop), key=lambda i: columns[i].drop)
-        shown[last] = False
-    spare = max(width - needed(), 0)
-    flexible = [i for i, c in enumerate(columns) if shown[i] and not c.width]
-    widths = [(c.width or c.least) if s else 0 for c, s in zip(columns, shown, strict=True)]
-    for order, index in enumerate(flexible):
-        widths[index] += spare // len(flexible) + (1 if order < spare % len(flexible) else 0)
-    return widths
-
-
-class PickList(ScrollView, can_focus=True):
-    """The list. Border title and subtitle are the owner's."""
+class PickList(Lines, Generic[Row], can_focus=True):
+    """Rows of any kind: `columns` say what is shown of them, `key` what tells them apart."""
 
     BINDINGS = actions.bindings("list")
-    STYLES: ClassVar[tuple[str, ...]] = ("dim", "bright", "ok", "warn", "bad", "accent")
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "picklist--cursor",
-        "picklist--cursor-blurred",
-        "picklist--head",
-        "picklist--heading",
-        *(f"picklist--{name}" for name in STYLES),
-    }
-    DEFAULT_CSS = """
-    PickList {
-        background: $background; overflow-x: hidden;
-        & .picklist--cursor { background: $cursor-row; color: $bright; }
-        & .picklist--cursor-blurred { background: $cursor-row-blurred; }
-        & .picklist--head { color: $dim; }
-        & .picklist--heading { color: $secondary; text-style: bold; }
-        & .picklist--dim { color: $dim; }
-        & .picklist--bright { color: $bright; }
-        & .picklist--ok { color: $ok; }
-        & .picklist--warn { color: $warn; }
-        & .picklist--bad { color: $bad; }
-        & .picklist--accent { color: $accent; }
-    }
-    """
+    DEFAULT_CSS = "PickList { background: $background; overflow-x: hidden; }"
 
     class Moved(Message):
         """The cursor is on another row."""
 
-        def __init__(self, picklist: PickList, key: str) -> None:
+        def __init__(self, picklist: PickList[Any], key: str) -> None:
             super().__init__()
             self.picklist = picklist
             self.key = key
 
         @property
-        def control(self) -> PickList:
+        def control(self) -> PickList[Any]:
             """The list."""
             return self.picklist
 
     class Clicked(Moved):
         """A row was clicked; `column` is the column under the pointer, `twice` a double click."""
 
-        def __init__(self, picklist: PickList, key: str, column: int, twice: bool) -> None:
+        def __init__(self, picklist: PickList[Any], key: str, column: int, twice: bool) -> None:
             super().__init__(picklist, key)
             self.column = column
             self.twice = twice
 
-    def __init__(self, columns: Sequence[Column], *, header: bool = True, id: str | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        columns: Sequence[Column[Row]],
+        key: Callable[[Row], str],
+        *,
+        header: bool = True,
+        id: str | None = None,  # noqa: A002
+    ) -> None:
         super().__init__(id=id)
         self.columns = tuple(columns)
+        self.key = key
         self.header = header
-        self.rows: list[Row] = []
+        self.rows: list[Row | Heading] = []
+        self.top = 0
+        self.sort: Column[Row] | None = None  # None: the order that the rows came in
+        self.reversed = False
+        self._given: list[Row | Heading] = []
         self._index: dict[str, int] = {}
         self._cursor_key: str | None = None
-        self._gap = 2
 
     # -- rows and cursor
+
+    def key_of(self, row: Row | Heading) -> str:
+        """Return what tells a row from the others."""
+        return row.key if isinstance(row, Heading) else self.key(row)
 
     @property
     def cursor_key(self) -> str | None:
@@ -141,170 +93,183 @@ class PickList(ScrollView, can_focus=True):
         """Row number of the cursor, 0 when there are no rows."""
         return self._index.get(self._cursor_key or "", 0)
 
-    def set_rows(self, rows: Sequence[Row]) -> None:
+    def set_rows(self, rows: Sequence[Row | Heading]) -> None:
         """Show these rows. The cursor stays on its key, or goes to the row that took its place."""
-        before = self.cursor_row
-        self.rows = list(rows)
-        self._index = {row.key: number for number, row in enumerate(self.rows)}
-        if self._cursor_key not in self._index:
-            first = next((n for n, row in enumerate(self.rows) if not row.heading), 0) if before == 0 else before
-            self._place(first)
-        self.virtual_size = Size(0, len(self.rows) + self._head)
-        self.refresh()
-        self._reveal()
+        self._given = list(rows)
+        self.put_in_order()
+        self.update_lines()
 
-    def update_row(self, row: Row) -> None:
-        """Replace one row and repaint its line only."""
-        number = self._index.get(row.key)
-        if number is None or self.rows[number] == row:
-            return
-        self.rows[number] = row
-        self._refresh_row(number)
+    def put_in_order(self) -> None:
+        """Sort the rows again; those that are equal stay in the order that they came in."""
+        before = self.cursor_row
+        order = self.sort.order if self.sort is not None else None
+        if self.sort is None or order is None:
+            self.rows = self._given[::-1] if self.reversed else self._given
+        else:
+            rows = [row for row in self._given if not isinstance(row, Heading)]
+            self.rows = [*sorted(rows, key=order, reverse=self.sort.falling != self.reversed)]
+        self._index = {self.key_of(row): number for number, row in enumerate(self.rows)}
+        if self._cursor_key not in self._index:
+            first = next((n for n, row in enumerate(self.rows) if not isinstance(row, Heading)), 0)
+            self._place(before or first)
+        self.reveal()
+
+    def sort_by_next(self, *, reverse: bool = False) -> None:
+        """Sort by the next column that has an order, or turn the order round."""
+        if reverse:
+            self.reversed = not self.reversed
+        else:
+            orders = [None, *(column for column in self.columns if column.order is not None)]
+            self.sort, self.reversed = orders[(orders.index(self.sort) + 1) % len(orders)], False
+        self.put_in_order()
+        self.update_lines()
 
     def move_to(self, key: str) -> None:
         """Put the cursor on a key, when it is there."""
         if key in self._index:
-            self._place(self._index[key])
-            self._reveal()
+            self.move(self._index[key] - self.cursor_row)
+
+    def move(self, distance: int) -> None:
+        """Move the cursor by rows."""
+        self._place(self.cursor_row + distance)
+        self.reveal()
+        self.update_lines()
 
     def _place(self, number: int) -> None:
-        old, had = self.cursor_row, self._cursor_key
-        if not self.rows:
-            self._cursor_key = None
-            return
-        number = max(0, min(number, len(self.rows) - 1))
-        self._cursor_key = self.rows[number].key
-        if self._cursor_key != had:
-            self._refresh_row(old)
-            self._refresh_row(number)
+        had = self._cursor_key
+        at = max(0, min(number, len(self.rows) - 1))
+        self._cursor_key = self.key_of(self.rows[at]) if self.rows else None
+        if self._cursor_key is not None and self._cursor_key != had:
             self.post_message(self.Moved(self, self._cursor_key))
 
-    def _move(self, distance: int) -> None:
-        self._place(self.cursor_row + distance)
-        self._reveal()
+    # -- what is in sight
+
+    @property
+    def head(self) -> int:
+        """Lines above the rows."""
+        return 1 if self.header else 0
+
+    @property
+    def room(self) -> int:
+        """Rows in sight."""
+        return max(self.size.height - self.head, 1)
+
+    @property
+    def scrolls(self) -> bool:
+        """There are more rows than have room."""
+        return len(self.rows) > self.room
+
+    def reveal(self) -> None:
+        """Scroll so that the cursor is in sight, with a heading right above it."""
+        row = self.cursor_row
+        first = row - 1 if row and isinstance(self.rows[row - 1], Heading) else row
+        self.top = min(max(self.top, row - self.room + 1), first)
+        self.scroll_rows(0)
+
+    def scroll_rows(self, distance: int) -> None:
+        """Scroll, the cursor stays where it is."""
+        self.top = max(0, min(self.top + distance, len(self.rows) - self.room))
+
+    def resized(self) -> None:
+        """Keep the cursor in sight."""
+        self.reveal()
 
     # -- actions of the registry's scope "list"
 
     def action_down(self) -> None:
         """Move down."""
-        self._move(1)
+        self.move(1)
 
     def action_up(self) -> None:
         """Move up."""
-        self._move(-1)
+        self.move(-1)
 
     def action_top(self) -> None:
         """Move to the first row."""
-        self._move(-len(self.rows))
+        self.move(-len(self.rows))
 
     def action_bottom(self) -> None:
         """Move to the last row."""
-        self._move(len(self.rows))
+        self.move(len(self.rows))
 
     def action_page_down(self) -> None:
         """Move down by half of what is seen."""
-        self._move(max(self._visible // 2, 1))
+        self.move(max(self.room // 2, 1))
 
     def action_page_up(self) -> None:
         """Move up by half of what is seen."""
-        self._move(-max(self._visible // 2, 1))
+        self.move(-max(self.room // 2, 1))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Further rows."""
+        event.stop()
+        self.scroll_rows(1)
+        self.update_lines()
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Rows before."""
+        event.stop()
+        self.scroll_rows(-1)
+        self.update_lines()
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor on the clicked row and say so; on the scroll bar, go there."""
+        offset = event.get_content_offset(self)
+        if offset is None or offset.y < self.head:
+            return
+        if self.scrolls and offset.x == self.size.width - 1:
+            self.scroll_rows(round((offset.y - self.head) / self.room * len(self.rows)) - self.top)
+            self.update_lines()
+        elif (number := self.top + offset.y - self.head) < len(self.rows):
+            self.move(number - self.cursor_row)
+            column = column_at(self.columns, self.rooms(self.size.width), offset.x)
+            self.post_message(self.Clicked(self, self.key_of(self.rows[number]), column, event.chain > 1))
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """The cursor looks different with the focus."""
+        super().watch_has_focus(has_focus)
+        self.update_lines()
 
     # -- painting
 
-    @property
-    def _head(self) -> int:
-        return 1 if self.header else 0
+    def rooms(self, width: int) -> list[int]:
+        """Return the widths of the columns; beside a scroll bar one cell stays free."""
+        return widths(self.columns, width - 2 * int(self.scrolls))
 
-    @property
-    def _room(self) -> int:
-        """Columns for text: the last one stays free beside a scroll bar."""
-        return self.scrollable_content_region.width - int(self.show_vertical_scrollbar)
+    def build(self, width: int, height: int) -> list[Line]:
+        """Headings of the columns and the rows in sight."""
+        rooms = self.rooms(width)
+        rows = [self._line(row, rooms, width) for row in self.rows[self.top : self.top + self.room]]
+        return [*self.head_lines(rooms, width), *(self._with_bar(rows, width) if self.scrolls else rows)][:height]
 
-    @property
-    def _visible(self) -> int:
-        return max(self.scrollable_content_region.height - self._head, 1)
+    def head_lines(self, rooms: Sequence[int], width: int) -> list[Line]:  # noqa: ARG002
+        """Return as many lines as `head` says."""
+        return [self.titles(rooms)] if self.header else []
 
-    def _reveal(self) -> None:
-        if not self.scrollable_content_region.height:
-            return
-        row, top = self.cursor_row, round(self.scroll_offset.y)
-        first = row - 1 if row and self.rows[row - 1].heading else row  # a heading is seen with its first row
-        if first < top:
-            self.scroll_to(y=first, animate=False, force=True)
-        elif row >= top + self._visible:
-            self.scroll_to(y=row - self._visible + 1, animate=False, force=True)
+    def titles(self, rooms: Sequence[int]) -> Line:
+        """Return the titles of the columns; once one can sort, the one that does is marked."""
+        if all(column.order is None for column in self.columns):
+            return head_line(self.columns, rooms)
+        sorts = self.sort or next(column for column in self.columns if column.title)
+        arrow = "▾▴"[self.reversed]
+        marked = {column: (column.title + arrow, ACCENT) for column in self.columns if column is sorts}
+        return head_line(self.columns, rooms, marked=marked)
 
-    def _refresh_row(self, number: int) -> None:
-        y = number - round(self.scroll_offset.y) + self._head
-        if self._head <= y < self.scrollable_content_region.height:
-            self.refresh(Region(0, y, self.size.width, 1))
+    def row_line(self, row: Row, rooms: Sequence[int], width: int, fill: str) -> Line:  # noqa: ARG002
+        """Return a row; override it for rows that are not like the others."""
+        return table_line(self.columns, rooms, row, fill)
 
-    def on_focus(self) -> None:
-        """The cursor looks different with the focus."""
-        self._refresh_row(self.cursor_row)
+    def _line(self, row: Row | Heading, rooms: Sequence[int], width: int) -> Line:
+        here = self.key_of(row) == self._cursor_key
+        fill = "" if not here else "cursor" if self.has_focus else "cursor-blurred"
+        if not isinstance(row, Heading):
+            return self.row_line(row, rooms, width, fill)
+        return Line.of((row.title, HEADING), ("  ", TEXT), row.note, fill=fill)
 
-    def on_blur(self) -> None:
-        """The cursor looks different without the focus."""
-        self._refresh_row(self.cursor_row)
+    def _with_bar(self, rows: Sequence[Line], width: int) -> list[Line]:
+        """Return the rows in sight with a scroll bar at their right."""
+        size = max(1, round(self.room * self.room / len(self.rows)))
+        place = round(self.top / max(1, len(self.rows) - self.room) * (self.room - size))
+        bar = [(" ", "thumb~") if place <= y < place + size else (" ", TEXT) for y in range(len(rows))]
+        return [Line.of(*padded(row.runs, width - 1), end, fill=row.fill) for row, end in zip(rows, bar, strict=True)]
 
-    def on_resize(self) -> None:
-        """Keep the cursor in sight."""
-        self._reveal()
-
-    def on_click(self, event: events.Click) -> None:
-        """Move the cursor to the clicked row and say so."""
-        offset = event.get_content_offset(self)
-        if offset is None or offset.y < self._head:
-            return
-        number = offset.y - self._head + round(self.scroll_offset.y)
-        if number < len(self.rows):
-            self._place(number)
-            self.post_message(self.Clicked(self, self.rows[number].key, self._column_at(offset.x), event.chain > 1))
-
-    def _column_at(self, x: int) -> int:
-        edge = 0
-        widths = layout(self.columns, self._room, self._gap)
-        for index, width in enumerate(widths):
-            edge += width + self._gap if width else 0
-            if x < edge:
-                return index
-        return len(widths) - 1
-
-    def render_line(self, y: int) -> Strip:
-        """Return one line of the window: the header, a row, or blank."""
-        width = self.scrollable_content_region.width
-        widths = layout(self.columns, self._room, self._gap)
-        if y < self._head:
-            return self._paint([(c.title, "head") for c in self.columns], widths, width, self.rich_style)
-        number = y - self._head + round(self.scroll_offset.y)
-        if number >= len(self.rows):
-            return Strip.blank(width, self.rich_style)
-        row = self.rows[number]
-        base = self.rich_style + self._cursor_style(row)
-        if row.heading:
-            return self._paint_heading(row, widths, width, base)
-        return self._paint(row.cells, widths, width, base)
-
-    def _cursor_style(self, row: Row) -> Style:
-        if row.key != self._cursor_key:
-            return Style()
-        name = "picklist--cursor" if self.has_focus else "picklist--cursor-blurred"
-        return self.get_component_rich_style(name, partial=True)
-
-    def _style(self, name: str) -> Style:
-        return self.get_component_rich_style(f"picklist--{name}", partial=True) if name else Style()
-
-    def _paint(self, cells: Sequence[Cell], widths: list[int], width: int, base: Style) -> Strip:
-        segments: list[Segment] = []
-        for (text, style), column, room in zip(cells, self.columns, widths, strict=True):
-            if room:
-                segments.append(Segment(fit(text, room, column.right), base + self._style(style)))
-                segments.append(Segment(" " * self._gap, base))
-        return Strip(segments).adjust_cell_length(width, base)
-
-    def _paint_heading(self, row: Row, widths: list[int], width: int, base: Style) -> Strip:
-        (mark, mark_style), (title, _), *more = row.cells
-        segments = [Segment(fit(mark, widths[0]) + " " * self._gap, base + self._style(mark_style))] if mark else []
-        segments.append(Segment(title, base + self._style("heading")))
-        segments += [Segment("  " + text, base + self._style(style)) for text, style in more if text]
-        return Strip(segments).adjust_cell_length(width, base)

@@ -1,27 +1,25 @@
-"""The cells of a matrix, from a record or from a run that goes on: what tables, charts and screens show. Pure."""
+"""The cells of a matrix: what tables, charts and screens show of a record, or of a run that goes on. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from tui.metrics import figures
 from tui.metrics.registry import BY_UNIT, METRICS, meaning
 from tui.metrics.repeat import relative_ci
-from tui.model.plan import Headline, Plan, Step
+from tui.model.plan import Headline
 
 if TYPE_CHECKING:
-    from tui.journal.state import RunState
     from tui.model.record import CellRecord, RunRecord, StepRecord  # pydantic: not while a run goes on
 
 CellState = Literal["done", "failed", "cut", "running", "missing"]
 Scalar = str | int | float | bool | None
 WORST: tuple[CellState, ...] = ("failed", "cut", "running", "missing")  # a cell is as its worst step is
-Figure = Callable[[int], float | None]
-"""Step index -> its headline figure; None when it is not known."""
+MADE = ("done", "failed", "cut")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +59,73 @@ class Cell:
         return BY_UNIT[self.unit].better == "higher"
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One step of a point: how it stands, and the figure that it is about."""
+
+    index: int
+    state: str
+    value: float | None
+
+
+class _PlannedOrMade(Protocol):
+    warmup: bool
+
+    @property
+    def cell_key(self) -> str: ...
+
+
+AnyStep = TypeVar("AnyStep", bound=_PlannedOrMade)
+
+
+def by_point(steps: Iterable[AnyStep]) -> dict[str, list[AnyStep]]:
+    """Return the steps of each point together, in order, warm-ups left out."""
+    groups: dict[str, list[AnyStep]] = {}
+    for step in steps:
+        if not step.warmup:
+            groups.setdefault(step.cell_key, []).append(step)
+    return groups
+
+
+def worst(states: Iterable[str | None]) -> CellState:
+    """Return the state of a cell: that of its worst step."""
+    found = set(states)
+    return next((state for state in WORST if state in found), "done")
+
+
+def cell_of(
+    key: str,
+    profile: str,
+    point: Mapping[str, Scalar],
+    headline: Headline | None,
+    attempts: Sequence[Attempt],
+    state: CellState | None = None,
+) -> Cell:
+    """Return a cell of its steps; of a `state` of its own, or that of its worst step."""
+    made = [attempt for attempt in attempts if attempt.state != "skipped"]
+    known = [(attempt.value, attempt) for attempt in made if attempt.value is not None]
+    values = [value for value, _ in known]
+    value = median(values) if values else None
+    nearest = min(known, key=lambda each: abs(each[0] - (value or 0.0)))[1] if known else made[0] if made else None
+    return Cell(
+        key=key,
+        profile=profile,
+        texts=value_texts(key, point),
+        numbers=numbers_of(point),
+        state=state or worst(attempt.state for attempt in attempts),
+        unit=METRICS[headline.metric].unit if headline is not None else "iops",
+        what=meaning(headline) if headline is not None else "",
+        value=value,
+        values=tuple(values),
+        ci=relative_ci(values),
+        steps=tuple(attempt.index for attempt in made),
+        step=nearest.index if nearest is not None else None,
+        made=sum(attempt.state in MADE for attempt in attempts),
+        planned=len(attempts),
+        skipped=len(attempts) - len(made),
+    )
+
+
 def cells_of_record(record: RunRecord, shown: Headline | None = None, *, running: bool = False) -> list[Cell]:
     """Return the cells of a run; with `shown` that figure in each of them in place of the headline.
 
@@ -68,37 +133,21 @@ def cells_of_record(record: RunRecord, shown: Headline | None = None, *, running
     """
     if record.matrix is None:
         return []
-    cells = [_cell_of_record(record, cell, shown) for cell in record.matrix.cells]
+    groups = by_point(record.steps)
+    cells = [_recorded(record, cell, groups.get(cell.key, []), shown) for cell in record.matrix.cells]
     return cells if running else [replace(c, state="cut") if c.state == "running" else c for c in cells]
 
 
-def _cell_of_record(record: RunRecord, found: CellRecord, shown: Headline | None) -> Cell:
-    steps = [record.steps[index] for index in found.steps if index < len(record.steps)]
+def _recorded(record: RunRecord, found: CellRecord, steps: Sequence[StepRecord], shown: Headline | None) -> Cell:
     headline = shown or _headline_of(found)
-    known = [(value, step) for step in steps if (value := _figure(record, step, shown)) is not None]
-    value = median(value for value, _ in known) if known else None
-    middle = min(known, key=lambda each: abs(each[0] - (value or 0.0)))[1] if known else None
-    latency = latency_of(record, middle, headline.direction) if middle is not None and headline is not None else None
-    group = [step for step in record.steps if not step.warmup and (step.cell or step.name) == found.key]
-    return Cell(
-        key=found.key,
-        profile=found.profile or record.profile.tag,
-        texts=value_texts(found.key, found.point),
-        numbers=numbers_of(found.point),
-        state=found.state,
-        unit=METRICS[headline.metric].unit if headline is not None else "iops",
-        what=meaning(headline) if headline is not None else "",
-        value=value,
-        values=tuple(value for value, _ in known),
-        ci=relative_ci([value for value, _ in known]),
-        steps=tuple(found.steps),
-        step=middle.index if middle is not None else (found.steps[0] if found.steps else None),
-        made=sum(step.state in ("done", "failed", "cut") for step in steps),
-        planned=len(group) or len(steps),
-        skipped=sum(step.state == "skipped" for step in group),
-        mean_ns=latency.mean_ns if latency is not None else None,
-        p99_ns=latency.percentiles_ns.get("99") if latency is not None else None,
-    )
+    attempts = [Attempt(step.index, step.state or "done", _figure(record, step, shown)) for step in steps]
+    cell = cell_of(found.key, found.profile or record.profile.tag, found.point, headline, attempts, found.state)
+    if cell.value is None or cell.step is None or headline is None:
+        return cell
+    latency = latency_of(record, record.steps[cell.step], headline.direction)
+    if latency is None:
+        return cell
+    return replace(cell, mean_ns=latency.mean_ns, p99_ns=latency.percentiles_ns.get("99"))
 
 
 def _headline_of(cell: CellRecord) -> Headline | None:
@@ -121,60 +170,6 @@ def latency_of(record: RunRecord, step: StepRecord, direction: str) -> figures.L
     return figures.latency_of(result, direction, record.latency_kind_of(step))
 
 
-def live_cells(plan: Plan, state: RunState, figure: Figure) -> list[Cell]:
-    """Return the cells of a run that goes on, as far as it got."""
-    groups: dict[str, list[Step]] = {}
-    for step in plan.steps:
-        if not step.warmup:
-            groups.setdefault(step.cell or step.name, []).append(step)
-    return [_live_cell(plan, state, figure, key, group) for key, group in groups.items()]
-
-
-def _live_cell(plan: Plan, state: RunState, figure: Figure, key: str, group: Sequence[Step]) -> Cell:
-    first = group[0]
-    headline = plan.headline_of(first)
-    states = {step.index: live_state(state, step) for step in group}
-    made = [step for step in group if states[step.index] not in ("missing", "skipped", "running")]
-    known = [value for step in made if (value := figure(step.index)) is not None]
-    return Cell(
-        key=key,
-        profile=first.profile or plan.profile.tag,
-        texts=value_texts(key, first.point),
-        numbers=numbers_of(first.point),
-        state=_live_cell_state(plan, state, key, states),
-        unit=METRICS[headline.metric].unit if headline is not None else "iops",
-        what=meaning(headline) if headline is not None else "",
-        value=median(known) if known else None,
-        values=tuple(known),
-        ci=relative_ci(known),
-        steps=tuple(states),
-        step=first.index,
-        made=len(made),
-        planned=len(group),
-        skipped=sum(each == "skipped" for each in states.values()),
-    )
-
-
-def live_state(state: RunState, step: Step) -> str:
-    """Return how a step stands now; one that is not begun is missing, and nothing runs once the run is over."""
-    seen = state.steps.get(step.index)
-    if seen is None:
-        return "missing"
-    return "cut" if seen.state == "running" and state.ended else seen.state
-
-
-def _live_cell_state(plan: Plan, state: RunState, key: str, states: Mapping[int, str]) -> CellState:
-    """Return running for the cell that is worked on, its warm-up too; else its worst step's state."""
-    at = plan.steps[state.step] if state.step is not None and state.step < len(plan.steps) else None
-    if not state.ended and at is not None and (at.cell or at.name) == key:
-        return "running" if live_state(state, at) in ("running", "missing") else _worst(states)
-    return _worst(states)
-
-
-def _worst(states: Mapping[int, str]) -> CellState:
-    return next((state for state in WORST if state in states.values()), "done")
-
-
 def value_texts(key: str, point: Mapping[str, Scalar]) -> dict[str, str]:
     """Return the values of a point as its cell's key writes them: 4k, not 4096; the profile's kinds made them."""
     pattern = "".join(rf" {re.escape(name)}=(.*)" for name in point) + "$"
@@ -185,8 +180,3 @@ def value_texts(key: str, point: Mapping[str, Scalar]) -> dict[str, str]:
 def numbers_of(point: Mapping[str, Scalar]) -> dict[str, float]:
     """Return the values of a point that are numbers."""
     return {n: float(v) for n, v in point.items() if isinstance(v, int | float) and not isinstance(v, bool)}
-
-
-def with_value(cell: Cell, value: float) -> Cell:
-    """Return a cell that shows a figure which is not final yet."""
-    return replace(cell, value=value)

@@ -8,9 +8,8 @@ from tui.metrics.registry import headline_text
 from tui.metrics.repeat import relative_ci
 from tui.model.plan import Plan
 from tui.model.record import CellRecord, HeadlineRecord, MatrixRecord, StepRecord
+from tui.results.matrix.cells import by_point, worst
 from tui.results.text.headline import blank, middle
-
-WORST = ("failed", "cut", "running", "missing")  # a cell is as its worst step is
 
 
 def matrix_record(plan: Plan, steps: Sequence[StepRecord]) -> MatrixRecord | None:
@@ -19,31 +18,21 @@ def matrix_record(plan: Plan, steps: Sequence[StepRecord]) -> MatrixRecord | Non
         return None
     return MatrixRecord(
         axes=list(plan.axes),
-        cells=[_cell(plan, group) for group in cells_of(steps)],
+        cells=[_cell(plan, key, group) for key, group in by_point(steps).items()],
         until_relative=plan.until.width if plan.until is not None else None,
     )
 
 
-def cells_of(steps: Sequence[StepRecord]) -> list[list[StepRecord]]:
-    """Return the steps of each point together, in order, warm-ups left out."""
-    groups: dict[str, list[StepRecord]] = {}
-    for step in steps:
-        if not step.warmup:
-            groups.setdefault(step.cell or step.name, []).append(step)
-    return list(groups.values())
-
-
-def _cell(plan: Plan, group: Sequence[StepRecord]) -> CellRecord:
+def _cell(plan: Plan, key: str, group: Sequence[StepRecord]) -> CellRecord:
     first = group[0]
     made = [step for step in group if step.state != "skipped"]
     values = [step.headline for step in made]
-    states = [step.state for step in made]
     return CellRecord(
-        key=first.cell or first.name,
+        key=key,
         profile=first.profile,
         point=dict(first.point),
         steps=[step.index for step in made],
-        state=next((state for state in WORST if state in states), "done"),
+        state=worst(step.state for step in made),
         headline=_headline(plan, made),
         values=values,
         ci_relative=relative_ci([value for value in values if value is not None]),

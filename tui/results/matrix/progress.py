@@ -7,7 +7,6 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from tui.model.plan import Plan, Step
-from tui.results.matrix.cells import live_state
 
 if TYPE_CHECKING:
     from tui.journal.state import RunState
@@ -39,36 +38,45 @@ class MatrixProgress:
         return f"step {self.number}/{self.steps}"
 
 
+def live_state(state: RunState, step: Step) -> str:
+    """Return how a step stands now; one that is not begun is missing, and nothing runs once the run is over."""
+    view = state.steps.get(step.index)
+    if view is None:
+        return "missing"
+    return "cut" if view.state == "running" and state.ended else view.state
+
+
 def matrix_progress(plan: Plan | None, state: RunState, now_t: float) -> MatrixProgress | None:
     """Return how far a run is; None for a run of one step."""
     if plan is None or len(plan.steps) < 2:
         return None
-    states = [live_state(state, step) for step in plan.steps]
-    over = [step for step, each in zip(plan.steps, states, strict=True) if each in OVER]
-    current = plan.steps[state.step] if state.step is not None and state.step < len(plan.steps) else None
-    if current is not None and states[current.index] in OVER:
-        current = None
-    left = [step for step, each in zip(plan.steps, states, strict=True) if each not in OVER and step is not current]
-    spent = sum(_spent(state, step) for step in over)
+    is_over = [live_state(state, step) in OVER for step in plan.steps]
+    over = [step for step, done in zip(plan.steps, is_over, strict=True) if done]
+    still = [step for step, done in zip(plan.steps, is_over, strict=True) if not done]
+    current = next((step for step in still if step.index == state.step), None)
+    left = [step for step in still if step is not current]
     inside = max(0.0, now_t - _began(state, current)) if current is not None else 0.0
     rest = _rest(state, over, left, current, inside)
-    fraction = len(over) / len(plan.steps)
-    if rest is not None and spent + inside + rest > 0:
-        fraction = (spent + inside) / (spent + inside + rest)
-    open_cells = {step.cell or step.name for step, each in zip(plan.steps, states, strict=True) if each not in OVER}
-    cells = {step.cell or step.name for step in plan.steps}
     at = current or (over[-1] if over else None)
+    cells = {step.cell_key for step in plan.steps}
     return MatrixProgress(
         number=at.index + 1 if at is not None else 0,
         steps=len(plan.steps),
         name=step_name(at) if at is not None else "",
         over=len(over),
-        cells_over=len(cells - open_cells),
+        cells_over=len(cells - {step.cell_key for step in still}),
         cells=len(cells),
-        fraction=min(1.0, fraction),
+        fraction=_fraction(len(over) / len(plan.steps), inside + sum(_spent(state, step) for step in over), rest),
         remaining_s=rest,
         at_most=any(step.optional for step in left),
     )
+
+
+def _fraction(of_steps: float, spent_s: float, rest_s: float | None) -> float:
+    """Return how much is done: of the time where that is bounded, else of the steps."""
+    if rest_s is None or spent_s + rest_s <= 0:
+        return of_steps
+    return min(1.0, spent_s / (spent_s + rest_s))
 
 
 def step_name(step: Step) -> str:

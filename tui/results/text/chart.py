@@ -1,28 +1,22 @@
-"""A chart of a run for terminals and text files: values over time of all hosts together, one curve a direction.
-
-Drawn by plotext, which is loaded only here. Its figure is one for the whole process: not for several threads.
-"""
+"""A chart of a run over time: values of all hosts together, one curve a direction."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, floor, log10
-from typing import Any, Literal
+from typing import Literal
 
 from tui.metrics.units import clock
 from tui.model.record import RunRecord, SeriesColumns, SeriesRecord, StepRecord
+from tui.text.line import LABEL, Line
+from tui.text.plot import LEAST_HEIGHT, LEAST_WIDTH, MARKS, NAMES, ROLES, Axis, Curve, Ticks, plot
 
 ChartMetric = Literal["iops", "bandwidth", "latency"]
 Values = Sequence[float | None]
 
-LEAST_WIDTH, LEAST_HEIGHT = 30, 8
 DAY_S = 86400
 TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, DAY_S)
 TITLES = {"iops": "IOPS", "bandwidth": "bandwidth", "latency": "mean latency"}
-COLORS = ("blue+", "orange+", "green+", "magenta+")
-MARKS = ("braille", "•", "x", "+")  # so that curves can be told apart without colour
-NAMES = ("line", "dots", "x", "+")
 SCALES: dict[str, list[tuple[float, str]]] = {
     "iops": [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")],
     "bandwidth": [(2.0**40, " TiB/s"), (2.0**30, " GiB/s"), (2.0**20, " MiB/s"), (2.0**10, " KiB/s"), (1.0, " B/s")],
@@ -30,35 +24,28 @@ SCALES: dict[str, list[tuple[float, str]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Ticks:
-    """Where an axis has marks, and what stands there."""
-
-    positions: list[float]
-    labels: list[str]
-
-
 def chart(
-    record: RunRecord,
-    metric: ChartMetric = "iops",
-    width: int = 80,
-    height: int = 20,
-    color: bool = False,
-    step: int | None = None,
-) -> str:
-    """Return a chart of a step (default: the one the headline comes from), lines of at most `width` characters.
+    record: RunRecord, metric: ChartMetric = "iops", width: int = 80, height: int = 20, step: int | None = None
+) -> list[Line]:
+    """Return a chart of a step (default: the one the headline comes from), lines of at most `width` cells.
 
-    A run without samples gives one line that says so.
+    Curves have the roles of their directions. A run without samples gives one line that says so.
     """
     found = _step(record, step)
     series = found.series if found is not None else None
-    curves = _curves(series, metric) if series is not None else {}
-    if series is None or not curves:
-        return f"no {TITLES[metric]} over time in {record.run_id}"
-    return _draw(metric, series, curves, max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT), color)
+    values = _values_by_direction(series, metric) if series is not None else {}
+    if series is None or not values:
+        return [Line.of((f"no {TITLES[metric]} over time in {record.run_id}", LABEL))]
+    curves = [_curve(name, each, series.step_s, place, filled=len(values) == 1)
+              for place, (name, each) in enumerate(values.items())]  # fmt: skip
+    width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
+    seconds = max(len(each) for each in values.values()) * series.step_s
+    ticks = value_ticks(metric, _highest(values), max(2, (height - 4) // 3))
+    x, y = Axis(0, seconds, time_ticks(seconds, width)), Axis(0, ticks.positions[-1], ticks)
+    return plot(_title(metric, list(values)), curves, x, y, width, height)
 
 
-def _curves(series: SeriesRecord, metric: ChartMetric) -> dict[str, Values]:
+def _values_by_direction(series: SeriesRecord, metric: ChartMetric) -> dict[str, Values]:
     """Return the values of all hosts together by direction, where any is known."""
     columns = {column.direction: _values(column, metric) for column in series.columns if column.host is None}
     return {name: values for name, values in columns.items() if any(value is not None for value in values)}
@@ -75,28 +62,6 @@ def _values(column: SeriesColumns, metric: ChartMetric) -> Values:
     return {"iops": column.iops, "bandwidth": column.bw_bytes_per_s, "latency": column.lat_mean_ns}[metric]
 
 
-def _draw(
-    metric: ChartMetric, series: SeriesRecord, curves: dict[str, Values], width: int, height: int, color: bool
-) -> str:
-    import plotext
-
-    figure = plotext.figure
-    figure.clear()
-    figure.theme("simple" if color else "colorless")
-    figure.plot_size(width, height)
-    figure.title(_title(metric, list(curves)))
-    figure.legend(False)  # it would lie over the curves
-    seconds = max(len(values) for values in curves.values()) * series.step_s
-    for place, values in enumerate(curves.values()):
-        _add_curve(plotext, values, series.step_s, place, filled=len(curves) == 1)
-    _set_axis(figure, "x", time_ticks(seconds, width), seconds)
-    top = value_ticks(metric, _highest(curves), max(2, (height - 4) // 3))
-    _set_axis(figure, "y", top, top.positions[-1])
-    lines = figure.build().string(colorless=not color).split("\n")
-    figure.clear()
-    return "\n".join(line.rstrip() for line in lines).rstrip("\n")
-
-
 def _title(metric: ChartMetric, directions: list[str]) -> str:
     if len(directions) == 1:
         return f"{directions[0]} {TITLES[metric]}"
@@ -107,17 +72,14 @@ def _highest(curves: dict[str, Values]) -> float:
     return max(value for values in curves.values() for value in values if value is not None)
 
 
-def _add_curve(plotext: Any, values: Values, step_s: float, place: int, *, filled: bool) -> None:
-    """Draw one curve, interrupted where values are unknown."""
+def _curve(direction: str, values: Values, step_s: float, place: int, *, filled: bool) -> Curve:
+    """Return one curve, interrupted where values are unknown."""
+    parts = []
     for start, part in known_parts(values):
         middles = [(start + offset + 0.5) * step_s for offset in range(len(part))]
         times = [start * step_s, *middles, (start + len(part)) * step_s]  # so that a single value is a line, too
-        marker = plotext.marker(MARKS[place % len(MARKS)], pixel=COLORS[place % len(COLORS)])
-        signal = plotext.figure.signal(times, [part[0], *part, part[-1]], marker=marker)
-        signal.lines(True)
-        if filled:
-            signal.fillx(True)
-        plotext.figure.draw(signal)
+        parts.append((times, [part[0], *part, part[-1]]))
+    return Curve(parts, direction if direction in ROLES else "other", MARKS[place % len(MARKS)], filled)
 
 
 def known_parts(values: Values) -> list[tuple[int, list[float]]]:
@@ -131,12 +93,6 @@ def known_parts(values: Values) -> list[tuple[int, list[float]]]:
         else:
             parts.append((index, [value]))
     return parts
-
-
-def _set_axis(figure: Any, axis: str, ticks: Ticks, end: float) -> None:
-    ruler = figure.ruler(axis)
-    ruler.lim(0, end)
-    ruler.ticks(ticks.positions, ticks.labels)
 
 
 def value_ticks(metric: ChartMetric, highest: float, count: int) -> Ticks:

@@ -75,7 +75,7 @@ def is_matrix(plan: Plan) -> bool:
 
 def steps_text(plan: Plan) -> str:
     """Return how many steps there are and why: points, repetitions, warm-ups."""
-    cells = len({step.cell or step.name for step in plan.steps})
+    cells = len({step.cell_key for step in plan.steps})
     warmups = sum(step.warmup for step in plan.steps)
     over = f" over {', '.join(plan.axes)}" if plan.axes else ""
     parts = [f"{len(plan.steps)}: {cells} {'point' if cells == 1 else 'points'}{over}"]
@@ -106,7 +106,7 @@ def _part(profile: str, steps: list[Step]) -> Part:
     spans = [step.expected_s for step in steps]
     pauses = sum(step.pause_s for step in steps)
     seconds = None if None in spans else pauses + sum(span or 0.0 for span in spans)
-    return Part(profile, len({step.cell or step.name for step in steps}), len(steps), seconds, axes)
+    return Part(profile, len({step.cell_key for step in steps}), len(steps), seconds, axes)
 
 
 def values_text(values: list[str]) -> str:

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from tui.app.selection import Selection
 from tui.app.terminal.theme import Symbols
-from tui.app.widgets.picklist import Cell, Column, Row
+from tui.app.widgets.picklist import Heading
 from tui.app.widgets.textpane import indented, labelled
 from tui.metrics import units
+from tui.text.line import ACCENT, BAD, BRIGHT, GOOD, LABEL, TEXT, Run
+from tui.text.table import Column
 
 if TYPE_CHECKING:
     from tui.engine.hosts.fleet import HostCheck
     from tui.model.plan import HostAddress
 
-COLUMNS = (
-    Column("", 3),
-    Column("host", least=14),
-    Column("address", 22, drop=4),
-    Column("reach", 15),
-    Column("fio", 6),
-    Column("cores", 5, right=True),
-    Column("kernel", 16, drop=3),
-    Column("memory", 8, right=True, drop=2),
-    Column("free", 8, right=True, drop=1),
-)
-LABEL = 9
+INDENT = 9
 Facts = Mapping[str, str | int | float | bool | None]
 
 
@@ -80,60 +72,60 @@ def by_group(hosts: Iterable[KnownHost]) -> dict[str, list[KnownHost]]:
     return groups
 
 
-def host_rows(
-    hosts: Sequence[KnownHost],
-    ticked: Iterable[str],
-    checks: Mapping[str, HostCheck],
-    checking: frozenset[str],
-    symbols: Symbols,
-) -> list[Row]:
-    """Return a heading a group and a row a host."""
-    chosen = frozenset(ticked)
-    rows: list[Row] = []
-    for group, members in by_group(hosts).items():
-        rows.append(heading_row(group, members, chosen))
-        for host in members:
-            busy = host.name in checking
-            rows.append(host_row(host, host.name in chosen, checks.get(host.name), busy, symbols))
-    return rows
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the list shows beside the hosts themselves: it is looked at while a row is painted."""
+
+    selection: Selection
+    checking: set[str]
+    symbols: Symbols
+
+    def facts(self, host: KnownHost) -> Facts:
+        """Return what the last check read."""
+        check = self.selection.checks.get(host.name)
+        return check.facts if check else {}
 
 
-def heading_row(group: str, members: Sequence[KnownHost], ticked: frozenset[str]) -> Row:
-    """Return a group's heading with how many of it are ticked."""
-    count = sum(host.name in ticked for host in members)
-    share = (f"{count}/{len(members)}", "accent" if count else "dim")
-    return Row(heading_key(group), (("", ""), (group, ""), share), heading=True)
+def columns(seen: Seen) -> tuple[Column[KnownHost], ...]:
+    """Return the columns of the list: what is known of a host, dashes for what is not."""
+    ticks, symbols = seen.selection, seen.symbols
 
+    def known(text: Callable[[Facts], str]) -> Callable[[KnownHost], Run]:
+        return lambda host: (text(facts := seen.facts(host)), TEXT if facts else LABEL)
 
-def host_row(host: KnownHost, ticked: bool, check: HostCheck | None, checking: bool, symbols: Symbols) -> Row:
-    """Return one host's row: what is known of it, dashes for what is not."""
-    facts: Facts = check.facts if check else {}
-    known = "" if check and check.ok else "dim"
-    return Row(
-        host.name,
-        (
-            (symbols.ticked, "accent") if ticked else (symbols.unticked, "dim"),
-            (host.name, "bright" if ticked else ""),
-            (address_text(host.address), "dim"),
-            reach_cell(check, checking, symbols),
-            (text_of(facts.get("fio_version"), symbols).removeprefix("fio-"), known),
-            (text_of(facts.get("cpus"), symbols), known),
-            (text_of(facts.get("kernel"), symbols).removeprefix("Linux "), known),
-            (size_of(facts.get("mem_bytes"), symbols), known),
-            (size_of(facts.get("target_free_bytes"), symbols), known),
-        ),
+    return (
+        Column("", lambda h: (symbols.ticked, ACCENT) if h.name in ticks.ticked else (symbols.unticked, LABEL), 3),
+        Column("host", lambda h: (h.name, BRIGHT if h.name in ticks.ticked else TEXT), least=14),
+        Column("address", lambda h: address_text(h.address), 22, drop=4, role=LABEL),
+        Column("reach", lambda h: reach(ticks.checks.get(h.name), h.name in seen.checking, symbols), 15),
+        Column("fio", known(lambda f: text_of(f.get("fio_version"), symbols).removeprefix("fio-")), 6),
+        Column("cores", known(lambda f: text_of(f.get("cpus"), symbols)), 5, right=True),
+        Column("kernel", known(lambda f: text_of(f.get("kernel"), symbols).removeprefix("Linux ")), 16, drop=3),
+        Column("memory", known(lambda f: size_of(f.get("mem_bytes"), symbols)), 8, right=True, drop=2),
+        Column("free", known(lambda f: size_of(f.get("target_free_bytes"), symbols)), 8, right=True, drop=1),
     )
 
 
-def reach_cell(check: HostCheck | None, checking: bool, symbols: Symbols) -> Cell:
+def rows(hosts: Sequence[KnownHost], ticked: Iterable[str]) -> list[KnownHost | Heading]:
+    """Return the hosts under a heading a group, which tells how many of it are ticked."""
+    chosen = frozenset(ticked)
+    found: list[KnownHost | Heading] = []
+    for group, members in by_group(hosts).items():
+        count = sum(host.name in chosen for host in members)
+        share = (f"{count}/{len(members)}", ACCENT if count else LABEL)
+        found += [Heading(heading_key(group), group, share), *members]
+    return found
+
+
+def reach(check: HostCheck | None, checking: bool, symbols: Symbols) -> Run:
     """Return whether a host was reached: a symbol and a word, coloured."""
     if checking:
-        return f"{symbols.wait} checking", "accent"
+        return f"{symbols.wait} checking", ACCENT
     if check is None:
-        return f"{symbols.wait} not checked", "dim"
+        return f"{symbols.wait} not checked", LABEL
     if check.ok:
-        return f"{symbols.ok} ready", "ok"
-    return f"{symbols.bad} {short_code(check.code)}", "bad"
+        return f"{symbols.ok} ready", GOOD
+    return f"{symbols.bad} {short_code(check.code)}", BAD
 
 
 def short_code(code: str | None) -> str:
@@ -160,9 +152,9 @@ def details(host: KnownHost, check: HostCheck | None, checking: bool, symbols: S
         lines.append(key_hint("c", "reaches it and reads what it is", "not checked yet: "))
     else:
         lines += verdict_lines(check, symbols, width)
-    lines.append(labelled("address", address_content(host), width, LABEL))
+    lines.append(labelled("address", address_content(host), width, INDENT))
     if check and check.facts:
-        lines += [labelled(label, value, width, LABEL) for label, value in fact_lines(check.facts)]
+        lines += [labelled(label, value, width, INDENT) for label, value in fact_lines(check.facts)]
     return Content("\n").join(lines)
 
 

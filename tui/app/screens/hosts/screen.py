@@ -41,14 +41,15 @@ class HostsScreen(StepScreen):
         super().__init__()
         self.hosts: list[KnownHost] = []
         self.shown: list[KnownHost] = []
-        self.checking: frozenset[str] = frozenset()
+        self.checking: set[str] = set()
         self.problem: str | None = None
         self.notices: dict[str, str] = {}
 
     def compose_body(self) -> Iterable[Widget]:
         """A notice, the list with its filter, the details of the host under the cursor."""
         yield Static(id="hosts-notice", markup=False)
-        picklist = PickList(host_rows.COLUMNS, id="hosts-list")
+        seen = host_rows.Seen(self.shell.selection, self.checking, self.shell.symbols)
+        picklist = PickList(host_rows.columns(seen), lambda host: host.name, id="hosts-list")
         picklist.add_class("pane")
         picklist.border_title = "Hosts"
         yield picklist
@@ -56,7 +57,7 @@ class HostsScreen(StepScreen):
         yield TextPane(id="hosts-detail", can_focus=False)
 
     @property
-    def picklist(self) -> PickList:
+    def picklist(self) -> PickList[KnownHost]:
         """The list of hosts."""
         return self.query_one("#hosts-list", PickList)
 
@@ -100,9 +101,7 @@ class HostsScreen(StepScreen):
         selection = self.shell.selection
         groups = host_rows.by_group(self.hosts).values()
         self.shown = [host for members in groups for host in members if host_rows.matches(host, search)]
-        self.picklist.set_rows(
-            host_rows.host_rows(self.shown, selection.ticked, selection.checks, self.checking, self.shell.symbols)
-        )
+        self.picklist.set_rows(host_rows.rows(self.shown, selection.ticked))
         found = f"{len(self.shown)} of {len(self.hosts)} shown, " if search else ""
         self.picklist.border_subtitle = f"{found}{len(selection.ticked)} of {len(self.hosts)} ticked"
         self.show_details()
@@ -242,7 +241,7 @@ class HostsScreen(StepScreen):
 
     def start_check(self, hosts: list[KnownHost]) -> None:
         """Show that these hosts are being looked at, and look."""
-        self.checking |= {host.name for host in hosts}
+        self.checking.update(host.name for host in hosts)
         self.show_hosts()
         self.check(hosts)
 
@@ -256,17 +255,15 @@ class HostsScreen(StepScreen):
             async for found in check_each(addresses, where, shell.paths, config, partial(log_in.ask, self.app)):
                 self.take_check(found)
         finally:
-            self.checking -= {host.name for host in hosts}
+            self.checking.difference_update(host.name for host in hosts)
             self.show_hosts()
 
     def take_check(self, found: HostCheck) -> None:
         """Show what one host answered."""
         self.shell.selection.checks[found.name] = found
-        self.checking -= {found.name}
+        self.checking.discard(found.name)
         host = next((host for host in self.hosts if host.name == found.name), None)
-        if host is not None:
-            ticked = host.name in self.shell.selection.ticked
-            self.picklist.update_row(host_rows.host_row(host, ticked, found, False, self.shell.symbols))
+        self.picklist.update_lines()
         if self.current is host:
             self.show_details()
 

@@ -24,7 +24,6 @@ from tui.app.screens.base import StepScreen
 from tui.app.screens.live import operations_text
 from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import LiveFeed, Now, ReplayFeed
-from tui.app.screens.live.matrix import LiveMatrix
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.graph import GraphPanel
 from tui.app.widgets.graph_panels import Subject, panels
@@ -36,6 +35,7 @@ from tui.app.widgets.percentiles import PercentileTable
 from tui.app.widgets.run_header import Banner, HostFacts, RunHeader
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError
+from tui.results.matrix.live import LiveMatrix
 
 RATES_HZ = (1, 2, 4)
 SWITCH_AFTER_S = 3.0
@@ -382,16 +382,17 @@ class LiveScreen(StepScreen):
         self.host = name
         self.paint()
 
-    @on(HostTable.Chosen)
-    def choose_clicked(self, event: HostTable.Chosen) -> None:
+    @on(HostTable.Clicked)
+    def choose_clicked(self, event: HostTable.Clicked) -> None:
         """A double click shows a host."""
-        self.show_host(event.host)
+        if event.twice:
+            self.show_host(event.key)
 
     @on(HostTable.Moved)
     def follow_cursor(self, event: HostTable.Moved) -> None:
         """While one host is shown, the panels follow the cursor."""
         if self.host is not None:
-            self.show_host(event.host)
+            self.show_host(event.key)
 
     def action_back(self) -> None:
         """Leave the log or the host first, then the screen."""

@@ -18,7 +18,7 @@ from tui.app.screens.profiles import text as profile_text
 from tui.app.screens.review import plan_text
 from tui.app.services.outside_editor import EditorError, edit_file
 from tui.app.widgets.field import TextInput
-from tui.app.widgets.picklist import Column, PickList
+from tui.app.widgets.picklist import PickList
 from tui.app.widgets.textpane import Builder, TextPane
 from tui.model.problem import BenchtuiError
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 LOOK_S = 1.0  # between looks at the files
 HARMLESS = "demo/quick"  # where the cursor stands at first: not on a profile that writes to devices
-COLUMNS = (Column("", 1), Column("", least=23), Column("", 6, drop=1))
 
 
 class ProfilesScreen(StepScreen):
@@ -47,7 +46,8 @@ class ProfilesScreen(StepScreen):
 
     def compose_body(self) -> Iterable[Widget]:
         """List with its filter, details beside it."""
-        picklist = PickList(COLUMNS, header=False, id="profiles-list")
+        columns = profile_text.columns(lambda: self.shell.selection.profile, self.shell.symbols)
+        picklist = PickList(columns, profile_text.key_of, header=False, id="profiles-list")
         picklist.add_class("pane")
         picklist.border_title = "Profiles"
         filter_ = TextInput(placeholder="filter", id="profiles-filter", classes="filter")
@@ -55,7 +55,7 @@ class ProfilesScreen(StepScreen):
         yield Horizontal(Vertical(picklist, filter_, id="profiles-side"), detail, id="profiles-body")
 
     @property
-    def picklist(self) -> PickList:
+    def picklist(self) -> PickList[CatalogueEntry]:
         """The list of profiles."""
         return self.query_one(PickList)
 
@@ -101,7 +101,7 @@ class ProfilesScreen(StepScreen):
         """Bring the rows and the count up to date."""
         search = self.filter.value
         self.shown = [entry for entry in self.entries if profile_text.matches(entry, search)]
-        self.picklist.set_rows(profile_text.rows(self.shown, self.shell.selection.profile, self.shell.symbols))
+        self.picklist.set_rows(profile_text.rows(self.shown))
         found = f"{len(self.shown)} of " if search else ""
         self.picklist.border_subtitle = f"{found}{len(self.entries)}"
         self.show_details()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
 from tui import workloads
 from tui.app.terminal.theme import Symbols
-from tui.app.widgets.picklist import Row
+from tui.app.widgets.picklist import Heading
 from tui.app.widgets.textpane import indented, labelled
 from tui.model.tool import SUITE
+from tui.text.line import ACCENT, BAD, BRIGHT, LABEL, TEXT, Run
+from tui.text.table import Column
 
 if TYPE_CHECKING:
     from tui.engine.profiles.catalogue import CatalogueEntry
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from tui.model.problem import Problem
     from tui.model.profile import Param, Profile
 
-LABEL = 10
+INDENT = 10
 LONGEST_LABEL = 20
 CACHES = {"no": "left as they are", "try": "dropped where that is allowed", "require": "dropped, or the run ends"}
 
@@ -50,24 +52,28 @@ def matches(entry: CatalogueEntry, search: str) -> bool:
     return all(word in text for word in search.lower().split())
 
 
-def rows(entries: Sequence[CatalogueEntry], chosen: str | None, symbols: Symbols) -> list[Row]:
-    """Return a heading a family and a row a profile, marked when it is chosen, one's own, or broken."""
-    found: list[Row] = []
-    families = dict.fromkeys(family_of(entry.tag) for entry in entries)
-    for family in families:
+def columns(chosen: Callable[[], str | None], symbols: Symbols) -> tuple[Column[CatalogueEntry], ...]:
+    """Return the columns of the list: a mark when a profile is chosen or broken, its name, whether it is one's own."""
+
+    def mark(entry: CatalogueEntry) -> Run:
+        return (symbols.bad, BAD) if entry.error else (symbols.arrow if entry.tag == chosen() else "", ACCENT)
+
+    def name(entry: CatalogueEntry) -> Run:
+        return name_of(entry.tag), BAD if entry.error else BRIGHT if entry.tag == chosen() else TEXT
+
+    def origin(entry: CatalogueEntry) -> Run:
+        return ("broken", BAD) if entry.error else ("" if entry.preset else "yours", LABEL)
+
+    return Column("", mark, 1), Column("", name, least=23), Column("", origin, 6, drop=1)
+
+
+def rows(entries: Sequence[CatalogueEntry]) -> list[CatalogueEntry | Heading]:
+    """Return the profiles under a heading a family."""
+    found: list[CatalogueEntry | Heading] = []
+    for family in dict.fromkeys(family_of(entry.tag) for entry in entries):
         members = [entry for entry in entries if family_of(entry.tag) == family]
-        found.append(Row(heading_key(members[0]), (("", ""), (family, ""), (str(len(members)), "dim")), heading=True))
-        found += [row(entry, entry.tag == chosen, symbols) for entry in members]
+        found += [Heading(heading_key(members[0]), family, (str(len(members)), LABEL)), *members]
     return found
-
-
-def row(entry: CatalogueEntry, chosen: bool, symbols: Symbols) -> Row:
-    """Return one profile's row."""
-    if entry.error:
-        return Row(key_of(entry), ((symbols.bad, "bad"), (name_of(entry.tag), "bad"), ("broken", "bad")))
-    mark = (symbols.arrow, "accent") if chosen else ("", "")
-    name = (name_of(entry.tag), "bright" if chosen else "")
-    return Row(key_of(entry), (mark, name, ("" if entry.preset else "yours", "dim")))
 
 
 def broken(problems: Sequence[Problem], symbols: Symbols, width: int) -> Content:
@@ -75,7 +81,7 @@ def broken(problems: Sequence[Problem], symbols: Symbols, width: int) -> Content
     lines = [Content.styled(f"{symbols.bad} this profile cannot be read", "bold $bad"), Content()]
     named = dict.fromkeys(problem.file for problem in problems if problem.file)
     lines += [indented(Content.styled(file, "$dim"), width, 0) for file in named]
-    lines += [labelled(place_of(problem), Content(problem.message), width, LABEL) for problem in problems]
+    lines += [labelled(place_of(problem), Content(problem.message), width, INDENT) for problem in problems]
     lines += [Content(), Content.assemble(("e", "bold $accent"), (" edits it", "$dim"))]
     return Content("\n").join(lines)
 
@@ -101,7 +107,7 @@ def description(profile: Profile, headline: str, width: int) -> Content:
     if profile.description:
         lines.append(indented(Content(profile.description), width, 0))
     lines.append(Content())
-    lines += [labelled(label, value, width, LABEL) for label, value in facts(profile, headline)]
+    lines += [labelled(label, value, width, INDENT) for label, value in facts(profile, headline)]
     lines += [Content(), *param_lines(profile, width), Content(), *job_lines(profile, width)]
     if profile.deviations:
         lines += [Content(), heading("differences from the source")]

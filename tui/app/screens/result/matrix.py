@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tui.app.widgets.matrix import line_of, series_key
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT, DIRECTIONS
 from tui.model.plan import Headline
 from tui.results.matrix.cells import Cell, cells_of_record
-from tui.results.matrix.format import KNEE, SAID, knee_texts, legend, scale_of, table_lines, title_of
+from tui.results.matrix.chart import table_chart
+from tui.results.matrix.render import KNEE, SAID, Look, knee_texts, remarks, series_role, table_lines, title_of
+from tui.results.matrix.scale import scale_of
 from tui.results.matrix.table import MatrixTable, tables_of
-from tui.results.matrix.text import repeated_text
-from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, rule
+from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, labelled, rule
 
 if TYPE_CHECKING:
     from tui.model.record import RunRecord
     from tui.results.text.chart import ChartMetric
 
-SGR = re.compile(r"\x1b\[([0-9;]*)m")
-CURVES = {"38;5;12": "read", "38;5;11": "write", "38;5;10": "other", "38;5;13": "latency"}  # codes of chart.COLORS
 LATENCY_SHOWN = 99.0  # percentile that the l key puts into the tables
 BESIDE = 110  # columns from which a chart stands beside its table
 GUTTER = 3
-MOST_CURVES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,31 +117,29 @@ def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
         else:
             lines += table_part(matrix, table, width)
         lines.append(Line())
-    remarks = [text for text in (legend(matrix.tables), repeated_text(matrix.cells)) if text]
-    lines += [Line.of(*clip([(text, LABEL)], width)) for text in remarks]
-    chart = [] if beside else chart_lines(matrix.table, width, chart_height, colors=matrix.colors)
+    lines += [Line.of(*clip([(text, LABEL)], width)) for text in remarks(matrix.tables)]
+    chart = [] if beside else table_chart(matrix.table, width, chart_height, coloured=matrix.colors)
     return [*lines, *([rule("Chart", "", width), *chart] if chart else [])]
 
 
 def table_part(matrix: Matrix, table: MatrixTable, width: int) -> list[Line]:
     """Return a table, a line on its cell under the cursor, and its knees."""
-    lines = [line_of(pieces, matrix.cursor) for pieces in table_lines(table, width)]
+    lines = table_lines(table, width, Look(cursor=matrix.cursor))
     if table is matrix.table:
         lines.append(Line.of(*cell_runs(matrix.cell, table, width)))
     for text in knee_texts(table):
-        parts = textwrap.wrap(text, width - 2, break_on_hyphens=False)
-        lines += [Line.of((f"{KNEE} " if not n else "  ", "good"), (part, TEXT)) for n, part in enumerate(parts)]
+        lines += labelled([(f"{KNEE} ", "good")], [(text, TEXT)], width)
     return lines
 
 
 def table_and_chart(matrix: Matrix, table: MatrixTable, width: int, chart_height: int) -> list[Line]:
     """Return a table with its chart at its right; below it when the table needs the room."""
     half = width // 2 - GUTTER
-    widest = max(sum(len(piece.text) for piece in line) for line in table_lines(table, half))
+    widest = max(line.width for line in table_lines(table, half))
     left = table_part(matrix, table, half)
-    chart = chart_lines(table, width - half - GUTTER, max(chart_height, len(left)), colors=matrix.colors)
+    chart = table_chart(table, width - half - GUTTER, max(chart_height, len(left)), coloured=matrix.colors)
     if widest > half or not chart:
-        return [*table_part(matrix, table, width), *chart_lines(table, width, chart_height, colors=matrix.colors)]
+        return [*table_part(matrix, table, width), *table_chart(table, width, chart_height, coloured=matrix.colors)]
     height = max(len(left), len(chart))
     pairs = zip([*left, *[Line()] * (height - len(left))], [*chart, *[Line()] * (height - len(chart))], strict=True)
     return [Line.of(*a.runs, (" " * (half + GUTTER - a.width), TEXT), *b.runs) for a, b in pairs]
@@ -155,7 +148,7 @@ def table_and_chart(matrix: Matrix, table: MatrixTable, width: int, chart_height
 def cell_runs(cell: Cell, table: MatrixTable, width: int) -> list[Run]:
     """Return one line on the cell under the cursor: name, figure, spread, latency, state."""
     scale = scale_of([cell])
-    parts = [("› ", "accent"), (f"{cell.name}  ", VALUE), (BY_UNIT[cell.unit].with_unit(cell.value), series_key(cell))]
+    parts = [("› ", "accent"), (f"{cell.name}  ", VALUE), (BY_UNIT[cell.unit].with_unit(cell.value), series_role(cell))]
     said: list[str] = []
     if len(cell.values) > 1:
         said.append(f"{len(cell.values)} times {scale.text(min(cell.values))}–{scale.text(max(cell.values))}")
@@ -172,42 +165,3 @@ def cell_runs(cell: Cell, table: MatrixTable, width: int) -> list[Run]:
     if cell.state in SAID:
         said.append(SAID[cell.state])
     return clip([*parts, *((f"  {text}", TEXT) for text in said)], width)
-
-
-def chart_lines(table: MatrixTable, width: int, height: int, *, colors: bool) -> list[Line]:
-    """Return the chart of a sweep with its legend; nothing where there is nothing to draw."""
-    from tui.results.matrix.chart import drawn, legend_lines
-
-    text, curves = drawn(table, width, height, True, marks=not colors)
-    if not text:
-        return []
-    keys = {code: series_key(table.cells[0]) for code in CURVES} if len(curves) == 1 else CURVES
-    lines = [Line.of(*runs_of(line, keys)) for line in text.split("\n")]
-    if not colors:
-        return [*lines, *(Line.of((part, LABEL)) for part in legend_lines(curves, width))]
-    return [*lines, *color_legend([curve.name for curve in curves[:MOST_CURVES]], width)]
-
-
-def color_legend(names: Sequence[str], width: int) -> list[Line]:
-    """Return the names of the curves, each in its colour, in as many lines as they need."""
-    lines: list[list[Run]] = [[]]
-    for place, name in enumerate(names if any(names) else ()):
-        key = list(CURVES.values())[place % len(CURVES)]
-        item: list[Run] = [("  ━━ ", key), (name, LABEL)]
-        if lines[-1] and Line((*lines[-1], *item)).width > width:
-            lines.append([])
-        lines[-1] += item
-    return [Line.of(*runs) for runs in lines if runs]
-
-
-def runs_of(line: str, keys: Mapping[str, str]) -> Iterator[Run]:
-    """Yield the runs of a line with colour codes: curves in their own colours, knees bright, the rest dim."""
-    key = LABEL
-    for place, part in enumerate(SGR.split(line)):
-        if place % 2:
-            key = keys.get(part, LABEL)
-        elif part:
-            before, mark, after = part.partition(KNEE)
-            yield before, key
-            yield mark, "good"
-            yield after, key

@@ -23,6 +23,7 @@ from tui.app.screens.result.matrix import matrix_of, moved
 from tui.app.services.cleaning import ask_to_clean, clean_now
 from tui.app.widgets.lines import Lines
 from tui.model.problem import BenchtuiError
+from tui.results.matrix.render import CURSOR
 from tui.text.line import LABEL, TEXT, Line, Run
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 CHART_SHARE = 0.42
 LEAST_CHART, MOST_CHART = 9, 18
-CURSOR = "accent~"  # style of the cell under the cursor
 
 
 class ResultPage(Lines):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +13,7 @@ from tui.app.widgets.graph_panels import KEYS
 from tui.metrics import registry, units
 from tui.metrics.figures import latency_of
 from tui.metrics.registry import METRICS, meaning
-from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, rule, spread
+from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, labelled, rule, spread
 
 if TYPE_CHECKING:
     from tui.model.record import DirectionRecord, HeadlineRecord, RunRecord, StepRecord
@@ -26,8 +24,6 @@ NARROW = 100
 LATENCIES = (("50", "p50"), ("95", "p95"), ("99", "p99"), ("99.5", "p99.5"), ("99.9", "p99.9"))
 STATES = {"complete": "badge-good", "partial": "badge-warn", "aborted": "badge-warn", "failed": "badge-bad"}
 SEVERITIES = {"info": ("·", LABEL), "warning": ("!", "warn"), "error": ("✗", "bad")}
-CURVES = {"38;5;12": 0, "38;5;11": 1, "38;5;10": 2, "38;5;13": 3}  # plotext's codes of chart.COLORS
-SGR = re.compile(r"\x1b\[([0-9;]*)m")
 METRIC_KEYS = (("iops", "i", "IOPS"), ("bandwidth", "b", "bandwidth"), ("latency", "l", "latency"))
 
 
@@ -262,22 +258,8 @@ def chart_lines(page: Page, width: int, height: int) -> list[Line]:
         keys += [("  " if keys else "", TEXT), (key, "accent"), (f" {name}", VALUE if here else LABEL)]
     first = spread([("Over time", "title"), (" ", TEXT)], [(" ", TEXT), *keys], width, "─", "faint")
     step = page.shown_step
-    text = chart(page.record, page.metric, width, height, color=True, step=step.index if step else None)
-    names = list(step.results.aggregate) if step else []
-    return [Line.of(*first), *(Line.of(*chart_runs(line, names)) for line in text.split("\n"))]
-
-
-def chart_runs(line: str, directions: Sequence[str]) -> Iterator[Run]:
-    """Yield the runs of a line with colour codes: curves in their direction's colour, the rest dim."""
-    key = LABEL
-    for place, part in enumerate(SGR.split(line)):
-        if place % 2 == 0:
-            if part:
-                yield part, key
-        else:
-            curve = CURVES.get(part)
-            known = curve is not None and curve < len(directions)
-            key = KEYS.get(directions[curve], TEXT) if known and curve is not None else LABEL
+    found = chart(page.record, page.metric, width, height, step=step.index if step else None)
+    return [Line.of(*first), *found]
 
 
 # -- problems and facts
@@ -290,19 +272,11 @@ def problems(page: Page, width: int) -> list[Line]:
     for host in page.record.hosts:
         for problem in host.problems:
             mark, key = SEVERITIES["error" if problem.fatal else "warning"]
-            lines += wrapped(mark, key, f"{host.name}  {problem.message} ({problem.code})", width)
+            lines += labelled([(f"{mark} ", key)], [(f"{host.name}  {problem.message} ({problem.code})", TEXT)], width)
     for finding in page.record.findings:
         mark, key = SEVERITIES[finding.severity]
-        lines += wrapped(mark, key, finding.message, width)
+        lines += labelled([(f"{mark} ", key)], [(finding.message, TEXT)], width)
     return [rule("Problems", str(count), width), *lines, Line()] if lines else []
-
-
-def wrapped(mark: str, key: str, text: str, width: int) -> list[Line]:
-    """Return a text in as many lines as it needs, the mark before the first."""
-    import textwrap
-
-    parts = textwrap.wrap(text, max(10, width - 2), break_on_hyphens=False) or [""]
-    return [Line.of((f"{mark} " if not place else "  ", key), (part, TEXT)) for place, part in enumerate(parts)]
 
 
 def facts(page: Page, width: int) -> list[Line]:
@@ -314,18 +288,15 @@ def facts(page: Page, width: int) -> list[Line]:
     versions = ", ".join(sorted(set(record.provenance.tool_versions.values())))
     sections = [("Changed", changed), ("Tags", tags), ("Tool", versions)]
     sections += [("Note", note.text) for note in record.notes]
-    lines += [line for name, text in sections if text for line in labelled(name, text, width)]
+    lines += [line for name, text in sections if text for line in fact(name, text, width)]
     for host in record.hosts:
         if host.files_left is not None:
             size = f" ({units.size(host.files_left.bytes)})" if host.files_left.bytes else ""
-            lines += labelled("Left", f"{host.name}{size}  {', '.join(host.files_left.paths)}", width)
-    lines += labelled("Record", str(page.path), width)
+            lines += fact("Left", f"{host.name}{size}  {', '.join(host.files_left.paths)}", width)
+    lines += fact("Record", str(page.path), width)
     return [Line(), rule("About this run", "y copies the path", width), *lines]
 
 
-def labelled(name: str, text: str, width: int) -> list[Line]:
+def fact(name: str, text: str, width: int) -> list[Line]:
     """Return a labelled text, wrapped under itself."""
-    import textwrap
-
-    parts = textwrap.wrap(text, max(10, width - 9), break_on_hyphens=False) or [""]
-    return [Line.of((f"{name:<9}" if not place else " " * 9, LABEL), (part, TEXT)) for place, part in enumerate(parts)]
+    return labelled([(f"{name:<9}", LABEL)], [(text, TEXT)], width)

@@ -19,32 +19,47 @@ from tui.app.dialogs.note import NoteDialog
 from tui.app.screens.base import StepScreen
 from tui.app.screens.live.text import deliver
 from tui.app.services.cleaning import ask_to_clean, clean_now
+from tui.app.terminal.theme import Symbols
 from tui.app.widgets.field import TextInput
-from tui.app.widgets.picklist import Cell, Column, PickList, Row
-from tui.metrics.units import duration
+from tui.app.widgets.picklist import PickList
+from tui.metrics import units
 from tui.model.problem import BenchtuiError
+from tui.text.line import ACCENT, BAD, BRIGHT, GOOD, LABEL, WARN, Run
+from tui.text.table import Column
 
 if TYPE_CHECKING:
     from tui.results.store.runs import RunSummary
 
-COLUMNS = (
-    Column("state", 13),
-    Column("started (UTC)", 16),
-    Column("profile", 0, least=15),
-    Column("hosts", 5, right=True),
-    Column("headline", 19, right=True),
-    Column("took", 7, right=True, drop=2),
-    Column("note", 0, drop=3, least=14),
-)
 STATE_CELLS: dict[str, tuple[str, str]] = {  # state -> symbol attribute of the symbol set, style
-    "complete": ("ok", "ok"),
-    "partial": ("warn", "warn"),
-    "aborted": ("warn", "warn"),
-    "failed": ("bad", "bad"),
-    "interrupted": ("bad", "bad"),
-    "unreadable": ("bad", "bad"),
-    "running": ("arrow", "accent"),
+    "complete": ("ok", GOOD),
+    "partial": ("warn", WARN),
+    "aborted": ("warn", WARN),
+    "failed": ("bad", BAD),
+    "interrupted": ("bad", BAD),
+    "unreadable": ("bad", BAD),
+    "running": ("arrow", ACCENT),
 }
+
+
+def columns(symbols: Symbols) -> tuple[Column[RunSummary], ...]:
+    """Return the columns of the list."""
+
+    def state(run: RunSummary) -> Run:
+        symbol, role = STATE_CELLS.get(run.state, ("dot", LABEL))
+        return f"{getattr(symbols, symbol)} {run.state}", role
+
+    return (
+        Column("state", state, 13),
+        Column("started (UTC)", lambda run: when(run.utc), 16, role=LABEL),
+        Column("profile", lambda run: run.profile or run.run_id, least=15, role=BRIGHT),
+        Column("hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 5, right=True),
+        Column("headline", lambda run: (run.headline, BRIGHT) if run.headline else (units.UNKNOWN, LABEL), 19,
+               right=True),
+        Column("took", lambda run: units.duration(run.duration_s), 7, right=True, drop=2, role=LABEL),
+        Column("note", lambda run: run.note, least=14, drop=3, role=LABEL),
+    )  # fmt: skip
+
+
 EMPTY = "No runs yet: choose hosts (1) and a profile (2), then press r on Review (3)"
 REREAD_S = 5.0
 
@@ -63,7 +78,7 @@ class RunsScreen(StepScreen):
 
     def compose_body(self) -> Iterable[Widget]:
         """The list with its filter, or a sentence when it is empty."""
-        picklist = PickList(COLUMNS, id="runs-list")
+        picklist = PickList(columns(self.shell.symbols), lambda run: run.run_id, id="runs-list")
         picklist.add_class("pane")
         picklist.border_title = "Runs"
         yield picklist
@@ -71,7 +86,7 @@ class RunsScreen(StepScreen):
         yield TextInput(placeholder="filter by profile, host, state, note", id="runs-filter", classes="filter")
 
     @property
-    def picklist(self) -> PickList:
+    def picklist(self) -> PickList[RunSummary]:
         """The list."""
         return self.query_one("#runs-list", PickList)
 
@@ -116,27 +131,12 @@ class RunsScreen(StepScreen):
         """Show the runs that the filter lets through."""
         wanted = self.filter.value.strip().lower()
         shown = [run for run in self.runs if wanted in haystack(run)]
-        self.picklist.set_rows([self.row(run) for run in shown])
+        self.picklist.set_rows(shown)
         self.picklist.display = bool(shown)
         self.picklist.border_subtitle = f"{len(shown)}/{len(self.runs)}" if wanted else str(len(self.runs))
         empty = self.query_one("#runs-empty", Static)
         empty.display = not shown
         empty.update(f"No run holds '{wanted}': Esc clears the filter" if self.runs else EMPTY)
-
-    def row(self, run: RunSummary) -> Row:
-        """Return a run's cells."""
-        symbol, style = STATE_CELLS.get(run.state, ("dot", "dim"))
-        mark = getattr(self.shell.symbols, symbol)
-        cells: tuple[Cell, ...] = (
-            (f"{mark} {run.state}", style),
-            (when(run.utc), "dim"),
-            (run.profile or run.run_id, "bright"),
-            (str(len(run.hosts) or "–"), ""),
-            (run.headline or "–", "bright" if run.headline else "dim"),
-            (duration(run.duration_s), "dim"),
-            (run.note, "dim"),
-        )
-        return Row(run.run_id, cells)
 
     # -- actions
 

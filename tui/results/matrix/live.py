@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 from tui.metrics.figures import FIO_OPERATION, over_hosts, value_of
 from tui.model.plan import Plan, Step
-from tui.results.matrix.cells import Cell, live_cells, with_value
-from tui.results.matrix.progress import MatrixProgress, matrix_progress
+from tui.results.matrix.cells import Attempt, Cell, by_point, cell_of
+from tui.results.matrix.progress import MatrixProgress, live_state, matrix_progress
 from tui.results.text.plan_sums import is_matrix
 
 if TYPE_CHECKING:
@@ -24,44 +25,46 @@ class LiveMatrix:
 
     def cells(self, state: RunState) -> list[Cell]:
         """Return the cells as they stand; the one at work shows the rate of now until it has a figure of its own."""
-        if self.plan is None:
+        plan = self.plan
+        if plan is None:
             return []
-        cells = live_cells(self.plan, state, lambda index: self._figure(state, index))
-        return [self._with_rate(state, cell) if cell.state == "running" else cell for cell in cells]
+        at = plan.steps[state.step] if state.step is not None and state.step < len(plan.steps) else None
+        cells = []
+        for key, steps in by_point(plan.steps).items():
+            attempts = [Attempt(step.index, live_state(state, step), self._figure(plan, state, step)) for step in steps]
+            working = at is not None and at.cell_key == key and not state.ended
+            running = working and at is not None and live_state(state, at) in ("running", "missing")
+            cell = cell_of(key, steps[0].profile or plan.profile.tag, steps[0].point, plan.headline_of(steps[0]),
+                           attempts, "running" if running else None)  # fmt: skip
+            if running and at is not None and cell.value is None and state.phase == "measure":
+                cell = replace(cell, value=rate_now(plan, state, at))
+            cells.append(cell)
+        return cells
 
     def progress(self, state: RunState) -> MatrixProgress | None:
         """Return how far all steps are."""
         return matrix_progress(self.plan, state, state.clock.now)
 
-    def _figure(self, state: RunState, index: int) -> float | None:
-        view = state.steps.get(index)
-        key = (index, view.attempt if view is not None else 1)
+    def _figure(self, plan: Plan, state: RunState, step: Step) -> float | None:
+        """Return the figure of a step that is over."""
+        view = state.steps.get(step.index)
+        if view is None or view.ended_t is None:
+            return None
+        key = (step.index, view.attempt)
         if key not in self._known:
-            if view is None or view.ended_t is None:
-                return None
-            self._known[key] = self._compute(state, index)
+            self._known[key] = figure_of(plan, state, step)
         return self._known[key]
 
-    def _compute(self, state: RunState, index: int) -> float | None:
-        step = self.plan.steps[index] if self.plan is not None else None
-        headline = self.plan.headline_of(step) if self.plan is not None and step is not None else None
-        if self.plan is None or step is None or headline is None:
-            return None
-        if step.mpi is not None:
-            return operation_rate(state, index, headline.direction)
-        results = [result for host in step.hosts if (result := state.at_step(index).results.get(host)) is not None]
-        found = over_hosts([result.dirs for result in results])
-        return value_of(headline, found, self.plan.latency_kind_of(step))
 
-    def _with_rate(self, state: RunState, cell: Cell) -> Cell:
-        step = self._at_work(state)
-        value = rate_now(self.plan, state, step) if self.plan is not None and step is not None else None
-        return cell if cell.value is not None or value is None else with_value(cell, value)
-
-    def _at_work(self, state: RunState) -> Step | None:
-        if self.plan is None or state.step is None or state.step >= len(self.plan.steps) or state.phase != "measure":
-            return None
-        return self.plan.steps[state.step]
+def figure_of(plan: Plan, state: RunState, step: Step) -> float | None:
+    """Return the figure that a finished step is about."""
+    headline = plan.headline_of(step)
+    if headline is None:
+        return None
+    if step.mpi is not None:
+        return operation_rate(state, step.index, headline.direction)
+    results = [result for host in step.hosts if (result := state.at_step(step.index).results.get(host)) is not None]
+    return value_of(headline, over_hosts([result.dirs for result in results]), plan.latency_kind_of(step))
 
 
 def operation_rate(state: RunState, index: int, operation: str) -> float | None:
