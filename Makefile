@@ -6,7 +6,7 @@ export PYTHON
 
 help:
 	@echo "make demo    a first run on this machine: the screens in a terminal, a summary without one"
-	@echo "make test    ruff, mypy, lint-imports and all tests"
+	@echo "make test    ruff, mypy, lint-imports, shellcheck and all tests"
 	@echo "make lint    the checkers alone"
 	@echo "make bench   figures: start skew and frozen hosts beside fio --client"
 	@echo "make soak    random faults against real runs; SEED=7 N=20 HOSTS=4 to choose"
@@ -39,6 +39,7 @@ check:
 	$(BIN)/ruff check --quiet --output-format concise . || status=1; \
 	$(BIN)/mypy --no-error-summary || status=1; \
 	$(BIN)/lint-imports --no-cache --no-logo >/dev/null || { status=1; $(BIN)/lint-imports --no-cache --no-logo; }; \
+	$(BIN)/python -m tests.remote.shellcheck || status=1; \
 	exit $$status
 
 bench:

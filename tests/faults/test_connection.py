@@ -181,7 +181,7 @@ def test_break_while_the_host_is_being_left(begin: Begin, proxied_lab: ProxiedLa
     run.wait(lambda: any(e.phase == "collect" for e in run.of_type(PhaseEnded)), "the end of the collection")
     proxied_lab.proxies["h1"].reset()
     assert_nothing_was_lost(run)
-    assert not list((proxied_lab.host("h1").root / "locks").glob("lock.*")), "the next run would be refused"
+    assert not list(proxied_lab.host("h1").root.glob("locks*/lock.*")), "the next run would be refused"
     assert not list(Path("/tmp").glob(f".benchtui-*/{run.run_id}"))
 
 

@@ -250,7 +250,7 @@ class ProxiedLab(SshdLab):
     def forget_locks(self) -> None:
         """Free hosts that a run could not give back: their locks hold for its lease."""
         for host in self.hosts:
-            for lock in (host.root / "locks").glob("lock.*"):
+            for lock in host.root.glob("locks*/lock.*"):
                 lock.unlink(missing_ok=True)
 
     def write_config(self) -> None:

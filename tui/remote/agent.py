@@ -25,11 +25,12 @@ from tui.remote.answers import (
     parse_processes,
     parse_status,
     parse_tasks,
+    printable,
 )
 from tui.remote.clock import ClockOffset, measure_clock
 from tui.remote.devices import DeviceFacts, parse_devices, parse_peek, parse_room, with_peek
 from tui.remote.probe import DirFacts, HostProbe, parse_probe
-from tui.remote.scripts import agent_script, script
+from tui.remote.scripts import script, supervisor_script
 from tui.remote.signatures import windows
 from tui.remote.stream import AgentStream, Piece
 from tui.remote.transport import HostError, Transport
@@ -176,7 +177,7 @@ class Agent:
 
         `files` (name -> text) are written there and end with a newline. A repeated start starts nothing.
         """
-        given = {"agent.sh": agent_script(), **files}
+        given = {"agent.sh": supervisor_script(), **files}
         texts = [part for name, text in given.items() for part in (name, text.removesuffix("\n"))]
         numbers = [str(math.ceil(lease_s)), str(math.ceil(grace_s)), str(int(armed)), str(len(given))]
         answer = await self.call("start", self.run_id, self.mark, task, *numbers, *texts, *argv)
@@ -237,7 +238,8 @@ class Agent:
         values = (await self.call("lock", self.run_id, self.mark, *words)).values
         if "held_run" not in values:
             return None
-        return Holder(values["held_run"], values.get("held_by", ""), int(values.get("held_s") or 0))
+        run, owner = (printable(values.get(name, "")) for name in ("held_run", "held_by"))
+        return Holder(run, owner, int(values.get("held_s") or 0))
 
     async def unlock(self) -> None:
         """Give the host free."""

@@ -13,7 +13,7 @@ from tui.model.plan import HostAddress
 from tui.remote.transport import Completed, HostError
 
 SHELL = ("/bin/sh",)
-MARKS = ("BENCHTUI_RUN", "BENCHTUI_HOST", "BENCHTUI_TASK")  # of a load that we may be part of ourselves
+MARKS = ("BENCHTUI_RUN", "BENCHTUI_HOST", "BENCHTUI_TASK", "BENCHTUI_AGENT")  # of a load that we may be part of
 CLOSE_TIMEOUT_S = 2.0
 
 

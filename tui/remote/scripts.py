@@ -18,8 +18,13 @@ def functions(*parts: str) -> str:
 
 
 def agent_script() -> str:
-    """Return the agent: what stands before every call, and what a supervisor is made of."""
+    """Return the agent: what stands before every call."""
     return functions(*AGENT)
+
+
+def supervisor_script() -> str:
+    """Return what stays on a host while a task runs."""
+    return functions("base", "supervise")
 
 
 def script(token: str, words: Sequence[str], *more: str) -> bytes:

@@ -35,7 +35,7 @@ bt_device() { # PATH
 }
 
 bt_sysfs() { # PATH: sets BT_SYS (directory below /sys, empty when unknown), BT_K (kernel name), BT_MM (major:minor)
-  BT_SYS= BT_MM=
+  BT_SYS='' BT_MM=''
   if [ -c "$1" ]; then
     bt_behind "$1" || return 0 # a character device: the block device that it leads to
     BT_NODE=/dev/$BT_K
@@ -80,6 +80,7 @@ bt_identity() { # model, serial and stable names; those of the whole disk for a 
   BT_S=$(bt_first_line "$BT_DISK/device/serial" "$BT_DISK/serial")
   [ -n "$BT_S" ] || BT_S=$(sed -n 's/^E:ID_SERIAL_SHORT=//p' "$BT_U" 2>/dev/null)
   bt_fact serial "${BT_S:-$(bt_first_line "$BT_DISK/device/wwid" "$BT_DISK/wwid" "$BT_DISK/dm/uuid")}"
+  # shellcheck disable=SC2012  # udev makes these names
   BT_S=$(ls -l /dev/disk/by-id 2>/dev/null | sed -n "s|^.* \([^ ]*\) -> .*/$BT_K\$|\1|p" | sed 3q)
   bt_fact by_id "$BT_S"
 }
@@ -120,7 +121,7 @@ bt_member() { # SYSFS DIRECTORY: who uses this disk or partition; sets BT_MK and
 }
 
 bt_mounts() { # by number; file systems with numbers of their own (btrfs) by the name of their source
-  while read -r BT_S BT_X BT_V BT_W BT_M BT_Y; do
+  while read -r _ _ BT_V _ BT_M BT_Y; do
     case $BT_V in
       "$BT_MD") bt_use mount "$BT_M" ;;
       0:*)
@@ -237,7 +238,7 @@ bt_blkid() { # PATH
     8) bt_say "sig=$BT_I $BT_MK several -"; return 0 ;;
     *) return 1 ;;
   esac
-  bt_say "$BT_OUT" | while IFS== read -r BT_S BT_V; do
+  bt_say "$BT_OUT" | while IFS='=' read -r BT_S BT_V; do
     case $BT_S in TYPE | PTTYPE) bt_say "sig=$BT_I $BT_MK $BT_V -" ;; esac
   done
 }
@@ -254,10 +255,10 @@ bt_peek() { # PATH [SECTOR COUNT]...: the contents of a few sectors of 512 bytes
 # ---- room ------------------------------------------------------------------------------------------------------
 
 bt_room() { # DIR...: file system and room of each, or of the nearest directory above it that is there
-  BT_I=0
-  for BT_D; do
-    while [ ! -d "$BT_D" ] && [ -n "$BT_D" ]; do BT_D=${BT_D%/*}; done
-    bt_probe_space "${BT_D:-/}"
-    BT_I=$((BT_I + 1))
+  local dir='' index=0
+  for dir; do
+    while [ ! -d "$dir" ] && [ -n "$dir" ]; do dir=${dir%/*}; done
+    bt_probe_space "${dir:-/}" "dir.$index"
+    index=$((index + 1))
   done
 }

@@ -1,22 +1,26 @@
-# A lock is one file in a directory that every user may write to. It holds until an uptime that the stream's leases
-# push on, so it goes with its run, and a reboot ends it.
+# One operator at a time. A lock is one file, in a directory that its user alone can write to and everybody can read:
+# one directory a user, because whoever owns a shared one could put anything in place of the others' files. A lock holds
+# until an uptime that the stream's leases push on, so it goes with its run, and a reboot ends it.
 
-bt_locks() { # sets BT_LOCKS
-  BT_LOCKS=${BENCHTUI_LOCKS:-/tmp/.benchtui-locks}
-  (umask 0; mkdir -m 1777 "$BT_LOCKS" 2>/dev/null)
-  [ -d "$BT_LOCKS" ] && [ ! -L "$BT_LOCKS" ] || bt_die "$BT_LOCKS is not a directory"
+bt_locks() { # sets BT_LOCKS, the directory of this user's locks; fails when somebody else made it
+  BT_LOCKS=${BENCHTUI_LOCKS:-/tmp/.benchtui-locks}-$BT_UID
+  bt_own_dir "$BT_LOCKS" 755
 }
 
+bt_locks_or_die() { bt_locks || bt_die "$BT_LOCKS is not a directory of this user: somebody else made it"; }
+
 bt_lock() { # RUN HOST SECONDS FORCE OWNER: takes the lock, or reports who holds it
+  local all="${BENCHTUI_LOCKS:-/tmp/.benchtui-locks}" file=''
   bt_name "$1" "$2"
-  bt_locks
+  bt_is_count "$3" || bt_die "not a number of seconds: $3"
+  bt_locks_or_die
   bt_lock_write "$1" "$2" "$3" "$5" || bt_die "cannot write to $BT_LOCKS"
-  for BT_F in "$BT_LOCKS"/lock.*; do
-    bt_lock_live "$BT_F" && [ "$BT_RUN" != "$1" ] || continue
-    bt_kv held_by "$BT_OWNER"
-    bt_kv held_run "$BT_RUN"
-    bt_kv held_s "$((BT_UNTIL - BT_UP))"
-    [ "$4" = 1 ] || rm -f "$BT_LOCKS/lock.$(id -u).$1.$2"
+  for file in "$all"/lock.* "$all"-*/lock.*; do # older versions shared one directory
+    bt_lock_live "$file" && [ "$BT_LOCK_RUN" != "$1" ] || continue
+    bt_kv held_by "$BT_LOCK_OWNER"
+    bt_kv held_run "$BT_LOCK_RUN"
+    bt_kv held_s "$((BT_LOCK_UNTIL - BT_UP))"
+    [ "$4" = 1 ] || rm -f "$BT_LOCKS/lock.$1.$2"
     return 0
   done
 }
@@ -24,33 +28,35 @@ bt_lock() { # RUN HOST SECONDS FORCE OWNER: takes the lock, or reports who holds
 bt_lock_write() { # RUN HOST SECONDS OWNER
   bt_boot_id
   bt_uptime
-  # everybody may write there: a name that somebody laid in wait is removed, and never followed (set -C is O_EXCL)
-  (umask 022; cd "$BT_LOCKS" && BT_F=lock.$(id -u).$1.$2 && rm -f ".$BT_F.$$" && set -C &&
-    bt_put "$BT_F" "$((BT_UP + $3)) $BT_GOT $3 $1 $4")
+  (umask 022; cd "$BT_LOCKS" && bt_put "lock.$1.$2" "$((BT_UP + $3)) $BT_GOT $3 $1 $4")
 }
 
-bt_lock_live() { # FILE: sets BT_UNTIL, BT_RUN and BT_OWNER of a lock that holds; clears away our own old ones
-  BT_UNTIL=0 BT_RUN= BT_OWNER= BT_BOOT=
-  [ -f "$1" ] && read -r BT_UNTIL BT_BOOT BT_X BT_RUN BT_OWNER 2>/dev/null <"$1" || return 1
+bt_lock_read() { # FILE: sets BT_LOCK_UNTIL, _SECONDS, _RUN and _OWNER; fails unless it is a lock of this boot
+  local boot='' text=''
+  BT_LOCK_UNTIL='' BT_LOCK_SECONDS='' BT_LOCK_RUN='' BT_LOCK_OWNER=''
+  [ -f "$1" ] && [ ! -L "$1" ] || return 1
+  text=$(dd if="$1" bs=1024 count=1 2>/dev/null) # it may be anybody's, and endless
+  read -r BT_LOCK_UNTIL boot BT_LOCK_SECONDS BT_LOCK_RUN BT_LOCK_OWNER <<BT_EOF
+$text
+BT_EOF
   bt_boot_id
-  bt_uptime
-  case $BT_UNTIL in '' | *[!0-9]*) return 1 ;; esac
-  [ "$BT_BOOT" = "$BT_GOT" ] && [ "$BT_UNTIL" -gt "$BT_UP" ] && return 0
-  rm -f "$1" 2>/dev/null
+  [ "$boot" = "$BT_GOT" ] && bt_is_count "$BT_LOCK_UNTIL" && bt_is_count "$BT_LOCK_SECONDS"
+}
+
+bt_lock_live() { # FILE: reads a lock that holds; clears away our own old ones
+  bt_lock_read "$1" && bt_uptime && [ "$BT_LOCK_UNTIL" -gt "$BT_UP" ] && return 0
+  case $1 in "$BT_LOCKS"/*) [ ! -f "$1" ] || rm -f "$1" ;; esac
   return 1
 }
 
 bt_lock_renew() { # RUN HOST: pushes on the lock that this user holds for a run
-  BT_LOCKS=${BENCHTUI_LOCKS:-/tmp/.benchtui-locks}
-  BT_F=$BT_LOCKS/lock.$(id -u).$1.$2
-  [ -f "$BT_F" ] && read -r BT_UNTIL BT_BOOT BT_N BT_RUN BT_OWNER 2>/dev/null <"$BT_F" || return 0
-  bt_lock_write "$1" "$2" "$BT_N" "$BT_OWNER" 2>/dev/null
+  bt_locks && bt_lock_read "$BT_LOCKS/lock.$1.$2" && bt_lock_write "$1" "$2" "$BT_LOCK_SECONDS" "$BT_LOCK_OWNER"
 }
 
 bt_unlock() { # RUN HOST
   bt_name "$1" "$2"
-  bt_locks
-  rm -f "$BT_LOCKS/lock.$(id -u).$1.$2"
+  bt_locks_or_die
+  rm -f "$BT_LOCKS/lock.$1.$2"
   rmdir "$BT_LOCKS" 2>/dev/null
   :
 }

@@ -1,4 +1,7 @@
-# The supervisor of a task, its guard and its runner: on the host, without us.
+# The supervisor of a task, its guard and its runner: on the host, without us. The supervisor watches the lease and ends
+# the load; the guard does so when the supervisor is killed or stopped; the runner waits for GO, starts the load, and
+# writes down its exit code. None of them waits for ever: the runner reads a FIFO that only the supervisor holds open for
+# writing, the guard watches the supervisor and the lease, and a directory that was removed ends them all.
 
 bt_supervise() { # RUN HOST TASK LEASE GRACE ARMED UMASK ARGV...: in the task's directory, until the load is over
   BT_RUN=$1 BT_HOST=$2 BT_TASK=$3 BT_LEASE=$4 BT_GRACE=$5 BT_ARMED=$6 BT_UMASK=$7
@@ -6,105 +9,136 @@ bt_supervise() { # RUN HOST TASK LEASE GRACE ARMED UMASK ARGV...: in the task's 
   trap : HUP INT TERM PIPE USR1 # caught, not ignored: the load gets the default ones
   umask 077
   exec </dev/null >>sup.log 2>&1
-  [ "$BT_ARMED" = 0 ] || exec 5<>go # held open, so that a word written early is not lost
-  (bt_run_load "$@") &
-  BT_RUNNER=$!
+  [ "$BT_ARMED" = 0 ] || exec 5<>go 6<go || exit 1 # held open, so that a word written early is not lost
   bt_proc $$
-  BT_T=$BT_START
+  BT_SUP=$$ BT_SUP_START=$BT_START
+  (bt_run_load "$@") 5>&- &
+  BT_RUNNER=$! BT_RUNNER_START=
+  exec 6<&-
+  bt_proc "$BT_RUNNER" && BT_RUNNER_START=$BT_START
   bt_boot_id
-  bt_put pid "$$ $BT_T $(date +%s) $BT_GOT"
-  (bt_guard) &
+  bt_put pid "$BT_SUP $BT_SUP_START $(date +%s) $BT_GOT"
+  (bt_guard) 5>&- &
+  BT_GUARD=$!
   bt_watch
   bt_finish
+  kill -TERM "$BT_GUARD" 2>/dev/null
+  kill -CONT "$BT_GUARD" 2>/dev/null
   exit 0
 }
 
-bt_full() { # is there no room for another file here? Then output is lost, and so is every word that is written
-  if bt_say x 2>/dev/null >room; then rm -f room; return 1; fi
+# ---- the runner ------------------------------------------------------------------------------------------------
+
+bt_run_load() { # ARGV...: waits for GO when armed, runs the load, records its exit code
+  local tries=0 load='' code=''
+  trap : HUP INT TERM PIPE USR1
+  echo 500 2>/dev/null >/proc/self/oom_score_adj # the load goes before the storage client does
+  BENCHTUI_RUN=$BT_RUN BENCHTUI_HOST=$BT_HOST BENCHTUI_TASK=$BT_TASK
+  export BENCHTUI_RUN BENCHTUI_HOST BENCHTUI_TASK
+  unset BENCHTUI_AGENT
+  [ "$BT_ARMED" = 0 ] || bt_await_go || { bt_put exit unknown; bt_wake; exit 0; }
+  umask "$BT_UMASK"
+  "$@" </dev/null >>out 2>>err &
+  load=$!
+  umask 077
+  bt_proc "$load"
+  bt_put load "$load $BT_START"
+  while :; do # wait returns early, above 128, when a trapped signal comes
+    wait "$load"
+    code=$?
+    [ "$code" -gt 128 ] && kill -0 "$load" 2>/dev/null || break
+  done
+  until bt_put exit "$code" || [ "$tries" -ge 20 ]; do tries=$((tries + 1)); bt_nap 0.5; done # the supervisor makes room
+  bt_wake
 }
 
-bt_finish() { # ends what is left of the load, and says why it ended
-  if bt_full; then BT_WHY=spool-full; fi
-  bt_put reason "$BT_WHY"
-  [ "$BT_WHY" = exit ] || bt_end_load
-  bt_kill_marked "BENCHTUI_TASK=$BT_TASK" "BENCHTUI_RUN=$BT_RUN" "BENCHTUI_HOST=$BT_HOST"
-  rm -f reserve # room for our last words, now that the load cannot take it
-  bt_put reason "$BT_WHY"
-  bt_await_exit 2
-  [ -e exit ] || bt_put exit unknown
-  bt_put left "$BT_LEFT"
-  bt_put done "$BT_WHY"
+bt_await_go() { # fails when it was disarmed, or when the supervisor is gone: then nobody holds the FIFO open any more
+  local word=''
+  : >armed
+  until [ "$word" = go ]; do
+    word=
+    read -r word <&6 || { bt_alive "$BT_SUP" "$BT_SUP_START" || return 1; bt_nap 0.2; } # a signal ends a read as well
+    [ "$word" != no ] || return 1
+  done
+  exec 6<&-
 }
 
-bt_guard() { # a supervisor that was killed watches no lease: its load must end all the same
-  while bt_alive "$$" "$BT_T"; do
+bt_wake() { if bt_alive "$BT_SUP" "$BT_SUP_START"; then kill -USR1 "$BT_SUP"; fi; }
+
+# ---- the watch -------------------------------------------------------------------------------------------------
+
+bt_watch() { # until the load ended or must end: sets BT_WHY
+  local rounds=0
+  BT_LAST='' BT_SINCE=0
+  while :; do
+    rounds=$((rounds + 1))
+    if [ $((rounds % 4)) = 0 ] && bt_full; then BT_WHY=spool-full; return; fi
+    if [ -e exit ]; then BT_WHY='exit'; return; fi
+    if bt_get stop; then BT_WHY=$BT_GOT; return; fi
+    if [ ! -e lease ]; then BT_WHY=directory-removed; return; fi
+    if ! bt_alive "$BT_RUNNER" "$BT_RUNNER_START" && [ ! -e exit ]; then BT_WHY=runner-died; return; fi
+    if bt_lease_out "$BT_LEASE"; then BT_WHY=lease; return; fi
+    bt_tick 1
+  done
+}
+
+bt_guard() { # a supervisor that was killed or stopped watches no lease: its load must end all the same
+  trap 'kill "$BT_SLEEPER" 2>/dev/null; exit 0' TERM
+  BT_LAST='' BT_SINCE=0 BT_SLEEPER=''
+  while bt_alive "$BT_SUP" "$BT_SUP_START"; do
     [ ! -e done ] || exit 0
-    bt_nap 2
+    if bt_lease_out $((BT_LEASE + BT_GRACE + 10)); then kill -KILL "$BT_SUP"; fi
+    bt_tick 2
   done
   [ ! -e done ] || exit 0
   BT_WHY=supervisor-died
   bt_finish
 }
 
-bt_run_load() { # ARGV...: waits for GO when armed, runs the load, records its exit code
-  trap : HUP INT TERM PIPE USR1
-  echo 500 2>/dev/null >/proc/self/oom_score_adj # the load goes before the storage client does
-  BENCHTUI_RUN=$BT_RUN BENCHTUI_HOST=$BT_HOST BENCHTUI_TASK=$BT_TASK
-  export BENCHTUI_RUN BENCHTUI_HOST BENCHTUI_TASK
-  if [ "$BT_ARMED" != 0 ]; then
-    bt_put armed 1
-    BT_WORD=
-    until [ "$BT_WORD" = go ] || [ "$BT_WORD" = no ]; do read -r BT_WORD <&5; done
-    exec 5<&-
-    if [ "$BT_WORD" = no ]; then bt_put exit unknown; kill -USR1 $$; exit 0; fi
-  fi
-  umask "$BT_UMASK"
-  "$@" </dev/null >>out 2>>err &
-  BT_LOAD=$!
-  umask 077
-  bt_proc "$BT_LOAD"
-  bt_put load "$BT_LOAD $BT_START"
-  while :; do # wait returns early, above 128, when a trapped signal comes
-    wait "$BT_LOAD"
-    BT_CODE=$?
-    [ "$BT_CODE" -gt 128 ] && kill -0 "$BT_LOAD" 2>/dev/null || break
-  done
-  BT_N=0
-  until bt_put exit "$BT_CODE" || [ "$BT_N" -ge 20 ]; do BT_N=$((BT_N + 1)); bt_nap 0.5; done # the supervisor makes room
-  kill -USR1 $$
+bt_lease_out() { # SECONDS: has nobody renewed the lease for so long? Keeps what it saw in BT_LAST and BT_SINCE
+  bt_get lease
+  bt_uptime
+  if [ "$BT_GOT" != "$BT_LAST" ]; then BT_LAST=$BT_GOT BT_SINCE=$BT_UP; fi
+  [ $((BT_UP - BT_SINCE)) -ge "$1" ]
 }
 
 bt_tick() { # SECONDS: a sleep that a signal ends
   sleep "$1" &
-  BT_S=$!
-  wait "$BT_S" || kill "$BT_S" 2>/dev/null
+  BT_SLEEPER=$!
+  wait "$BT_SLEEPER" || kill "$BT_SLEEPER" 2>/dev/null
 }
 
-bt_watch() { # until the load ended or must end: sets BT_WHY
-  bt_uptime
-  BT_SINCE=$BT_UP BT_LAST= BT_N=0
-  while :; do
-    BT_N=$((BT_N + 1))
-    if [ $((BT_N % 4)) = 0 ] && bt_full; then BT_WHY=spool-full; return; fi
-    if [ -e exit ]; then BT_WHY=exit; return; fi
-    if bt_get stop; then BT_WHY=$BT_GOT; return; fi
-    if ! bt_proc "$BT_RUNNER" && [ ! -e exit ]; then BT_WHY=runner-died; return; fi
-    bt_get lease
-    bt_uptime
-    if [ "$BT_GOT" != "$BT_LAST" ]; then BT_LAST=$BT_GOT BT_SINCE=$BT_UP; fi
-    if [ $((BT_UP - BT_SINCE)) -ge "$BT_LEASE" ]; then BT_WHY=lease; return; fi
-    bt_tick 1
-  done
+bt_full() { # is there no room for another file here? Then output is lost, and so is every word that is written
+  if bt_say x 2>/dev/null >room; then rm -f room; return 1; fi
+  [ -e lease ]
 }
 
-bt_end_load() { # asks, insists, kills; `out` is a file, so the load can always write its last words
+# ---- the end ---------------------------------------------------------------------------------------------------
+
+bt_finish() { # ends what is left of the load and of its runner, and says why
+  if bt_full; then BT_WHY=spool-full; fi
+  bt_put reason "$BT_WHY"
+  [ "$BT_WHY" = exit ] || bt_end_load
+  bt_kill_load
+  rm -f reserve # room for our last words, now that the load cannot take it
+  bt_put reason "$BT_WHY"
+  bt_await_exit 2
+  bt_kill "$BT_RUNNER" "$BT_RUNNER_START" && bt_kill_load
+  [ -e exit ] || bt_put exit unknown
+  bt_put left "$BT_LEFT"
+  bt_put done "$BT_WHY"
+}
+
+bt_kill_load() { bt_kill_marked "BENCHTUI_TASK=$BT_TASK" "BENCHTUI_RUN=$BT_RUN" "BENCHTUI_HOST=$BT_HOST"; }
+
+bt_end_load() { # asks, insists, kills
   if [ "$BT_WHY" = abort ]; then BT_GRACE=1; fi
   if [ ! -e load ] && [ -p go ]; then
     { bt_say no; bt_say no; bt_say no; } 1<>go # a signal may cut a word that is just being read
     bt_await_exit 2
   fi
-  BT_LOAD= BT_T=
-  [ -e load ] && read -r BT_LOAD BT_T <load
+  BT_LOAD='' BT_LOAD_START=''
+  [ -e load ] && read -r BT_LOAD BT_LOAD_START <load
   bt_signal_load "$(bt_polite)"
   bt_await_exit "$BT_GRACE"
   bt_signal_load TERM
@@ -113,24 +147,27 @@ bt_end_load() { # asks, insists, kills; `out` is a file, so the load can always 
 }
 
 bt_polite() { # INT, which fio answers with its results; TERM where the load ignores INT or must end at once
-  BT_K=
-  [ "$BT_WHY" = abort ] || while read -r BT_K BT_V; do [ "$BT_K" = SigIgn: ] && break; done 2>/dev/null <"/proc/$BT_LOAD/status"
-  if [ "$BT_K" = SigIgn: ]; then
-    case $BT_V in *[014589cdCD]) bt_say INT; return ;; esac # bit 1 of the last digit is SIGINT
-  fi
-  bt_say TERM
+  local key='' mask=''
+  [ "$BT_WHY" = abort ] || while read -r key mask; do [ "$key" = SigIgn: ] && break; done 2>/dev/null <"/proc/$BT_LOAD/status"
+  case $key$mask in
+    SigIgn:*[014589cdCD]) bt_say INT ;; # bit 1 of the last digit is SIGINT
+    *) bt_say TERM ;;
+  esac
 }
 
-bt_signal_load() { if bt_alive "$BT_LOAD" "$BT_T"; then kill -"$1" "$BT_LOAD" 2>/dev/null; fi; }
+bt_signal_load() { if bt_alive "$BT_LOAD" "$BT_LOAD_START"; then kill -s "$1" "$BT_LOAD" 2>/dev/null; fi; }
 
 bt_load_over() { # while the reserve is there and nothing else, the runner cannot write down an exit code
-  [ -e exit ] || { ! bt_alive "${BT_LOAD:-}" "${BT_T:-}" && { [ "$BT_WHY" = spool-full ] && [ -e reserve ] || ! bt_proc "$BT_RUNNER"; }; }
+  [ ! -e exit ] || return 0
+  bt_alive "${BT_LOAD:-}" "${BT_LOAD_START:-}" && return 1
+  [ "$BT_WHY" = spool-full ] && [ -e reserve ] || ! bt_alive "$BT_RUNNER" "$BT_RUNNER_START"
 }
 
 bt_await_exit() { # SECONDS
+  local end=''
   bt_uptime
-  BT_UNTIL=$((BT_UP + $1))
-  while ! bt_load_over && [ "$BT_UP" -lt "$BT_UNTIL" ]; do
+  end=$((BT_UP + $1))
+  while ! bt_load_over && [ "$BT_UP" -lt "$end" ]; do
     bt_tick 1
     if bt_overtaken; then return; fi
     bt_uptime

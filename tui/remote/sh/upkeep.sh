@@ -1,19 +1,19 @@
 # Looking after tasks: status, stop, sweep, removal.
 
 bt_status() { # RUN HOST TASK
+  local load='' start=''
   bt_task "$@"
-  bt_kv done "$([ -e done ] && bt_say 1)"
-  bt_kv alive "$(bt_supervised && bt_say 1)"
-  BT_LOAD= BT_T=
-  [ -e load ] && read -r BT_LOAD BT_T <load
-  bt_kv load_alive "$(bt_alive "$BT_LOAD" "$BT_T" && bt_say 1)"
-  bt_kv started "$([ -e load ] && bt_say 1)"
+  bt_flag done [ -e done ]
+  bt_flag alive bt_supervised
+  [ -e load ] && read -r load start <load
+  bt_flag load_alive bt_alive "$load" "$start"
+  bt_flag started [ -e load ]
   bt_get exit; bt_kv exit "$BT_GOT"
   bt_get reason; bt_kv reason "$BT_GOT"
   bt_get left; bt_kv left "$BT_GOT"
   bt_record
   bt_boot_id
-  bt_kv rebooted "$([ -n "$BT_BOOT" ] && [ "$BT_BOOT" != "$BT_GOT" ] && bt_say 1)"
+  bt_flag rebooted [ "${BT_BOOT:-$BT_GOT}" != "$BT_GOT" ]
   bt_size out; bt_kv out_bytes "$BT_SIZE"
   bt_size err; bt_kv err_bytes "$BT_SIZE"
 }
@@ -22,7 +22,7 @@ bt_stop() { # RUN HOST TASK stop|abort
   bt_task "$1" "$2" "$3"
   umask 077
   bt_stop_here "$4"
-  bt_kv alive "$(bt_supervised && bt_say 1)"
+  bt_flag alive bt_supervised
 }
 
 bt_stop_here() { # stop|abort: the task in the current directory
@@ -38,67 +38,107 @@ bt_free_spool() { # RUN HOST TASK: what it spooled, once it is over; its few las
   rm -f out err
 }
 
-bt_processes() { # MARK...: what a sweep would end
-  bt_marked "$@" | while read -r BT_P BT_T; do
-    BT_LINE=$(tr '\0\n' '  ' 2>/dev/null <"/proc/$BT_P/cmdline")
-    BT_ENV=$(tr '\0' '\n' 2>/dev/null <"/proc/$BT_P/environ" | grep '^BENCHTUI_[RHT]' | tr '\n' ' ')
-    bt_say "process=$BT_P $BT_ENV| $BT_LINE"
+# ---- processes -------------------------------------------------------------------------------------------------
+
+bt_say_process() { # PID MARKS
+  bt_say "process=$1 $2 | $(tr '\0\n' '  ' 2>/dev/null <"/proc/$1/cmdline")"
+}
+
+bt_say_loads() { # MARK...: the processes of loads with these marks
+  local each=''
+  for each in $(bt_marked "$@"); do
+    bt_say_process "${each%:*}" "$(bt_environ "${each%:*}" | grep '^BENCHTUI_[RHT]' | tr '\n' ' ')"
   done
 }
 
+bt_shells() { # RUN/HOST, or nothing for all: prints PID:START RUN/HOST/TASK of the agent's own processes
+  local file='' pid='' start='' all='' task=''
+  for file in $(grep -lsF -- "BENCHTUI_AGENT=$1" /proc/[0-9]*/environ 2>/dev/null); do
+    pid=${file#/proc/} pid=${pid%/environ}
+    [ "$pid" != $$ ] && bt_proc "$pid" || continue
+    start=$BT_START all=$BT_NL$(bt_environ "$pid")$BT_NL
+    case $all in *"${BT_NL}BENCHTUI_AGENT=$1"*) ;; *) continue ;; esac
+    task=${all#*"${BT_NL}BENCHTUI_AGENT="} task=${task%%"$BT_NL"*}
+    bt_alive "$pid" "$start" && bt_say "$pid:$start $task"
+  done
+}
+
+bt_say_strays() { # RUN/HOST, or nothing for all: shells of the agent whose task is gone, or lost its supervisor
+  local each='' task='' rest=''
+  bt_shells "$1" | while read -r each task; do
+    (cd "$BT_BASE/$task" 2>/dev/null && { [ -e done ] || bt_supervised; }) && continue
+    rest=${task#*/}
+    bt_say_process "${each%:*}" "BENCHTUI_RUN=${task%%/*} BENCHTUI_HOST=${rest%%/*} BENCHTUI_TASK=${rest#*/}"
+  done
+}
+
+bt_kill_shells() { # RUN/HOST/: what is left of the agent there
+  local each='' task=''
+  bt_shells "$1" | while read -r each task; do bt_kill_listed "$each"; done
+}
+
 bt_sweep() { # kill|list RUN HOST: ends supervisors first, so that they cannot start what they still hold back
+  local dir='' end=''
   bt_name "$2" "$3"
-  bt_processes "BENCHTUI_RUN=$2" "BENCHTUI_HOST=$3"
-  [ "$1" = kill ] || return 0
   bt_base
-  for BT_DIR in "$BT_BASE/$2/$3"/*; do
-    if [ -d "$BT_DIR" ] && cd "$BT_DIR"; then bt_stop_here abort; fi
+  bt_say_loads "BENCHTUI_RUN=$2" "BENCHTUI_HOST=$3"
+  bt_say_strays "$2/$3/"
+  [ "$1" = kill ] || return 0
+  for dir in "$BT_BASE/$2/$3"/*; do
+    if [ -d "$dir" ] && cd "$dir"; then bt_stop_here abort; fi
   done
   bt_kill_marked "BENCHTUI_RUN=$2" "BENCHTUI_HOST=$3"
   bt_kv left "$BT_LEFT"
   bt_uptime
-  BT_UNTIL=$((BT_UP + 8)) # supervisors write their records and go
-  for BT_DIR in "$BT_BASE/$2/$3"/*; do
-    if [ -d "$BT_DIR" ] && cd "$BT_DIR"; then
-      while bt_supervised && [ "$BT_UP" -lt "$BT_UNTIL" ]; do bt_nap 0.1; bt_uptime; done
+  end=$((BT_UP + 8)) # supervisors write their records and go
+  for dir in "$BT_BASE/$2/$3"/*; do
+    if [ -d "$dir" ] && cd "$dir"; then
+      while bt_supervised && [ "$BT_UP" -lt "$end" ]; do bt_nap 0.1; bt_uptime; done
     fi
   done
+  bt_kill_shells "$2/$3/"
 }
 
 bt_leftovers() { # every process of any of our runs that this user may look at
-  for BT_F in $(grep -lsF -- BENCHTUI_RUN= /proc/[0-9]*/environ 2>/dev/null); do
-    BT_P=${BT_F#/proc/} BT_P=${BT_P%/environ}
-    [ "$BT_P" != $$ ] && bt_proc "$BT_P" || continue
-    BT_ENV=$(tr '\0' '\n' 2>/dev/null <"$BT_F" | grep '^BENCHTUI_[RHT][A-Z]*=' | tr '\n' ' ')
-    case $BT_ENV in *BENCHTUI_RUN=*) ;; *) continue ;; esac
-    BT_LINE=$(tr '\0\n' '  ' 2>/dev/null <"/proc/$BT_P/cmdline")
-    bt_say "process=$BT_P $BT_ENV| $BT_LINE"
+  local file='' pid='' marks=''
+  bt_base
+  for file in $(grep -lsF -- BENCHTUI_RUN= /proc/[0-9]*/environ 2>/dev/null); do
+    pid=${file#/proc/} pid=${pid%/environ}
+    [ "$pid" != $$ ] && bt_proc "$pid" || continue
+    marks=$(bt_environ "$pid" | grep '^BENCHTUI_[RHT][A-Z]*=' | tr '\n' ' ')
+    case $marks in *BENCHTUI_RUN=*) bt_say_process "$pid" "$marks" ;; esac
   done
+  bt_say_strays ''
 }
+
+# ---- directories -----------------------------------------------------------------------------------------------
 
 bt_list() { # every task of this user on this host
+  local dir='' alive='' over=''
   bt_base
   bt_kv now "$(date +%s)"
-  for BT_DIR in "$BT_BASE"/*/*/*; do
-    [ -d "$BT_DIR" ] && cd "$BT_DIR" 2>/dev/null || continue
-    bt_supervised && BT_A=1 || BT_A=0
+  for dir in "$BT_BASE"/*/*/*; do
+    [ -d "$dir" ] && cd "$dir" 2>/dev/null || continue
+    alive=0 over=0
+    ! bt_supervised || alive=1
     bt_record
-    [ -e done ] && BT_F=1 || BT_F=0
-    bt_say "task=$BT_A $BT_F ${BT_EPOCH:-0} ${BT_DIR#"$BT_BASE"/}"
+    [ ! -e done ] || over=1
+    bt_say "task=$alive $over ${BT_EPOCH:-0} ${dir#"$BT_BASE"/}"
   done
 }
 
-bt_clean() { # RUN HOST: removes its directories
+bt_clean() { # RUN HOST: removes its directories, and what is left of the agent
+  local dir=''
   bt_name "$1" "$2"
   bt_base
-  for BT_DIR in "$BT_BASE/$1/$2"/*; do
-    [ -d "$BT_DIR" ] && cd "$BT_DIR" || continue
-    ! bt_supervised || bt_die "task ${BT_DIR##*/} of run $1 still runs"
+  for dir in "$BT_BASE/$1/$2"/*; do
+    [ -d "$dir" ] && cd "$dir" || continue
+    ! bt_supervised || bt_die "task ${dir##*/} of run $1 still runs"
   done
   [ -z "$(bt_marked "BENCHTUI_RUN=$1" "BENCHTUI_HOST=$2")" ] || bt_die "processes of run $1 still run"
-  cd /
-  rm -rf -- "$BT_BASE/$1/$2"
-  rmdir -- "$BT_BASE/$1" 2>/dev/null
-  rmdir -- "$BT_BASE" 2>/dev/null
+  bt_kill_shells "$1/$2/"
+  cd / || bt_die "there is no /"
+  rm -rf -- "${BT_BASE:?}/$1/$2"
+  rmdir -- "$BT_BASE/$1" "$BT_BASE" 2>/dev/null
   :
 }
