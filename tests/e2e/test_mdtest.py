@@ -74,6 +74,12 @@ class Launch:
             "--yes",
         ]
 
+    def extend(self, place: Path, keys: str) -> None:
+        """Run a profile of the user's own, with other keys of mdtest."""
+        own = place / "own.yaml"
+        own.write_text(f"profile: user/own\nversion: 1\nextends: weka/mdtest\nmdtest: {{{keys}}}\n")
+        self.args[1] = str(own)
+
     def run(self, *more: str) -> dict[str, Any]:
         """Run to the end and return the record."""
         done = benchtui(self.home, *self.args, *more, "--json")
@@ -201,10 +207,8 @@ def test_four_hosts(lab: SshdLab, home: Path, target: Path, program: Path) -> No
 
 @needs_openmpi
 def test_open_mpi_over_two_hosts(lab: SshdLab, home: Path, target: Path, tmp_path: Path) -> None:
-    wrapper = tmp_path / "openmpi.yaml"
-    wrapper.write_text("profile: user/openmpi\nversion: 1\nextends: weka/mdtest\nmdtest: {mpi: openmpi}\n")
     launch = Launch(home, lab.ssh_config, 2, target, mdtest_standin.install(tmp_path, "3.3.0"))
-    launch.args[1] = str(wrapper)
+    launch.extend(tmp_path, "mpi: openmpi")
     record = launch.run()
     assert record["state"] == "complete", record["reason"]
     assert record["steps"][0]["metadata"]["version"] == "3.3.0" and launch.processes() == []
@@ -312,6 +316,29 @@ def test_hosts_that_share_nothing_but_the_network(
 
 
 @needs_namespaces
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("family", "library"),
+    [
+        pytest.param("mpich", "libmpich", marks=needs_hydra),
+        pytest.param("openmpi", "libmpi.so.40", marks=needs_openmpi),
+    ],
+)
+def test_the_plain_way_over_hosts_with_a_tmp_of_their_own(
+    home: Path, target: Path, tmp_path: Path, family: str, library: str
+) -> None:
+    (bin_dir := tmp_path / "bin").mkdir()
+    real = real_mdtest(library)
+    program = Path(shutil.copy(real, bin_dir)) if real else mdtest_standin.install(bin_dir)
+    with NetnsLab(tmp_path / "netns", hosts=2, shared=tmp_path) as lab:
+        launch = Launch(home, lab.ssh_config, 2, target, program, addresses="auto")
+        launch.extend(tmp_path, f"launcher: plain, mpi: {family}")
+        record = launch.run()
+    assert record["state"] == "complete", record["reason"]
+    assert record["steps"][0]["metadata"]["nodes"] == 2
+
+
+@needs_namespaces
 @needs_hydra
 @pytest.mark.slow
 def test_a_host_whose_link_goes_down_ends_the_run_and_is_named(
@@ -350,10 +377,8 @@ def test_a_run_whose_engine_died_is_taken_over_and_finished(
 def test_the_plain_way_needs_hosts_that_let_each_other_in(
     lab: SshdLab, home: Path, target: Path, program: Path, tmp_path: Path
 ) -> None:
-    plain = tmp_path / "plain.yaml"
-    plain.write_text("profile: user/plain\nversion: 1\nextends: weka/mdtest\nmdtest: {launcher: plain}\n")
     launch = Launch(home, lab.ssh_config, 2, target, program)
-    launch.args[1] = str(plain)
+    launch.extend(tmp_path, "launcher: plain")
     record = launch.run()  # nobody listens on port 22 of 127.0.0.2, or nobody lets us in
     assert record["exit_code"] == 3 and launch.processes() == []
     said = [each["message"] for host in record["hosts"] for each in host["problems"]]

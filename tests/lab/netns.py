@@ -39,10 +39,14 @@ def run(*argv: str) -> None:
 
 
 class NetnsLab:
-    """`hosts` hosts h1..hN at `addresses`, reached through `ssh_config`; `unplug` and `plug` act on a host's link."""
+    """`hosts` hosts h1..hN at `addresses`, reached through `ssh_config`; `unplug` and `plug` act on a host's link.
 
-    def __init__(self, root: Path, hosts: int = 2) -> None:
-        self.root = root
+    With `shared` each host has a /tmp and a /dev/shm of its own, in which only that directory is the machine's, and an
+    ssh_config by which it gets into the others.
+    """
+
+    def __init__(self, root: Path, hosts: int = 2, shared: Path | None = None) -> None:
+        self.root, self.shared = root, shared
         self.tag = f"bt{os.getpid() % 100000}"
         self.net = f"10.{os.getpid() % 100 + 100}.{os.getpid() // 100 % 250}"
         self.names = [f"h{number}" for number in range(1, hosts + 1)]
@@ -138,11 +142,28 @@ class NetnsLab:
             "MaxSessions 100",
         ]
         (place / "sshd_config").write_text("\n".join(lines) + "\n")
-        own_name = ["unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"', f"bench{name}"]
+        script = f'hostname "$0"{self._own_places(place)} && exec "$@"'
+        own_name = ["unshare", "--uts", "--mount", "sh", "-c", script, f"bench{name}"]
         command = ["ip", "netns", "exec", self._ns(name), *own_name, SSHD, "-D", "-e", "-f", str(place / "sshd_config")]
         with (place / "log").open("ab") as log:
             self._sshd.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log))
         return key
+
+    def _own_places(self, place: Path) -> str:
+        """Shell that gives a host file systems of its own; mounts end with its processes."""
+        if self.shared is None:
+            return ""
+        inside = place / "tmp"
+        inside.mkdir()
+        peers = self.root / "peers"
+        identity = f"  User root\n  IdentityFile {self.root / 'id'}\n  UserKnownHostsFile {self.root / 'known_hosts'}\n"
+        peers.write_text(f"Host *\n  Port {PORT}\n{identity}  BatchMode yes\n")
+        parts = [f"mount -t tmpfs own {inside}", "mount -t tmpfs own /dev/shm"]
+        for kept in (self.root, self.shared):  # they lie under /tmp themselves
+            there = inside / kept.relative_to("/tmp")
+            parts += [f"mkdir -p {there}", f"mount --bind {kept} {there}"]
+        parts += [f"mount --rbind {inside} /tmp", f"mount --bind {peers} /etc/ssh/ssh_config"]
+        return "".join(f" && {part}" for part in parts)
 
     def _wait_for(self, address: str) -> None:
         deadline = time.monotonic() + PATIENCE_S
