@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from tests.patience import PATIENCE_S
 pytestmark = pytest.mark.e2e
 
 HYDRA, OPENMPI = shutil.which("mpiexec.hydra"), shutil.which("orted")
+START = time.time()
 LONG = "4000000"  # files a rank: minutes, unless somebody ends it
 needs_hydra = pytest.mark.skipif(HYDRA is None, reason="no mpiexec.hydra (MPICH)")
 needs_openmpi = pytest.mark.skipif(OPENMPI is None, reason="no orted (Open MPI)")
@@ -205,13 +207,40 @@ def test_four_hosts(lab: SshdLab, home: Path, target: Path, program: Path) -> No
     assert record["steps"][0]["metadata"]["tasks"] == 4
 
 
+def open_mpi(lab: SshdLab, home: Path, target: Path, place: Path, **params: str) -> Launch:
+    """Two hosts that are one machine: a real mdtest's ranks must not meet in its shared memory."""
+    program = real_mdtest("libmpi.so.40") or mdtest_standin.install(place, "3.3.0")
+    launch = Launch(home, lab.ssh_config, 2, target, program, **params)
+    launch.extend(place, "mpi: openmpi")
+    return launch
+
+
+def left_by_open_mpi(run_id: str, mpirun: int) -> list[Path]:
+    own = [*Path("/tmp").glob(f"ompi.*/pid.{mpirun}"), *Path("/dev/shm").glob(f"benchtui-{run_id}*")]
+    return own + [path for path in Path("/dev/shm").glob("vader_segment.*") if path.stat().st_mtime > START]
+
+
 @needs_openmpi
 def test_open_mpi_over_two_hosts(lab: SshdLab, home: Path, target: Path, tmp_path: Path) -> None:
-    launch = Launch(home, lab.ssh_config, 2, target, mdtest_standin.install(tmp_path, "3.3.0"))
-    launch.extend(tmp_path, "mpi: openmpi")
+    launch = open_mpi(lab, home, target, tmp_path)
     record = launch.run()
     assert record["state"] == "complete", record["reason"]
-    assert record["steps"][0]["metadata"]["version"] == "3.3.0" and launch.processes() == []
+    assert record["steps"][0]["metadata"]["nodes"] == 2 and launch.processes() == []
+    assert left_by_open_mpi(launch.run_dir.name, 0) == []
+
+
+@needs_openmpi
+def test_open_mpi_that_is_killed_leaves_nothing_in_tmp_and_shared_memory(
+    lab: SshdLab, home: Path, target: Path, tmp_path: Path
+) -> None:
+    launch = open_mpi(lab, home, target, tmp_path, items=LONG)
+    process = launch.begin()
+    mpirun = next(pid for pid in launch.processes() if comm(pid).startswith(("mpirun", "mpiexec")))
+    kept = Path(f"/dev/shm/benchtui-{launch.run_dir.name}")
+    assert sorted(path.name for path in kept.iterdir()) == ["h1", "h2"]
+    os.kill(mpirun, signal.SIGKILL)
+    process.communicate(timeout=60)
+    assert launch.processes() == [] and left_by_open_mpi(launch.run_dir.name, mpirun) == []
 
 
 @needs_hydra
@@ -282,13 +311,16 @@ def test_a_stop_leaves_no_rank_and_cleans_up_when_asked(lab: SshdLab, home: Path
 
 
 @needs_hydra
-@pytest.mark.slow
-def test_an_mdtest_that_is_not_there_is_refused_by_its_path(
-    lab: SshdLab, home: Path, target: Path, tmp_path: Path
+def test_a_missing_mdtest_and_a_missing_directory_are_told_in_the_same_try(
+    lab: SshdLab, home: Path, tmp_path: Path
 ) -> None:
-    program = tmp_path / "missing"
-    done = benchtui(home, *Launch(home, lab.ssh_config, 2, target, program).args)
-    assert done.returncode == 3 and f"{program} is not found" in done.stdout
+    program, target = tmp_path / "missing", tmp_path / "nowhere"
+    record = Launch(home, lab.ssh_config, 2, target, program).run()
+    assert record["exit_code"] == 3
+    for host in record["hosts"]:
+        missing, where = [each["message"] for each in host["problems"]]
+        assert missing == f"directory {target} does not exist"
+        assert where.startswith(f"{program} is not found for ") and "--set program=PATH" in where
 
 
 # -- hosts of their own

@@ -17,8 +17,9 @@ from tui.engine.mpi.cluster import (
     networks,
     proxy_of,
 )
-from tui.model.plan import MpiLaunch
+from tui.model.plan import MpiLaunch, Step
 from tui.remote.mpi import MpiFacts, launcher, library_family, parse_facts
+from tui.workloads.mdtest.program import MdtestProgram
 
 LAUNCH = MpiLaunch("/mnt/x", 136, 18382, 3, options=("-F", "-u"))
 HYDRA = "/usr/bin/mpiexec.hydra|HYDRA build details: Version: 4.0.2 Release Date: Thu Apr 7"
@@ -54,7 +55,8 @@ def openmpi(number: int, **changed: str) -> MpiFacts:
 
 def cluster(*hosts: MpiFacts, launch: MpiLaunch = LAUNCH) -> Cluster:
     named = {f"h{number}": each for number, each in enumerate(hosts, start=1)}
-    return Cluster(launch, named, family_of(launch, hosts[0]), addresses_of(launch, named))
+    program = MdtestProgram(Step(0, "x", "mdtest", {}, [], None, mpi=launch), launch)
+    return Cluster("mdtest", program, named, family_of(launch, hosts[0]), addresses_of(launch, named))
 
 
 def test_alike_hosts_are_fine() -> None:
@@ -67,7 +69,7 @@ def test_alike_hosts_are_fine() -> None:
         (
             facts(2, program=""),
             "mdtest-missing",
-            "mdtest is not found for me; it comes with IOR (github.com/hpc/ior); where it is: --set program",
+            "mdtest is not found for me",
         ),
         (facts(2, program="", not_executable="/x"), "mdtest-unusable", "not executable"),
         (facts(2, missing="libmpich.so.12 => not found"), "mdtest-unusable", "lacks libraries: libmpich.so.12"),
@@ -230,11 +232,17 @@ def test_nothing_but_a_proxy_on_a_host_of_the_run_is_started(line: str) -> None:
         proxy_of(cluster(facts(1), facts(2)), line)
 
 
-def test_the_shift_follows_the_nodes_that_mdtest_counts() -> None:
-    found = cluster(facts(1), facts(2), facts(3))
-    found.version, found.counted = "4.0.0", 3
-    assert (found.shift().stride, found.shift().ranks) == (1, 136)
-    found.counted = 1  # three names of one machine
-    assert (found.shift().stride, found.shift().placement.per_node) == (408, 408)
-    found.version, found.counted = "1.9.3", 3
-    assert (found.shift().stride, found.shift().ranks) == (136, 136)
+def test_open_mpi_keeps_its_files_where_the_run_removes_them() -> None:
+    found = cluster(openmpi(1), openmpi(2))
+    found.scratch = "/dev/shm/benchtui-R"
+    text = " ".join(mpiexec(found, "R", {"h1": "a", "h2": "b"}, 2, ["m"]))
+    assert text.startswith("/bin/sh -c TMPDIR=$PWD exec")
+    parts = text.split(" : ")
+    memory = [f"-x OMPI_MCA_btl_vader_backing_directory=/dev/shm/benchtui-R/{mark} m" for mark in ("a", "b")]
+    assert [part.endswith(each) for part, each in zip(parts, memory, strict=True)] == [True, True]
+
+
+def test_where_open_mpi_logs_in_itself_its_daemons_are_told_that_directory() -> None:
+    found = cluster(openmpi(1), openmpi(2), launch=MpiLaunch("/x", 2, 1, 1, launcher="plain"))
+    found.scratch = "/dev/shm/benchtui-R"
+    assert "--mca orte_tmpdir_base /dev/shm/benchtui-R" in " ".join(mpiexec(found, "R", {"h1": "a", "h2": "b"}, 2, []))

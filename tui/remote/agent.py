@@ -304,7 +304,8 @@ class Agent:
     async def _sweep(self, run: str, mark: str, *, kill: bool) -> list[MarkedProcess]:
         answer = await self.call("sweep", "kill" if kill else "list", run, mark)
         if left := int(answer.values.get("left") or 0):
-            raise HostError("agent-failed", self.host, f"{left} processes of run {run} do not end, not even by SIGKILL")
+            text = f"{left} processes of run {run} do not end, not even by SIGKILL"
+            raise HostError("processes-stuck", self.host, text)
         return parse_processes(answer)
 
     async def _stream(self, task: str, out_offset: int, err_offset: int, generation: int) -> AgentStream:

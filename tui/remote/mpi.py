@@ -102,6 +102,11 @@ async def ranks(agent: Agent) -> tuple[int, list[int]]:
     return int(values.get("ranks") or 0), [int(pid) for pid in values.get("stuck", "").split()]
 
 
+async def make_scratch(agent: Agent) -> str:
+    """Make the run's directory for shared memory, with one in it for this host; empty where there is none."""
+    return (await call(agent, "scratch", agent.run_id, agent.mark)).values.get("scratch", "")
+
+
 async def take_empty(agent: Agent, directory: str) -> bool:
     """Remove a directory of ours as far as it is empty; return whether something is left."""
     return bool((await call(agent, "empty", directory)).values.get("left"))

@@ -18,6 +18,7 @@ from tui.model.tool import InProfile
 
 if TYPE_CHECKING:
     from tui.model.profile import ParamValue, Profile  # pydantic: only those who plan need it
+    from tui.workloads.mpi import MpiProgram
 
 LogLine = tuple[Severity, str]
 Item = Sample | MetadataPhase | MetadataIteration | LogLine
@@ -85,6 +86,10 @@ class OnHost(Protocol):
     def requirements(self, steps: Sequence[Step]) -> Sequence[Requirement]:
         """Return what each host of these steps must have; without steps: what any run of it needs."""
         return ()
+
+    def program(self, step: Step) -> MpiProgram:
+        """Return what a step of the course "mpi" launches."""
+        raise UsageError(f"{step.tool} is no program over all hosts")
 
     def layout_job(self, files: list[FileSpec]) -> str:
         """Return the job file that writes these files whole, once, in sequence."""

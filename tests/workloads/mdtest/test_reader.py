@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tui.model.plan import HostTask, MpiLaunch, Step
-from tui.workloads.mdtest.reader import MdtestReader, ProxyReader
+from tui.workloads.mdtest.reader import MdtestReader
+from tui.workloads.mpi import ProxyReader
 
 DATA = Path(__file__).parents[2] / "data" / "mdtest"
 CHATTER = (
@@ -34,7 +35,7 @@ def codes(found: MdtestReader, exit_code: int | None) -> list[str]:
 def test_a_whole_run_of_every_version_is_a_success(version: str) -> None:
     found = reader(f"mdtest-{version}-profile-v")
     assert found.verdict(0) == [] and found.succeeded(0)
-    result = found.metadata(0)
+    result = found.figures(0)
     assert result is not None and result.final and result.tasks == 4
 
 

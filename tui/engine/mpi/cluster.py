@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 
 from tui.model.plan import MpiLaunch
 from tui.remote.mpi import Family, Launcher, MpiFacts
-from tui.workloads.mdtest.command import inodes_needed
-from tui.workloads.mdtest.shift import Placement, Shift, shift_of, stride_for
+from tui.workloads.mpi import MpiProgram, Tried
 
 Problem = tuple[str, str]  # code, message
 PROXY: Mapping[Family, str] = {"mpich": "hydra_pmi_proxy", "intel": "hydra_pmi_proxy", "openmpi": "orted"}
@@ -24,22 +23,27 @@ PACKAGE: Mapping[Family, str] = {"mpich": "MPICH", "openmpi": "Open MPI", "intel
 HOST_FILE, LAUNCH_FILE = "hosts", "launch.sh"
 LAUNCH_SCRIPT = "# says which proxy mpirun wants where; benchtui starts it\nprintf 'BT-LAUNCH %s\\n' \"$*\"\n"
 # Open MPI keeps files under TMPDIR by hostname: two hosts on one machine must not share them, and none shall stay.
-OWN_TMP = ["/bin/sh", "-c", 'TMPDIR=$PWD exec "$@"', "orted"]
-WHERE_FROM = "it comes with IOR (github.com/hpc/ior); where it is: --set program=PATH, mdtest.program in own profiles"
-SET_ADDRESSES = "give them: --set addresses=..., mdtest.addresses in own profiles"
+OWN_TMP = ["/bin/sh", "-c", 'TMPDIR=$PWD exec "$@"', "mpi"]
+SHARED_MEMORY = "OMPI_MCA_btl_vader_backing_directory"
 NEWEST_OPENMPI = 4  # Open MPI 5 launches by another runtime
 
 
 @dataclass
 class Cluster:
-    """Hosts in the order of their ranks, the head first. `version` is mdtest's own, empty until a trial told it."""
+    """Hosts in the order of their ranks, the head first. `tried` is what a trial told; before it nothing is known."""
 
-    launch: MpiLaunch
+    tool: str
+    program: MpiProgram
     facts: Mapping[str, MpiFacts]
     family: Family
     addresses: Mapping[str, str] = field(default_factory=dict)
-    version: str = ""
-    counted: int = 0  # nodes that mdtest counted in the trial
+    tried: Tried = field(default_factory=Tried)
+    scratch: str = ""  # the run's directory for shared memory, in which each host has one by its mark
+
+    @property
+    def launch(self) -> MpiLaunch:
+        """What is launched, and how."""
+        return self.program.launch
 
     @property
     def hosts(self) -> list[str]:
@@ -57,14 +61,14 @@ class Cluster:
         return self.facts[self.head].launcher(self.family)
 
     @property
-    def program(self) -> str:
+    def path(self) -> str:
         """The program's path, the same on all hosts."""
         return self.facts[self.head].program
 
     @property
     def nodes(self) -> list[int]:
-        """How many nodes mdtest may count: it goes by MPI's nodes, old versions by hostname."""
-        return [self.counted] if self.counted else sorted({len(self.facts), self.machines})
+        """How many nodes the program may count: it goes by MPI's nodes, or by hostnames."""
+        return [self.tried.nodes] if self.tried.nodes else sorted({len(self.facts), self.machines})
 
     @property
     def machines(self) -> int:
@@ -75,16 +79,6 @@ class Cluster:
     def by_proxy(self) -> bool:
         """Whether benchtui starts the proxies."""
         return self.launch.launcher == "benchtui"
-
-    def placement(self) -> Placement:
-        """Return how ranks lie: several hosts can be one node."""
-        nodes = self.counted or len(self.facts)
-        return Placement(nodes, self.launch.ranks(len(self.facts)) // nodes)
-
-    def shift(self) -> Shift:
-        """Return what -N does with this version on these hosts."""
-        placement = self.placement()
-        return shift_of(stride_for(self.launch.stride, self.version, placement), self.version, placement)
 
 
 def family_of(launch: MpiLaunch, head: MpiFacts) -> Family:
@@ -101,19 +95,19 @@ def judge(cluster: Cluster) -> dict[str, list[Problem]]:
 
 
 def _host_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
-    facts, family = cluster.facts[host], cluster.family
+    facts, family, tool = cluster.facts[host], cluster.family, cluster.tool
     wanted = cluster.launch.program
     if facts.not_executable:
-        yield "mdtest-unusable", f"{wanted} is not executable for {facts.user}"
+        yield f"{tool}-unusable", f"{wanted} is not executable for {facts.user}"
     elif not facts.program:
-        yield "mdtest-missing", f"{wanted} is not found for {facts.user}; {WHERE_FROM}"
+        yield f"{tool}-missing", f"{wanted} is not found for {facts.user}"
     if facts.missing:
-        yield "mdtest-unusable", f"{facts.program} lacks libraries: {facts.missing}"
+        yield f"{tool}-unusable", f"{facts.program} lacks libraries: {facts.missing}"
     if facts.family not in (None, family):
         built = PACKAGE[facts.family] if facts.family else "another MPI"
         yield "mpi-mixed", f"{facts.program} is built with {built}, the run uses {PACKAGE[family]}"
     yield from _launcher_problems(cluster, host)
-    need = inodes_needed(cluster.launch, len(cluster.facts))
+    need = cluster.program.inodes(len(cluster.facts))
     if facts.free_inodes is not None and 0 < facts.free_inodes < need:
         where = cluster.launch.directory
         yield "no-inodes", f"{need} files and directories are needed at once, {facts.free_inodes} are free in {where}"
@@ -136,26 +130,26 @@ def _launcher_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
 
 def _pair_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
     """Compare a host with the head, and with those before it."""
-    facts, head = cluster.facts[host], cluster.facts[cluster.head]
+    facts, head, tool = cluster.facts[host], cluster.facts[cluster.head], cluster.tool
     before = cluster.hosts[: cluster.hosts.index(host)]
     own, first = facts.launcher(cluster.family), cluster.launcher
     if own and first and own.version != first.version:
         package = PACKAGE[cluster.family]
         yield "mpi-version", f"{package} {own.version} here, {first.version} on {cluster.head}: they must be the same"
     if facts.program and head.program and facts.program != head.program:
-        yield "mdtest-path", f"mdtest is {facts.program} here, {head.program} on {cluster.head}: one path is needed"
+        yield f"{tool}-path", f"{tool} is {facts.program} here, {head.program} on {cluster.head}: one path is needed"
     elif facts.checksum != head.checksum and facts.program:
-        yield "mdtest-differs", f"{facts.program} is another build than on {cluster.head}: install the same everywhere"
+        yield f"{tool}-differs", f"{facts.program} is another build than on {cluster.head}: install the same everywhere"
     for other in before:
         same_name = cluster.facts[other].hostname == facts.hostname
         if same_name and cluster.facts[other].boot_id != facts.boot_id:
             yield "hostname-not-unique", f"its hostname {facts.hostname} is that of {other}: they would count as one"
         if host in cluster.addresses and cluster.addresses.get(other) == cluster.addresses[host]:
-            yield "mpi-address", f"its address {cluster.addresses[host]} is that of {other}; {SET_ADDRESSES}"
+            yield "mpi-address", f"its address {cluster.addresses[host]} is that of {other}"
     if host not in cluster.addresses:
         wanted = cluster.launch.addresses
         known = ", ".join(facts.addresses) or "none that is known"
-        yield "mpi-address", f"no address for MPI ({wanted}); it has {known}; {SET_ADDRESSES}"
+        yield "mpi-address", f"no address for MPI ({wanted}); it has {known}"
 
 
 def doubts(cluster: Cluster) -> dict[str, list[str]]:
@@ -225,8 +219,10 @@ def mpiexec(
 ) -> list[str]:
     """Return the head's command. Of the head's environment nothing travels but what is named; `marks` are by host."""
     path = cluster.launcher.path if cluster.launcher else "mpiexec"
-    build = _openmpi if cluster.family == "openmpi" else _hydra
-    return [path, *build(cluster, run_id, marks, ranks_per_host, list(words))]
+    if cluster.family == "openmpi":
+        own = OWN_TMP if cluster.by_proxy else []
+        return [*own, path, *_openmpi(cluster, run_id, marks, ranks_per_host, list(words))]
+    return [path, *_hydra(cluster, run_id, marks, ranks_per_host, list(words))]
 
 
 def _hydra(cluster: Cluster, run_id: str, marks: Mapping[str, str], ranks: int, words: list[str]) -> list[str]:
@@ -248,15 +244,16 @@ def _openmpi(cluster: Cluster, run_id: str, marks: Mapping[str, str], ranks: int
     nets = networks(cluster)
     settings = {"plm_rsh_no_tree_spawn": "1", "oob_tcp_if_include": nets, "btl_tcp_if_include": nets}
     settings |= {"btl": "tcp,self,vader", "pml": "ob1", "mpi_yield_when_idle": "1"}
+    settings |= {"orte_tmpdir_base": cluster.scratch} if cluster.scratch and not cluster.by_proxy else {}
     common += [word for name, value in settings.items() for word in ("--mca", name, value)]
     common += ["--allow-run-as-root"] if cluster.facts[cluster.head].root else []
-    env = [word for name, value in cluster.launch.env.items() for word in ("-x", f"{name}={value}")]
-    own = ["--wdir", "/tmp", "-x", f"BENCHTUI_RUN={run_id}", *env]
-    if cluster.by_proxy:
-        return [*common, *own, "-np", str(ranks * len(cluster.hosts)), *words]
-    each = [["-np", str(ranks), "-host", f"{cluster.addresses[h]}:{ranks}", *own] for h in cluster.hosts]
-    marked = [[*part, "-x", f"BENCHTUI_HOST={marks[h]}", *words] for part, h in zip(each, cluster.hosts, strict=True)]
-    return [*common, *_sections(marked)]
+    parts = []
+    for host in cluster.hosts:
+        env = {"BENCHTUI_RUN": run_id, "BENCHTUI_HOST": marks[host], **cluster.launch.env}
+        env |= {SHARED_MEMORY: f"{cluster.scratch}/{marks[host]}"} if cluster.scratch else {}
+        place = ["--wdir", "/tmp", "-np", str(ranks), "-host", f"{cluster.addresses[host]}:{ranks}"]
+        parts.append([*place, *(word for pair in env.items() for word in ("-x", "=".join(pair))), *words])
+    return [*common, *_sections(parts)]
 
 
 def _sections(parts: Sequence[list[str]]) -> list[str]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tui.engine.mpi.cluster import HOST_FILE, LAUNCH_FILE, LAUNCH_SCRIPT, Cluster, host_file, mpiexec, proxy_of
+from tui.engine.mpi.scratch import make_scratch, remove_scratch
 from tui.engine.running.context import RunContext, StopMode
 from tui.engine.running.load import ABORT_PATIENCE_S, STOP_PATIENCE_S, end_runs
 from tui.engine.running.session import HostSession
@@ -21,7 +22,7 @@ from tui.model.plan import HostTask, Step
 from tui.remote import mpi
 from tui.remote.agent import host_mark
 from tui.remote.transport import HostError
-from tui.workloads.mdtest.reader import MdtestReader, ProxyReader, how
+from tui.workloads.mpi import SIGNALS, MpiProgram, ProgramReader, ProxyReader, how
 
 START_S = 30.0  # for mpiexec to ask for proxies, and for ranks to say that they run
 ASKED_S = 1.0  # after a proxy was asked for, for the next one
@@ -29,7 +30,6 @@ LAST_WORDS_S = 4.0  # for mpiexec to say itself why a proxy ended
 TICK_S = 0.5
 TOO_LATE = f"the ranks did not begin within {START_S:g}s: hosts do not reach each other, or MPI hangs"
 LOOK_S = 15.0
-SIGNALS = 128  # the shell adds this to the number of a signal
 ENDING_S = 5.0  # for proxies to end by themselves when mpiexec has
 
 
@@ -66,17 +66,17 @@ def outcome_of(task: asyncio.Task[Outcome]) -> Outcome:
 
 @dataclass
 class MpiJob:
-    """A program on a cluster. `words` are its arguments; `name` its part in the step: "" is the measurement."""
+    """A program on a cluster, working in `directory`. `name` is its part in the step: "" is the measurement."""
 
     ctx: RunContext
     step: Step
     cluster: Cluster
-    reader: MdtestReader
-    words: Sequence[str]
-    ranks_per_host: int
+    program: MpiProgram
+    directory: str
     phase: PhaseName = "measure"
     name: str = ""
     state: HostStateName = "running"
+    reader: ProgramReader = field(init=False)
     proxies: dict[str, TaskRun] = field(default_factory=dict)
     cause: Cause = field(default_factory=Cause)
     outcomes: dict[str, Outcome] = field(default_factory=dict)  # how the proxies ended
@@ -85,6 +85,9 @@ class MpiJob:
     _heard_s: float = 0.0
     _ended_s: dict[str, float] = field(default_factory=dict)  # proxies that ended before mpiexec, and since when
     _counts: dict[str, list[int]] = field(default_factory=dict)  # ranks of each host at every look
+
+    def __post_init__(self) -> None:
+        self.reader = self.program.reader(len(self.cluster.hosts), self.cluster.nodes)
 
     @property
     def head(self) -> HeadRun:
@@ -108,6 +111,8 @@ class MpiJob:
     async def start(self) -> bool:
         """Start mpiexec, and the proxies that it asks for, held back; False: `cause` says why it cannot be."""
         try:
+            if self.cluster.family != "mpich":  # it leaves nothing in shared memory
+                self.cluster.scratch = await make_scratch(self.ctx, list(self.sessions.values()))
             await self._start_head()
             if self.cluster.by_proxy and not await self._start_proxies(await self._asked()):
                 return False
@@ -120,8 +125,10 @@ class MpiJob:
     async def _start_head(self) -> None:
         cluster, ctx = self.cluster, self.ctx
         marks = {host: host_mark(host) for host in cluster.hosts}
-        argv = mpiexec(cluster, ctx.run_id, marks, self.ranks_per_host, [cluster.program, *self.words])
-        text = host_file(cluster, self.ranks_per_host)
+        ranks = self.program.launch.ranks_per_host
+        words = self.program.words(self.directory, len(cluster.hosts), cluster.tried)
+        argv = mpiexec(cluster, ctx.run_id, marks, ranks, [cluster.path, *words])
+        text = host_file(cluster, ranks)
         task = HostTask(host=cluster.head, randseed=0, job_file=text, argv=argv)
         session = self.sessions[cluster.head]
         self.reader.notify = self._hear
@@ -137,7 +144,7 @@ class MpiJob:
     async def _asked(self) -> list[str]:
         """Wait until mpiexec has asked for all proxies; the head's own it may start itself."""
         begun = time.monotonic()
-        while not self.head.ended and not self.reader.output.started and not self.reader.launches_end:
+        while not self.head.ended and not self.reader.started and not self.reader.launches_end:
             count, now = len(self.reader.launches), time.monotonic()
             all_but_head = count >= len(self.cluster.hosts) - 1 and now - max(self._heard_s, begun) > ASKED_S
             if count >= len(self.cluster.hosts) or (self.cluster.family == "openmpi" and all_but_head):
@@ -239,10 +246,10 @@ class MpiJob:
     def _not_right(self) -> Cause | None:
         if wrong := self.reader.wrong_launch:
             return Cause("mpi-launch", wrong, self.cluster.head)
-        if not self.reader.output.started and (cut_off := self._unreachable()):
+        if not self.reader.started and (cut_off := self._unreachable()):
             return cut_off
         late = time.monotonic() - self._released_s > START_S
-        if late and not self.reader.output.started:
+        if late and not self.reader.started:
             return Cause("mpi-start", TOO_LATE, self.cluster.head)
         for host, counts in self._counts.items():
             if counts[-2:] == [0, 0] and any(counts):
@@ -298,7 +305,10 @@ class MpiJob:
 
     async def _sweep(self) -> None:
         """Make sure that no process of the program is left on any host that can be reached."""
-        await asyncio.gather(*(self._sweep_one(session) for session in self.sessions.values() if not session.failed))
+        alive = [session for session in self.sessions.values() if not session.failed]
+        await asyncio.gather(*(self._sweep_one(session) for session in alive))
+        if self.cluster.family != "mpich":
+            await remove_scratch(self.ctx, alive)
 
     async def _sweep_one(self, session: HostSession) -> None:
         try:
@@ -306,8 +316,9 @@ class MpiJob:
             if left:
                 session.say("warning", f"{len(left)} processes of the run were left, and were ended")
         except HostError as error:
-            code = "ranks-stuck" if "do not end" in error.message else error.code
-            session.problem(self.phase, code, f"the end of its ranks is not confirmed: {error.message}", fatal=False)
+            session.problem(
+                self.phase, error.code, f"the end of its ranks is not confirmed: {error.message}", fatal=False
+            )
 
     def killed_proxies(self) -> list[Cause]:
         """Return the proxies that somebody killed: mpiexec does not say which one it was."""

@@ -5,34 +5,35 @@ from __future__ import annotations
 import asyncio
 
 from tui.engine.mpi.cluster import Cluster, family_of
+from tui.engine.mpi.files import tidy
 from tui.engine.mpi.job import HeadRun, MpiJob
-from tui.engine.mpi.measure import sessions_of, take_result, tidy
+from tui.engine.mpi.measure import take_result
+from tui.engine.mpi.survey import program_of, sessions_of
 from tui.engine.running.context import RunContext
 from tui.engine.running.session import HostSession
 from tui.engine.running.task import Outcome, TaskRun
 from tui.model.event import TaskStarted
-from tui.model.plan import HostTask, MpiLaunch, Step
+from tui.model.plan import HostTask, Step
 from tui.remote.mpi import parse_facts
 from tui.remote.transport import HostError
-from tui.workloads.mdtest.reader import MdtestReader, ProxyReader
+from tui.workloads.base import Reader
+from tui.workloads.mpi import ProxyReader
 
 
-async def adopt_program(
-    ctx: RunContext, step: Step, launch: MpiLaunch, tasks: dict[str, TaskStarted]
-) -> tuple[bool, Outcome]:
+async def adopt_program(ctx: RunContext, step: Step, tasks: dict[str, TaskStarted]) -> tuple[bool, Outcome]:
     """Follow a program to its end and take its result; returns whether all of it still ran, and how mpiexec ended."""
+    program = program_of(step)
     sessions = {session.name: session for session in sessions_of(ctx, step)}
-    nothing_known = {name: parse_facts({}) for name in sessions}
-    cluster = Cluster(launch, nothing_known, family_of(launch, next(iter(nothing_known.values()))))
-    reader = MdtestReader(step, launch, launch.ranks(len(sessions)))
-    job = MpiJob(ctx, step, cluster, reader, [], launch.ranks_per_host)
+    facts = {name: parse_facts({}) for name in sessions}  # nothing is known of them any more
+    cluster = Cluster(step.tool, program, facts, family_of(program.launch, facts[step.hosts[0]]))
+    job = MpiJob(ctx, step, cluster, program, "")
     with ctx.phase("measure", step.index):
         alive = await _reopen_all(job, sessions, tasks)
         outcome = await job.run()
     with ctx.phase("collect", step.index):
-        cluster.version, cluster.counted = reader.output.version, reader.output.nodes
+        cluster.tried = job.reader.tried()
         take_result(job, outcome)
-    await tidy(ctx, step, launch)
+    await tidy(ctx, sessions_of(ctx, step), program.launch)
     return alive, outcome
 
 
@@ -50,9 +51,7 @@ async def _reopen_all(job: MpiJob, sessions: dict[str, HostSession], tasks: dict
     return all(found)
 
 
-def _arguments(
-    job: MpiJob, session: HostSession, task: TaskStarted | None, reader: MdtestReader | ProxyReader
-) -> tuple:  # type: ignore[type-arg]  # those of TaskRun
+def _arguments(job: MpiJob, session: HostSession, task: TaskStarted | None, reader: Reader) -> tuple:  # type: ignore[type-arg]  # those of TaskRun
     ctx, argv = job.ctx, task.argv if task is not None else []
     known = HostTask(host=session.name, randseed=0, job_file="", argv=argv)
     return session, job.step, "measure", known, reader, ctx.run_dir, ctx.plan.lease_s

@@ -6,8 +6,12 @@ from tui.engine.recovery.reopen import adopt
 from tui.engine.running.context import RunContext
 from tui.engine.running.measure import measure
 
-__all__ = ["adopt", "look_ahead", "measure"]
+__all__ = ["adopt", "look", "measure", "try_ahead"]
 
 
-async def look_ahead(ctx: RunContext) -> None:
-    """Check nothing: each command needs only what every host needs."""
+async def look(ctx: RunContext) -> None:
+    """Look at nothing: each command needs only what every host needs."""
+
+
+async def try_ahead(ctx: RunContext) -> None:
+    """Try nothing."""

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from tui.engine.running.session import HostSession
 from tui.engine.safety.made_files import MadeFiles
@@ -25,7 +25,6 @@ from tui.model.event import (
 from tui.model.plan import HostTask, Plan, Step
 
 if TYPE_CHECKING:
-    from tui.engine.mpi.cluster import Cluster
     from tui.engine.running.task import TaskRun
 
 T = TypeVar("T")
@@ -62,7 +61,7 @@ class RunContext:
     tasks: set[asyncio.Task[None]] = field(default_factory=set)  # held, or asyncio would drop them
     on_connected: Callable[[], None] = lambda: None  # called once all hosts are connected or refused
     results: dict[tuple[int, str], HostResult | None] = field(default_factory=dict)  # by step and host; None: no fio's
-    mpi: dict[str, Cluster] = field(default_factory=dict)  # hosts of MPI programs as preflight found them, by what
+    ahead: dict[str, Any] = field(default_factory=dict)  # what courses found out in the preflight, by keys of theirs
     given_up: str = ""  # why no further step is begun
     skipped: set[int] = field(default_factory=set)  # steps that need not be run
 

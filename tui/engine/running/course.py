@@ -32,8 +32,11 @@ class Adopted:
 class Course(Protocol):
     """How the load of a step is checked, begins, goes on and ends: a module with these functions."""
 
-    async def look_ahead(self, ctx: RunContext) -> None:
-        """Check what the steps of this course need beyond what every host needs. Raises RunRefused (exit 3)."""
+    async def look(self, ctx: RunContext) -> None:
+        """Look at what the steps of this course need beyond what every host needs: all problems are told at once."""
+
+    async def try_ahead(self, ctx: RunContext) -> None:
+        """Try what can be tried before anything is measured. Raises RunRefused (exit 3)."""
 
     async def measure(self, ctx: RunContext, step: Step) -> None:
         """Begin on all hosts at once, follow to the end, take results. Raises RunRefused, RunStopped."""

@@ -33,10 +33,12 @@ async def preflight(ctx: RunContext) -> None:
                 session.problem("preflight", code, message)
         for name, (code, message) in judge_space(ctx.plan, found).items():
             next(session for session in ctx.sessions if session.name == name).problem("preflight", code, message)
+        for course in courses_of(ctx.plan):
+            await course.look(ctx)
         refuse_failed(JUDGE, ctx.sessions)
         await take_locks(ctx)
         for course in courses_of(ctx.plan):
-            await course.look_ahead(ctx)
+            await course.try_ahead(ctx)
         for session in ctx.alive:
             session.enter("ready")
 

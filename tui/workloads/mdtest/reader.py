@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from tui.model.event import HostResult, MetadataResult
 from tui.model.plan import MpiLaunch, Step
 from tui.workloads.base import Item, LogLine
 from tui.workloads.lines import Lines
 from tui.workloads.mdtest.command import item_phases
-from tui.workloads.mdtest.messages import UNREACHABLE, stderr_explainer, stdout_explainer
+from tui.workloads.mdtest.messages import stderr_explainer, stdout_explainer
 from tui.workloads.mdtest.output import Output
+from tui.workloads.mpi import KEPT_PROBLEMS, LAUNCH, LAUNCH_END, Tried, host_result, how
+from tui.workloads.mpi_messages import unreachable
 
-LAUNCH = ("HYDRA_LAUNCH: ", "BT-LAUNCH ")  # lines that ask for a proxy on a host
-LAUNCH_END = "HYDRA_LAUNCH_END"
-KEPT_PROBLEMS = 6
 VOID_ON_STDERR = ("mdtest-bad-option",)
 
 
@@ -55,10 +54,19 @@ class MdtestReader:
         return [*items, *self.muttered.explain_all(self._err.close())]
 
     def result(self, exit_code: int | None) -> HostResult:
-        """Return the part of the first host: figures are of all hosts together, see `metadata`."""
+        """Return the part of the first host: figures are of all hosts together, see `figures`."""
         return host_result(self._step.tasks[0].host, self._step, self.output.version, final=self.succeeded(exit_code))
 
-    def metadata(self, exit_code: int | None) -> MetadataResult | None:
+    @property
+    def started(self) -> bool:
+        """Whether the ranks run."""
+        return self.output.started
+
+    def tried(self) -> Tried:
+        """Return the version, and the nodes that mdtest counts."""
+        return Tried(self.output.version, self.output.nodes)
+
+    def figures(self, exit_code: int | None) -> MetadataResult | None:
         """Return what was measured; None when no operation was."""
         output = self.output
         if not (operations := output.results()):
@@ -156,63 +164,23 @@ class MdtestReader:
         return items
 
 
-class ProxyReader:
-    """Reads an MPI proxy on one host: it has nothing to say but errors; the ranks' output is mpiexec's."""
+class TrialReader(MdtestReader):
+    """Reads a trial: its phases are nobody's business, what was complained of is."""
 
-    def __init__(self, host: str, step: Step) -> None:
-        self.host = host
-        self._step = step
-        self._explainer = stderr_explainer()
-        self._out, self._err = Lines(), Lines()
+    def feed(self, data: bytes) -> list[Item]:
+        """Take output and tell nothing of it."""
+        super().feed(data)
+        return []
 
-    def feed(self, data: bytes) -> list[LogLine]:
-        """Return explained lines."""
-        return self._explainer.explain_all(self._out.feed(data))
-
-    def feed_stderr(self, data: bytes) -> list[LogLine]:
-        """Return explained lines."""
-        return self._explainer.explain_all(self._err.feed(data))
-
-    def flush(self) -> list[LogLine]:
-        """Return what the end of both streams completes."""
-        return self._explainer.explain_all([*self._out.close(), *self._err.close()])
-
-    def result(self, exit_code: int | None) -> HostResult:
-        """Return that the host took part; figures are of all hosts together."""
-        return host_result(self.host, self._step, "", final=exit_code == 0)
-
-    @property
-    def unreachable(self) -> str:
-        """Why it cannot reach the others, when it has said so."""
-        return unreachable(self._explainer.codes)
-
-    def verdict(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return (code, message) of what was wrong; the program as a whole may have ended well all the same."""
-        problems = list(self._explainer.codes.items())[:KEPT_PROBLEMS]
-        return problems if problems or exit_code in (0, None) else [("mpi-proxy", f"its MPI proxy {how(exit_code)}")]
-
-
-def unreachable(codes: Mapping[str, str]) -> str:
-    """Return the text of the first cause for which MPI would wait for ever."""
-    return next((codes[code] for code in UNREACHABLE if code in codes), "")
-
-
-def host_result(host: str, step: Step, version: str, *, final: bool) -> HostResult:
-    """Return that a host took part in a measurement whose figures are of all hosts together."""
-    return HostResult(t=0.0, host=host, step=step.index, dirs={}, tool_version=version, final=final)
+    def flush(self) -> list[Item]:
+        """Take the rest and tell nothing of it."""
+        super().flush()
+        return []
 
 
 def ended_text(exit_code: int | None) -> str:
     """Return how mpiexec ended."""
     return f"mpiexec {how(exit_code)}"
-
-
-def how(exit_code: int | None) -> str:
-    """Return an exit code for people; the shell counts signals from 128."""
-    if exit_code is None:
-        return "ended in an unknown way"
-    signal = exit_code - 128
-    return f"was killed by signal {signal}" if 0 < signal <= 64 else f"ended with code {exit_code}"
 
 
 def shortened(nodemap: str, longest: int = 200) -> str:

@@ -15,8 +15,13 @@ if TYPE_CHECKING:
     from tui.model.profile import ParamValue, Profile
     from tui.model.yaml_text import Document
     from tui.workloads.mdtest.body import Mdtest
+    from tui.workloads.mdtest.program import MdtestProgram
 
 MINIMUM_VERSION = (1, 9)
+ADVICE = {
+    "mdtest-missing": "it comes with IOR (github.com/hpc/ior); where it is: --set program=PATH (mdtest.program)",
+    "mpi-address": "give it: --set addresses=... (mdtest.addresses)",
+}
 
 
 class MdtestWorkload(Workload):
@@ -52,10 +57,19 @@ class MdtestWorkload(Workload):
 
         return build_steps(profile, params, hosts, seeds)
 
+    def program(self, step: Step) -> MdtestProgram:
+        """Return the program that a step launches."""
+        from tui.workloads.mdtest.program import MdtestProgram
+
+        assert step.mpi is not None
+        return MdtestProgram(step, step.mpi)
+
     def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> Reader:
         """Return a reader: of mpiexec on the first host, of a proxy on the others."""
-        from tui.workloads.mdtest.reader import MdtestReader, ProxyReader
+        from tui.workloads.mpi import ProxyReader
 
-        if step.mpi is None or host != step.tasks[0].host:
-            return ProxyReader(host, step)
-        return MdtestReader(step, step.mpi, step.mpi.ranks(len(step.tasks)))
+        return self.program(step).reader(len(step.tasks)) if host == step.hosts[0] else ProxyReader(host, step)
+
+    def advice(self, code: str) -> str:
+        """Return where mdtest comes from, and where the profile says how hosts reach each other."""
+        return ADVICE.get(code, "")
