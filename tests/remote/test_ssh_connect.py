@@ -320,3 +320,19 @@ def target(lab: SshdLab, number: int) -> str:
     blocks = lab.ssh_config.read_text().split("Host ")
     block = next(block for block in blocks if block.startswith(f"h{number}\n"))
     return block.split("\n", 1)[1]
+
+
+async def test_connections_that_are_left_while_a_bastion_greets_are_closed_in_order(tmp_path: Path) -> None:
+    """As when a run is stopped while it connects."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        config = tmp_path / "config"
+        config.write_text(
+            f"Host bastion\n  HostName 127.0.0.1\n  Port {silent.getsockname()[1]}\nHost box\n  ProxyJump bastion\n"
+        )
+        async with Connections(ssh_config=config) as connections:
+            connecting = asyncio.create_task(connections.connect(HostAddress(name="box")))
+            reached, _ = await asyncio.to_thread(silent.accept)
+            connecting.cancel()
+        reached.close()
+    await asyncio.gather(connecting, return_exceptions=True)
+    assert asyncio.all_tasks() == {asyncio.current_task()}

@@ -16,7 +16,7 @@ KINDS = (
     (stat.S_ISCHR, "char"),
 )
 QUOTED_CHARACTERS = 160  # of what a host said, in an error message
-CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +139,9 @@ def last_line(data: bytes) -> str:
     return printable(lines[-1]) if lines else ""
 
 
-def printable(text: str) -> str:
+def printable(text: str, most: int = QUOTED_CHARACTERS) -> str:
     """Return a host's words cut to a line's length and without control characters."""
-    return CONTROL.sub(" ", text).strip()[:QUOTED_CHARACTERS]
+    return CONTROL.sub(" ", text).strip()[:most]
 
 
 def parse_files(paths: Sequence[str], answer: Answer, host: str) -> dict[str, FileInfo | None]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tui.remote.login import Attempt, Entered
     from tui.remote.ssh import SshTransport
     from tui.remote.sshconfig import Keyring, Resolved
+    from tui.remote.sshfile import ConfigFiles
 
 Opened = TypeVar("Opened")
 KEEPALIVE_S = 2.5
@@ -67,6 +68,7 @@ class Connections:
         self.keepalive_s = keepalive_s
         self.keepalive_count = keepalive_count
         self._keyring: Keyring | None = None
+        self._files: ConfigFiles | None = None
         self._bastions: dict[str, asyncio.Task[asyncssh.SSHClientConnection]] = {}
         self.vault = Vault(asker)
         self.remark: Remark = unheard
@@ -89,6 +91,7 @@ class Connections:
                 task.result().close()
             else:
                 task.cancel()
+        await asyncio.gather(*self._bastions.values(), return_exceptions=True)
         if self._keyring is not None:
             self._keyring.close()
 
@@ -131,9 +134,11 @@ class Connections:
     def resolve(self, address: HostAddress) -> Resolved:
         """Return how a host is reached. Raises HostError for a broken configuration."""
         from tui.remote.sshconfig import resolve, user_config
+        from tui.remote.sshfile import ConfigFiles
 
+        self._files = self._files or ConfigFiles()
         own = Path(address.ssh_config) if address.ssh_config else None
-        return resolve(address, own or self.ssh_config or user_config(), self.pins)
+        return resolve(address, own or self.ssh_config or user_config(), self.pins, self._files)
 
     async def tunnel(self, target: Resolved, above: tuple[str, ...] = ()) -> asyncssh.SSHClientConnection | None:
         """Return the connection to a target's last bastion, shared by all who need it; None without bastion."""
@@ -290,7 +295,7 @@ def gate_of(target: Resolved) -> str:
 
 def usable(task: asyncio.Task[asyncssh.SSHClientConnection]) -> bool:
     """Return whether a bastion's connection is there and open."""
-    return not task.cancelled() and task.exception() is None and not task.result().is_closed()
+    return task.done() and not task.cancelled() and task.exception() is None and not task.result().is_closed()
 
 
 def jump_address(jump: str, config: Path | None) -> HostAddress:

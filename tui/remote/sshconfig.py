@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import asyncssh
-from asyncssh.config import SSHClientConfig
 
 from tui.model.plan import HostAddress
+from tui.remote.answers import printable
 from tui.remote.keys import (
     AgentKeyPair,
     ClientKey,
@@ -31,6 +31,7 @@ from tui.remote.keys import (
     unlock,
     with_certificates,
 )
+from tui.remote.sshfile import ConfigFiles, HostConfig
 from tui.remote.transport import HostError
 
 DEFAULT_KEYS = ("id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk")
@@ -86,9 +87,11 @@ def user_config() -> Path | None:
     return path if path.is_file() else None
 
 
-def resolve(address: HostAddress, config_path: Path | None, pins: Sequence[Path]) -> Resolved:
+def resolve(
+    address: HostAddress, config_path: Path | None, pins: Sequence[Path], files: ConfigFiles | None = None
+) -> Resolved:
     """Return how to connect to a host: explicit values first, then the configuration, then SSH's defaults."""
-    config = read_config(address, config_path)
+    config = read_config(address, config_path, files or ConfigFiles())
     get = config.get
     known = [*cast(list[str], get("UserKnownHostsFile", list(USER_KNOWN_HOSTS)))]
     known += cast(list[str], get("GlobalKnownHostsFile", list(GLOBAL_KNOWN_HOSTS)))
@@ -124,16 +127,15 @@ def identities_of(address: HostAddress, configured: object) -> tuple[str, ...]:
     return tuple(str(Path(path).expanduser()) for path in cast(list[str], configured))
 
 
-def read_config(address: HostAddress, path: Path | None) -> Any:
+def read_config(address: HostAddress, path: Path | None, files: ConfigFiles) -> HostConfig:
     """Return asyncssh's view of the configuration for one host. Raises HostError for a broken file."""
-    paths = [path] if path is not None else []
-    user: Any = address.user or ()
-    port: Any = address.port or ()
-    none: Any = None
+    config = HostConfig(files, getpass.getuser(), address.user or (), address.name, address.port or ())
     try:
-        return SSHClientConfig.load(none, paths, False, False, False, getpass.getuser(), user, address.name, port)
-    except (asyncssh.ConfigParseError, OSError, UnicodeDecodeError) as error:
-        raise HostError("config", address.name, f"SSH configuration {path}: {error}") from error
+        if path is not None:
+            config.parse(path)
+    except (asyncssh.ConfigParseError, OSError, UnicodeDecodeError, RecursionError) as error:
+        raise HostError("config", address.name, printable(f"SSH configuration {path}: {error}", 500)) from error
+    return config
 
 
 def agent_path(configured: object) -> str | None:

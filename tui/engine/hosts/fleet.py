@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Origin = Literal["inventory", "ssh config", "this machine"]
 HOST_LINE = re.compile(r"^\s*Host(?:\s+|\s*=\s*)(.+?)\s*$", re.IGNORECASE)
 INCLUDE_LINE = re.compile(r"^\s*Include(?:\s+|\s*=\s*)(.+?)\s*$", re.IGNORECASE)
-DEEPEST_INCLUDE = 8
+MOST_FILES = 1000  # of files that include each other
 PATTERN = set("*?!")
 LOCAL_ADDRESS = HostAddress(name=hostspec.LOCAL, transport="local")
 
@@ -121,27 +121,29 @@ def resolvable(name: str) -> bool:
     return True
 
 
-def words_in(path: Path, depth: int = 0) -> Iterator[str]:
-    """Yield the host names and patterns of an SSH configuration and the files it includes."""
+def words_in(path: Path, seen: set[Path] | None = None) -> Iterator[str]:
+    """Yield the host names and patterns of an SSH configuration and the files it includes, each file once."""
+    seen = set() if seen is None else seen
+    seen.add(path)
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return
     for line in lines:
         if match := HOST_LINE.match(line):
-            yield from match[1].replace('"', "").split()
-        elif (match := INCLUDE_LINE.match(line)) and depth < DEEPEST_INCLUDE:
+            yield from (word for word in match[1].replace('"', "").split() if word.isprintable())
+        elif match := INCLUDE_LINE.match(line):
             for pattern in match[1].replace('"', "").split():
-                yield from included(pattern, path, depth + 1)
+                yield from included(pattern, seen)
 
 
-def included(pattern: str, base: Path, depth: int) -> Iterator[str]:
+def included(pattern: str, seen: set[Path]) -> Iterator[str]:
     """Yield the host names and patterns of the files that an Include names; relative ones lie in ~/.ssh."""
-    full = Path(pattern).expanduser()
-    root = full if full.is_absolute() else Path("~/.ssh").expanduser() / pattern
-    for path in sorted(Path(root.anchor).glob(str(root.relative_to(root.anchor)))):
-        if path != base:
-            yield from words_in(path, depth)
+    full = Path("~/.ssh").expanduser() / Path(pattern).expanduser()
+    plain = re.sub(r"\*\*+", "*", str(full.relative_to(full.anchor)))  # glob(7) has no **: it would search everything
+    for path in sorted(Path(full.anchor).glob(plain)):
+        if path not in seen and len(seen) < MOST_FILES:
+            yield from words_in(path, seen)
 
 
 async def check_hosts(
