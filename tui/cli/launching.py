@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tui.cli.asking import has_terminal, person
 from tui.cli.common import paths, say
 from tui.model.plan import HostAddress, Plan
+from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
     from tui.engine.process.launch import EngineMode
@@ -25,10 +26,18 @@ def start(plan: Plan) -> Path:
 
     warn(plan.hosts)
     if not has_terminal():
+        check_secrets(plan)
         return launch(plan, paths().runs)
     launched = launch_asking(plan, paths().runs)
     answer_all(launched.run_dir, launched.questions)
     return launched.run_dir
+
+
+def check_secrets(plan: Plan) -> None:
+    """Refuse a run whose secrets nobody can be asked for. Raises UsageError."""
+    if missing := [name for name in plan.secrets if not os.environ.get(name)]:
+        told = ", ".join(missing)
+        raise UsageError(f"no value for the secret {told}: set it in the environment; there is no terminal to ask on")
 
 
 def restart(run_dir: Path, mode: EngineMode) -> None:

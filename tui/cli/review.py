@@ -28,7 +28,8 @@ def review_text(plan: Plan) -> str:
 def _lines(plan: Plan) -> Iterator[str]:
     yield f"profile   {plan.profile.tag} v{plan.profile.version}: {plan.profile.title}"
     yield f"hosts     {', '.join(host.name for host in plan.hosts)}"
-    yield f"params    {', '.join(f'{name}={value}' for name, value in plan.params.items())}"
+    yield f"params    {', '.join(f'{name}={value}' for name, value in {**plan.params, **plan.texts}.items())}"
+    yield from (f"note      {remark}" for remark in plan.remarks)
     span = units.duration(plan.expected_s) if plan.expected_s else "not bounded by time"
     yield f"time      {span} of load, plus layout"
     yield f"after     test files are {'removed' if plan.cleanup else 'left where they are'}"

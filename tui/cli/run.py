@@ -60,6 +60,8 @@ def main(args: argparse.Namespace) -> int:
         return 0
     from tui.cli.launching import start
 
+    for remark in plan.remarks:
+        say(f"benchtui: {remark}")
     run_dir = start(agreed(plan, args.destroy, sure=args.yes))
     if args.detach:
         say(f"run {run_dir.name} goes on; watch it with: benchtui attach {run_dir.name}")

@@ -191,6 +191,9 @@ class Plan(Struct, omit_defaults=True):
     axes: list[str] = field(default_factory=list)  # names that a sweep varies, the slowest first; may hold "hosts"
     until: Until | None = None
     members: list[ProfileRef] = field(default_factory=list)  # the profiles of a suite
+    texts: dict[str, str] = field(default_factory=dict)  # the parameters as people write them
+    remarks: list[str] = field(default_factory=list)  # what to know before it is run
+    secrets: list[str] = field(default_factory=list)  # environment variables whose values are never written
     note: str | None = None
     tags: dict[str, str] = field(default_factory=dict)
     schema: str = PLAN_SCHEMA

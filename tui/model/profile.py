@@ -10,13 +10,15 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from tui.model.matrix import RepeatSpec, SuiteMember, SweepSpec
-from tui.model.names import NAME_PATTERN, TAG_PATTERN
+from tui.model.names import NAME_PATTERN, SECRET_PATTERN, TAG_PATTERN
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.quantities import parse_duration, parse_size, plain_duration, plain_size, shown
 
 ParamValue = str | int | float | bool
 Number = TypeVar("Number", int, float)
-ParamKind = Literal["directory", "path", "device", "duration", "size", "count", "number", "text", "flag", "choice"]
+ParamKind = Literal[
+    "directory", "path", "device", "duration", "size", "count", "number", "text", "flag", "choice", "secret"
+]  # fmt: skip
 TOOL = "The load generator; suite: other profiles one after the other"
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 HOST_PLACEHOLDERS = ("host", "host_index")
@@ -258,7 +260,16 @@ def _parse_kind(param: Param, value: object) -> ParamValue:
         return _flag(value)
     if kind == "choice":
         return value if isinstance(value, bool | int | float) else _line(value)
+    if kind == "secret":
+        return _reference(value)
     return _path(value, kind) if kind in PATH_KINDS else _line(value)
+
+
+def _reference(value: object) -> str:
+    """Return what a secret is written as. What else was written may be the secret itself: it is not repeated."""
+    if not isinstance(value, str) or not re.fullmatch(SECRET_PATTERN, value):
+        raise ValueError("a secret is never written down: ${NAME} says which environment variable holds it")
+    return value
 
 
 def _positive(number: Number, value: object) -> Number:

@@ -172,15 +172,19 @@ class Agent:
         lease_s: float,
         grace_s: float,
         armed: bool,
+        environ: Mapping[str, str] | None = None,
     ) -> str:
         """Start a command under supervision, armed: it waits for GO. Returns its private directory on the host.
 
-        `files` (name -> text) are written there and end with a newline. A repeated start starts nothing.
+        `files` (name -> text) are written there and end with a newline. `environ` is added to the command's
+        environment and stands in no file and no command line. A repeated start starts nothing.
         """
         given = {"agent.sh": supervisor_script(), **files}
         texts = [part for name, text in given.items() for part in (name, text.removesuffix("\n"))]
         numbers = [str(math.ceil(lease_s)), str(math.ceil(grace_s)), str(int(armed)), str(len(given))]
-        answer = await self.call("start", self.run_id, self.mark, task, *numbers, *texts, *argv)
+        answer = await self.call(
+            "start", self.run_id, self.mark, task, *numbers, *texts, *argv, environ=environ
+        )
         return answer.values["dir"]
 
     async def stream(self, task: str, out_offset: int, err_offset: int) -> AgentStream:
@@ -275,10 +279,17 @@ class Agent:
             return CacheDrop("files", False, f"{why}; and none of the test files is there")
         return CacheDrop("files", True, f"{forgotten} test files alone: {why}")
 
-    async def call(self, command: str, *words: str, timeout_s: float = TIMEOUT_S, more: str = "") -> Answer:
+    async def call(
+        self,
+        command: str,
+        *words: str,
+        timeout_s: float = TIMEOUT_S,
+        more: str = "",
+        environ: Mapping[str, str] | None = None,
+    ) -> Answer:
         """Call a function of the agent, or of one `more` part of tui/remote/sh/. Raises HostError."""
         token = secrets.token_hex(8)
-        done = await self.transport.run(self._script(token, [command, *words], more), timeout_s)
+        done = await self.transport.run(self._script(token, [command, *words], more, environ), timeout_s)
         return parse_answer(done, token, self.host)
 
     async def _remove(self, command: str, paths: list[str]) -> list[str]:
@@ -324,10 +335,12 @@ class Agent:
             raise
         return stream
 
-    def _script(self, token: str, words: Sequence[str], more: str = "") -> bytes:
+    def _script(
+        self, token: str, words: Sequence[str], more: str = "", environ: Mapping[str, str] | None = None
+    ) -> bytes:
         if any("\0" in word for word in words):
             raise HostError("agent-failed", self.host, "a path or argument holds a NUL character")
-        return script(token, words, *([more] if more else []))
+        return script(token, words, *([more] if more else []), environ=environ)
 
 
 def batches(paths: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 
 AGENT = ("base", "probe", "files", "start", "supervise", "stream", "upkeep", "locks", "clock")  # sent with every call
@@ -27,12 +27,15 @@ def supervisor_script() -> str:
     return functions("base", "supervise")
 
 
-def script(token: str, words: Sequence[str], *more: str) -> bytes:
+def script(token: str, words: Sequence[str], *more: str, environ: Mapping[str, str] | None = None) -> bytes:
     """Return the agent, `more` parts, and one call; user input only ever stands in it quoted by shlex.
+
+    `environ` is exported before the call: the script comes over stdin, so its values stand in no command line.
 
     The call is one brace group: cut anywhere, the script is a syntax error and does nothing.
     """
     command, *arguments = words
     call = " ".join([f"bt_{command}", *map(shlex.quote, arguments)])
-    text = f"{functions(*AGENT, *more)}\n{{ bt_begin {token}; {call}; bt_end 0; }}\n"
+    exports = "".join(f"export {name}={shlex.quote(value)}; " for name, value in (environ or {}).items())
+    text = f"{functions(*AGENT, *more)}\n{{ bt_begin {token}; {exports}{call}; bt_end 0; }}\n"
     return text.encode(errors="surrogateescape")

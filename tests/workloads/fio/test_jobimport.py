@@ -389,3 +389,31 @@ def test_the_name_of_the_file_is_the_name_of_the_profile(file: str, tag: str) ->
 def test_a_name_that_is_no_tag_is_refused() -> None:
     with pytest.raises(UsageError, match="profile name 'X': allowed is family/name in small letters"):
         import_job(ONE, "x.fio", "X")
+
+
+SECRET_JOB = """\
+[global]
+ioengine=http
+http_host=${SERVER}
+http_s3_keyid=${S3_ID}
+http_s3_key=${S3_KEY}
+filename=/bucket/object
+size=1M
+[a]
+rw=write
+"""
+
+
+def test_what_may_be_a_secret_stays_a_reference_whether_it_is_set_or_not() -> None:
+    for environ in ({"SERVER": "h:9000"}, {"SERVER": "h:9000", "S3_KEY": "geheim", "S3_ID": "me-myself"}):
+        found = import_job(SECRET_JOB, "s3.fio", "my/s3", environ)
+        ((_, text),) = found.profiles
+        assert "geheim" not in text + str(found.messages)
+        assert "me-myself" not in text
+        profile = load_profile(text, "s3.yaml")
+        assert (profile.params["s3_key"].kind, profile.params["s3_key"].default) == ("secret", "${S3_KEY}")
+        assert profile.params["server"].default == "h:9000"
+        job = render(profile, resolve_params(profile, {}), "h1", 1, None)
+        assert "http_s3_key=${S3_KEY}\n" in job, "fio itself puts the value in"
+        told = "${S3_KEY} stays so: each launch takes it from the environment, or asks"
+        assert [m.line for m in found.messages if m.message == told] == [5]

@@ -232,6 +232,13 @@ def param_text(profile: Profile, name: str, value: ParamValue) -> str:
     return str(value) if param is None else value_text(param.kind, value)
 
 
+def person_text(profile: Profile, name: str, value: ParamValue) -> str:
+    """Return a parameter's value for people: ``32M``, ``2s``, ``yes``; of a secret nothing but stars."""
+    if name in profile.params and profile.params[name].kind == "secret":
+        return "***"
+    return ("yes" if value else "no") if isinstance(value, bool) else param_text(profile, name, value)
+
+
 def span_of(spec: Scalar | None, params: Mapping[str, ParamValue]) -> float:
     """Return the seconds of a warm-up or a pause, which may name a parameter; 0 when there is none."""
     if spec is None:

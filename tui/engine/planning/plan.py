@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from tui.engine.planning.matrix import Wanted, build_steps, jobs_of
+from tui.engine.planning.matrix import Wanted, build_steps, jobs_of, person_text
 from tui.model.matrix import axes
-from tui.model.plan import Headline, HostAddress, Plan, ProfileRef, Until
+from tui.model.names import SECRET_PATTERN
+from tui.model.plan import Headline, HostAddress, Plan, ProfileRef, Step, Until
 from tui.model.problem import UsageError
 from tui.model.profile import ParamValue, Profile, resolve_params
 
@@ -43,9 +45,12 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
     steps = build_steps(loaded, choices.overrides, wanted, hosts)
     params = resolve_params(profile, {k: v for k, v in choices.overrides.items() if k in profile.params})
     members = list(loaded.members.values())
+    reaching = {name: text for name, text in choices.overrides.items() if name not in profile.params}
     return Plan(
-        profile=profile_ref(loaded, params),
+        profile=suite_ref(loaded, params, reaching) if members else profile_ref(loaded, params),
         params=dict(params),
+        texts={name: person_text(profile, name, value) for name, value in params.items()} | reaching,
+        remarks=[remark for name, text in reaching.items() if (remark := uneven(loaded, name, text))],
         hosts=hosts,
         steps=steps,
         headline=headline_of(profile),
@@ -59,10 +64,44 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         drop_caches=profile.drop_caches,
         axes=swept(loaded, choices.overrides, wanted),
         until=until_of(profile, choices),
-        members=[profile_ref(member, resolve_params(member.profile, {})) for member in members],
+        members=[profile_ref(member, params_given(member.profile, reaching)) for member in members],
+        secrets=secret_names(loaded, steps),
         note=choices.note,
         tags=dict(choices.tags),
     )
+
+
+def params_given(profile: Profile, given: Mapping[str, str]) -> dict[str, ParamValue]:
+    """Return a profile's parameters with those of `given` that it has."""
+    return resolve_params(profile, {name: text for name, text in given.items() if name in profile.params})
+
+
+def suite_ref(loaded: LoadedProfile, params: Mapping[str, ParamValue], reaching: Mapping[str, str]) -> ProfileRef:
+    """Return a suite whole; what was changed in its profiles is changed in it."""
+    own = profile_ref(loaded, params)
+    for member in loaded.members.values():
+        own.changed.update(profile_ref(member, params_given(member.profile, reaching)).changed)
+    return own
+
+
+def uneven(loaded: LoadedProfile, name: str, text: str) -> str:
+    """Return what to know of a parameter that gets one value though the suite's profiles differ by it."""
+    kept: dict[str, list[str]] = {}
+    for tag, member in loaded.members.items():
+        if param := member.profile.params.get(name):
+            kept.setdefault(str(param.default), []).append(tag)
+    if len(kept) < 2:
+        return ""
+    said = "; ".join(f"{value} in {', '.join(tags)}" for value, tags in kept.items() if value != text)
+    return f"{name}={text} in every profile of the suite, which differ by it: {said}"
+
+
+def secret_names(loaded: LoadedProfile, steps: Sequence[Step]) -> list[str]:
+    """Return the environment variables that parameters of kind secret name."""
+    profiles = [loaded.profile, *(member.profile for member in loaded.members.values())]
+    kinds = {name for profile in profiles for name, param in profile.params.items() if param.kind == "secret"}
+    values = (str(step.params[name]) for step in steps for name in sorted(kinds) if name in step.params)
+    return list(dict.fromkeys(value[2:-1] for value in values if re.fullmatch(SECRET_PATTERN, value)))
 
 
 def first_target(members: Sequence[LoadedProfile]) -> str | None:
@@ -113,7 +152,9 @@ def profile_ref(loaded: LoadedProfile, params: Mapping[str, ParamValue]) -> Prof
         text=loaded.text,
         sha256=loaded.sha256,
         source={name: str(value) for name, value in source.items()},
-        changed={name: str(value) for name, value in params.items() if value != defaults.get(name)},
+        changed={
+            name: person_text(profile, name, value) for name, value in params.items() if value != defaults.get(name)
+        },
         preset=loaded.preset,
         extends=[tag for tag, _ in loaded.bases],
         bases=[text for _, text in loaded.bases],

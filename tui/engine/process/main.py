@@ -19,6 +19,7 @@ from tui.engine.recovery.recover import execute_missing, execute_rest
 from tui.engine.running.context import RunContext
 from tui.engine.running.load import stop_host
 from tui.engine.running.run import execute, open_run
+from tui.engine.running.secrets import secrets_of
 from tui.engine.safety.logout import forwarded_agent
 from tui.model.event import Message, Note, RunEnded, RunStateName
 from tui.model.paths import Paths
@@ -50,6 +51,9 @@ async def _serve(
     pins = Paths.from_environ(os.environ).known_hosts
     async with Connections(ssh_config=config, known_hosts=[pins], asker=asker) as connections:
         ctx = open_run(run_dir, plan, connections, history)
+        secrets = await secrets_of(plan, os.environ, asker)
+        for session in ctx.sessions:
+            session.secrets = secrets
         connections.remark = partial(remark, ctx)
         ctx.on_connected = partial(logged_in, ctx, connections, asker)
         loop = asyncio.get_running_loop()

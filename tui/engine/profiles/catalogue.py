@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,8 @@ from tui.model.yaml_text import load
 
 if TYPE_CHECKING:
     from tui.model.profile import Profile
+
+PRIVATE = 0o600  # a profile may name servers, users and, by mistake, more
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
@@ -202,10 +205,10 @@ def is_path(name: str) -> bool:
 
 
 def write_new(path: Path, text: str) -> None:
-    """Write a file that is not there yet. Raises UsageError."""
+    """Write a file that is not there yet, for this user alone. Raises UsageError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "w", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
         raise UsageError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.engine.profiles.catalogue import write_new
+from tui.engine.profiles.catalogue import PRIVATE, write_new
 from tui.engine.profiles.shelf import SUFFIXES
 from tui.model.names import TAG_PATTERN
 from tui.model.problem import Problem, UsageError
@@ -83,7 +83,7 @@ def save(path: Path, text: str) -> None:
     target = path.resolve()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        mode = target.stat().st_mode & 0o777 if target.exists() else PRIVATE
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".new", dir=target.parent)
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -97,12 +97,6 @@ def save(path: Path, text: str) -> None:
             raise
     except OSError as error:
         raise UsageError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def stamps(user_dir: Path) -> Stamps:

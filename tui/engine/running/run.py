@@ -13,8 +13,9 @@ import tui
 from tui.engine.recovery.history import History
 from tui.engine.running.context import RunContext, RunRefused, RunStopped
 from tui.engine.running.layout import clean_up
-from tui.engine.running.on_hosts import CONNECT, EXIT_COMPLETE, EXIT_PARTIAL, LEAVE, on_hosts
+from tui.engine.running.on_hosts import CONNECT, EXIT_COMPLETE, EXIT_PARTIAL, EXIT_PREFLIGHT, LEAVE, on_hosts
 from tui.engine.running.preflight import preflight
+from tui.engine.running.secrets import NO_SECRET
 from tui.engine.running.session import HostSession
 from tui.engine.running.steps import run_steps
 from tui.journal.writer import Journal, Resume
@@ -90,6 +91,8 @@ async def execute(ctx: RunContext) -> RunEnded:
 
 async def connect_all(ctx: RunContext) -> None:
     """Connect to every host; refuse with all problems at once when one cannot be reached."""
+    if missing := next((session.secrets.missing for session in ctx.sessions), []):
+        raise RunRefused("failed", EXIT_PREFLIGHT, NO_SECRET.format(", ".join(missing)))
     with ctx.phase("connect"):
         try:
             await on_hosts(ctx, CONNECT, ctx.sessions, _connect_one)

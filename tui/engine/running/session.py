@@ -7,6 +7,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from tui.engine.running.secrets import Secrets
 from tui.model.event import HostProblem, HostState, HostStateName, Message, PhaseName, Severity
 from tui.model.plan import HostAddress
 from tui.remote.agent import Agent
@@ -34,6 +35,7 @@ class HostSession:
         self.run_id = run_id
         self.journal = journal
         self.state: HostStateName = "waiting"
+        self.secrets = Secrets()
         self.facts: dict[str, str | int | float | bool | None] = {}
         self.missing: set[str] = set()  # files of the plan that were not there at preflight
         self.short: set[str] = set()  # files of ours that were smaller than planned at preflight

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tui import workloads
+from tui.engine.running.secrets import NO_SECRET
 from tui.engine.running.session import FIRST_PAUSE_S, HostSession
 from tui.journal.raw import RawFile
 from tui.model.event import Artefact, HostStateName, PhaseName, Sample, TaskEnded, TaskStarted
@@ -71,12 +72,15 @@ class TaskRun:
         self.released = False  # GO was said, whether it arrived or not
         name = f"{self.task_id}.{session.name}"
         self._files = {kind: RawFile(run_dir, f"{name}.{kind}", session.name, keep=resume) for kind in ("out", "err")}
+        self._masks = {kind: session.secrets.mask(task) for kind in ("out", "err")}
         self._stream: AgentStream | None = None
         self._heard = time.monotonic()
         self._orphaned = ""  # why the load has no supervisor any more, when it has none
 
     async def start(self, *, armed: bool) -> None:
         """Start the command (armed: it waits for `go`) and open its stream. Raises HostError."""
+        if missing := self.session.secrets.missing:
+            raise HostError("secret-missing", self.session.name, NO_SECRET.format(", ".join(missing)))
         remote_dir = await self.session.ask(
             lambda agent: agent.start(
                 self.task_id,
@@ -85,6 +89,7 @@ class TaskRun:
                 lease_s=self.lease_s,
                 grace_s=GRACE_S,
                 armed=armed,
+                environ=self.session.secrets.values,
             )
         )
         self.session.journal.append(
@@ -152,6 +157,8 @@ class TaskRun:
         renewing = asyncio.create_task(self._renew())
         try:
             complete = await self._drain(state)
+            if complete:
+                self._take_rest()
             self._journal_items(self.reader.flush())
             outcome = await self._outcome(state) if complete else Outcome(None, "lost", collected=False)
         finally:
@@ -166,6 +173,8 @@ class TaskRun:
         return [self.session.journal.append(file.close()) for file in self._files.values()]
 
     async def _open_stream(self) -> None:
+        for mask in filter(None, self._masks.values()):
+            mask.drop()
         offsets = (self._files["out"].offset, self._files["err"].offset)
         self._stream = await self.session.agent.stream(self.task_id, *offsets)
         if self.released:  # the word may have been lost with the connection; said twice it does no harm
@@ -261,6 +270,15 @@ class TaskRun:
 
     def _take(self, kind: str, data: bytes) -> None:
         self._heard = time.monotonic()
+        mask = self._masks[kind]
+        self._keep(kind, mask.feed(data) if mask else data)
+
+    def _take_rest(self) -> None:
+        for kind, mask in self._masks.items():
+            if mask:
+                self._keep(kind, mask.flush())
+
+    def _keep(self, kind: str, data: bytes) -> None:
         self._files[kind].write(data)
         self._journal_items(self.reader.feed(data) if kind == "out" else self.reader.feed_stderr(data))
 

@@ -38,6 +38,7 @@ PLACES = ("directory", "filename", "filename_format")
 _KEYWORD = re.compile(r"\$(mb_memory|ncpus|pagesize)")
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _KIB = re.compile(r"(\d{1,18})([kmgtp])ib", re.IGNORECASE | re.ASCII)
+_SECRET = re.compile(r"key|secret|pass|token|auth|cred|chap|keyring|user")
 _BAD_IN_NAMES = re.compile(r"[][;#/:]|[^\x20-\U0010ffff]")
 
 
@@ -47,6 +48,7 @@ class _Reading:
 
     file: str
     environ: Mapping[str, str]
+    secrets: set[str] = field(default_factory=set)  # variables whose values are not taken
     problems: list[Problem] = field(default_factory=list)
     messages: list[Problem] = field(default_factory=list)
 
@@ -72,6 +74,7 @@ def import_job(text: str, file: str, tag: str | None = None, environ: Mapping[st
     phases = list(_phases([_checked(section, reading) for section in sections], reading))
     if reading.problems:
         raise UsageError(sorted(reading.problems, key=lambda problem: problem.line or 0))
+    reading.environ = {**reading.environ, **{name: f"${{{name}}}" for name in reading.secrets}}
     about = Import(tag, first_comment(text)[:100] or f"Imported from {PurePath(file).name}", PurePath(file).name)
     written = _written(about, [_with_places(phase, reading) for phase in phases], reading)
     reading.messages.sort(key=lambda problem: problem.line or 0)
@@ -98,6 +101,11 @@ def _written(about: Import, phases: list[Phase], reading: _Reading) -> list[tupl
 
 
 # -- options
+
+
+def is_secret(option: Option, variable: str) -> bool:
+    """Tell whether a variable must not be written into a profile: by its name, or by the option that it stands in."""
+    return any(map(_SECRET.search, (canonical(option.name), variable.lower())))
 
 
 def _checked(section: Section, reading: _Reading) -> Section:
@@ -150,11 +158,16 @@ def _check_name(option: Option, external: bool, reading: _Reading) -> None:
     if found:
         reading.say(option.line, f"{found}; it is passed on as it is (extra_options)")
     for variable in _VARIABLE.findall(value):
-        if not reading.environ.get(variable):
+        if is_secret(option, variable):
+            reading.secrets.add(variable)
+            reading.say(option.line, f"${{{variable}}} stays so: each launch takes it from the environment, or asks")
+        elif not reading.environ.get(variable):
             message = f"${{{variable}}} is not set in the environment; set it for the import, as for fio itself"
             reading.wrong(option.line, message)
             return
-    text = _VARIABLE.sub(lambda match: reading.environ[match[1]], value)
+    text = _VARIABLE.sub(lambda match: reading.environ.get(match[1], match[0]), value)
+    if reading.secrets.intersection(_VARIABLE.findall(value)):
+        return  # what a secret is, is not looked at
     if found := option_problem(name, text):
         keyword = _KEYWORD.search(text)
         hint = f": {keyword[0]} is not the same on every host; write a number" if keyword else f": {found}"

@@ -112,6 +112,8 @@ def _name_variables(sheet: _Sheet, file: str) -> None:
                 if not whole:
                     _loosen(sheet, variable)
                 continue
+            if sheet.environ[variable] == f"${{{variable}}}":
+                kinds = ["secret"]
             param = _first_param([*kinds, "text"], sheet.environ[variable], f"{variable} of the job file")
             if param is None:
                 problems.append(Problem(f"the value of ${{{variable}}} cannot stand in a profile", file, option.line))
@@ -124,6 +126,8 @@ def _name_variables(sheet: _Sheet, file: str) -> None:
 def _loosen(sheet: _Sheet, variable: str) -> None:
     """A value that is also a part of another one must stay as it was typed."""
     name = sheet.variables[variable]
+    if sheet.params[name].kind == "secret":
+        return
     text = Param(default=sheet.environ[variable], kind="text", help=sheet.params[name].help)
     sheet.params[name] = text
 

@@ -1,0 +1,135 @@
+"""A secret goes from the environment, or a person, to the load on a host; it is written nowhere and shown to nobody."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import benchtui, journal_has, marked_processes, only_run, start, wait_until
+from tests.e2e.test_log_in import exit_code, terminal
+from tests.lab.sshd import SshdLab
+
+SECRET = 'wJalr-"XUtn\\FEMI'  # with what JSON escapes
+PROFILE = """\
+profile: own/secret
+title: Reads with a key
+tool: fio
+params:
+  directory: {kind: directory, default: /mnt}
+  key: {kind: secret, default: "${OUR_TEST_KEY}"}
+  runtime: {kind: duration, default: 4s}
+fio:
+  global: {ioengine: psync, time_based: 1, runtime: "{runtime}", directory: "{directory}/{host}", size: 64k}
+  jobs:
+    data: {rw: randread, description: "{key}"}
+headline: {metric: iops, direction: read}
+"""
+
+
+@pytest.fixture
+def own(home: Path) -> Path:
+    (home / "profiles").mkdir()
+    (home / "profiles" / "secret.yaml").write_text(PROFILE)
+    return home
+
+
+def words(lab: SshdLab, target: Path) -> list[str]:
+    target.mkdir(exist_ok=True)
+    hosts = ["--hosts", "h1,h2", "--ssh-config", str(lab.ssh_config)]
+    return ["run", "own/secret", *hosts, "--set", f"directory={target}"]
+
+
+def texts_below(*folders: Path) -> Iterator[tuple[Path, bytes]]:
+    """Every file under folders, unpacked."""
+    for path in (path for folder in folders for path in folder.rglob("*")):
+        if path.is_file():
+            yield path, path.read_bytes()
+            if path.suffix == ".gz":
+                yield path, gzip.decompress(path.read_bytes())
+
+
+def holds(data: bytes) -> bool:
+    """Tell whether a text has the secret, as it is or as JSON writes it."""
+    return any(form.encode() in data for form in (SECRET, json.dumps(SECRET)[1:-1]))
+
+
+def command_lines() -> bytes:
+    found = b""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                found += (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+    return found
+
+
+@pytest.mark.e2e
+def test_a_secret_reaches_the_load_and_nothing_else(
+    own: Path, lab: SshdLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OUR_TEST_KEY", SECRET)
+    process = start(own, *words(lab, tmp_path / "target"), "--json")
+    wait_until(lambda: (own / "runs").is_dir() and any((own / "runs").iterdir()), "a run")
+    run_dir = only_run(own)
+    wait_until(lambda: journal_has(run_dir, '"sample"'), "samples")
+    assert not holds(command_lines()), "in a command line while it runs"
+    environs = [Path(f"/proc/{pid}/environ").read_bytes() for pid in marked_processes(run_dir.name)]
+    assert any(f"OUR_TEST_KEY={SECRET}".encode() in environ.split(b"\0") for environ in environs)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert not holds(out.encode() + err.encode())
+    spools = Path(f"/tmp/.benchtui-{os.getuid()}") / run_dir.name
+    assert [str(path) for path, data in texts_below(own, tmp_path / "target", spools) if holds(data)] == []
+    raw = gzip.decompress(next((run_dir / "raw").glob("*.h1.out.gz")).read_bytes()).decode()
+    as_json = json.dumps(SECRET)[1:-1]
+    assert f'"description" : "{"*" * len(as_json)}"' in raw, "fio put the value in place of the variable"
+    assert "${OUR_TEST_KEY}" in (run_dir / "plan.json").read_text()
+    record = json.loads(out)
+    assert record["state"] == "complete"
+    assert record["steps"][0]["results"]
+
+
+def test_the_plan_that_is_printed_shows_stars(
+    own: Path, lab: SshdLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OUR_TEST_KEY", SECRET)
+    for more in ([], ["--json"]):
+        done = benchtui(own, *words(lab, tmp_path / "target"), "--dry-run", *more)
+        assert done.returncode == 0, done.stderr
+        assert not holds(done.stdout.encode())
+    assert "key=***" in benchtui(own, *words(lab, tmp_path / "target"), "--dry-run").stdout
+
+
+def test_on_a_terminal_it_is_asked_for_and_not_shown(own: Path, lab: SshdLab, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    hosts = words(lab, target)
+    profile = str(own / "profiles" / "secret.yaml")
+    with terminal(tmp_path, "run", profile, *hosts[2:], "--set", "runtime=1s") as screen:
+        screen.wait_for("OUR_TEST_KEY:")
+        screen.keys("typed-by-hand", "Enter")
+        assert exit_code(screen) == 0
+        assert "typed-by-hand" not in screen.screen()
+    found = [str(path) for path, data in texts_below(tmp_path) if b"typed-by-hand" in data]
+    assert found == []
+
+
+def test_without_a_value_and_a_terminal_nothing_is_started(own: Path, lab: SshdLab, tmp_path: Path) -> None:
+    done = benchtui(own, *words(lab, tmp_path / "target"))
+    assert done.returncode == 2
+    assert "no value for the secret OUR_TEST_KEY: set it in the environment" in done.stderr
+    assert not (own / "runs").exists()
+
+
+def test_a_secret_that_is_typed_as_an_argument_is_refused_and_not_repeated(
+    own: Path, lab: SshdLab, tmp_path: Path
+) -> None:
+    done = benchtui(own, *words(lab, tmp_path / "target"), "--set", f"key={SECRET}")
+    assert done.returncode == 2
+    assert "a secret is never written down: ${NAME} says which environment variable holds it" in done.stderr
+    assert not holds(done.stderr.encode())
