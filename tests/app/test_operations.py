@@ -9,7 +9,7 @@ import pytest
 
 from tests.app.journal_maker import RunMaker
 from tests.app.stage import SMALL, WIDE, stage
-from tui.model.event import HostResult, MetadataIteration, MetadataPhase, MetadataResult, OperationResult
+from tui.model.event import ALL_OVER, HostResult, MetadataIteration, MetadataPhase, MetadataResult, OperationResult
 from tui.model.plan import Headline, MpiLaunch, Plan
 from tui.model.rundir import PLAN_FILE
 
@@ -56,6 +56,15 @@ async def test_the_tools_own_figure_takes_the_place_of_an_estimate(maker: RunMak
     maker.add(MetadataIteration(t=0.0, step=0, operation="create", iteration=1, seconds=49.0, rate=102_040.8))
     async with stage(maker) as (app, _):
         assert app.text_of("#live-operations").splitlines()[2].split()[:2] == ["create", "102k"]
+
+
+async def test_after_mdtests_last_word_no_phase_goes_on(maker: RunMaker) -> None:
+    maker.add(phase("remove", iteration=3), phase(ALL_OVER, iteration=3, ended="remove"))
+    maker.t += 19
+    maker.say("nineteen seconds later")
+    async with stage(maker) as (app, _):
+        shown = app.text_of("#live-operations")
+        assert "iteration 3 of 3  over, results are taken" in shown and "remove for" not in shown and "›" not in shown
 
 
 async def test_before_the_first_phase_ranks_are_starting(maker: RunMaker) -> None:

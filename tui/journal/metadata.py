@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tui.metrics import units
-from tui.model.event import ONE_RANK, MetadataIteration, MetadataPhase, MetadataResult, OperationResult
+from tui.model.event import ALL_OVER, ONE_RANK, MetadataIteration, MetadataPhase, MetadataResult, OperationResult
 
 ORDER = (
     "create", "create-stonewall", "stat", "read", "rename", "remove",
@@ -57,12 +57,18 @@ class MetadataView:
     def _known(self, operation: str, iteration: int) -> bool:
         return any((each.operation, each.iteration) == (operation, iteration) for each in self.finished)
 
+    @property
+    def over(self) -> bool:
+        """Whether the tool has said its last: no phase goes on."""
+        return self.result is not None or self.phase == ALL_OVER
+
     def line(self, now_t: float) -> str:
         """Return where it is, in one line: "iteration 2 of 3: stat for 12 s; create 41.2k, ~ 1.1M ops/s"."""
         if not self.phase:
             return "ranks are starting"
         elapsed = units.duration(max(0.0, now_t - self.since_t))
-        head = f"iteration {self.iteration} of {self.iterations}: {self.phase}, {elapsed}"
+        where = "over, results are taken" if self.over else f"{self.phase}, {elapsed}"
+        head = f"iteration {self.iteration} of {self.iterations}: {where}"
         rates = self.rates(self.iteration) or self.rates(self.iteration - 1)
         return f"{head}; {', '.join(rates)} ops/s" if rates else head
 

@@ -250,7 +250,8 @@ class HostResult(Event, tag="host_result"):
 
 
 class MetadataPhase(Event, tag="metadata_phase"):
-    """A phase of an MPI metadata benchmark begins: tree-create, create, stat, read, remove; empty: ranks are launched.
+    """A phase of an MPI metadata benchmark begins: tree-create, create, stat, read, remove; empty: ranks are launched;
+    `ALL_OVER`: the tool has said its last.
 
     `seconds` and `ops` are of the phase that has just ended, as far as arrival times tell: an estimate.
     """
@@ -264,6 +265,7 @@ class MetadataPhase(Event, tag="metadata_phase"):
     seconds: float | None = None
 
 
+ALL_OVER = "end"
 ONE_RANK = ("tree-create", "tree-remove")  # operations that one rank does: their rate is not that of all
 
 

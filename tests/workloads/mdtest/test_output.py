@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.model.event import MetadataIteration, MetadataPhase
+from tui.model.event import ALL_OVER, MetadataIteration, MetadataPhase
 from tui.workloads.mdtest.output import OPERATIONS, Output
 
 DATA = Path(__file__).parents[2] / "data" / "mdtest"
@@ -77,7 +77,7 @@ def test_the_head_tells_version_ranks_nodes_files_and_shift(
 def test_phases_follow_each_other_in_every_iteration(name: str) -> None:
     _, events = read(name, iterations=3)
     phases = [(event.iteration, event.phase) for event in events if isinstance(event, MetadataPhase)]
-    assert phases == [(iteration, phase) for iteration in (1, 2, 3) for phase in PHASES]
+    assert phases == [*((iteration, phase) for iteration in (1, 2, 3) for phase in PHASES), (3, ALL_OVER)]
 
 
 def test_a_phase_that_ended_tells_its_operations_and_the_time_between_its_lines() -> None:
@@ -113,7 +113,7 @@ def test_operations_that_were_not_run_have_no_result() -> None:
 
 def test_a_creation_that_a_stonewall_interrupts_is_one_phase() -> None:
     _, events = read("mdtest-main-W2")
-    assert [event.phase for event in events if isinstance(event, MetadataPhase)] == PHASES
+    assert [event.phase for event in events if isinstance(event, MetadataPhase)] == [*PHASES, ALL_OVER]
 
 
 def test_version_3_2_is_told_from_1_9_3_by_its_quotes() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tui.model.event import ALL_OVER
 from tui.model.plan import HostTask, MpiLaunch, Step
 from tui.workloads.mdtest.reader import MdtestReader
 from tui.workloads.mpi import ProxyReader
@@ -37,6 +38,14 @@ def test_a_whole_run_of_every_version_is_a_success(version: str) -> None:
     assert found.verdict(0) == [] and found.succeeded(0)
     result = found.figures(0)
     assert result is not None and result.final and result.tasks == 4
+
+
+def test_a_phase_that_was_killed_does_not_go_on() -> None:
+    launch = MpiLaunch("/d", 4, 200, 3, options=("-F", "-u"))
+    found = MdtestReader(Step(0, "x", "mdtest", {}, [HostTask("h1", 0, "", [])], None, mpi=launch), launch, 4)
+    found.feed((DATA / "hydra-kill-rank.out").read_bytes())
+    assert found.flush()[-1].phase == ALL_OVER  # type: ignore[union-attr]  # a phase
+    assert found.flush() == []
 
 
 def test_an_exit_code_makes_it_a_failure() -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tui.model.event import ONE_RANK, MetadataIteration, MetadataPhase, OperationResult
+from tui.model.event import ALL_OVER, ONE_RANK, MetadataIteration, MetadataPhase, OperationResult
 from tui.workloads.mdtest.version import OLD_NAME, at_least, told_version
 
 OPERATIONS = {
@@ -79,6 +79,9 @@ class Output:
             return None
         if match := _ITERATION_ROW.search(text):
             return self._iteration_row(match)
+        if text.startswith("-- finished at"):
+            self.finished, self._table = True, ""
+            return self.end(now_s)
         if match := _ITERATION.search(text):
             self.iteration = int(match["number"])
             return self._enter("tree-create", now_s)
@@ -91,6 +94,10 @@ class Output:
     def started(self) -> bool:
         """Whether the ranks run: mdtest says with how many it was launched."""
         return self.tasks > 0
+
+    def end(self, now_s: float) -> MetadataPhase | None:
+        """Return that the last phase is over, once; None when none was begun."""
+        return self._enter(ALL_OVER, now_s) if self.phase else None
 
     def results(self) -> dict[str, OperationResult]:
         """Return the operations that were run; the table prints 0.000 for the others. Empty before one on files is."""
@@ -113,8 +120,6 @@ class Output:
             self.summary_iterations = int(match["iterations"])
             if self.version == OLD_NAME and match["kind"]:
                 self.version = "3.2"
-        elif text.startswith("-- finished at"):
-            self.finished, self._table = True, ""
 
     def _row(self, text: str) -> None:
         if not (match := _ROW.match(text)):

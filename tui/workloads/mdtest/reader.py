@@ -51,7 +51,8 @@ class MdtestReader:
     def flush(self) -> list[Item]:
         """Return what the end of both streams completes."""
         items = [item for line in self._out.close() for item in self._line(line)]
-        return [*items, *self.muttered.explain_all(self._err.close())]
+        over = self.output.end(time.monotonic())  # it may have been killed in the middle of a phase
+        return [*items, *([over] if over else []), *self.muttered.explain_all(self._err.close())]
 
     def result(self, exit_code: int | None) -> HostResult:
         """Return the part of the first host: figures are of all hosts together, see `figures`."""

@@ -24,13 +24,12 @@ def live_lines(view: MetadataView | None, now: float, width: int, phases: tuple[
     columns = max(1, min(view.iterations, (width - NAME) // CELL - 1))
     first = max(1, view.iteration - columns + 1)
     shown = range(first, first + columns)
-    over = view.result is not None
     head = Line.of(*clip([("Operations  ", "title"), *where(view, now)], width))
     titles = "".join(f"{f'it. {number}':>{CELL}}" for number in shown)
     lines = [head, Line.of((fit("ops/s", NAME), LABEL), (titles, LABEL))]
     rates = {(each.operation, each.iteration): each for each in view.finished}
     for phase in phases:
-        here = phase == view.phase and not over
+        here = phase == view.phase and not view.over
         cells = []
         for number in shown:
             found = rates.get((phase, number))
@@ -47,6 +46,8 @@ def where(view: MetadataView, now: float) -> list[Run]:
     iteration: Run = (f"iteration {view.iteration} of {view.iterations}", VALUE)
     if view.result is not None:
         return [iteration, ("  done" if view.result.final else "  ended early", LABEL)]
+    if view.over:
+        return [iteration, ("  over, results are taken", LABEL)]
     elapsed = units.duration(max(0.0, now - view.since_t))
     return [iteration, (f"  {view.phase} ", COLOURS.get(view.phase, "accent")), (f"for {elapsed}", TEXT)]
 
