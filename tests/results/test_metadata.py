@@ -12,8 +12,8 @@ from tui.results.record.metadata import (
     metadata_lines,
     metadata_record,
     metadata_remarks,
+    operation_findings,
     operation_value,
-    shift_findings,
 )
 
 STEP = Step(0, "x", "mdtest", {}, [HostTask(f"h{n}", 0, "", []) for n in (1, 2)], None, mpi=MpiLaunch("/d", 2, 100, 3))
@@ -105,7 +105,7 @@ def test_the_table_fits_80_columns() -> None:
 def test_a_shift_to_the_same_client_is_a_warning(shift: int, nodes: int, phases: str | None) -> None:
     view = MetadataView(0)
     view.result = result(shift=shift, nodes=nodes, ranks_per_node=2, tasks=2 * nodes)
-    found = shift_findings(view, StepRecord(index=0, name="x"))
+    found = operation_findings(view, StepRecord(index=0, name="x"))
     assert [finding.scope["phases"] for finding in found] == ([phases] if phases else [])
     assert all(finding.severity == "warning" for finding in found)
 

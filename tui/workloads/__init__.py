@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.model import tool
+from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
     from tui.workloads.base import Workload
@@ -13,6 +14,20 @@ if TYPE_CHECKING:
 def names() -> list[str]:
     """Return the load generators that are installed; nothing of them is imported."""
     return list(tool.installed())
+
+
+def find(name: str) -> Workload | None:
+    """Return a load generator for what a run has left; None when it is not installed here."""
+    try:
+        return get(name)
+    except UsageError:
+        return None
+
+
+def reports_operations(name: str) -> bool:
+    """Tell whether a load generator reports phases of one program over all hosts, no samples of each host."""
+    found = find(name)
+    return found is not None and found.reports == "operations"
 
 
 def get(name: str) -> Workload:

@@ -11,7 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from tui.model.event import HostResult, MetadataIteration, MetadataPhase, PhaseName, Sample, Severity
+from tui.model.event import (
+    HostResult,
+    MetadataIteration,
+    MetadataPhase,
+    MetadataResult,
+    PhaseName,
+    Sample,
+    Severity,
+)
 from tui.model.plan import FileSpec, HostAddress, Step
 from tui.model.problem import Problem, UsageError
 from tui.model.tool import InProfile
@@ -111,10 +119,33 @@ class Reading(Protocol):
         """Return a reader for one command's output."""
 
 
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why a result may not be what it seems, as a finding: `phases` are those it holds for."""
+
+    code: str
+    message: str
+    phases: tuple[str, ...]
+    measured: float
+    threshold: float
+
+
 class Showing(Protocol):
-    """What screens and headless verbs ask."""
+    """What screens, records and headless verbs ask."""
 
     reports: Literal["samples", "operations"] = "samples"  # of each host; or phases of one program over all hosts
+
+    def meaning(self, version: str, *, from_iterations: bool) -> str:
+        """Return what max and min of its operations are: of its own summary, or made of iterations that ended."""
+        return ""
+
+    def spread_text(self, result: MetadataResult) -> str:
+        """Return how operations were spread over the hosts; empty: nothing to say."""
+        return ""
+
+    def doubts(self, result: MetadataResult) -> Sequence[Doubt]:
+        """Return what makes the operations of a result doubtful."""
+        return ()
 
     def outline(self, profile: Profile, params: Mapping[str, ParamValue]) -> Sequence[tuple[str, str]]:
         """Return each job's name and the few words that make it what it is. Raises UsageError."""

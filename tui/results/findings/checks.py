@@ -11,7 +11,7 @@ from tui.metrics.registry import MIXED, direction
 from tui.model.plan import Plan, Step
 from tui.model.record import Finding, HostRecord, RecordState, StepRecord, TimingRecord, Verdict
 from tui.results.record.journal import JournalData
-from tui.results.record.metadata import shift_findings
+from tui.results.record.metadata import operation_findings
 
 START_SKEW_S = 1.0
 START_SKEW_SHARE = 0.02  # of the runtime
@@ -25,7 +25,7 @@ def find(plan: Plan, seen: JournalData, hosts: Sequence[HostRecord], steps: Sequ
     found = [*_clock_offsets(hosts), *_clock_steps(seen)]
     for step, record in zip(plan.steps, steps, strict=True):
         found += [*_start_skew(step, record), *_host_loss(record), *_stragglers(record)]
-        found += shift_findings(seen.state.at_step(step.index).metadata, record)
+        found += operation_findings(seen.state.at_step(step.index).metadata, record)
     return found
 
 

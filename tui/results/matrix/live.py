@@ -61,7 +61,7 @@ def figure_of(plan: Plan, state: RunState, step: Step) -> float | None:
     headline = plan.headline_of(step)
     if headline is None:
         return None
-    if step.mpi is not None:
+    if state.at_step(step.index).metadata is not None:
         return operation_rate(state, step.index, headline.direction)
     results = [result for host in step.hosts if (result := state.at_step(step.index).results.get(host)) is not None]
     return value_of(headline, over_hosts([result.dirs for result in results]), plan.latency_kind_of(step))

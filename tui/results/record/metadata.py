@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from statistics import fmean, stdev
 
+from tui import workloads
 from tui.journal.metadata import MetadataView, rank
 from tui.metrics import units
-from tui.model.event import ONE_RANK, MetadataResult, OperationResult
+from tui.model.event import ONE_RANK, OperationResult
 from tui.model.plan import Step
 from tui.model.record import Finding, MetadataRecord, OperationRecord, StepRecord
-from tui.workloads.mdtest.shift import Placement, Shift, shift_warning
-from tui.workloads.mdtest.version import iterations_meaning, summary_meaning
 
 NAME_WIDTH = 14
 ITERATIONS_SHOWN = 4
-WORDS = {"create": "creates", "stat": "stats", "read": "reads", "remove": "removals"}
 
 
 def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | None:
@@ -27,13 +24,14 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
     parts = {name: _operation(operations[name]) for name in sorted(operations, key=rank)}
     if not any(part.mean is not None for name, part in parts.items() if name not in ONE_RANK):
         return None
-    launch, hosts = step.mpi, len(step.tasks)
+    launch, hosts, tool = step.mpi, len(step.tasks), workloads.find(step.tool)
+    made = any(part.from_iterations for part in parts.values())
     tasks = result.tasks if result is not None else launch.ranks(hosts)
     version = result.version if result is not None else None
     return MetadataRecord(
         tool=step.tool,
         version=version,
-        meaning=_meaning(version, parts.values()) if version else "",
+        meaning=tool.meaning(version, from_iterations=made) if tool and version else "",
         tasks=tasks,
         nodes=result.nodes if result is not None else None,
         ranks_per_host=launch.ranks_per_host,
@@ -41,17 +39,11 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
         files=tasks * launch.items,
         iterations=launch.iterations,
         shift_ranks=result.shift if result is not None and result.shift >= 0 else None,
-        shift_text=shift.text() if result is not None and (shift := shift_of_result(result)) is not None else "",
+        shift_text=tool.spread_text(result) if tool and result is not None else "",
         nodemap=result.nodemap if result is not None else "",
         final=result is not None and result.final,
         operations=parts,
     )
-
-
-def _meaning(version: str, parts: Iterable[OperationRecord]) -> str:
-    """Return what max and min are: of the tool's own summary, or of iterations when it came to none."""
-    made = any(part.from_iterations for part in parts)
-    return iterations_meaning(version) if made else summary_meaning(version)
 
 
 def _operation(result: OperationResult) -> OperationRecord:
@@ -67,32 +59,22 @@ def _operation(result: OperationResult) -> OperationRecord:
     return record
 
 
-def shift_of_result(result: MetadataResult) -> Shift | None:
-    """Return the rank shift of a result; None when it is not known."""
-    if result.shift < 0 or result.nodes < 1 or result.ranks_per_node < 1:
-        return None
-    return Shift(0, result.shift, Placement(result.nodes, result.ranks_per_node))
-
-
-def shift_findings(view: MetadataView | None, step: StepRecord) -> list[Finding]:
-    """Return a warning when a phase met files that the same client had made: its cache may have answered."""
+def operation_findings(view: MetadataView | None, step: StepRecord) -> list[Finding]:
+    """Return what the load generator itself finds doubtful about its operations."""
     result = view.result if view is not None else None
-    shift = shift_of_result(result) if result is not None else None
-    if shift is None:
+    tool = workloads.find(result.tool) if result is not None else None
+    if result is None or tool is None:
         return []
-    own = shift.own_client()
-    if not own:
-        return []
-    text = shift_warning(shift).replace("-N 0 moves on by ", "ranks move on by ")
     return [
         Finding(
-            id="rank-shift",
+            id=doubt.code,
             severity="warning",
-            scope={"step": step.index, "phases": " ".join(own)},
-            measured=shift.ranks,
-            threshold=shift.placement.per_node,
-            message=text,
+            scope={"step": step.index, "phases": " ".join(doubt.phases)},
+            measured=doubt.measured,
+            threshold=doubt.threshold,
+            message=doubt.message,
         )
+        for doubt in tool.doubts(result)
     ]
 
 

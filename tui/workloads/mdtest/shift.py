@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tui.model.event import MetadataResult
+from tui.workloads.base import Doubt
 from tui.workloads.mdtest.version import MULTIPLIES_STRIDE, at_least
 
 NEXT_CLIENT = "next-client"
@@ -80,6 +82,22 @@ def stride_for(wanted: str, version: str, placement: Placement) -> int:
     if wanted != NEXT_CLIENT:
         return int(wanted)
     return 1 if multiplied(version, placement) else placement.per_node
+
+
+def shift_of_result(result: MetadataResult) -> Shift | None:
+    """Return the rank shift of a result; None when it is not known."""
+    if result.shift < 0 or result.nodes < 1 or result.ranks_per_node < 1:
+        return None
+    return Shift(0, result.shift, Placement(result.nodes, result.ranks_per_node))
+
+
+def doubt_of(result: MetadataResult) -> Doubt | None:
+    """Return the doubt about phases that met files of the same client: its cache may have answered."""
+    shift = shift_of_result(result)
+    if shift is None or not (own := shift.own_client()):
+        return None
+    text = shift_warning(shift).replace("-N 0 moves on by ", "ranks move on by ")
+    return Doubt("rank-shift", text, tuple(own), shift.ranks, shift.placement.per_node)
 
 
 def shift_warning(shift: Shift) -> str:

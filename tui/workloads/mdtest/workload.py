@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from tui.model.event import PhaseName
+from tui.model.event import MetadataResult, PhaseName
 from tui.model.plan import HostAddress, Step
-from tui.workloads.base import CourseName, LatencyKind, Reader, Workload
+from tui.workloads.base import CourseName, Doubt, LatencyKind, Reader, Workload
 
 if TYPE_CHECKING:
     from tui.model.problem import Problem
@@ -69,6 +69,26 @@ class MdtestWorkload(Workload):
         from tui.workloads.mpi import ProxyReader
 
         return self.program(step).reader(len(step.tasks)) if host == step.hosts[0] else ProxyReader(host, step)
+
+    def meaning(self, version: str, *, from_iterations: bool) -> str:
+        """Return what max and min are in this version."""
+        from tui.workloads.mdtest.version import iterations_meaning, summary_meaning
+
+        return iterations_meaning(version) if from_iterations else summary_meaning(version)
+
+    def spread_text(self, result: MetadataResult) -> str:
+        """Return the rank shift."""
+        from tui.workloads.mdtest.shift import shift_of_result
+
+        shift = shift_of_result(result)
+        return shift.text() if shift else ""
+
+    def doubts(self, result: MetadataResult) -> list[Doubt]:
+        """Return a doubt when clients met files that they had made themselves."""
+        from tui.workloads.mdtest.shift import doubt_of
+
+        doubt = doubt_of(result)
+        return [doubt] if doubt else []
 
     def advice(self, code: str) -> str:
         """Return where mdtest comes from, and where the profile says how hosts reach each other."""

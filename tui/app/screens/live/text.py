@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui import workloads
 from tui.app.screens.live.feed import PHASES, Feed, LiveFeed, ReplayFeed
 from tui.app.widgets.graph_panels import KEYS, Subject
 from tui.app.widgets.host_table import message_of
@@ -84,7 +85,7 @@ def metadata_step(state: RunState, plan: Plan | None) -> Step | None:
     if plan is None or not plan.steps:
         return None
     step = plan.steps[min(state.step or 0, len(plan.steps) - 1)]
-    return step if step.mpi is not None else None
+    return step if workloads.reports_operations(step.tool) else None
 
 
 def facts_of(state: RunState, plan: Plan | None) -> list[str]:

@@ -58,7 +58,7 @@ def warnings(plan: Plan) -> list[str]:
         found.append(f"writes to the device {plan.target} itself: what is on it is lost")
     if total > BIG_LAYOUT_BYTES:
         found.append(f"lays out {units.size(total)} of test files in all before it measures")
-    overwrites = any(writes_at_all(step) for step in plan.steps if step.mpi is None)  # mdtest has a folder of its own
+    overwrites = any(writes_at_all(step) for step in plan.steps if any(task.files for task in step.tasks))
     if overwrites and not plan.allow_device:
         found.append(f"overwrites its test files in {plan.target or 'the target directory'}")
     return found
