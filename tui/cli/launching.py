@@ -12,6 +12,7 @@ from tui.cli.asking import has_terminal, person
 from tui.cli.common import paths, say
 from tui.model.plan import HostAddress, Plan
 from tui.model.problem import UsageError
+from tui.model.sharing import sharing_note
 
 if TYPE_CHECKING:
     from tui.engine.process.launch import EngineMode
@@ -24,6 +25,8 @@ def start(plan: Plan) -> Path:
     """Start a run, log in to its hosts, and return its directory."""
     from tui.engine.process.launch import launch, launch_asking
 
+    if note := sharing_note(plan):
+        say(f"benchtui: {note}")
     warn(plan.hosts)
     if not has_terminal():
         check_secrets(plan)

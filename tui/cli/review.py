@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from tui.metrics import units
 from tui.model.plan import HostTask, Plan, Step
+from tui.model.sharing import sharing_note
 from tui.results.text.plan_sums import (
     STEPS_IN_FULL,
     Part,
@@ -33,6 +34,8 @@ def _lines(plan: Plan) -> Iterator[str]:
     span = units.duration(plan.expected_s) if plan.expected_s else "not bounded by time"
     yield f"time      {span} of load, plus layout"
     yield f"after     test files are {'removed' if plan.cleanup else 'left where they are'}"
+    if note := sharing_note(plan):
+        yield f"note      {note}"
     yield from _destroyed(plan)
     if len(plan.steps) > 1:
         yield f"steps     {steps_text(plan)}"

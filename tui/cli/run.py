@@ -42,6 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--tag", action="append", default=[], metavar="K=V", dest="tags", help="a tag to keep with the result")
     add("--lease", default="60s", metavar="DURATION", help="hosts end the load this long after they lost us (60s)")
     add("--on-host-loss", choices=["continue", "stop"], help="when a host drops out (default: as the profile says)")
+    add("--wait", nargs="?", const="0", metavar="DURATION", help="wait for hosts in use by another run")
     add("--take-locks", action="store_true", help="run on hosts that another run is using")
     add("--cleanup", action=argparse.BooleanOptionalAction, help="remove the test files that the run created")
     add("--destroy", action="append", default=[], metavar="PATH", help="agree that this device or file is overwritten")
@@ -89,6 +90,7 @@ def plan_from(args: argparse.Namespace) -> Plan:
         cleanup=args.cleanup,
         on_host_loss=args.on_host_loss,
         take_locks=args.take_locks,
+        wait_s=wait_of(args.wait, sure=args.take_locks),
     )
     return build_plan(loaded, choices)
 
@@ -99,6 +101,21 @@ def sweep_of(words: list[str]) -> dict[str, list[str]]:
         name: [value.strip() for value in text.split(",") if value.strip()]
         for name, text in pairs(words, "--sweep").items()
     }
+
+
+def wait_of(text: str | None, *, sure: bool) -> float:
+    """Return for how many seconds to wait for hosts in use; ``--wait`` alone is for as long as it takes.
+
+    Raises UsageError. `sure`: hosts are taken though they are in use.
+    """
+    if text is None:
+        return 0.0
+    if sure:
+        raise UsageError("--wait and --take-locks: wait for hosts in use, or run beside the other run")
+    try:
+        return parse_duration(text) or NEVER_S
+    except ValueError as error:
+        raise UsageError(f"--wait: {error}; a profile's name goes before --wait") from error
 
 
 def lease_of(text: str, *, sure: bool) -> float:

@@ -186,6 +186,7 @@ class Plan(Struct, omit_defaults=True):
     lease_s: float = 60.0
     on_host_loss: Literal["continue", "stop"] = "continue"
     take_locks: bool = False  # run on hosts that another run has locked
+    wait_s: float = 0.0  # how long to wait for hosts that another run has locked
     destroy: tuple[str, ...] = ()  # devices, files, directories of files that somebody named to be overwritten
     drop_caches: Literal["no", "try", "require"] = "no"
     axes: list[str] = field(default_factory=list)  # names that a sweep varies, the slowest first; may hold "hosts"

@@ -34,6 +34,7 @@ class Choices:
     cleanup: bool | None = None
     on_host_loss: Literal["continue", "stop"] | None = None
     take_locks: bool = False
+    wait_s: float = 0.0
 
 
 def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
@@ -61,6 +62,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         lease_s=choices.lease_s,
         on_host_loss=choices.on_host_loss or profile.on_host_loss,
         take_locks=choices.take_locks,
+        wait_s=choices.wait_s,
         drop_caches=profile.drop_caches,
         axes=swept(loaded, choices.overrides, wanted),
         until=until_of(profile, choices),

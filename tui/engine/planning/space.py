@@ -9,24 +9,12 @@ from dataclasses import dataclass, field
 from tui.engine.safety.host_look import HostFindings, Problem, tasks_of
 from tui.metrics import units
 from tui.model.plan import HostTask, Plan, is_device
+from tui.model.sharing import file_system_name
 from tui.remote.agent import FileInfo
 from tui.remote.probe import DirFacts, HostProbe
 
 HEADROOM = 1.05  # a file system that is filled to the last block measures its allocator
 DIRECTORIES_LOOKED_AT = 50
-NETWORK_FILE_SYSTEMS = (
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "ceph",
-    "fuse",
-    "wekafs",
-    "lustre",
-    "gpfs",
-    "beegfs",
-    "glusterfs",
-)
 
 
 @dataclass
@@ -79,8 +67,7 @@ def directories_to_look_at(tasks: Iterable[HostTask]) -> list[str]:
 
 def file_system_of(probe: HostProbe, facts: DirFacts) -> str:
     """Return a name that hosts on the same file system share."""
-    network = facts.fstype.startswith(NETWORK_FILE_SYSTEMS) or ":" in facts.source
-    return f"{facts.fstype} {facts.source}" if network else f"{probe.boot_id} {facts.mount or facts.source}"
+    return file_system_name(facts.fstype, facts.source, facts.mount, probe.boot_id)
 
 
 def new_bytes(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> dict[str, int]:

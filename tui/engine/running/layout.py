@@ -22,6 +22,7 @@ from tui.engine.running.on_hosts import (
     refuse_failed,
 )
 from tui.engine.running.session import HostSession
+from tui.engine.running.sharing import forget_made, own_needs
 from tui.engine.running.task import TaskRun
 from tui.engine.safety.clean import created_on, remove_created, some
 from tui.model.event import FileCreated, FilesRemoved
@@ -119,7 +120,8 @@ async def _look(ctx: RunContext, step: Step, session: HostSession) -> list[FileN
     task = ctx.task_of(step, session)
     if not task.layout or not task.files:
         return []
-    return needs_of(task, await session.ask(lambda agent: agent.files([spec.path for spec in task.files])))
+    needs = needs_of(task, await session.ask(lambda agent: agent.files([spec.path for spec in task.files])))
+    return own_needs(ctx, step, session, needs)
 
 
 def _layout_run(ctx: RunContext, step: Step, session: HostSession, needs: list[FileNeed]) -> TaskRun:
@@ -160,7 +162,7 @@ async def _clean_host(ctx: RunContext, session: HostSession) -> None:
     else:
         cleaning = await session.ask(lambda agent: remove_created(agent, created), LEAVING_S)
     gone = cleaning.settled
-    ctx.made_files.forget(session.name, gone)
+    forget_made(ctx, session, gone)
     session.created = [path for path in session.created if path not in set(gone)]
     if gone:
         session.journal.append(FilesRemoved(t=0.0, host=session.name, paths=gone, bytes=cleaning.bytes))

@@ -102,6 +102,7 @@ def announce_new_files(ctx: RunContext, run: TaskRun, step: Step) -> None:
     task = next(task for task in step.tasks if task.host == session.name)
     new = [spec for spec in task.files if spec.path in session.missing | session.short]
     grown = [spec for spec in task.files if spec.path in session.ours or spec.path in session.created]
+    grown += [spec for spec in task.files if spec.path in session.made_elsewhere]
     made = [*new, *grown, *task.written]  # fio lays out those of ours that are short, even to read them
     ctx.made_files.add(session.name, (spec for spec in made if not is_device(spec.path)))
     if new:

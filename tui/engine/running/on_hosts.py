@@ -35,6 +35,8 @@ class Duty:
 CONNECT = Duty("connect", EXIT_PREFLIGHT, "no connection to")
 LOOK = Duty("preflight", EXIT_PREFLIGHT)  # all problems of all hosts are told at once, then it is judged
 JUDGE = Duty("preflight", EXIT_PREFLIGHT, "preflight refused:")
+TRY_LOCK = Duty("preflight")
+UNLOCK = Duty("preflight", droppable=False)
 LOCK = Duty("preflight", EXIT_PREFLIGHT, "in use by another run:")
 DEVICES = Duty("preflight", EXIT_PREFLIGHT, "devices are not as they were on")
 DIRECTORIES = Duty("preflight", EXIT_PARTIAL, "directories could not be made on")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from tui import workloads
 from tui.engine.planning.space import directories_to_look_at, judge_space
-from tui.engine.process.identity import owner
 from tui.engine.running.context import RunContext
 from tui.engine.running.course import courses_of
-from tui.engine.running.on_hosts import DEVICES, JUDGE, LOCK, LOOK, on_hosts, refuse_failed
+from tui.engine.running.locks import take_locks
+from tui.engine.running.on_hosts import DEVICES, JUDGE, LOOK, on_hosts, refuse_failed
 from tui.engine.running.session import HostSession
+from tui.engine.running.sharing import tell_sharing
 from tui.engine.safety.destroy import HARMLESS, device_line, devices_of, judge_again, judge_targets, ours
 from tui.engine.safety.host_look import HostFindings, Problem, sizes_of, tasks_of
 from tui.model.event import HostClock, HostFacts
@@ -20,27 +23,36 @@ from tui.remote.agent import Agent, ClockOffset, FileInfo, TaskDir
 from tui.remote.probe import HostProbe
 from tui.workloads.base import Requirement
 
+SLOW_S = 15.0  # a host that is looked at for longer is shown to be
+
 
 async def preflight(ctx: RunContext) -> None:
     """Look at every host, then judge. Raises RunRefused (exit 3) when any host cannot run the plan."""
     with ctx.phase("preflight"):
-        found = await on_hosts(ctx, LOOK, ctx.alive, partial(_look, ctx))
-        for session in ctx.alive:
-            findings = found[session.name]
-            session.missing = {path for path, info in findings.files.items() if info is None}
-            session.short = smaller_than_planned(sizes_of(ctx.plan, session.name), findings)
-            for code, message in judge_host(ctx.plan, session.name, findings):
-                session.problem("preflight", code, message)
-        for name, (code, message) in judge_space(ctx.plan, found).items():
-            next(session for session in ctx.sessions if session.name == name).problem("preflight", code, message)
-        for course in courses_of(ctx.plan):
-            await course.look(ctx)
-        refuse_failed(JUDGE, ctx.sessions)
-        await take_locks(ctx)
+        await look_and_judge(ctx)
+        if await take_locks(ctx):
+            await look_and_judge(ctx)  # another run has used the hosts since
         for course in courses_of(ctx.plan):
             await course.try_ahead(ctx)
         for session in ctx.alive:
             session.enter("ready")
+
+
+async def look_and_judge(ctx: RunContext) -> None:
+    """Look at every host and tell all problems of all hosts. Raises RunRefused when there is one."""
+    found = await on_hosts(ctx, LOOK, ctx.alive, partial(_look, ctx))
+    for session in ctx.alive:
+        findings = found[session.name]
+        session.missing = {path for path, info in findings.files.items() if info is None}
+        session.short = smaller_than_planned(sizes_of(ctx.plan, session.name), findings)
+        for code, message in judge_host(ctx.plan, session.name, findings):
+            session.problem("preflight", code, message)
+    tell_sharing(ctx, found)
+    for name, (code, message) in judge_space(ctx.plan, found).items():
+        next(session for session in ctx.sessions if session.name == name).problem("preflight", code, message)
+    for course in courses_of(ctx.plan):
+        await course.look(ctx)
+    refuse_failed(JUDGE, ctx.sessions)
 
 
 def smaller_than_planned(sizes: Mapping[str, int], findings: HostFindings) -> set[str]:
@@ -73,24 +85,25 @@ async def _still_free(ctx: RunContext, step: Step, session: HostSession) -> None
             session.problem("preflight", code, message)
 
 
-async def take_locks(ctx: RunContext) -> None:
-    """Take every host for this run, or go on holding it; refuse when another run holds one."""
-    await on_hosts(ctx, LOCK, ctx.alive, partial(_take_lock, ctx))
-
-
-async def _take_lock(ctx: RunContext, session: HostSession) -> None:
-    holder = await session.ask(lambda agent: agent.lock(ctx.plan.lease_s, owner(), force=ctx.plan.take_locks))
-    if holder is None:
-        return
-    held = f"in use by run {holder.run} of {holder.owner} (for {holder.left_s}s more, unless that run renews it)"
-    if ctx.plan.take_locks:
-        session.say("warning", f"{held}; running beside it, as asked")
-    else:
-        session.problem("preflight", "host-locked", f"{held}; wait, stop it, or run with --take-locks")
-
-
 async def _look(ctx: RunContext, session: HostSession) -> HostFindings:
     session.enter("checking")
+    slow = asyncio.create_task(_say_slow(session))
+    try:
+        return await _findings(ctx, session)
+    finally:
+        slow.cancel()
+
+
+async def _say_slow(session: HostSession) -> None:
+    """Show that a host takes its time: it may be busy, and is waited for."""
+    begun = time.monotonic()
+    while True:
+        await asyncio.sleep(SLOW_S)
+        waited = time.monotonic() - begun
+        session.enter("checking", f"looked at for {waited:.0f}s already: busy, or a file system hangs; still waiting")
+
+
+async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
     tasks = tasks_of(ctx.plan, session.name)
     directories = sorted({task.required_dir for task in tasks if task.required_dir})
     paths = sorted({spec.path for task in tasks for spec in task.files})

@@ -39,6 +39,7 @@ class HostSession:
         self.facts: dict[str, str | int | float | bool | None] = {}
         self.missing: set[str] = set()  # files of the plan that were not there at preflight
         self.short: set[str] = set()  # files of ours that were smaller than planned at preflight
+        self.made_elsewhere: dict[str, str] = {}  # files shared with another host, which makes them, by path
         self.ours: frozenset[str] = frozenset()  # files that runs of ours had made, as of the preflight
         self.devices: dict[str, DeviceFacts] = {}  # those of the plan, as the preflight found them
         self.reached = False  # whether it has ever been connected

@@ -9,8 +9,9 @@ from functools import partial
 from tui.engine.running.context import RunContext, RunRefused
 from tui.engine.running.course import course_of
 from tui.engine.running.layout import layout, make_directories
+from tui.engine.running.locks import take_locks
 from tui.engine.running.on_hosts import BRING_BACK, DROP_CACHES, EXIT_PARTIAL, on_hosts
-from tui.engine.running.preflight import still_free, take_locks
+from tui.engine.running.preflight import still_free
 from tui.engine.running.session import HostSession
 from tui.metrics.figures import over_hosts, value_of
 from tui.metrics.repeat import relative_ci

@@ -50,6 +50,7 @@ class Created:
     target: str = ""
     mount: str = ""
     grown: Mapping[str, int] = field(default_factory=dict)
+    shared_with: tuple[str, ...] = ()  # hosts for which these files are the same ones
 
 
 @dataclass
@@ -110,7 +111,9 @@ def created_on(
     for spec in specs:
         counts[spec.path] = max(spec.count, counts.get(spec.path, 0))
     target, mount = (str(facts.get(name) or "") for name in ("target", "target_mount"))
-    return Created(address, tuple(paths), sizes_of(plan, address.name), complete, counts, target, mount)
+    sharing = tuple(str(facts.get("shares_files_with") or "").split())
+    sizes = sizes_of(plan, address.name)
+    return Created(address, tuple(paths), sizes, complete, counts, target, mount, shared_with=sharing)
 
 
 async def look(run_dir: Path, found: Sequence[Created], connections: Connections) -> list[Cleaning]:
@@ -134,8 +137,9 @@ async def clean(
     made_files = MadeFiles.beside(run_dir)
     with no_engine(run_dir):
         cleaned = await _everywhere(run_dir.name, with_grown(run_dir, found), connections, _remove)
-        for cleaning in cleaned:
-            made_files.forget(cleaning.host, cleaning.settled)
+        for created, cleaning in zip(found, cleaned, strict=True):
+            for host in {cleaning.host, *created.shared_with}:
+                made_files.forget(host, cleaning.settled)
         await asyncio.to_thread(keep, cleaned)
     return cleaned
 

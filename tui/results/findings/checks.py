@@ -10,6 +10,7 @@ from tui.metrics import units
 from tui.metrics.registry import MIXED, direction
 from tui.model.plan import Plan, Step
 from tui.model.record import Finding, HostRecord, RecordState, StepRecord, TimingRecord, Verdict
+from tui.results.findings.together import never_together, shared_files, stalls
 from tui.results.record.journal import JournalData
 from tui.results.record.metadata import operation_findings
 
@@ -22,9 +23,10 @@ STRAGGLER_HOSTS = 3  # with fewer there is no median to speak of
 
 def find(plan: Plan, seen: JournalData, hosts: Sequence[HostRecord], steps: Sequence[StepRecord]) -> list[Finding]:
     """Return what the checks found. What cannot be known from the run is not judged."""
-    found = [*_clock_offsets(hosts), *_clock_steps(seen)]
+    found = [*shared_files(plan, hosts), *_clock_offsets(hosts), *_clock_steps(seen)]
     for step, record in zip(plan.steps, steps, strict=True):
-        found += [*_start_skew(step, record), *_host_loss(record), *_stragglers(record)]
+        found += [*never_together(record), *_start_skew(step, record), *_host_loss(record)]
+        found += [*_stragglers(record), *stalls(step, record)]
         found += operation_findings(seen.state.at_step(step.index).metadata, record)
     return found
 

@@ -10,6 +10,7 @@ from textual.content import Content
 from tui.app.widgets.textpane import indented, labelled
 from tui.metrics import units
 from tui.model.plan import HostTask, Plan
+from tui.model.sharing import sharing_note
 from tui.results.text.plan_sums import (
     STEPS_IN_FULL,
     layout_bytes,
@@ -61,6 +62,8 @@ def warnings(plan: Plan) -> list[str]:
     overwrites = any(writes_at_all(step) for step in plan.steps if any(task.files for task in step.tasks))
     if overwrites and not plan.allow_device:
         found.append(f"overwrites its test files in {plan.target or 'the target directory'}")
+    if note := sharing_note(plan):
+        found.append(note)
     return found
 
 

@@ -1,0 +1,107 @@
+"""Hosts that use one and the same file of a shared file system: told before the launch and in the record, made once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.e2e.command import benchtui
+from tests.engine.test_planning import plan
+from tests.lab.course import LOAD, course
+from tests.lab.sshd import SshdLab
+from tui.engine.running.run import execute
+from tui.engine.running.sharing import shared_files
+from tui.engine.safety.clean import clean, created_of
+from tui.engine.safety.host_look import HostFindings
+from tui.engine.safety.made_files import MadeFiles
+from tui.model.plan import Plan
+from tui.model.sharing import common_paths, sharing_note
+from tui.remote.connections import Connections
+from tui.remote.probe import DirFacts, HostProbe
+from tui.results.record.build import build_record
+
+WHERE = "/mnt/t"
+
+
+def one_path() -> Plan:
+    """Two hosts that use the same files."""
+    step = plan().steps[0]
+    first, second = step.tasks
+    return replace(plan(), steps=[replace(step, tasks=[first, replace(second, files=first.files)])])
+
+
+def on(fstype: str, source: str, machine: str) -> HostFindings:
+    path = one_path().steps[0].tasks[0].files[0].path
+    room = DirFacts(WHERE, True, True, False, True, fstype, source, WHERE, "rw", 2**40, 2**39)
+    return HostFindings(HostProbe({"boot_id": machine}, {}), room={str(Path(path).parent): room})
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "shared"),
+    [
+        (("nfs4", "server:/export", "a"), ("nfs4", "server:/export", "b"), True),
+        (("nfs4", "server:/export", "a"), ("nfs4", "server:/other", "b"), False),
+        (("wekafs", "default", "a"), ("wekafs", "default", "b"), True),
+        (("ext4", "/dev/sda1", "a"), ("ext4", "/dev/sda1", "b"), False),
+        (("ext4", "/dev/sda1", "a"), ("ext4", "/dev/sda1", "a"), True),
+    ],
+)
+def test_the_same_path_is_one_file_on_one_file_system(
+    first: tuple[str, str, str], second: tuple[str, str, str], shared: bool
+) -> None:
+    found = shared_files(one_path(), {"h1": on(*first), "h2": on(*second)})
+    assert [each.hosts for each in found] == ([("h1", "h2")] if shared else [])
+
+
+def test_files_of_their_own_are_no_common_paths() -> None:
+    assert (common_paths(plan()), sharing_note(plan())) == ({}, "")
+
+
+def test_devices_of_the_same_name_are_each_host_s_own() -> None:
+    given = one_path()
+    step = given.steps[0]
+    tasks = [replace(task, files=[replace(spec, path="/dev/nvme0n1") for spec in task.files]) for task in step.tasks]
+    assert common_paths(replace(given, steps=[replace(step, tasks=tasks)])) == {}
+
+
+@pytest.fixture
+def fixed(tmp_path: Path) -> Path:
+    """A profile whose hosts use the same path."""
+    path = tmp_path / "fixed.yaml"
+    path.write_text(LOAD.read_text().replace("{directory}/{host}", "{directory}").replace("randread", "randrw"))
+    return path
+
+
+def test_it_is_told_before_the_launch(home: Path, lab: SshdLab, fixed: Path) -> None:
+    words = ("run", fixed, "--hosts", "h[1-2]", "--ssh-config", lab.ssh_config, "--set", f"directory={home}")
+    done = benchtui(home, *words, "--dry-run")
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("note ")]
+    assert "h1, h2 write" in line and "on a shared file system that is one file" in line
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("layout", ["true", "false"])
+async def test_one_file_is_told_made_and_counted_once(home: Path, lab: SshdLab, fixed: Path, layout: str) -> None:
+    fixed.write_text(fixed.read_text().replace("layout: true", f"layout: {layout}"))
+    for _ in range(2):  # the second run meets the file as one of ours, on both hosts
+        async with course(home, lab, "1s", hosts=2, profile=fixed, cleanup=False) as run:
+            end = await execute(run.ctx)
+        assert end.state == "complete", run.events("host_problem")
+        record = build_record(run.ctx.run_dir)
+        (said,) = [message.text for message in record.messages if "one and the same file" in message.text]
+        assert said.startswith("h1, h2 write one and the same file")
+        assert [finding.scope for finding in record.findings if finding.id == "shared-files"] == [{"hosts": "h1 h2"}]
+        runs = [*locals().get("runs", []), run]
+    first = build_record(runs[0].ctx.run_dir)
+    left = [(host.name, host.files_left.paths, host.files_left.bytes) for host in first.hosts if host.files_left]
+    (file,) = [str(path) for path in home.glob("load.*")]
+    assert left == [("h1", [file], 4 << 20)]
+    async with Connections(ssh_config=lab.ssh_config) as connections:
+        created = created_of(runs[0].ctx.plan, first)
+        (cleaned,) = await clean(runs[0].ctx.run_dir, created, connections, lambda _: None)
+    assert list(cleaned.goes) == [file] and not Path(file).exists()
+    made_files = MadeFiles.beside(run.ctx.run_dir)
+    assert [made_files.sizes(host) for host in ("h1", "h2")] == [{}, {}]
