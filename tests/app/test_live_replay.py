@@ -8,8 +8,10 @@ import pytest
 
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, stage
+from tui.app.screens.live import feed as live_feed
 from tui.app.screens.live.feed import LiveFeed, ReplayFeed, last_time
 from tui.app.screens.result.screen import ResultScreen
+from tui.model.event import Message, encode
 
 
 @pytest.fixture
@@ -114,6 +116,32 @@ def test_the_length_of_a_replay_ignores_a_torn_last_line(maker: RunMaker) -> Non
     with maker.journal.open("ab") as file:
         file.write(b'{"type":"message","t":99999')
     assert last_time(maker.journal) == end == maker.t
+
+
+def test_a_live_feed_takes_what_came_since_the_last_tick_however_much_it_is(
+    maker: RunMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """600 hosts write 6 MB a second."""
+    monkeypatch.setattr(live_feed, "SLICE_S", float("inf"))
+    feed = LiveFeed(maker.run_dir, lambda: 0.0)
+    line = encode(Message(t=1.0, severity="info", text="x" * 10_000))
+    with (maker.run_dir / "journal.jsonl").open("ab") as journal:
+        journal.write(line * 600)
+    assert not feed.advance()
+    assert feed.events >= 600
+
+
+def test_a_live_feed_that_is_behind_says_so_after_its_slice_of_time(
+    maker: RunMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_feed, "SLICE_S", 0.0)
+    line = encode(Message(t=1.0, severity="info", text="x" * 10_000))
+    (maker.run_dir / "journal.jsonl").write_bytes(line * 60)
+    feed = LiveFeed(maker.run_dir, lambda: 0.0)
+    assert feed.advance()
+    while feed.advance():
+        pass
+    assert feed.events == 60
 
 
 def test_the_p99_of_a_second_is_that_of_all_hosts_together(maker: RunMaker) -> None:

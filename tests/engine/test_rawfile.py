@@ -44,3 +44,20 @@ def test_artefact_names_the_stored_file_by_its_digest(run_dir: Path) -> None:
     stored = (run_dir / artefact.path).read_bytes()
     assert (artefact.path, artefact.bytes, artefact.host) == ("raw/x.gz", len(stored), "h1")
     assert artefact.sha256 == hashlib.sha256(stored).hexdigest()
+
+
+def test_a_directory_that_was_lost_is_made_again(tmp_path: Path) -> None:
+    raw = RawFile(tmp_path, "x", "h1", keep=True)
+    assert list(raw.restore()) == []
+    raw.write(b"data")
+    assert gzip.decompress((tmp_path / raw.close().path).read_bytes()) == b"data"
+
+
+def test_what_a_second_engine_had_not_taken_over_yet_is_there_for_a_third(run_dir: Path) -> None:
+    first = RawFile(run_dir, "x", "h1")
+    first.write(b"of the first engine")
+    second = RawFile(run_dir, "x", "h1", keep=True)  # died before it read what was there
+    third = RawFile(run_dir, "x", "h1", keep=True)
+    assert b"".join(third.restore()) == b"of the first engine"
+    for file in (first, second, third):
+        file.close()

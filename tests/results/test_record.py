@@ -79,7 +79,8 @@ def test_the_record_of_a_recorded_run_is_valid(case: str, tmp_path: Path) -> Non
     assert document["schema"] == "benchtui.run/1"
     assert document["run_id"] == f"20261120T101530Z-test-{case}-0001"
     assert document["created_utc"] == "2026-11-20T10:15:30.250Z"
-    assert document["provenance"]["journal"] == {"events": len(LINES[case]), "unread_bytes": 0, "ended": True}
+    whole = {"events": len(LINES[case]), "unread_bytes": 0, "ended": True, "damaged_lines": 0}
+    assert document["provenance"]["journal"] == whole
 
 
 def test_figures_of_a_host_are_those_that_the_tool_printed(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 
@@ -20,8 +21,14 @@ def main(args: argparse.Namespace) -> int:
     try:
         end = run_engine(args.run_dir, args.mode, ask=args.ask)
     finally:
-        # even after a fault: what is in the journal is what was measured
-        from tui.results.record.build import write_record
-
-        write_record(args.run_dir)
+        _write_record(args.run_dir)  # even after a fault: what is in the journal is what was measured
     return end.exit_code
+
+
+def _write_record(run_dir: Path) -> None:
+    from tui.results.record.build import write_record
+
+    try:
+        write_record(run_dir)
+    except OSError as error:  # it can be derived from the journal at any time
+        print(f"benchtui: {run_dir}: the record was not written: {error.strerror}", file=sys.stderr)

@@ -45,15 +45,15 @@ def check_secrets(plan: Plan) -> None:
 
 def restart(run_dir: Path, mode: EngineMode) -> None:
     """Start another engine for a run, and log in to its hosts again."""
-    from tui.engine.process.launch import await_resumed, load_plan, spawn_asking, spawn_engine, times_resumed
+    from tui.engine.process.launch import await_resumed, journal_end, load_plan, spawn_asking, spawn_engine
 
     warn(load_plan(run_dir).hosts)
-    before = times_resumed(run_dir)
+    end = journal_end(run_dir)
     if has_terminal():
         answer_all(run_dir, spawn_asking(run_dir, mode))
     else:
         spawn_engine(run_dir, mode)
-    await_resumed(run_dir, before)
+    await_resumed(run_dir, end)
 
 
 def warn(hosts: Sequence[HostAddress]) -> None:

@@ -218,8 +218,12 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
     codes = [0]
     for run_dir in chosen:
         print(f"recovering {run_dir.name}", file=sys.stderr)
-        restart(run_dir, "recover")
-        codes.append(watch(run_dir, as_json=False))
+        try:
+            restart(run_dir, "recover")
+            codes.append(watch(run_dir, as_json=False))
+        except BenchtuiError as error:  # the others have their turn
+            print("".join(f"benchtui: {problem}\n" for problem in error.problems), end="", file=sys.stderr)
+            codes.append(4)
     return max(codes)
 
 

@@ -4,30 +4,73 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tui.model.event import Artefact
+from tui.model.rundir import RAW_DIR
+
+if TYPE_CHECKING:
+    from tui.journal.writer import Journal
 
 COMPRESSION = 1  # 64 hosts x 40 KB/s must not cost a core; text this repetitive shrinks tenfold anyway
 
 
-class RawFile:
-    """One stream of one command in `raw/`. `offset` counts the uncompressed bytes taken so far."""
+class _Stored(io.RawIOBase):
+    """A new private file that knows the size and digest of what was written to it: nothing is read again for them."""
 
-    def __init__(self, run_dir: Path, name: str, host: str, *, keep: bool = False) -> None:
+    def __init__(self, path: Path) -> None:
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        self.digest, self.size = hashlib.sha256(), 0
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]  # the compressor has no other buffers
+        """Write all of it. Raises OSError."""
+        left = memoryview(data)
+        while left:
+            written = os.write(self._fd, left)
+            self.digest.update(left[:written])
+            self.size, left = self.size + written, left[written:]
+        return len(data)
+
+    def close(self) -> None:
+        """Close the file; once is enough."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+        super().close()
+
+
+class RawFile:
+    """One stream of one command in `raw/`. `offset` counts the uncompressed bytes taken so far.
+
+    When the disk refuses, the journal hears it, and what follows is not kept.
+    """
+
+    def __init__(
+        self,
+        run_dir: Path,
+        name: str,
+        host: str,
+        *,
+        keep: bool = False,
+        journal: Journal | None = None,
+    ) -> None:
         self.run_dir = run_dir
-        self.path = run_dir / "raw" / f"{name}.gz"
+        self.path = run_dir / RAW_DIR / f"{name}.gz"
         self.host = host
         self.offset = 0
+        self._journal = journal
+        self._refused = False
+        self.path.parent.mkdir(mode=0o700, exist_ok=True)  # it may be lost of a run that is recovered
         self._before = self.path.with_suffix(".before") if keep else None
-        if self._before is not None and self.path.exists():
+        if self._before is not None and self.path.exists() and not self._before.exists():
             self.path.replace(self._before)
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        self._raw = os.fdopen(descriptor, "wb")
-        self._gzip = gzip.GzipFile(filename="", mode="wb", compresslevel=COMPRESSION, fileobj=self._raw)
+        self._stored = _Stored(self.path)
+        self._gzip = gzip.GzipFile(filename="", mode="wb", compresslevel=COMPRESSION, fileobj=self._stored)
 
     def restore(self) -> Iterator[bytes]:
         """Take over, and yield, what a dead engine had written; its file may end anywhere."""
@@ -39,24 +82,35 @@ class RawFile:
         self._before.unlink()
 
     def write(self, data: bytes) -> None:
-        """Take bytes; they are readable in the file when this returns."""
+        """Take bytes; they are readable in the file when this returns. Raises OSError without a journal."""
+        self.offset += len(data)
+        self._try(lambda: self._write(data))
+
+    def _write(self, data: bytes) -> None:
         self._gzip.write(data)
         self._gzip.flush(zlib.Z_SYNC_FLUSH)
-        self.offset += len(data)
+
+    def _try(self, work: Callable[[], object]) -> None:
+        """Do something with the file, unless it or the journal was refused before."""
+        if self._refused or (self._journal is not None and self._journal.failed):
+            return
+        try:
+            work()
+        except OSError as error:
+            self._refused = True
+            if self._journal is None:
+                raise
+            self._journal.fail(error)
 
     def close(self) -> Artefact:
         """Finish the file and return what is kept."""
-        self._gzip.close()
-        self._raw.close()
-        digest = hashlib.sha256()
-        with self.path.open("rb") as stored:
-            while block := stored.read(1 << 20):
-                digest.update(block)
+        self._try(self._gzip.close)
+        self._stored.close()
         return Artefact(
             t=0.0,
             path=str(self.path.relative_to(self.run_dir)),
-            bytes=self.path.stat().st_size,
-            sha256=digest.hexdigest(),
+            bytes=self._stored.size,
+            sha256=self._stored.digest.hexdigest(),
             host=self.host,
         )
 

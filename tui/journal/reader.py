@@ -17,7 +17,7 @@ from tui.model.event import AnyEvent, Buckets, DirectionSample, HostResult, Phas
 
 CHUNK_BYTES = 1 << 20
 KNOWN_TYPES = frozenset(kind.__struct_config__.tag for kind in get_args(AnyEvent))
-LONGEST_S = 1e9  # no run, and no interval, is that long: a line that says so is damaged
+LATEST_S, LONGEST_S = 1e11, 1e6  # no run, and no interval, is that long: a line that says so is damaged
 BEYOND = 1 << 64  # as little as any count
 
 
@@ -74,7 +74,7 @@ def parse_line(line: bytes, *, stamps: bool = False) -> AnyEvent | SampleStamp |
 
 def _is_sound(event: AnyEvent | SampleStamp) -> bool:
     """Tell whether an event can be counted: changed bytes may have left it JSON. Raises OverflowError."""
-    if not 0 <= event.t < LONGEST_S:
+    if not 0 <= event.t < LATEST_S:
         return False
     if isinstance(event, SampleStamp):
         return abs(event.host_time_ms) < BEYOND
@@ -117,6 +117,7 @@ class JournalTail:
     def __init__(self, path: Path, start: int = 0, *, stamps: bool = False) -> None:
         self.path = path
         self.events = self.damaged = 0
+        self.more = False  # the last poll did not come to the end
         self._damaged_bytes = 0
         self._stamps = stamps
         self._offset = start
@@ -142,9 +143,8 @@ class JournalTail:
 
     def __iter__(self) -> Iterator[JournalEvent]:
         """Read on to the end, as far as it is there."""
-        before = -1
-        while self._offset > before:
-            before = self._offset
+        self.more = True
+        while self.more:
             yield from self.poll(CHUNK_BYTES)
 
     def _fresh_bytes(self, max_bytes: int | None) -> bytes:
@@ -153,8 +153,10 @@ class JournalTail:
                 file.seek(self._offset)
                 data = file.read() if max_bytes is None else file.read(max_bytes)
         except FileNotFoundError:
+            self.more = False
             return b""
         self._offset += len(data)
+        self.more = len(data) == max_bytes
         return data
 
     def _parse(self, line: bytes) -> JournalEvent | None:

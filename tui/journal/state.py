@@ -118,6 +118,7 @@ class RunState:
     state: StateName = "starting"
     reason: str = ""
     stop_mode: Literal["stop", "abort"] | None = None  # what was asked for since the run last went on
+    stop_reason: str = ""  # why the engine itself did
     t: float = 0.0
     phase: PhaseName | None = None
     phase_started_t: float = 0.0
@@ -354,6 +355,7 @@ class RunState:
         self.resumed.append(event)
         if self.ended or event.going_on:
             self.state, self.end, self.reason, self.stop_mode = "running", None, "", None
+            self.stop_reason = ""
         if event.going_on:
             self.run_problems_over = len(self.run_problems)
         for clock in self.clocks.values():
@@ -440,6 +442,7 @@ class RunState:
     @HANDLERS.on(StopRequested)
     def _on_stop_requested(self, event: StopRequested) -> None:
         self.stop_mode = "abort" if self.stop_mode == "abort" else event.mode
+        self.stop_reason = self.stop_reason or event.reason
         if not self.ended:
             self.state = "stopping"
             self.reason = f"{event.mode} asked for" + (f" by {event.by}" if event.by else "")

@@ -1,11 +1,19 @@
-"""The writer of a run's journal: the single truth of a run, append-only, on disk before anybody acts on it."""
+"""The writer of a run's journal: the single truth of a run, append-only.
+
+An event is in the file when `append` returns, so that it survives this process. It survives this machine once it is
+synced: a thread does that once a second and at the end of each phase, and `settled` waits for it. The engine waits
+before it says GO, before it lays out files, and before it lets hosts remove what they spooled.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,11 +23,30 @@ from msgspec.structs import replace
 
 from tui.journal.reader import complete_bytes, read_events
 from tui.journal.state import parse_utc
-from tui.model.event import Event, HostProblem, Note, RunStarted, encode
+from tui.model.event import (
+    Artefact,
+    Event,
+    HostProblem,
+    HostResult,
+    Message,
+    MetadataIteration,
+    MetadataPhase,
+    MetadataResult,
+    Note,
+    RunEnded,
+    RunStarted,
+    Sample,
+    StepEnded,
+    encode,
+)
 from tui.model.problem import BenchtuiError, Problem
-from tui.model.rundir import JOURNAL_FILE
+from tui.model.rundir import JOURNAL_FILE, RESERVE_FILE
 
 SYNC_EVERY_S = 1.0
+RESERVE_BYTES = 1 << 20
+LEFT_TO_RECOVERY = (
+    Sample, HostResult, MetadataPhase, MetadataIteration, MetadataResult, Artefact, StepEnded, RunEnded,
+)  # fmt: skip
 
 E = TypeVar("E", bound=Event)
 
@@ -34,9 +61,14 @@ class Resume:
 
 
 class Journal:
-    """Appends events, stamped with seconds since the journal was opened (monotonic clock)."""
+    """Appends events, stamped with seconds since the journal was opened (monotonic clock).
+
+    When the disk refuses, a reserve is given up for the last words: `failed` says why, `on_failure` hears it, and what
+    was measured is not written any more. The run has no end then, and can be recovered from what the hosts hold.
+    """
 
     def __init__(self, run_dir: Path, resume: Resume | None = None) -> None:
+        self.run_dir = run_dir
         path = run_dir / JOURNAL_FILE
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         begun_s = 0.0
@@ -47,7 +79,14 @@ class Journal:
             begun_s = max(resume.t, time.time() - resume.zero_ms / 1000)
         self._start = time.monotonic() - begun_s
         self._synced = 0.0
+        self._unwritten = b""
+        self._unsynced: list[Path] = []  # files that were kept since the last sync
+        self._thread = ThreadPoolExecutor(1, "journal")
+        self._syncing: Future[None] | None = None
         self.problems = resume.problems if resume else 0  # HostProblem events: a run with any is not complete
+        self.failed = ""
+        self.on_failure: Callable[[str], object] = lambda _: None
+        _reserve(run_dir / RESERVE_FILE)
 
     @property
     def now(self) -> float:
@@ -55,26 +94,86 @@ class Journal:
         return round(time.monotonic() - self._start, 4)
 
     def append(self, event: E) -> E:
-        """Stamp an event, write its line in one piece, and return it."""
+        """Stamp an event, write its line in one piece, and return it. Never raises for the disk: see `failed`."""
         event.t = self.now
         self.problems += isinstance(event, HostProblem)
-        line = encode(event)
-        written = os.write(self._fd, line)
-        while written < len(line):  # a signal or a full disk can cut a write short
-            written += os.write(self._fd, line[written:])
+        if self.failed and isinstance(event, LEFT_TO_RECOVERY):
+            return event
+        if isinstance(event, Artefact):
+            self._unsynced.append(self.run_dir / event.path)
+        self._unwritten += encode(event)
+        self._write()
         if event.t - self._synced >= SYNC_EVERY_S:
             self.sync()
         return event
 
+    def _write(self) -> None:
+        try:
+            while self._unwritten:  # a signal or a full disk can cut a write short
+                self._unwritten = self._unwritten[os.write(self._fd, self._unwritten) :]
+        except OSError as error:
+            self.fail(error)
+
+    def fail(self, error: OSError) -> None:
+        """The disk refuses journal or raw files: say so once, with what was held back for it."""
+        if self.failed:
+            return
+        self.failed = f"{self.run_dir}: {error.strerror or error}"
+        (self.run_dir / RESERVE_FILE).unlink(missing_ok=True)
+        self._write()
+        text = f"this machine's disk refuses what is measured, the load is ended: {self.failed}; "
+        self.append(Message(t=0.0, severity="error", text=text + "then: benchtui runs recover"))
+        self.on_failure(self.failed)
+
     def sync(self) -> None:
-        """Have the journal on the disk, not only in the page cache."""
-        os.fdatasync(self._fd)
+        """Have a thread put on the disk what is only in the page cache so far."""
+        if self._syncing is not None and not self._syncing.done():
+            return  # a slow disk is not asked twice
         self._synced = self.now
+        self._hear_of_sync()
+        files, self._unsynced = self._unsynced, []
+        self._syncing = self._thread.submit(_sync, self._fd, files)
+
+    def _hear_of_sync(self) -> None:
+        done, self._syncing = self._syncing, None
+        if done is not None and isinstance(error := done.exception(), OSError):
+            self.fail(error)
+
+    async def settled(self) -> None:
+        """Wait until everything so far, raw files that were kept too, would survive a power cut."""
+        if self._syncing is not None:  # it may have begun before the newest event
+            await asyncio.wait([asyncio.wrap_future(self._syncing)])
+        self.sync()
+        if self._syncing is not None:
+            await asyncio.wait([asyncio.wrap_future(self._syncing)])
+        self._hear_of_sync()
 
     def close(self) -> None:
         """Sync and close."""
-        self.sync()
+        self._thread.shutdown()
+        self._hear_of_sync()
+        self._write()
+        with suppress(OSError):
+            _sync(self._fd, self._unsynced)
         os.close(self._fd)
+        (self.run_dir / RESERVE_FILE).unlink(missing_ok=True)
+
+
+def _reserve(path: Path) -> None:
+    """Hold room back; without any there are no last words, which is no reason not to begin."""
+    with suppress(OSError), os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, RESERVE_BYTES)
+
+
+def _sync(journal: int, files: Sequence[Path]) -> None:
+    os.fdatasync(journal)
+    for place in (*files, *{path.parent for path in files}):
+        with suppress(FileNotFoundError):
+            descriptor = os.open(place, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
 
 def append_note(run_dir: Path, text: str, now: datetime | None = None) -> None:

@@ -350,10 +350,14 @@ class Note(Event, tag="note"):
 
 
 class StopRequested(Event, tag="stop_requested"):
-    """Somebody asked to stop (keep what was measured) or to abort."""
+    """Somebody asked to stop (keep what was measured) or to abort. `reason`: why the engine itself did."""
 
     mode: Literal["stop", "abort"]
     by: str = ""
+    reason: str = ""
+
+
+ONLY_SAMPLES = "no host gave its result: the figures are made of the samples that had arrived"
 
 
 class RunEnded(Event, tag="run_ended"):

@@ -472,7 +472,8 @@ class JournalRecord(Part):
     """How much of the journal this record was derived from."""
 
     events: int = Field(description="events read")
-    unread_bytes: int = Field(0, description="bytes at the end that were not read: an incomplete or a damaged line")
+    unread_bytes: int = Field(0, description="bytes that were not read: damaged lines, and an incomplete last one")
+    damaged_lines: int = Field(0, description="lines of it that could not be read")
     ended: bool = Field(description="whether the journal was closed properly")
 
 

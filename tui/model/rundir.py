@@ -12,10 +12,20 @@ RECORD_FILE = "run.json"
 SUMMARY_FILE = "summary.json"  # a cache for lists; it can be deleted
 PID_FILE = "engine.pid"
 LOG_FILE = "engine.log"
+RESERVE_FILE = "reserve"  # room for the last words of an engine whose disk is full
 SOCKET_FILE = "control.sock"
 RAW_DIR = "raw"
 
 SLUG_LENGTH = 60
+
+
+def begun_utc(run_id: str) -> datetime | None:
+    """Return when a run began, by its id, to the second; None when the id is none of ours."""
+    match = re.match(r"(\d{8}T\d{6})Z-", run_id)
+    try:
+        return datetime.strptime(match[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC) if match is not None else None
+    except ValueError:
+        return None
 
 
 def new_run_id(tag: str, now: datetime | None = None) -> str:

@@ -28,6 +28,7 @@ async def measure_program(ctx: RunContext, step: Step) -> None:
     await make_directory(job.sessions[cluster.head], directory)
     try:
         with ctx.phase("barrier", step.index):
+            await ctx.journal.settled()
             await arm(job)
         with ctx.phase("measure", step.index):
             iterations = cluster.launch.iterations

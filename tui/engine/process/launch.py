@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -14,14 +15,18 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from tui.engine.process.identity import announce
+from tui.journal.reader import NO_EVENT, JournalTail, complete_bytes, read_events
+from tui.metrics import units
+from tui.model.event import RunResumed, RunStarted
 from tui.model.plan import Plan
-from tui.model.problem import BenchtuiError, UsageError
+from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import JOURNAL_FILE, LOG_FILE, PLAN_FILE, RAW_DIR, new_run_id
 
 if TYPE_CHECKING:
     from tui.engine.process.questions import Questions
 
 ENGINE_UP_S = 60.0
+ROOM_BYTES = 2 << 20  # twice what the journal holds back for its last words
 # recover: finish what a dead engine began; resume: do what a run still lacks, resume-failed: and what failed
 EngineMode = Literal["start", "recover", "resume", "resume-failed"]
 
@@ -38,6 +43,7 @@ def create_run(plan: Plan, runs: Path) -> Path:
     """Create the directory of a new run with its plan in it, private to the user, and return it."""
     try:
         runs.mkdir(parents=True, exist_ok=True, mode=0o700)
+        check_room(runs)
         run_dir = runs / new_run_id(plan.profile.tag)
         run_dir.mkdir(mode=0o700)
         (run_dir / RAW_DIR).mkdir(mode=0o700)
@@ -49,10 +55,37 @@ def create_run(plan: Plan, runs: Path) -> Path:
 
 def load_plan(run_dir: Path) -> Plan:
     """Return the plan of a run directory. Raises BenchtuiError when there is none that can be read."""
+    path = run_dir / PLAN_FILE
     try:
-        return msgspec.json.decode((run_dir / PLAN_FILE).read_bytes(), type=Plan)
-    except (OSError, msgspec.DecodeError) as error:
-        raise BenchtuiError(f"{run_dir / PLAN_FILE}: not a plan: {error}") from error
+        return msgspec.json.decode(path.read_bytes(), type=Plan)
+    except FileNotFoundError:
+        raise BenchtuiError(Problem(f"is gone{_advice_without_plan(run_dir)}", file=str(path))) from None
+    except OSError as error:
+        raise BenchtuiError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
+    except NO_EVENT as error:
+        raise BenchtuiError(Problem(f"is no plan: {error}{_advice_without_plan(run_dir)}", file=str(path))) from error
+
+
+def _advice_without_plan(run_dir: Path) -> str:
+    """Return what can be done about hosts whose plan is lost."""
+    journal = run_dir / JOURNAL_FILE
+    events = read_events(journal, stamps=True) if journal.is_file() else ()
+    hosts = next((event.hosts for event in events if isinstance(event, RunStarted)), None)
+    spec = ",".join(hosts) if hosts else "SPEC"
+    return (
+        "; without it the run can be neither recovered nor shown. What its hosts"
+        f"{f' ({spec})' if hosts else ''} still hold of it is ended and removed by: "
+        f"benchtui hosts sweep {spec} --run {run_dir.name}"
+    )
+
+
+def check_room(directory: Path) -> None:
+    """Raise BenchtuiError when there is no room for an engine to write in."""
+    free = shutil.disk_usage(directory).free
+    if free < ROOM_BYTES:
+        raise BenchtuiError(
+            Problem(f"{units.size(free)} left: an engine needs {units.size(ROOM_BYTES)}", file=str(directory))
+        )
 
 
 def launch(plan: Plan, runs: Path) -> Path:
@@ -88,6 +121,7 @@ def spawn_engine(run_dir: Path, mode: EngineMode = "start", link: socket.socket 
     A busy machine takes long to start Python, and whoever looks meanwhile must not take the engine for dead.
     Through `link` it asks for secrets; without one, hosts that want a secret are refused.
     """
+    check_room(run_dir)
     program = [sys.executable, "-P", "-m", "tui", "engine", str(run_dir), "--mode", mode, *(["--ask"] if link else [])]
     # ignored by the shell before exec: between fork and setsid a hangup of the terminal would kill the engine
     arguments = ["/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh", *program]
@@ -98,18 +132,22 @@ def spawn_engine(run_dir: Path, mode: EngineMode = "start", link: socket.socket 
         announce(run_dir, engine.pid)
 
 
-def times_resumed(run_dir: Path) -> int:
-    """Return how often engines went on with a run that another one had left."""
-    return (run_dir / JOURNAL_FILE).read_bytes().count(b'{"type":"run_resumed"')
+def journal_end(run_dir: Path) -> int:
+    """Return where another engine will go on with the journal of a run: the bytes of its whole lines."""
+    try:
+        return complete_bytes(run_dir / JOURNAL_FILE)
+    except OSError:
+        return 0
 
 
-def await_resumed(run_dir: Path, before: int) -> None:
+def await_resumed(run_dir: Path, end: int) -> None:
     """Wait until an engine that goes on with a run writes: whoever reads the journal then sees a run that goes on.
 
-    `before` are the `times_resumed` so far. Raises BenchtuiError when the engine does not come up.
+    `end` is the `journal_end` before it was started. Raises BenchtuiError when the engine does not come up.
     """
     deadline = time.monotonic() + ENGINE_UP_S
-    while times_resumed(run_dir) == before:
+    tail = JournalTail(run_dir / JOURNAL_FILE, end, stamps=True)
+    while not any(isinstance(event, RunResumed) for event in tail.poll()):
         if time.monotonic() > deadline:
             raise BenchtuiError(f"the engine of {run_dir.name} did not come up; see {run_dir / LOG_FILE}")
         time.sleep(0.05)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 import traceback
 from collections.abc import Coroutine
 from functools import partial
@@ -51,6 +52,7 @@ async def _serve(
     pins = Paths.from_environ(os.environ).known_hosts
     async with Connections(ssh_config=config, known_hosts=[pins], asker=asker) as connections:
         ctx = open_run(run_dir, plan, connections, history)
+        ctx.journal.on_failure = partial(end_in_order, ctx)
         secrets = await secrets_of(plan, os.environ, asker)
         for session in ctx.sessions:
             session.secrets = secrets
@@ -61,6 +63,12 @@ async def _serve(
             loop.add_signal_handler(number, ctx.request_stop, "stop", signal.Signals(number).name)
         async with ControlServer(run_dir, lambda request: answer(ctx, request)):
             return await _guarded(ctx, _course(ctx, history, mode))
+
+
+def end_in_order(ctx: RunContext, reason: str) -> None:
+    """End the load: what it says cannot be kept any more. The hosts keep their spools for a recovery."""
+    print(f"benchtui: {reason}", file=sys.stderr, flush=True)  # to engine.log
+    ctx.request_stop("stop", "the engine", f"the disk of this machine refused: {reason}")
 
 
 def remark(ctx: RunContext, host: str | None, text: str) -> None:

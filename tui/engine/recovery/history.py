@@ -40,11 +40,15 @@ class History:
         return next((step.index for step in self.seen.steps.values() if step.state == "running"), None)
 
     @property
-    def zero_ms(self) -> float:
-        """Wall-clock time of t = 0. Raises BenchtuiError for a journal that never began."""
-        if (created := self.seen.created) is None:
-            raise BenchtuiError("the journal holds no start of a run; there is nothing to recover")
-        return created.timestamp() * 1000
+    def zero_ms(self) -> float | None:
+        """Wall-clock time of t = 0; None when the journal does not say it."""
+        created = self.seen.created
+        return None if created is None else created.timestamp() * 1000
+
+    @property
+    def sampled(self) -> bool:
+        """Whether samples of a measurement had arrived."""
+        return any(phase == "measure" for step in self.seen.steps.values() for phase, _ in step.sampled_ms)
 
     def at(self, step: int) -> StepState:
         """Return what was seen of a step."""
@@ -110,8 +114,10 @@ def warmups_of(plan: Plan, steps: Iterable[Step]) -> list[Step]:
 
 
 def read_history(journal: Path) -> History:
-    """Return what a journal says, as far as it can be read. Raises BenchtuiError when it cannot be opened."""
+    """Return what a journal says, as far as it can be read; one that is gone says nothing. Raises BenchtuiError."""
     try:
         return History(RunState().apply_all(read_events(journal, stamps=True)))
+    except FileNotFoundError:
+        return History()
     except OSError as error:
         raise BenchtuiError(f"{journal}: cannot be read: {error.strerror}") from error

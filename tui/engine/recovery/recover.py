@@ -10,6 +10,7 @@ import asyncio
 
 from msgspec.structs import replace
 
+from tui.engine.recovery.find_loads import find_loads
 from tui.engine.recovery.history import History
 from tui.engine.recovery.reopen import reopen_all
 from tui.engine.running.context import RunContext, RunRefused, RunStopped
@@ -29,6 +30,7 @@ async def execute_rest(ctx: RunContext, history: History) -> RunEnded:
     """Finish a run and return the last event of its journal."""
     try:
         await connect_again(ctx)
+        await find_loads(ctx, history)
         close_measured_step(ctx, history)
         unfinished = history.unfinished()
         taken_over = unfinished != [] and (await adopt(ctx, history, unfinished)).alive
@@ -88,6 +90,8 @@ def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
 
 async def _adopt_if_any(ctx: RunContext, history: History) -> int | None:
     """Follow what a dead engine had left running; return the step when it came to its end."""
+    if not history.ended:
+        await find_loads(ctx, history)
     close_measured_step(ctx, history)
     unfinished = [] if history.ended else history.unfinished()
     if unfinished and (await adopt(ctx, history, unfinished)).whole:

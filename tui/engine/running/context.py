@@ -54,6 +54,8 @@ class RunContext:
     journal: Journal
     sessions: list[HostSession]
     stop_mode: StopMode | None = None
+    stop_reason: str = ""  # why, when nobody asked for it
+    sampled: bool = False  # whether a dead engine had samples of a measurement
     stop_event: asyncio.Event = field(default_factory=asyncio.Event)
     abort_event: asyncio.Event = field(default_factory=asyncio.Event)  # it overtakes a stop
     made_files: MadeFiles = field(init=False)  # the files that runs of this user have made
@@ -107,12 +109,12 @@ class RunContext:
         """Tell the operator something about the run as a whole."""
         self.journal.append(Message(t=0.0, severity=severity, text=text))
 
-    def request_stop(self, mode: StopMode, by: str = "") -> None:
-        """Remember that the run shall end; abort wins over stop."""
+    def request_stop(self, mode: StopMode, by: str = "", reason: str = "") -> None:
+        """Remember that the run shall end; abort wins over stop. `reason`: why, when nobody asked for it."""
         if self.stop_mode == "abort" or self.stop_mode == mode:
             return
-        self.stop_mode = mode
-        self.journal.append(StopRequested(t=0.0, mode=mode, by=by))
+        self.stop_mode, self.stop_reason = mode, reason
+        self.journal.append(StopRequested(t=0.0, mode=mode, by=by, reason=reason))
         self.stop_event.set()
         if mode == "abort":
             self.abort_event.set()

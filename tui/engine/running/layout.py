@@ -42,6 +42,7 @@ async def layout(ctx: RunContext, step: Step) -> None:
     with ctx.phase("layout", step.index, total_bytes=total):
         busy = [session for session in ctx.taking_part(step) if wanted[session.name]]
         runs = {session.name: _layout_run(ctx, step, session, wanted[session.name]) for session in busy}
+        await ctx.journal.settled()
         await on_hosts(ctx, LAYOUT_START, busy, lambda session: _start(runs[session.name]))
         outcomes = await run_load(ctx, [run for run in runs.values() if not run.session.failed], "layout", None)
         for name, run in runs.items():

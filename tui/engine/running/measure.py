@@ -34,13 +34,15 @@ async def measure(ctx: RunContext, step: Step) -> None:
     """Arm all hosts, say GO to all, follow them to the end, take their results."""
     with ctx.phase("barrier", step.index):
         runs = await arm_all(ctx, step)
+        await ctx.journal.settled()
     with ctx.phase("measure", step.index, expected_s=step.expected_s):
         await say_go(ctx, runs)
         outcomes = await run_load(ctx, runs, "running", step.expected_s)
     with ctx.phase("collect", step.index):
         for run in runs:
             take_result(ctx, run, outcomes[run.session.name])
-        if step is not ctx.plan.steps[-1]:
+        await ctx.journal.settled()
+        if step is not ctx.plan.steps[-1] and not ctx.journal.failed:
             kept = [run for run in runs if outcomes[run.session.name].collected and has_result(ctx, run)]
             await on_runs(ctx, FREE_SPOOL, kept, _free_spool, lambda *_: None)  # what is left goes with the run
 

@@ -19,8 +19,9 @@ from tui.engine.running.secrets import NO_SECRET
 from tui.engine.running.session import HostSession
 from tui.engine.running.steps import run_steps
 from tui.journal.writer import Journal, Resume
-from tui.model.event import RunEnded, RunResumed, RunStarted, RunStateName
+from tui.model.event import ONLY_SAMPLES, RunEnded, RunResumed, RunStarted, RunStateName
 from tui.model.plan import Plan
+from tui.model.rundir import begun_utc
 from tui.remote.agent import AgentError
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
@@ -30,22 +31,22 @@ LEAVE_S = 15.0
 
 def open_run(run_dir: Path, plan: Plan, connections: Connections, history: History | None = None) -> RunContext:
     """Return the context of a run, its journal begun, or gone on with after the engine that wrote `history`."""
-    journal = Journal(run_dir, resume_point(history) if history else None)
+    journal = Journal(run_dir, resume_point(run_dir, history) if history else None)
     sessions = [HostSession(host, connections, run_dir.name, journal) for host in plan.hosts]
     ctx = RunContext(run_dir, plan, journal, sessions)
-    if history is None:
-        journal.append(run_started(run_dir, plan))
-    else:
+    if history is None or history.seen.started is None:
+        journal.append(run_started(run_dir, plan, journal.zero_ms))
+    if history is not None:
         take_up(ctx, history)
     return ctx
 
 
-def run_started(run_dir: Path, plan: Plan) -> RunStarted:
+def run_started(run_dir: Path, plan: Plan, zero_ms: float) -> RunStarted:
     """Return the first event of a journal."""
     return RunStarted(
         t=0.0,
         run_id=run_dir.name,
-        utc=utc_now(),
+        utc=rfc3339(datetime.datetime.fromtimestamp(zero_ms / 1000, datetime.UTC)),
         benchtui_version=tui.__version__,
         profile=plan.profile.tag,
         hosts=[host.name for host in plan.hosts],
@@ -53,9 +54,13 @@ def run_started(run_dir: Path, plan: Plan) -> RunStarted:
     )
 
 
-def resume_point(history: History) -> Resume:
-    """Return where the journal of a dead engine ends."""
-    return Resume(history.seen.t, history.zero_ms, history.problems)
+def resume_point(run_dir: Path, history: History) -> Resume:
+    """Return where the journal of a dead engine ends; without its first event the run began when its id says."""
+    zero_ms = history.zero_ms
+    if zero_ms is None:
+        begun = begun_utc(run_dir.name) or datetime.datetime.fromtimestamp(run_dir.stat().st_mtime, datetime.UTC)
+        zero_ms = begun.timestamp() * 1000
+    return Resume(history.seen.t, zero_ms, history.problems)
 
 
 def take_up(ctx: RunContext, history: History) -> None:
@@ -64,8 +69,9 @@ def take_up(ctx: RunContext, history: History) -> None:
     ctx.journal.append(RunResumed(t=0.0, utc=utc_now(), gap_s=gap_s, going_on=history.going_on))
     ctx.results = dict(history.results)
     ctx.skipped = set(history.skipped)
+    ctx.sampled = history.sampled
     if not history.going_on:
-        ctx.stop_mode = history.seen.stop_mode
+        ctx.stop_mode, ctx.stop_reason = history.seen.stop_mode, history.seen.stop_reason
     if ctx.stop_mode is not None:
         ctx.stop_event.set()
     for session in ctx.sessions:
@@ -108,6 +114,7 @@ async def _connect_one(session: HostSession) -> None:
 
 async def leave_hosts(ctx: RunContext) -> None:
     """Remove what was asked for and the agent's own directories, then close all connections."""
+    await ctx.journal.settled()
     if ctx.plan.cleanup and any(session.created for session in ctx.sessions):
         await clean_up(ctx)
     reached = [session for session in ctx.sessions if session.reached]  # on the others there is nothing of ours
@@ -125,20 +132,21 @@ async def _leave(ctx: RunContext, session: HostSession) -> None:
     try:
         async with asyncio.timeout(LEAVE_S):
             try:
-                await _give_back(session)
+                await _give_back(ctx, session)
             except AgentError:
                 raise
             except HostError as error:
                 if not await _reached_again(ctx, session):
                     raise error
-                await _give_back(session)
+                await _give_back(ctx, session)
     except TimeoutError:
         raise HostError("timeout", session.name, f"no answer in {LEAVE_S:g}s") from None
 
 
-async def _give_back(session: HostSession) -> None:
+async def _give_back(ctx: RunContext, session: HostSession) -> None:
     await session.agent.unlock()
-    await session.agent.clean()
+    if not ctx.journal.failed:  # else only the spool has what was measured
+        await session.agent.clean()
 
 
 async def _reached_again(ctx: RunContext, session: HostSession) -> bool:
@@ -158,9 +166,11 @@ def verdict(ctx: RunContext) -> RunEnded:
     counted = [step for step in ctx.plan.steps if not step.warmup and step.index not in ctx.skipped]
     came_late = ctx.stop_mode == "stop" and all(map(ctx.is_whole, counted))
     if ctx.stop_mode is not None and not came_late:
-        reason = "stopped on request" if ctx.stop_mode == "stop" else "aborted on request"
+        asked = "stopped on request" if ctx.stop_mode == "stop" else "aborted on request"
         state: RunStateName = "aborted" if ctx.stop_mode == "abort" else "partial" if ctx.measured_hosts else "failed"
-        return ended(state, EXIT_PARTIAL, reason)
+        return ended(state, EXIT_PARTIAL, ctx.stop_reason or asked)
+    if not ctx.measured_hosts and ctx.sampled:
+        return ended("partial", EXIT_PARTIAL, ONLY_SAMPLES)
     if not ctx.measured_hosts:
         return ended("failed", EXIT_PARTIAL, "nothing was measured")
     if ctx.measured_hosts < sum(len(step.tasks) for step in counted) or ctx.journal.problems:
@@ -177,7 +187,12 @@ def ended(state: RunStateName, exit_code: int, reason: str) -> RunEnded:
 
 def utc_now() -> str:
     """Return the time as RFC 3339 in UTC."""
-    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return rfc3339(datetime.datetime.now(datetime.UTC))
+
+
+def rfc3339(when: datetime.datetime) -> str:
+    """Return a time in UTC as RFC 3339."""
+    return when.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def jump_host_facts() -> dict[str, str]:

@@ -71,7 +71,10 @@ class TaskRun:
         self.alive = False  # whether its load still ran when it was reopened
         self.released = False  # GO was said, whether it arrived or not
         name = f"{self.task_id}.{session.name}"
-        self._files = {kind: RawFile(run_dir, f"{name}.{kind}", session.name, keep=resume) for kind in ("out", "err")}
+        self._files = {
+            kind: RawFile(run_dir, f"{name}.{kind}", session.name, keep=resume, journal=session.journal)
+            for kind in ("out", "err")
+        }
         self._masks = {kind: session.secrets.mask(task) for kind in ("out", "err")}
         self._stream: AgentStream | None = None
         self._heard = time.monotonic()

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tui.journal.state import RunState, format_utc, parse_utc
-from tui.model.event import RunResumed
+from tui.model.event import ONLY_SAMPLES, RunResumed
 from tui.model.plan import Plan, ProfileRef
 from tui.model.problem import BenchtuiError, Problem
 from tui.model.record import (
@@ -160,6 +160,8 @@ def _told_reason(source: Source, state: RecordState) -> str:
     end = source.seen.state.end
     if end is None:
         return UNFINISHED
+    if end.state == "failed" and state == "partial":  # the engine had no result, but the journal has figures
+        return ONLY_SAMPLES
     if end.reason or state == "complete":
         return end.reason
     return "; ".join(incomplete(source)[:3]) or ("nothing was measured" if state == "failed" else "")
@@ -282,6 +284,9 @@ def _messages(run: RunState) -> list[MessageRecord]:
     kept = [
         MessageRecord(t_s=round(each.t, 3), severity=each.severity, host=each.host, text=each.text) for each in run.log
     ]
+    if run.unreadable:
+        text = f"{run.unreadable} lines of the journal cannot be read: what they held is missing here"
+        kept.append(MessageRecord(t_s=run.t, severity="warning", host=None, text=text))
     if run.log_dropped:
         text = f"{run.log_dropped} more messages are in the journal"
         kept.append(MessageRecord(t_s=run.t, severity="info", host=None, text=text))
@@ -304,5 +309,10 @@ def _provenance(source: Source) -> ProvenanceRecord:
             ArtefactRecord(path=each.path, sha256=each.sha256, bytes=each.bytes, host=each.host)
             for each in run.artefacts
         ],
-        journal=JournalRecord(events=seen.events, unread_bytes=seen.unread_bytes, ended=run.end is not None),
+        journal=JournalRecord(
+            events=seen.events,
+            unread_bytes=seen.unread_bytes,
+            ended=run.end is not None,
+            damaged_lines=run.unreadable,
+        ),
     )

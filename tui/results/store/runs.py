@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +13,7 @@ from msgspec import Struct, field
 
 from tui.model.plan import Plan
 from tui.model.problem import UsageError, did_you_mean
-from tui.model.rundir import JOURNAL_FILE, PID_FILE, PLAN_FILE, RECORD_FILE, SUMMARY_FILE
+from tui.model.rundir import JOURNAL_FILE, PID_FILE, PLAN_FILE, RECORD_FILE, SUMMARY_FILE, begun_utc
 from tui.results.store.rundir import is_run_dir, write_atomic
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ SummaryState = Literal[
     "complete", "partial", "aborted", "failed", "imported", "baseline", "running", "interrupted", "unreadable"
 ]
 STARTING_S = 30.0  # how long a new run may take until its engine says who it is
-ID_PATTERN = re.compile(r"^(\d{8}T\d{6})Z-")
 
 
 class RunSummary(Struct):
@@ -181,7 +179,7 @@ def summarize(run_dir: Path) -> RunSummary | None:
     except OSError:
         if not is_run_dir(run_dir):
             return None
-        return _unfinished(run_dir, "running" if _is_starting(run_dir) else "interrupted")
+        return _unfinished(run_dir, "running" if is_starting(run_dir) else "interrupted")
     return _cached(run_dir, stat) or _from_record(run_dir)
 
 
@@ -243,7 +241,7 @@ def write_summary(run_dir: Path, summary: RunSummary) -> None:
     write_atomic(run_dir / SUMMARY_FILE, msgspec.json.encode(_CachedSummary(stat.st_size, stat.st_mtime_ns, summary)))
 
 
-def _is_starting(run_dir: Path) -> bool:
+def is_starting(run_dir: Path) -> bool:
     """Tell whether a run is so new that its engine may not have said yet who it is."""
     begun = (run_dir / PID_FILE).exists() or (run_dir / JOURNAL_FILE).exists()
     age_s = datetime.now(UTC).timestamp() - run_dir.stat().st_mtime
@@ -263,11 +261,5 @@ def _unfinished(run_dir: Path, state: SummaryState) -> RunSummary:
 
 
 def _utc_of_id(run_id: str) -> str | None:
-    match = ID_PATTERN.match(run_id)
-    if match is None:
-        return None
-    try:
-        when = datetime.strptime(match[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
-    except ValueError:
-        return None
-    return when.isoformat().replace("+00:00", "Z")
+    begun = begun_utc(run_id)
+    return None if begun is None else begun.isoformat().replace("+00:00", "Z")

@@ -4,22 +4,50 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec import DecodeError, Struct, field, json
+
 from tui.journal.reader import events_backwards
 from tui.model.event import AFTERWORDS, RunEnded
-from tui.model.rundir import JOURNAL_FILE
+from tui.model.rundir import JOURNAL_FILE, PID_FILE, RECORD_FILE
+from tui.results.store.rundir import is_run_dir
 from tui.results.store.runs import is_running
+
+
+class _Closed(Struct):
+    ended: bool = False
+
+
+class _Provenance(Struct):
+    journal: _Closed | None = None
+
+
+class _Head(Struct):
+    """The part of run.json that says whether the journal had an end when it was made."""
+
+    provenance: _Provenance = field(default_factory=_Provenance)
 
 
 def is_unfinished(run_dir: Path) -> bool:
     """Return whether a run began, has no last event, and has no engine that could write one."""
-    journal = run_dir / JOURNAL_FILE
-    return journal.is_file() and journal.stat().st_size > 0 and not is_running(run_dir) and not has_ended(journal)
+    if is_running(run_dir) or not is_run_dir(run_dir):
+        return False
+    try:
+        last = next(
+            (each for each in events_backwards(run_dir / JOURNAL_FILE) if not isinstance(each, AFTERWORDS)), None
+        )
+    except OSError:
+        last = None
+    if last is not None:
+        return not isinstance(last, RunEnded)
+    return (run_dir / PID_FILE).is_file() and not _was_closed(run_dir)  # its journal is empty, or gone
 
 
-def has_ended(journal: Path) -> bool:
-    """Return whether the last event, but for what was added later, ends the run."""
-    last = next((event for event in events_backwards(journal) if not isinstance(event, AFTERWORDS)), None)
-    return isinstance(last, RunEnded)
+def _was_closed(run_dir: Path) -> bool:
+    try:
+        found = json.decode((run_dir / RECORD_FILE).read_bytes(), type=_Head).provenance.journal
+    except (OSError, DecodeError):
+        return False
+    return found is not None and found.ended
 
 
 def unfinished_runs(runs: Path) -> list[Path]:

@@ -18,7 +18,8 @@ from tui.model.event import PhaseEnded, PhaseStarted
 from tui.model.rundir import JOURNAL_FILE
 
 PHASES = ("connect", "preflight", "layout", "barrier", "measure", "collect")
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 17
+SLICE_S = 0.05
 TAILS_OPEN_S = 10  # a host that is farther behind counts in the record only
 SPEEDS = (1.0, 2.0, 8.0, float("inf"))
 Now = Callable[[], float]
@@ -87,12 +88,15 @@ class LiveFeed(Feed):
         super().__init__(run_dir, now)
 
     def advance(self) -> bool:
-        """Read at most one chunk, so that a long journal does not hold up the keys."""
-        events = self.tail.poll(CHUNK_BYTES)
-        for event in events:
-            self.take(event)
+        """Read for a slice of time: keys are heard however many hosts there are, and however long the journal."""
+        until = time.perf_counter() + SLICE_S
+        while True:
+            for event in self.tail.poll(CHUNK_BYTES):
+                self.take(event)
+            if not self.tail.more or time.perf_counter() >= until:
+                break
         self.state.tick(self.position)
-        return bool(events)
+        return self.tail.more
 
     @property
     def position(self) -> float:

@@ -160,8 +160,8 @@ class LiveScreen(StepScreen):
         self.switch_when_over()
 
     def catch_up_if_behind(self) -> None:
-        """More than one chunk came at once: a seek, or a terminal that was asleep."""
-        if isinstance(self.feed, ReplayFeed) and not any(w.group == "catch-up" and w.is_running for w in self.workers):
+        """More came than fits into a tick: many hosts, a seek, or a terminal that was asleep."""
+        if not any(w.group == "catch-up" and w.is_running for w in self.workers):
             self.catch_up()
 
     def look_at_engine(self) -> None:
