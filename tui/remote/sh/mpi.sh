@@ -131,6 +131,6 @@ bt_mpi_empty() { # DIR: takes away what is empty of a tree of ours; tells what i
 
 bt_mpi_scratch() { # RUN HOST: makes a directory of ours for shared memory, where there is room for such; tells it
   BT_D=/dev/shm/benchtui-$1
-  [ -d /dev/shm ] && [ -w /dev/shm ] && (umask 077; mkdir -p -- "$BT_D/$2") 2>/dev/null || return 0
+  [ -d /dev/shm ] && [ -w /dev/shm ] && [ ! -L "$BT_D" ] && (umask 077; mkdir -p -- "$BT_D/$2") 2>/dev/null || return 0
   [ -O "$BT_D" ] && [ ! -L "$BT_D" ] && bt_kv scratch "$BT_D"
 }

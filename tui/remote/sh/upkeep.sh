@@ -140,5 +140,9 @@ bt_clean() { # RUN HOST: removes its directories, and what is left of the agent
   cd / || bt_die "there is no /"
   rm -rf -- "${BT_BASE:?}/$1/$2"
   rmdir -- "$BT_BASE/$1" "$BT_BASE" 2>/dev/null
+  dir=/dev/shm/benchtui-$1 # shared memory of MPI programs, see mpi.sh
+  [ -O "$dir" ] && [ ! -L "$dir" ] || return 0
+  rm -rf -- "${dir:?}/$2" "$dir"/ompi.*
+  rmdir -- "$dir" 2>/dev/null
   :
 }
