@@ -11,27 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from tui.model.event import (
-    HostResult,
-    MetadataIteration,
-    MetadataPhase,
-    MetadataResult,
-    PhaseName,
-    Sample,
-    Severity,
-)
+from tui.model.event import MetadataResult, PhaseName
 from tui.model.plan import FileSpec, HostAddress, Step
 from tui.model.problem import Problem, UsageError
 from tui.model.tool import InProfile
+from tui.workloads.reading import Item, LogLine, Reader
 
 if TYPE_CHECKING:
     from tui.model.profile import ParamValue, Profile  # pydantic: only those who plan need it
     from tui.workloads.mpi import MpiProgram
 
-LogLine = tuple[Severity, str]
-Item = Sample | MetadataPhase | MetadataIteration | LogLine
 LatencyKind = Literal["clat", "lat"]
 CourseName = Literal["commands", "mpi"]
+__all__ = ["Item", "LogLine", "Reader", "Requirement", "Workload"]  # a load generator takes all from here
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,28 +39,6 @@ class Requirement:
     version_args: tuple[str, ...] = ("--version",)
     trial_args: tuple[str, ...] = ()
     trial_of: str = ""
-
-
-class Reader(Protocol):
-    """Turns one command's output on one host into samples and, at the end, a result.
-
-    `feed` takes stdout bytes in any pieces. Events are returned with ``t=0``; the engine stamps them.
-    """
-
-    def feed(self, data: bytes) -> Sequence[Item]:
-        """Return the samples and log lines that these bytes complete."""
-
-    def feed_stderr(self, data: bytes) -> list[LogLine]:
-        """Return explained lines of stderr."""
-
-    def flush(self) -> Sequence[Item]:
-        """Return what the end of both streams completes; call it once, after the last bytes, before `result`."""
-
-    def result(self, exit_code: int | None) -> HostResult | None:
-        """Return the result of the last complete object, or None when the tool printed none."""
-
-    def verdict(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return (code, message) of everything that makes this host's result doubtful or failed; empty is clean."""
 
 
 class Planning(Protocol):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from tui.model.event import Severity
-from tui.workloads.base import LogLine
+from tui.workloads.reading import LogLine
 
 MOST_KINDS = 500  # different lines that are told apart; the raw output keeps all
 MOST_PARTS = 3  # texts of one cause that are joined

@@ -11,9 +11,9 @@ from typing import Protocol
 
 from tui.model.event import HostResult, MetadataResult
 from tui.model.plan import MpiLaunch, Step
-from tui.workloads.base import LogLine, Reader
 from tui.workloads.lines import Lines
 from tui.workloads.mpi_messages import mpi_explainer, unreachable
+from tui.workloads.reading import LogLine, Reader
 
 LAUNCH = ("HYDRA_LAUNCH: ", "BT-LAUNCH ")  # lines by which mpiexec asks for a proxy on a host
 LAUNCH_END = "HYDRA_LAUNCH_END"

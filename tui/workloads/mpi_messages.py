@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tui.workloads.base import LogLine
 from tui.workloads.messages import Explainer, rule, silent
+from tui.workloads.reading import LogLine
 
 IN_PARTS = ("mpi-rank-died", "mpi-proxy-died")
 UNREACHABLE = ("mpi-ssh", "mpi-unreachable")  # causes for which MPI waits for ever
