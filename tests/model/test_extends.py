@@ -86,3 +86,29 @@ def test_profiles_that_extend_each_other_are_an_error() -> None:
     with pytest.raises(UsageError) as caught:
         load_profile("profile: a/a\nextends: b/b\n", "my.yaml", find)
     assert "never ends" in str(caught.value)
+
+
+def test_what_else_is_wrong_is_told_when_the_extended_profile_is_not_there() -> None:
+    text = """\
+profile: my/x
+extends: no/such
+titel: x
+params: {runtime: 30s}
+repeat: many
+fio:
+  global: {iodeepth: 4}
+headline: {metric: speed, direction: read}
+"""
+
+    def base(tag: str) -> tuple[str, str]:
+        raise UsageError(f"unknown profile '{tag}'")
+
+    with pytest.raises(UsageError) as caught:
+        load_profile(text, "x.yaml", base)
+    assert [(problem.line, problem.message.split(";")[0].split(" (")[0]) for problem in caught.value.problems] == [
+        (2, "extends: unknown profile 'no/such'"),
+        (3, "unknown key 'titel'"),
+        (5, "repeat: found 'many'"),
+        (7, "unknown fio option 'iodeepth'"),
+        (8, "headline.metric: found 'speed'"),
+    ]

@@ -163,7 +163,7 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
         (
             "{default: 4G, kind: bytes}",
             "p.yaml:7:29: params.size.kind: found 'bytes'; allowed are 'directory', 'path', 'device', 'duration', "
-            "'size', 'count', 'number', 'text', 'flag', 'choice'",
+            "'size', 'count', 'number', 'text', 'flag', 'choice', 'secret'",
         ),
         (
             "{default: 4G, kind: size, hlep: x}",

@@ -257,6 +257,10 @@ SUITES = {
         "weka/read-throughput", "weka/write-throughput", "weka/read-iops", "weka/write-iops", "weka/read-latency",
         "weka/write-latency", "weka/mdtest",
     ],
+    "weka/fio": [
+        "weka/read-throughput", "weka/write-throughput", "weka/read-iops", "weka/write-iops", "weka/read-latency",
+        "weka/write-latency",
+    ],
     "wekatester/default": [f"wekatester/{name}" for name in SIX],
     "wekatester/2x400gb": ["wekatester/2x400gb-bandwidth-read", *(f"wekatester/{name}" for name in SIX[1:])],
     "wekatester/mixed": ["wekatester/mixed-bandwidth", "wekatester/mixed-iops", "wekatester/mixed-latency"],

@@ -54,15 +54,14 @@ def ask(question: str) -> bool:
 def load_fleet(args: argparse.Namespace) -> Fleet:
     """Return the hosts that the options describe. A named inventory must exist, the user's own may be absent."""
     from tui.engine.hosts.fleet import Fleet
-    from tui.model.inventory import load_inventory
+    from tui.engine.hosts.inventory_file import read_inventory
 
     path: Path = args.inventory or paths().inventory
     if args.inventory is not None and not path.is_file():
         raise UsageError(f"{path}: no such inventory file")
     if args.ssh_config is not None and not args.ssh_config.is_file():
         raise UsageError(f"{args.ssh_config}: no such SSH configuration file")
-    inventory = load_inventory(path.read_text(encoding="utf-8"), str(path)) if path.is_file() else None
-    return Fleet(inventory, args.ssh_config)
+    return Fleet(read_inventory(path), args.ssh_config)
 
 
 def text_width() -> int | None:

@@ -31,11 +31,11 @@ def _tool_problems(profile: Profile, document: Document) -> Iterator[Problem]:
     for key in (*installed(), SUITE):
         value = getattr(profile, key)
         if key == profile.tool and value is None:
-            yield document.problem((), f"missing key '{key}': tool is {profile.tool}")
+            yield document.problem((), f"missing key '{key}': tool is {profile.tool}", code=f"missing-{key}")
         if key != profile.tool and value is not None:
             yield document.problem((key,), f"'{key}' goes with tool: {key}; here the tool is {profile.tool}", key=True)
     if profile.tool != "suite" and profile.headline_spec is None:
-        yield document.problem((), "missing key 'headline'")
+        yield document.problem((), "missing key 'headline'", code="missing-headline")
     if profile.tool == "suite":
         for key in ("headline", "sweep", "warmup"):
             if document.data.get(key) is not None:
@@ -50,7 +50,7 @@ def _sweep_problems(profile: Profile, document: Document) -> Iterator[Problem]:
         yield document.problem(("sweep", "points"), "give a grid or points, not both", key=True)
         return
     if not (sweep.grid or sweep.points or sweep.hosts):
-        yield document.problem(("sweep",), "an empty sweep; allowed are grid, points and hosts", key=True)
+        yield document.problem(("sweep",), "an empty sweep; allowed are grid, points and hosts", True, "missing-sweep")
     for name, values in sweep.grid.items():
         yield from _axis_problems(profile, ("sweep", "grid", name), name, values, document)
     for index, point in enumerate(sweep.points):

@@ -6,12 +6,15 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+NEEDS_OPTION = "needs-option"  # code of a problem that may come from an option which is wrong or left out itself
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing that is wrong, where it is, and what would be right.
 
-    ``line`` and ``column`` count from 1. ``host`` names the host a problem was seen on.
+    ``line`` and ``column`` count from 1. ``host`` names the host a problem was seen on. ``code`` says what sort of
+    problem it is, where something depends on that: nothing is decided by the words of a message.
     """
 
     message: str
@@ -19,6 +22,7 @@ class Problem:
     line: int | None = None
     column: int | None = None
     host: str | None = None
+    code: str = ""
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)

@@ -10,12 +10,12 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from tui.model.problem import Problem, UsageError, did_you_mean
+from tui.model.problem import NEEDS_OPTION, Problem, UsageError, did_you_mean
 from tui.model.profile import Profile
 from tui.model.profile_check import name_problems, problems
 from tui.model.profile_type import whole
 from tui.model.tool import SUITE, installed, rules
-from tui.model.validation import in_order, problems_of, real_path
+from tui.model.validation import in_order, problems_of, real_path, told_of
 from tui.model.yaml_text import Document, Path, load
 
 # What a profile must have, to look at the rest of one that lacks it.
@@ -37,7 +37,11 @@ def load_profile(text: str, file: str, base: Base | None = None) -> Profile:
     `base` finds the profiles that it extends.
     """
     unknown: list[Problem] = []
-    document = extended(load(text, file), base, [], unknown)
+    written = load(text, file)
+    try:
+        document = extended(written, base, [], unknown)
+    except UsageError as error:
+        raise UsageError(in_order([*error.problems, *_without_base(written)])) from None
     found = [*unknown, *name_problems(document)]
     try:
         profile = whole().model_validate(document.data)
@@ -143,6 +147,22 @@ def _of_the_rest(error: ValidationError, document: Document) -> list[Problem]:
     return [problem for problem in found if not _follows(problem, broken)]
 
 
+def _without_base(document: Document) -> list[Problem]:
+    """Return what is wrong in a profile however the one that it extends may look: of keys that are there alone."""
+    found = list(name_problems(document))
+    try:
+        whole().model_validate(document.data)
+    except ValidationError as error:
+        bare = {path for path in document.keys if path[:1] == ("params",) and path in document.spans}
+        there = [
+            detail
+            for detail in error.errors(include_url=False)
+            if detail["type"] != "missing" and real_path(detail, document) not in bare
+        ]
+        found += told_of(there, document, whole())
+    return found
+
+
 def _unusable(detail: ErrorDetails, document: Document) -> Path:
     """Return what an error spoils: the value itself, or the mapping that lacks a key."""
     path = real_path(detail, document)
@@ -150,13 +170,11 @@ def _unusable(detail: ErrorDetails, document: Document) -> Path:
 
 
 def _follows(problem: Problem, broken: set[Path]) -> bool:
-    """Tell whether a problem may come from an option that was left out."""
-    if any(path and f"missing key '{path[0]}'" in problem.message for path in broken):
-        return True
-    if ("an empty sweep" in problem.message) and any(path[:1] == ("sweep",) for path in broken):
-        return True
-    options_lost = any(path[:1] == (name,) for path in broken for name in installed())
-    return options_lost and any(part in problem.message for part in ("neither '", "needs a runtime", "but the jobs do"))
+    """Tell whether a problem may come from what was left out."""
+    parts = {path[0] for path in broken if path}
+    if problem.code == NEEDS_OPTION:
+        return not parts.isdisjoint(installed())
+    return problem.code in {f"missing-{part}" for part in parts}
 
 
 def _remove(data: Any, path: Path) -> None:

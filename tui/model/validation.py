@@ -18,8 +18,13 @@ Path = tuple[str | int, ...]
 
 def problems_of(error: ValidationError, document: Document, model: type[BaseModel]) -> list[Problem]:
     """Return one problem for each place that is wrong."""
+    return told_of(error.errors(include_url=False), document, model)
+
+
+def told_of(every: Iterable[ErrorDetails], document: Document, model: type[BaseModel]) -> list[Problem]:
+    """Return one problem for each place that these errors name."""
     details: dict[Path, list[ErrorDetails]] = {}
-    for detail in error.errors(include_url=False):
+    for detail in every:
         details.setdefault(real_path(detail, document), []).append(detail)
     deeper = {path[:end] for path in details for end in range(len(path))}
     told = {path: found for path, found in details.items() if path not in deeper or not only_kinds(found)}

@@ -58,10 +58,11 @@ class Document:
             places = self.keys
         return (1, 1)
 
-    def problem(self, path: Path, message: str, key: bool = False) -> Problem:
+    def problem(self, path: Path, message: str, key: bool = False, code: str = "") -> Problem:
         """Return a problem that points at `path`, in one line whatever the file holds."""
         line, column = self.position(path, key)
-        return Problem(message if message.isprintable() else " ".join(message.split()), self.file, line, column)
+        told = message if message.isprintable() else " ".join(message.split())
+        return Problem(told, self.file, line, column, code=code)
 
 
 def load(text: str, file: str) -> Document:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tui.model.problem import Problem
+from tui.model.problem import NEEDS_OPTION, Problem
 from tui.model.profile import Profile, expand, placeholders
 from tui.model.profile_check import brace_problems
 from tui.model.quantities import parse_duration, shown
@@ -132,7 +132,7 @@ def _time_problems(job: Effective, document: Document) -> Iterator[Problem]:
     """A job that is bound to time must say how long; a runtime of 0 means for ever to fio."""
     based, runtime = job.get("time_based"), job.get("runtime")
     if based and based.text != "0" and runtime is None:
-        yield document.problem(based.path, "time_based needs a runtime", key=True)
+        yield document.problem(based.path, "time_based needs a runtime", key=True, code=NEEDS_OPTION)
     if runtime and _is_zero(runtime.text):
         yield document.problem(runtime.path, f"{runtime.path[-1]}: 0 means without end; a time above 0 is needed")
 
@@ -161,7 +161,7 @@ def _place_problems(profile: Profile, job: Effective, document: Document) -> Ite
     engine = job.get("ioengine", Setting((), "psync")).text
     if not (directory or filename) and engine in FILE_ENGINES:
         message = "fio: neither 'directory' nor 'filename' says where the files go"
-        yield document.problem(("fio",), message, key=True)
+        yield document.problem(("fio",), message, key=True, code=NEEDS_OPTION)
 
 
 def _headline_problems(profile: Profile, jobs: Collection[Effective], document: Document) -> Iterator[Problem]:
@@ -179,7 +179,7 @@ def _headline_problems(profile: Profile, jobs: Collection[Effective], document: 
     wanted = {"read": READS, "write": WRITES, "trim": TRIMS}.get(headline.direction)
     if known and wanted and not unified and not any(mode in wanted for mode in modes):
         message = f"direction: found {headline.direction}, but the jobs do {', '.join(dict.fromkeys(modes))}"
-        yield document.problem(("headline", "direction"), message)
+        yield document.problem(("headline", "direction"), message, code=NEEDS_OPTION)
     if wanted and unified:
         message = "direction: found {}, but unified_rw_reporting leaves only mixed"
         yield document.problem(("headline", "direction"), message.format(headline.direction))
