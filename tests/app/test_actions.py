@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tui.app.keys import actions
+from tui.app.keys.palette import commands_of, title_of
 from tui.app.widgets.chrome import KEYS_AT_80, fitting, footer_actions, footer_width
 
 DOCS = Path(__file__).parents[2] / "docs" / "screens.md"
@@ -75,3 +76,9 @@ def test_j_and_k_and_the_arrows_move_in_every_list() -> None:
     assert keys["list.up"] == ("k", "up")
     assert keys["list.top"][0] == "g"
     assert keys["list.bottom"][0] == "G"
+
+
+def test_the_palette_writes_names_as_they_are_and_offers_no_movement() -> None:
+    titles = [title_of(action) for action in commands_of("result")]
+    assert "IOPS  i" in titles and "Copy path  y" in titles
+    assert not {title.split()[0] for title in titles} & {"Left", "Right", "Up", "Down", "Top", "Bottom", "Page"}

@@ -11,6 +11,7 @@ from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, stage
 from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.result.screen import ResultScreen
+from tui.app.widgets.lines import Lines
 from tui.engine.process.control import ControlServer, Request
 from tui.metrics.units import iops, latency
 
@@ -370,3 +371,12 @@ async def test_no_line_is_wider_than_the_screen(maker: RunMaker, size: tuple[int
     async with stage(maker, size) as (app, _):
         for line in app.screen_text().splitlines():
             assert len(line) <= size[0]
+
+
+async def test_16_colours_leave_no_black_band_between_an_area_and_the_one_behind_it(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2), READS).begin().go().measure(3)
+    async with stage(maker, theme="ansi") as (app, _):
+        style = app.screen.query_one("#live-latency", Lines).style_of("latency/latency*45")
+        assert style.color is not None and style.bgcolor == style.color
+        figure = app.screen.query_one("#live-latency", Lines).style_of("value/read*40")
+        assert figure.bgcolor != app.screen.query_one("#live-latency", Lines).style_of("read").color

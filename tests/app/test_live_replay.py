@@ -11,6 +11,7 @@ from tests.app.stage import SMALL, stage
 from tui.app.screens.live import feed as live_feed
 from tui.app.screens.live.feed import LiveFeed, ReplayFeed, last_time
 from tui.app.screens.result.screen import ResultScreen
+from tui.app.widgets.chrome import KeyBar
 from tui.model.event import Message, encode
 
 
@@ -153,3 +154,10 @@ def test_the_p99_of_a_second_is_that_of_all_hosts_together(maker: RunMaker) -> N
     p50, top = feed.state.cluster["read"].so_far_percentiles["50"], feed.state.cluster["read"].so_far_max
     assert p50 is not None and top is not None
     assert all(p50 < value <= top * 1.01 for value in values.values())
+
+
+async def test_the_keys_of_a_replay_are_ascii_where_the_terminal_is(maker: RunMaker) -> None:
+    maker.go().measure(5).finish()
+    async with stage(maker, replay=1.0, symbols="ascii") as (app, _):
+        keys = app.screen.query_one(KeyBar).render().plain
+        assert "10 s" in keys and keys.isascii()

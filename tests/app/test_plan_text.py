@@ -10,6 +10,7 @@ from tests.app.matrix_maker import sweep
 from tui.app.screens.review import plan_text
 from tui.model.plan import FileSpec, Headline, HostAddress, HostTask, Plan, ProfileRef, Step
 from tui.results.text.plan_sums import layout_bytes
+from tui.text.line import plain_lines
 
 GIB = 2**30
 
@@ -38,7 +39,7 @@ def plan(*, hosts: int = 2, steps: int = 1, size: int = 4 * GIB, directions: tup
 
 
 def shown(what: Plan, width: int = 80) -> str:
-    return plan_text.plan_content(what, width).plain
+    return "\n".join(plain_lines(plan_text.plan_lines(what, width)))
 
 
 def test_time_is_minutes_and_seconds_of_all_steps() -> None:
@@ -94,7 +95,7 @@ def test_no_line_is_wider_than_the_pane() -> None:
 def test_wrapped_values_stay_under_their_values() -> None:
     lines = shown(plan(hosts=9), 40).splitlines()
     index = next(number for number, line in enumerate(lines) if line.startswith("hosts"))
-    assert lines[index + 1].startswith(" " * plan_text.LABEL)
+    assert lines[index + 1].startswith(" " * plan_text.INDENT)
 
 
 def test_what_happens_to_the_files_is_said() -> None:
@@ -103,7 +104,7 @@ def test_what_happens_to_the_files_is_said() -> None:
 
 
 def test_the_job_file_is_shown_whole_for_every_step() -> None:
-    text = plan_text.job_files(plan(steps=2)).plain
+    text = "\n".join(plain_lines(plan_text.job_files(plan(steps=2))))
     assert text.count("[global]") == 2
     assert "rw=read" in text
     assert "step 2: s1 on h1, 1 more with other seeds" in text
@@ -118,6 +119,6 @@ def test_many_steps_are_the_values_of_their_axes(tmp_path: Path) -> None:
 
 
 def test_job_files_of_many_points_are_the_first_ones(tmp_path: Path) -> None:
-    text = plan_text.job_files(sweep(tmp_path, [f"{2**n}k" for n in range(6)]).plan).plain
+    text = "\n".join(plain_lines(plan_text.job_files(sweep(tmp_path, [f"{2**n}k" for n in range(6)]).plan)))
     assert text.count("[global]") == 24
     assert "and 6 points more" in text

@@ -190,3 +190,12 @@ async def test_enter_starts_the_run_shown_and_goes_to_live(home: Path, tmp_path:
         assert summary is not None
         assert summary.headline_value
         assert list(target.iterdir()) == []
+
+
+async def test_in_a_field_two_enters_start_and_the_line_says_so(home: Path) -> None:
+    async with opened(review(home)) as user:
+        await user.sees("Enter runs on local")
+        await user.press("e")
+        await user.sees("Enter Enter runs on local")
+        await user.press("escape")
+        await user.sees(lambda: "Enter Enter" not in user.text)

@@ -112,6 +112,11 @@ def spread(left: Sequence[Run], right: Sequence[Run], width: int, filler: str = 
     return [*left, (filler * room, role), *right]
 
 
+def heading(text: str) -> Line:
+    """Return the heading of a section."""
+    return Line.of((text, HEADING))
+
+
 def rule(title: str, tail: str, width: int, *, role: str = TITLE, tail_role: str = LABEL) -> Line:
     """Return a heading: a title, a thin line, and a tail flush right."""
     left: list[Run] = [(title, role), (" ", FAINT)]

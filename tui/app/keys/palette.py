@@ -10,17 +10,18 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from tui.app.keys import actions
 
 HIDDEN = {"app.palette", "app.interrupt", "app.back"}
+MOVES = {action.action for action in actions.in_scope("list")} | {"left", "right"}
 
 
 def commands_of(screen: str) -> list[actions.Action]:
     """Return what the palette offers on a screen: no cursor movement."""
-    return [a for a in actions.of_screen(screen) if a.scope != "list" and a.id not in HIDDEN]
+    return [a for a in actions.of_screen(screen) if a.action not in MOVES and a.id not in HIDDEN]
 
 
 def title_of(action: actions.Action) -> str:
     """Return ``Check  c``: label and key."""
-    keys = action.shown_keys
-    return f"{action.label.capitalize()}  {keys}" if keys else action.label.capitalize()
+    label = action.label[:1].upper() + action.label[1:]
+    return f"{label}  {action.shown_keys}".rstrip()
 
 
 class ActionCommands(Provider):

@@ -20,14 +20,14 @@ async def check_each(
     addresses: Sequence[HostAddress], directory: str | None, paths: Paths, ssh_config: Path | None, asker: Asker
 ) -> AsyncIterator[HostCheck]:
     """Look at all hosts at once and yield what was found as it comes. `asker` is asked for passwords and the like."""
-    from tui.engine.hosts.fleet import check_host
+    from tui.engine.hosts.fleet import check_hosts
     from tui.remote.connections import Connections
 
     async with Connections(ssh_config=ssh_config, known_hosts=[paths.known_hosts], asker=asker) as connections:
-        tasks = [asyncio.create_task(check_host(address, directory, connections)) for address in addresses]
+        tasks = [asyncio.create_task(check_hosts([address], directory, connections)) for address in addresses]
         try:
             for task in asyncio.as_completed(tasks):
-                yield await task
+                yield (await task)[0]
         finally:
             for pending in tasks:
                 pending.cancel()

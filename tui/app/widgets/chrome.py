@@ -12,6 +12,7 @@ from textual.widget import Widget
 from tui.app.keys import actions
 from tui.app.screens.index import IN_BAR, Entry
 from tui.app.shell import Shell
+from tui.app.widgets.lines import ASCII
 
 SUPERSCRIPTS = str.maketrans("123456", "¹²³⁴⁵⁶")
 ROOMY = 108  # columns from which the steps are spelled with arrows
@@ -95,7 +96,8 @@ class KeyBar(Bar):
     def render(self) -> Content:
         """Keys in the accent colour, labels beside them."""
         if self.hint:
-            return Content("  ").join([key_content(key, label) for key, label in self.hint])
+            table = ASCII if self.shell.symbols.name == "ascii" else {}
+            return Content("  ").join([key_content(key.translate(table), label) for key, label in self.hint])
         chosen = fitting(footer_actions(self.scope), self.size.width)
         return Content("  ").join(
             [key_content(actions.key_name(a.keys[0]), a.label).stylize(click(a.target)) for a in chosen]

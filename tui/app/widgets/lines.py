@@ -180,7 +180,8 @@ class Lines(Widget):
     def _make_style(self, key: str, fill: str) -> Style:
         name, _, ground = key.partition("/")
         style = self._plain_style(name.removesuffix("~"), fill)
-        if "*" in ground and self.get_component_styles(f"lines--{ground.partition('*')[0]}").color.ansi is not None:
+        base = ground.partition("*")[0]
+        if "*" in ground and base != name and self.get_component_styles(f"lines--{base}").color.ansi is not None:
             return style  # a colour of the terminal's own palette cannot be weakened: figures would be unreadable
         if ground:
             return style + Style(bgcolor=self._plain_style(ground, fill).color)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -10,9 +10,12 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tui.app.keys import actions
+from tui.text.line import ACCENT, BAD, BRIGHT, FAINT, GOOD, HEADING, LABEL, TITLE, VALUE, WARN, Line
 
-Builder = Callable[[int], Content]
+Builder = Callable[[int], Sequence[Line]]
 """Columns there are -> the text."""
+STYLES = {LABEL: "$dim", FAINT: "$edge", BRIGHT: "$bright", VALUE: "bold $bright", TITLE: "bold $bright"}
+STYLES |= {HEADING: "bold $secondary", ACCENT: "bold $accent", GOOD: "$ok", WARN: "$warn", BAD: "$bad"}
 
 
 class TextPane(VerticalScroll, can_focus=True):
@@ -23,7 +26,7 @@ class TextPane(VerticalScroll, can_focus=True):
 
     def __init__(self, id: str | None = None, *, can_focus: bool = True) -> None:  # noqa: A002
         super().__init__(id=id, classes="pane", can_focus=can_focus)
-        self.builder: Builder = lambda _: Content()
+        self.builder: Builder = lambda _: ()
         self._built_for = -1
 
     def compose(self) -> ComposeResult:
@@ -44,7 +47,7 @@ class TextPane(VerticalScroll, can_focus=True):
         width = self.scrollable_content_region.width - 1
         if self.is_mounted and width > 0 and width != self._built_for:
             self._built_for = width
-            self.query_one(Static).update(self.builder(width))
+            self.query_one(Static).update(content_of(self.builder(width)))
 
     # -- actions of the registry's scope "list"
 
@@ -73,17 +76,7 @@ class TextPane(VerticalScroll, can_focus=True):
         self.scroll_relative(y=-max(self.size.height // 2, 1), animate=False)
 
 
-def labelled(label: str, value: Content, width: int, indent: int = 10) -> Content:
-    """Return a dim label with its value beside it; what does not fit goes on under the value."""
-    lines = value.wrap(max(width - indent, 10)) or [Content()]
-    if len(label) >= indent:  # too long to stand beside its value
-        return Content("\n").join([Content.styled(label, "$dim"), *(Content(" " * indent) + line for line in lines)])
-    first = Content.assemble((f"{label:<{indent}}", "$dim"), lines[0])
-    return Content("\n").join([first, *(Content(" " * indent) + line for line in lines[1:])])
-
-
-def indented(value: Content, width: int, indent: int = 2) -> Content:
-    """Return a text moved to the right, its wrapped lines a little further."""
-    lines = value.wrap(max(width - indent - 2, 10)) or [Content()]
-    moved = [Content(" " * (indent if number == 0 else indent + 2)) + line for number, line in enumerate(lines)]
-    return Content("\n").join(moved)
+def content_of(lines: Iterable[Line]) -> Content:
+    """Return lines as Textual's own text, which can be selected with the mouse."""
+    made = [Content.assemble(*((text, STYLES.get(role, "")) for text, role in line.runs)) for line in lines]
+    return Content("\n").join(made)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import TextArea
@@ -29,6 +28,7 @@ from tui.app.widgets.form import FieldSpec, Form
 from tui.app.widgets.textpane import TextPane
 from tui.app.widgets.yamlarea import YamlArea
 from tui.model.problem import BenchtuiError, UsageError
+from tui.text.line import BAD, LABEL, WARN, Line, indented
 
 if TYPE_CHECKING:
     from tui.engine.profiles.catalogue import LoadedProfile
@@ -188,27 +188,25 @@ class EditorScreen(StepScreen):
         if self.view == "difference":
             self.preview.show(partial(editor_text.difference, self.judged, self.saved))
         elif self.view == "job":
-            content = self.job_content()
-            self.preview.show(lambda _: content)
+            self.preview.show(self.job_lines)
 
-    def job_content(self) -> Content:
+    def job_lines(self, width: int) -> list[Line]:
         """Return the job files that the text leads to; the last good ones while it has problems."""
         from tui.engine.planning.plan import Choices, build_plan
 
         loaded = self.judged.loaded or self._last_good
         if loaded is None:
-            return Content.styled("No job file yet: see the problems below" if self.judged.problems else "", "$dim")
+            return [Line.of(("No job file yet: see the problems below" if self.judged.problems else "", LABEL))]
         try:
             hosts = self.shell.fleet.resolve(self.shell.selection.ticked[:1] or ["local"])
             plan = build_plan(loaded, Choices(hosts=hosts))
         except BenchtuiError as error:
-            return Content.styled(str(error), "$bad")
-        content = plan_text.job_files(plan_text_of(plan))
+            return indented([(str(error), BAD)], width, 0)
+        lines = plan_text.job_files(plan_text_of(plan))
         more = len(plan.steps) - STEPS_SHOWN
-        lines = [content, Content.styled(f"and {more} more steps", "$dim")] if more > 0 else [content]
-        if self.judged.loaded is None:
-            lines.insert(0, Content.styled("as it was before the problems below\n", "$warn"))
-        return Content("\n").join(lines)
+        lines += [Line.of((f"and {more} more steps", LABEL))] if more > 0 else []
+        before = [Line.of(("as it was before the problems below", WARN)), Line()]
+        return lines if self.judged.loaded is not None else [*before, *lines]
 
     def show_view(self, view: str) -> None:
         """Show one thing beside the text, or the text alone."""

@@ -8,21 +8,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textual.content import Content
-
 from tui import workloads
 from tui.app.screens.profiles.text import place_of
-from tui.app.screens.review.plan_text import heading
 from tui.app.terminal.theme import Symbols
-from tui.app.widgets.textpane import indented, labelled
 from tui.model.problem import Problem, UsageError
 from tui.model.tool import SUITE
+from tui.text.line import ACCENT, BAD, GOOD, LABEL, TEXT, TITLE, Line, clip, heading, indented, labelled
 
 if TYPE_CHECKING:
     from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
     from tui.model.profile import Profile
 
-LABEL = 8
+INDENT = 8
 SAID_ANYWAY = ("profile", "version", "extends")
 
 
@@ -64,19 +61,18 @@ def base_of(catalogue: Catalogue, loaded: LoadedProfile) -> Profile | None:
 # -- problems
 
 
-def problem_lines(judged: Judged, here: int, symbols: Symbols, width: int) -> Content:
+def problem_lines(judged: Judged, here: int, symbols: Symbols, width: int) -> list[Line]:
     """Return every problem with its place; those of line `here` are bright."""
     if not judged.problems:
-        return Content.assemble((f"{symbols.ok} ", "$ok"), (sound(judged), "$dim")).truncate(width, ellipsis=True)
-    return Content("\n").join([problem_line(problem, here, symbols, width) for problem in judged.problems])
+        return [Line.of(*clip([(f"{symbols.ok} ", GOOD), (sound(judged), LABEL)], width))]
+    return [line for problem in judged.problems for line in problem_text(problem, here, symbols, width)]
 
 
-def problem_line(problem: Problem, here: int, symbols: Symbols, width: int) -> Content:
+def problem_text(problem: Problem, here: int, symbols: Symbols, width: int) -> list[Line]:
     """Return one problem: what is wrong is bright, what is allowed dim."""
     found, semicolon, allowed = problem.message.partition("; ")
-    style = "bold $bright" if problem.line == here else "$foreground"
-    value = Content.assemble((found, style), (semicolon + allowed, "$dim"))
-    return labelled(f"{symbols.bad} {place_of(problem)}", value, width, LABEL)
+    value = [(found, TITLE if problem.line == here else TEXT), (semicolon + allowed, LABEL)]
+    return labelled([(f"{symbols.bad} {place_of(problem)}", LABEL)], value, width, INDENT)
 
 
 def sound(judged: Judged) -> str:
@@ -94,31 +90,31 @@ def sound(judged: Judged) -> str:
 # -- differences
 
 
-def difference(judged: Judged, saved: str, width: int) -> Content:
+def difference(judged: Judged, saved: str, width: int) -> list[Line]:
     """Return what differs from the profile that is extended, then what is not saved yet."""
-    lines: list[Content] = []
+    lines: list[Line] = []
     profile = judged.loaded.profile if judged.loaded else None
     if profile is None:
-        lines.append(Content.styled("Not a profile yet: see the problems below", "$dim"))
+        lines.append(Line.of(("Not a profile yet: see the problems below", LABEL)))
     elif judged.base is None:
-        lines.append(Content.styled("It extends no other profile: a line 'extends: family/name' would", "$dim"))
+        lines += indented([("It extends no other profile: a line 'extends: family/name' would", LABEL)], width, 0)
     else:
         lines += from_base(profile, judged.base, width)
     if judged.text != saved:
-        lines += [Content(), heading("not saved yet"), *text_changes(saved, judged.text, width)]
-    return Content("\n").join(lines)
+        lines += [Line(), heading("not saved yet"), *text_changes(saved, judged.text, width)]
+    return lines
 
 
-def from_base(profile: Profile, base: Profile, width: int) -> Iterator[Content]:
+def from_base(profile: Profile, base: Profile, width: int) -> Iterator[Line]:
     """Yield what a profile says otherwise than another one, and what that does to the job file."""
     yield heading(f"{profile.profile} against {base.profile}")
     changes = list(changed_values(flat(plain(base)), flat(plain(profile))))
     for path, old, new in changes:
-        yield value_change(path, old, new, width)
+        yield from value_change(path, old, new, width)
     if not changes:
-        yield Content.styled("  nothing differs", "$dim")
+        yield Line.of(("  nothing differs", LABEL))
     if jobs := text_changes(job_of(base), job_of(profile), width):
-        yield from (Content(), heading("in the job file"), *jobs)
+        yield from (Line(), heading("in the job file"), *jobs)
 
 
 def plain(profile: Profile) -> dict[str, Any]:
@@ -155,23 +151,23 @@ def changed_values(old: dict[str, str], new: dict[str, str]) -> Iterator[tuple[s
             yield path, old.get(path), new.get(path)
 
 
-def value_change(path: str, old: str | None, new: str | None, width: int) -> Content:
+def value_change(path: str, old: str | None, new: str | None, width: int) -> list[Line]:
     """Return one difference: ``runtime  300s -> 60s``."""
     name = path.removeprefix("params.").removesuffix(".default")
-    before = [] if old is None else [(old, "$bad" if new is None else "$dim")]
-    arrow = [(" → ", "$dim")] if old is not None and new is not None else []
-    after = [] if new is None else [(new, "$ok")]
-    return indented(Content.assemble((name, "$accent"), "  ", *before, *arrow, *after), width)
+    before = [] if old is None else [(old, BAD if new is None else LABEL)]
+    arrow = [(" → ", LABEL)] if old is not None and new is not None else []
+    after = [] if new is None else [(new, GOOD)]
+    return indented([(name, ACCENT), ("  ", TEXT), *before, *arrow, *after], width)
 
 
-def text_changes(old: str, new: str, width: int) -> list[Content]:
+def text_changes(old: str, new: str, width: int) -> list[Line]:
     """Return the lines that differ between two texts, with a sign each."""
     found = []
     for line in difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0):
         if line.startswith(("---", "+++", "@@")):
             continue
-        style = "$ok" if line.startswith("+") else "$bad"
-        found.append(Content.styled(f"  {line[0]} {line[1:]}", style).truncate(width, ellipsis=True))
+        role = GOOD if line.startswith("+") else BAD
+        found.append(Line.of(*clip([(f"  {line[0]} {line[1:]}", role)], width)))
     return found
 
 

@@ -6,14 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from textual.content import Content
-
 from tui.app.selection import Selection
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.picklist import Heading
-from tui.app.widgets.textpane import indented, labelled
 from tui.metrics import units
-from tui.text.line import ACCENT, BAD, BRIGHT, GOOD, LABEL, TEXT, Run
+from tui.text.line import ACCENT, BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, indented, labelled
 from tui.text.table import Column
 
 if TYPE_CHECKING:
@@ -143,39 +140,36 @@ def size_of(value: object, symbols: Symbols) -> str:
     return units.size(value) if isinstance(value, int | float) else symbols.unknown
 
 
-def details(host: KnownHost, check: HostCheck | None, checking: bool, symbols: Symbols, width: int) -> Content:
+def details(host: KnownHost, check: HostCheck | None, checking: bool, symbols: Symbols, width: int) -> list[Line]:
     """Return everything known of one host; what is wrong comes first."""
-    lines: list[Content] = []
+    lines: list[Line] = []
     if checking:
-        lines.append(Content.styled(f"{symbols.wait} checking", "$accent"))
+        lines.append(Line.of((f"{symbols.wait} checking", ACCENT)))
     elif check is None:
         lines.append(key_hint("c", "reaches it and reads what it is", "not checked yet: "))
     else:
         lines += verdict_lines(check, symbols, width)
-    lines.append(labelled("address", address_content(host), width, INDENT))
-    if check and check.facts:
-        lines += [labelled(label, value, width, INDENT) for label, value in fact_lines(check.facts)]
-    return Content("\n").join(lines)
+    known = [("address", address_runs(host)), *(fact_lines(check.facts) if check else ())]
+    return [*lines, *(line for label, runs in known for line in labelled([(label, LABEL)], runs, width, INDENT))]
 
 
-def address_content(host: KnownHost) -> Content:
+def address_runs(host: KnownHost) -> list[Run]:
     """Return address, origin and groups."""
     groups = f", groups {', '.join(host.address.groups)}" if host.address.groups else ""
-    return Content.assemble((address_text(host.address), "$bright"), (f"  from {host.origin}{groups}", "$dim"))
+    return [(address_text(host.address), BRIGHT), (f"  from {host.origin}{groups}", LABEL)]
 
 
-def verdict_lines(check: HostCheck, symbols: Symbols, width: int) -> list[Content]:
+def verdict_lines(check: HostCheck, symbols: Symbols, width: int) -> list[Line]:
     """Return the outcome of a check, and the key that helps."""
     if check.ok:
         return []
-    message = Content.styled(f"{symbols.bad} {check.message}", "$bad")
-    lines = [indented(message, width, 0)]
+    lines = indented([(f"{symbols.bad} {check.message}", BAD)], width, 0)
     if check.code == "host-key-unknown":
         lines.append(key_hint("t", "shows the key's fingerprint and pins it once you agree"))
     return lines
 
 
-def fact_lines(facts: Facts) -> Iterator[tuple[str, Content]]:
+def fact_lines(facts: Facts) -> Iterator[tuple[str, list[Run]]]:
     """Yield label and value of what a check read."""
     kernel = str(facts.get("kernel") or "").removeprefix("Linux ")
     yield from fact("system", facts.get("os"), facts.get("hostname"), kernel, facts.get("arch"))
@@ -190,12 +184,12 @@ def fact_lines(facts: Facts) -> Iterator[tuple[str, Content]]:
     yield from fact("target", facts.get("target"), space, mount)
 
 
-def fact(label: str, first: object, *more: object) -> Iterator[tuple[str, Content]]:
+def fact(label: str, first: object, *more: object) -> Iterator[tuple[str, list[Run]]]:
     """Yield a label with what is known of it, nothing when that is nothing."""
     known = [str(value) for value in (first, *more) if value]
     if known:
         rest = "".join(f", {value}" for value in known[1:])
-        yield label, Content.assemble((known[0], "$bright"), (rest, "$dim"))
+        yield label, [(known[0], BRIGHT), (rest, LABEL)]
 
 
 def bytes_text(value: object) -> str | None:
@@ -203,6 +197,6 @@ def bytes_text(value: object) -> str | None:
     return units.size(value) if isinstance(value, int | float) else None
 
 
-def key_hint(key: str, does: str, before: str = "") -> Content:
+def key_hint(key: str, does: str, before: str = "") -> Line:
     """Return what a key does, the key in the accent colour."""
-    return Content.assemble((before, "$dim"), (key, "bold $accent"), (f" {does}", "$dim"))
+    return Line.of((before, LABEL), (key, ACCENT), (f" {does}", LABEL))

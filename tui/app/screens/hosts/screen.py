@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on, work
-from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -20,8 +19,9 @@ from tui.app.screens.hosts.rows import KnownHost
 from tui.app.services.hosts import add_to_inventory, check_each, pin_key, presented_key
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
-from tui.app.widgets.textpane import TextPane, indented
+from tui.app.widgets.textpane import TextPane
 from tui.model.problem import BenchtuiError
+from tui.text.line import BAD, LABEL, TEXT, Line, indented
 
 if TYPE_CHECKING:
     from tui.engine.hosts.fleet import HostCheck
@@ -111,20 +111,20 @@ class HostsScreen(StepScreen):
         """Show the host under the cursor, or what can be done when there is none."""
         pane, host = self.query_one(TextPane), self.current
         pane.border_title = host.name if host else self.current_group or "Details"
-        pane.show(partial(self.detail_content, host))
+        pane.show(partial(self.detail_lines, host))
 
-    def detail_content(self, host: KnownHost | None, width: int) -> Content:
+    def detail_lines(self, host: KnownHost | None, width: int) -> list[Line]:
         """Return the text about a host, a group, or what to do when there is neither."""
         symbols = self.shell.symbols
         if self.problem:
-            return indented(Content.styled(f"{symbols.bad} {self.problem}", "$bad"), width, 0)
+            return indented([(f"{symbols.bad} {self.problem}", BAD)], width, 0)
         if host:
             check = self.shell.selection.checks.get(host.name)
             return host_rows.details(host, check, host.name in self.checking, symbols, width)
         if self.current_group:
             names = ", ".join(member.name for member in self.members(self.current_group))
-            return Content.assemble(("Space ticks the whole group: ", "$dim"), names)
-        return Content.styled(NO_MATCH if self.hosts else EMPTY, "$dim")
+            return indented([("Space ticks the whole group: ", LABEL), (names, TEXT)], width, 0)
+        return indented([(NO_MATCH if self.hosts else EMPTY, LABEL)], width, 0)
 
     def show_notice(self, about: str, text: str) -> bool:
         """Show a line above the list; an empty text takes it back."""

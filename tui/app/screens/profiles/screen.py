@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from textual import on, work
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input
 
@@ -21,6 +20,7 @@ from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
 from tui.app.widgets.textpane import Builder, TextPane
 from tui.model.problem import BenchtuiError
+from tui.text.line import LABEL, Line
 
 if TYPE_CHECKING:
     from tui.engine.profiles.catalogue import CatalogueEntry, LoadedProfile
@@ -124,7 +124,7 @@ class ProfilesScreen(StepScreen):
             self.detail.border_title = profile_text.family_of(members[0].tag)
             self.detail.show(partial(profile_text.family, members))
         else:
-            self.detail.show(lambda _: Content.styled(self.empty_text(), "$dim"))
+            self.detail.show(lambda _: [Line.of((self.empty_text(), LABEL))])
 
     def empty_text(self) -> str:
         """Say what to do when no profile is under the cursor."""
@@ -138,12 +138,12 @@ class ProfilesScreen(StepScreen):
             loaded = self.shell.catalogue.load_file(entry.path, preset=entry.preset)
             if not self.shows_job:
                 return partial(profile_text.description, loaded.profile, entry.headline)
-            content = self.job_content(loaded)
+            lines = self.job_lines(loaded)
         except BenchtuiError as error:
             return partial(profile_text.broken, error.problems, self.shell.symbols)
-        return lambda _: content
+        return lambda _: lines
 
-    def job_content(self, loaded: LoadedProfile) -> Content:
+    def job_lines(self, loaded: LoadedProfile) -> list[Line]:
         """Return the job files as the first chosen host, else this machine, would get them."""
         from tui.engine.planning.plan import Choices, build_plan
 

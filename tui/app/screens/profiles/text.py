@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from textual.content import Content
-
 from tui import workloads
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.picklist import Heading
-from tui.app.widgets.textpane import indented, labelled
 from tui.model.tool import SUITE
-from tui.text.line import ACCENT, BAD, BRIGHT, LABEL, TEXT, Run
+from tui.text.line import ACCENT, BAD, BRIGHT, LABEL, TEXT, TITLE, WARN, Line, Run, heading, indented, labelled
 from tui.text.table import Column
 
 if TYPE_CHECKING:
@@ -76,24 +73,24 @@ def rows(entries: Sequence[CatalogueEntry]) -> list[CatalogueEntry | Heading]:
     return found
 
 
-def broken(problems: Sequence[Problem], symbols: Symbols, width: int) -> Content:
+def broken(problems: Sequence[Problem], symbols: Symbols, width: int) -> list[Line]:
     """Return why a profile cannot be read, with the places."""
-    lines = [Content.styled(f"{symbols.bad} this profile cannot be read", "bold $bad"), Content()]
-    named = dict.fromkeys(problem.file for problem in problems if problem.file)
-    lines += [indented(Content.styled(file, "$dim"), width, 0) for file in named]
-    lines += [labelled(place_of(problem), Content(problem.message), width, INDENT) for problem in problems]
-    lines += [Content(), Content.assemble(("e", "bold $accent"), (" edits it", "$dim"))]
-    return Content("\n").join(lines)
+    lines = [Line.of((f"{symbols.bad} this profile cannot be read", BAD)), Line()]
+    for file in dict.fromkeys(problem.file for problem in problems if problem.file):
+        lines += indented([(file, LABEL)], width, 0)
+    for problem in problems:
+        lines += labelled([(place_of(problem), LABEL)], [(problem.message, TEXT)], width, INDENT)
+    return [*lines, Line(), Line.of(("e", ACCENT), (" edits it", LABEL))]
 
 
-def family(members: Sequence[CatalogueEntry], width: int) -> Content:
+def family(members: Sequence[CatalogueEntry], width: int) -> list[Line]:
     """Return what the profiles of one family measure."""
-    lines: list[Content] = []
+    lines: list[Line] = []
     for entry in members:
-        about = Content.styled("cannot be read", "$bad") if entry.error else Content.styled(entry.headline, "$dim")
-        lines.append(Content.assemble((name_of(entry.tag), "$bright"), "  ", about))
-        lines.append(indented(Content.styled(entry.title, "$foreground"), width))
-    return Content("\n").join(lines)
+        about = ("cannot be read", BAD) if entry.error else (entry.headline, LABEL)
+        lines.append(Line.of((name_of(entry.tag), BRIGHT), ("  ", TEXT), about))
+        lines += indented([(entry.title, TEXT)], width)
+    return lines
 
 
 def place_of(problem: Problem) -> str:
@@ -101,36 +98,38 @@ def place_of(problem: Problem) -> str:
     return ":".join(str(part) for part in (problem.line, problem.column) if part is not None)
 
 
-def description(profile: Profile, headline: str, width: int) -> Content:
+def description(profile: Profile, headline: str, width: int) -> list[Line]:
     """Return what a profile measures, where it comes from, what can be changed."""
-    lines = [Content.styled(profile.title, "bold $bright")]
+    lines = indented([(profile.title, TITLE)], width, 0)
     if profile.description:
-        lines.append(indented(Content(profile.description), width, 0))
-    lines.append(Content())
-    lines += [labelled(label, value, width, INDENT) for label, value in facts(profile, headline)]
-    lines += [Content(), *param_lines(profile, width), Content(), *job_lines(profile, width)]
+        lines += indented([(profile.description, TEXT)], width, 0)
+    lines.append(Line())
+    for label, runs in facts(profile, headline):
+        lines += labelled([(label, LABEL)], runs, width, INDENT)
+    lines += [Line(), *param_lines(profile, width), Line(), *job_lines(profile, width)]
     if profile.deviations:
-        lines += [Content(), heading("differences from the source")]
-        lines += [indented(difference(d.what, d.kind, d.why), width) for d in profile.deviations]
-    return Content("\n").join(lines)
+        lines += [Line(), heading("differences from the source")]
+    for each in profile.deviations:
+        lines += indented([(each.what, BRIGHT), (f" {each.kind}: ", WARN), (each.why, LABEL)], width)
+    return lines
 
 
-def facts(profile: Profile, headline: str) -> Iterator[tuple[str, Content]]:
+def facts(profile: Profile, headline: str) -> Iterator[tuple[str, list[Run]]]:
     """Yield label and value of what a profile is."""
-    yield "measures", Content(headline)
+    yield "measures", [(headline, TEXT)]
     if profile.source:
-        yield "source", Content.styled(source_text(profile), "$foreground")
+        yield "source", [(source_text(profile), TEXT)]
     if profile.hosts.published:
         clients = "one client" if profile.hosts.published == 1 else f"{profile.hosts.published} clients"
-        yield "published", Content(f"with {clients}")
-    yield "tool", Content.assemble(profile.tool, (f", profile version {profile.version}", "$dim"))
+        yield "published", [(f"with {clients}", TEXT)]
+    yield "tool", [(profile.tool, TEXT), (f", profile version {profile.version}", LABEL)]
     if profile.sweep is not None:
-        yield "sweep", Content(sweep_text(profile.sweep))
-    if profile.tool != "suite":
-        yield "layout", Content(layout_text(profile.prepare.layout))
-        yield "caches", Content(CACHES[profile.drop_caches])
+        yield "sweep", [(sweep_text(profile.sweep), TEXT)]
+    if profile.tool != SUITE:
+        yield "layout", [(layout_text(profile.prepare.layout), TEXT)]
+        yield "caches", [(CACHES[profile.drop_caches], TEXT)]
     if profile.allow_device:
-        yield "device", Content.styled("may write to a block device", "$warn")
+        yield "device", [("may write to a block device", WARN)]
 
 
 def sweep_text(sweep: SweepSpec) -> str:
@@ -155,28 +154,29 @@ def layout_text(layout: bool | str) -> str:
     return "test files are written whole first" if layout else "none"
 
 
-def param_lines(profile: Profile, width: int) -> Iterator[Content]:
+def param_lines(profile: Profile, width: int) -> Iterator[Line]:
     """Yield what can be changed at launch."""
     yield heading("parameters")
     indent = min(max((len(name) for name in profile.params), default=0), LONGEST_LABEL) + 4
     for name, param in profile.params.items():
-        yield labelled(f"  {name}", param_content(param), width, indent)
+        yield from labelled([(f"  {name}", LABEL)], param_runs(param), width, indent)
 
 
-def param_content(param: Param) -> Content:
+def param_runs(param: Param) -> list[Run]:
     """Return a parameter's default and help."""
     default = ("yes" if param.default else "no") if isinstance(param.default, bool) else str(param.default)
     choices = f"  one of {', '.join(map(str, param.choices))}" if param.choices else ""
-    return Content.assemble((default, "$bright"), (f"  {param.help}" if param.help else "", "$dim"), (choices, "$dim"))
+    return [(default, BRIGHT), (f"  {param.help}" if param.help else "", LABEL), (choices, LABEL)]
 
 
-def job_lines(profile: Profile, width: int) -> Iterator[Content]:
+def job_lines(profile: Profile, width: int) -> Iterator[Line]:
     """Yield the jobs with the options that make them what they are; of a suite its profiles."""
     from tui.model.profile import resolve_params
 
     if profile.tool == SUITE:
         yield heading("profiles, in this order")
-        yield from (indented(Content(member.profile), width) for member in profile.members)
+        for member in profile.members:
+            yield from indented([(member.profile, TEXT)], width)
         return
     jobs = workloads.get(profile.tool).outline(profile, resolve_params(profile, {}))
     if not jobs:
@@ -184,14 +184,4 @@ def job_lines(profile: Profile, width: int) -> Iterator[Content]:
     yield heading("jobs" if len(jobs) > 1 else "job")
     indent = min(max(len(name) for name, _ in jobs), LONGEST_LABEL) + 4
     for name, said in jobs:
-        yield labelled(f"  {name}", Content(said), width, indent)
-
-
-def difference(what: str, kind: str, why: str) -> Content:
-    """Return one difference from the source."""
-    return Content.assemble((what, "$bright"), (f" {kind}: ", "$warn"), (why, "$dim"))
-
-
-def heading(text: str) -> Content:
-    """Return a section's heading."""
-    return Content.styled(text, "bold $secondary")
+        yield from labelled([(f"  {name}", LABEL)], [(said, TEXT)], width, indent)

@@ -1,13 +1,10 @@
-"""A plan as text with colours: what will happen, what it costs, what to be warned of. Pure."""
+"""A plan as lines: what will happen, what it costs, what to be warned of. Pure."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
 
-from textual.content import Content
-
-from tui.app.widgets.textpane import indented, labelled
 from tui.metrics import units
 from tui.model.plan import HostTask, Plan
 from tui.model.sharing import sharing_note
@@ -20,9 +17,10 @@ from tui.results.text.plan_sums import (
     writes_at_all,
     written_bytes,
 )
+from tui.text.line import ACCENT, BRIGHT, LABEL, TEXT, Line, Run, heading, indented, labelled
 
 BIG_LAYOUT_BYTES = 100 * 2**30
-LABEL = 10
+INDENT = 10
 NAMES_SHOWN = 6
 FILES_SHOWN = 3
 POINTS_SHOWN = 24
@@ -67,19 +65,17 @@ def warnings(plan: Plan) -> list[str]:
     return found
 
 
-def plan_content(plan: Plan, width: int) -> Content:
+def plan_lines(plan: Plan, width: int) -> list[Line]:
     """Return the whole plan, most important first, for a pane of `width` columns."""
-    facts = [labelled(label, value, width, LABEL) for label, value in summary(plan)]
-    return Content("\n").join(
-        [*facts, Content(), *steps(plan, width), Content(), *commands(plan, width), Content(), *files(plan, width)]
-    )
+    facts = [line for name, runs in summary(plan) for line in labelled([(name, LABEL)], runs, width, INDENT)]
+    return [*facts, Line(), *steps(plan, width), Line(), *commands(plan, width), Line(), *files(plan, width)]
 
 
-def summary(plan: Plan) -> Iterator[tuple[str, Content]]:
+def summary(plan: Plan) -> Iterator[tuple[str, list[Run]]]:
     """Yield label and value of what answers what, where, how long, how much."""
     yield pair("profile", plan.profile.title, f"  v{plan.profile.version}")
     count = f"{len(plan.hosts)}: " if len(plan.hosts) > 1 else ""
-    yield "hosts", Content.assemble((count, "$bright"), some(host.name for host in plan.hosts))
+    yield "hosts", [(count, BRIGHT), (some(host.name for host in plan.hosts), TEXT)]
     yield pair("target", plan.target or units.UNKNOWN)
     yield pair("time", time_text(plan.expected_s), " of load, plus layout" if plan.expected_s else "")
     yield pair("layout", *each_and_all(layout_bytes(plan), "nothing is laid out", "where missing"))
@@ -101,7 +97,7 @@ def each_and_all(by_host: dict[str, int] | dict[str, int | None], none: str, whe
     return (each, f" {when}") if len(known) == 1 else (f"{each} a host", f", {units.size(sum(known))} in all, {when}")
 
 
-def steps(plan: Plan, width: int) -> Iterator[Content]:
+def steps(plan: Plan, width: int) -> Iterator[Line]:
     """Yield one line a step: name, direction, in flight, time."""
     if len(plan.steps) > STEPS_IN_FULL:
         yield from matrix(plan, width)
@@ -112,85 +108,79 @@ def steps(plan: Plan, width: int) -> Iterator[Content]:
         again = f"repetition {step.repetition}" if repeated else ""
         flight = f"{step.in_flight} in flight" if step.in_flight else ""
         about = "  ".join(part for part in ("/".join(step.directions), flight, again) if part)
-        line = Content.assemble((step.name, "$bright"), (f"  {about}", "$dim"), f"  {time_text(step.expected_s)}")
-        yield labelled(f"{step.index + 1:>3}", line, width, 4)
+        line = [(step.name, BRIGHT), (f"  {about}", LABEL), (f"  {time_text(step.expected_s)}", TEXT)]
+        yield from labelled([(f"{step.index + 1:>3}", LABEL)], line, width, 4)
 
 
-def matrix(plan: Plan, width: int) -> Iterator[Content]:
+def matrix(plan: Plan, width: int) -> Iterator[Line]:
     """Yield what is swept, profile by profile: the values of each axis, and what they come to."""
     yield heading("steps")
-    yield indented(Content.styled(steps_text(plan), "$bright"), width)
+    yield from indented([(steps_text(plan), BRIGHT)], width)
     parts = parts_of(plan)
     for part in parts:
         if len(parts) > 1:
             count = f"  {part.steps} step{'' if part.steps == 1 else 's'}, {time_text(part.seconds)}"
-            yield indented(Content.assemble((part.profile, "$bright"), (count, "$dim")), width)
+            yield from indented([(part.profile, BRIGHT), (count, LABEL)], width)
         size = max((len(name) for name in part.axes), default=0) + 4
         for name, values in part.axes.items():
-            line = Content.styled(values_text(values), "$bright")
-            yield labelled(f"  {name}", line, width, max(size, LABEL))
+            yield from labelled([(f"  {name}", LABEL)], [(values_text(values), BRIGHT)], width, max(size, INDENT))
         if len(part.axes) > 1 and not part.is_full:
-            yield indented(Content.styled(f"{part.points} of these combinations", "$dim"), width)
+            yield from indented([(f"{part.points} of these combinations", LABEL)], width)
 
 
-def commands(plan: Plan, width: int) -> Iterator[Content]:
+def commands(plan: Plan, width: int) -> Iterator[Line]:
     """Yield the command of each distinct step; hosts differ in their job file's seed only."""
     yield heading("command on each host")
     for argv in dict.fromkeys(tuple(task.argv) for step in plan.steps for task in step.tasks):
-        yield indented(Content(shlex.join(argv)), width)
+        yield from indented([(shlex.join(argv), TEXT)], width)
 
 
-def files(plan: Plan, width: int) -> Iterator[Content]:
+def files(plan: Plan, width: int) -> Iterator[Line]:
     """Yield the test files of one host."""
     task = next((task for step in plan.steps for task in step.tasks if task.files), None)
     if task is None:
         return
     yield heading(f"test files on {task.host}")
     for spec in task.files[:FILES_SHOWN]:
-        yield indented(Content.assemble(spec.path, (f"  {units.size(spec.size_bytes)}", "$dim")), width)
+        yield from indented([(spec.path, TEXT), (f"  {units.size(spec.size_bytes)}", LABEL)], width)
     if len(task.files) > FILES_SHOWN:
-        yield Content.styled(f"  and {len(task.files) - FILES_SHOWN} more", "$dim")
+        yield Line.of((f"  and {len(task.files) - FILES_SHOWN} more", LABEL))
 
 
-def job_files(plan: Plan) -> Content:
+def job_files(plan: Plan) -> list[Line]:
     """Return the job file of each point as the first host gets it; of many points the first ones."""
-    lines: list[Content] = []
+    lines: list[Line] = []
     points = list({step.cell or step.index: step for step in reversed(plan.steps) if not step.warmup}.values())[::-1]
     for step in points[:POINTS_SHOWN]:
         task = step.tasks[0]
         others = f", {len(step.tasks) - 1} more with other seeds" if len(step.tasks) > 1 else ""
         lines.append(heading(f"step {step.index + 1}: {step.name} on {task.host}{others}"))
         lines += job_lines(task)
-        lines.append(Content())
+        lines.append(Line())
     if len(points) > POINTS_SHOWN:
         more = f"and {len(points) - POINTS_SHOWN} points more: benchtui run ... --dry-run --json has them all"
-        lines.append(Content.styled(more, "$dim"))
-    return Content("\n").join(lines)
+        lines.append(Line.of((more, LABEL)))
+    return lines
 
 
-def job_lines(task: HostTask) -> list[Content]:
+def job_lines(task: HostTask) -> list[Line]:
     """Return a job file with its section names bright and its option names dim."""
     return [job_line(line) for line in task.job_file.rstrip().splitlines()]
 
 
-def job_line(line: str) -> Content:
+def job_line(line: str) -> Line:
     """Colour one line of a job file."""
     if line.startswith("["):
-        return Content.styled(line, "bold $accent")
+        return Line.of((line, ACCENT))
     if line.startswith((";", "#")):
-        return Content.styled(line, "$dim")
+        return Line.of((line, LABEL))
     name, equals, value = line.partition("=")
-    return Content.assemble((name + equals, "$secondary"), (value, "$bright"))
+    return Line.of((name + equals, LABEL), (value, BRIGHT))
 
 
-def heading(text: str) -> Content:
-    """Return a section's heading."""
-    return Content.styled(text, "bold $secondary")
-
-
-def pair(label: str, bright: str, dim: str = "") -> tuple[str, Content]:
+def pair(label: str, bright: str, dim: str = "") -> tuple[str, list[Run]]:
     """Return a label, and a value with what is less important about it."""
-    return label, Content.assemble((bright, "$bright"), (dim, "$dim"))
+    return label, [(bright, BRIGHT), (dim, LABEL)]
 
 
 def some(names: Iterable[str]) -> str:

@@ -24,6 +24,7 @@ from tui.app.widgets.form import Form
 from tui.app.widgets.textpane import TextPane
 from tui.model.problem import BenchtuiError, UsageError
 from tui.remote.vault import Remembering
+from tui.text.line import BAD, indented
 
 if TYPE_CHECKING:
     from tui.engine.profiles.catalogue import LoadedProfile
@@ -164,15 +165,13 @@ class ReviewScreen(StepScreen):
     def show_plan(self, plan: Plan) -> None:
         """Show plan or job files, the warnings, and what Enter does."""
         self.plan_pane.show(
-            (lambda _: plan_text.job_files(plan)) if self.shows_jobs else partial(plan_text.plan_content, plan)
+            (lambda _: plan_text.job_files(plan)) if self.shows_jobs else partial(plan_text.plan_lines, plan)
         )
         self.plan_pane.border_title = "Job files" if self.shows_jobs else "What will happen"
         self.plan_pane.border_subtitle = "v plan" if self.shows_jobs else "v job file"
         self.show_warnings([*plan_text.warnings(plan), *self.at_logout.lines])
         self.look_at_logout(plan)
-        self.query_one("#review-launch", Static).update(
-            Content.assemble(("Enter ", "bold $accent"), (plan_text.launch_line(plan), "bold $bright"))
-        )
+        self.show_launch()
         self.show_changes()
 
     @work(group="at-logout", exclusive=True)
@@ -180,6 +179,13 @@ class ReviewScreen(StepScreen):
         """Add what a logout would take away, once that is known."""
         if await self.at_logout.look(plan.hosts, self.shell.paths):
             self.replan()
+
+    def show_launch(self) -> None:
+        """Say which key starts the plan; in a field the first Enter ends the typing."""
+        if self.plan is not None:
+            key = "Enter Enter " if self.in_form else "Enter "
+            line = Content.assemble((key, "bold $accent"), (plan_text.launch_line(self.plan), "bold $bright"))
+            self.query_one("#review-launch", Static).update(line)
 
     def show_changes(self) -> None:
         """Count the parameters that are not the profile's."""
@@ -202,7 +208,7 @@ class ReviewScreen(StepScreen):
             Content.styled(f"{self.shell.symbols.bad} cannot start: {problem.splitlines()[0]}", "$bad")
         )
         if "\n" in problem:
-            self.plan_pane.show(lambda _: Content.styled(problem, "$bad"))
+            self.plan_pane.show(lambda width: indented([(problem, BAD)], width, 0))
 
     # -- actions
 
@@ -252,6 +258,7 @@ class ReviewScreen(StepScreen):
     def show_keys(self) -> None:
         """Show the keys of a field while one has the focus."""
         self.query_one(KeyBar).show_hint(*(FORM_KEYS if self.in_form else ()))
+        self.show_launch()
 
     # -- starting
 
