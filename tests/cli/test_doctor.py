@@ -270,7 +270,7 @@ def test_known_hosts_are_counted_where_they_lie(user: Surroundings) -> None:
 
 
 def test_the_installed_fio_is_shown_with_its_version(user: Surroundings) -> None:
-    found = machine.fio(user)
+    found = machine.load_generator(user)
     printed = subprocess.run(["fio", "--version"], capture_output=True, text=True, check=True).stdout.strip()
     assert found.message == f"{printed}, {shutil.which('fio')}"
 
@@ -279,11 +279,11 @@ def test_the_installed_fio_is_shown_with_its_version(user: Surroundings) -> None
 def test_fio_must_be_3_18(user: Surroundings, tmp_path: Path, version: str, status: str) -> None:
     (tmp_path / "fio").write_text(f"#!/bin/sh\necho fio-{version}\n")
     (tmp_path / "fio").chmod(0o755)
-    assert machine.fio(with_environ(user, PATH=str(tmp_path))).status == status
+    assert machine.load_generator(with_environ(user, PATH=str(tmp_path))).status == status
 
 
 def test_a_machine_without_fio_can_still_run_on_others(user: Surroundings) -> None:
-    found = machine.fio(with_environ(user, PATH="/nonexistent"))
+    found = machine.load_generator(with_environ(user, PATH="/nonexistent"))
     assert found.status == "warn"
     assert "'local'" in found.message
 

@@ -173,7 +173,7 @@ async def test_login_shells_of_all_kinds(tmp_path: Path, shell: str) -> None:
 
 async def whole_round(agent: Agent) -> None:
     """Probe, start, stream, end."""
-    assert (await agent.probe()).tools["fio"].version
+    assert (await agent.probe(commands={"fio": ["--version"]})).tools["fio"].version
     await start(agent, sh("printf 'a\\nb'; printf c >&2"))
     assert await collect(await agent.stream("t", 0, 0)) == (b"a\nb", b"c")
     assert (await ended(agent)).exit_code == 0

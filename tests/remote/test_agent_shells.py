@@ -9,7 +9,7 @@ from tui.remote.agent import Agent, FileInfo
 
 
 async def test_probe_tells_what_the_host_is(shell_agent: Agent, tmp_path: Path) -> None:
-    probe = await shell_agent.probe([str(tmp_path), str(tmp_path / "absent")])
+    probe = await shell_agent.probe([str(tmp_path), str(tmp_path / "absent")], {"fio": ["--version"]})
     assert str(probe.values["kernel"]).startswith("Linux ")
     assert isinstance(probe.values["cpus"], int) and probe.values["cpus"] > 0
     assert isinstance(probe.values["mem_bytes"], int) and probe.values["mem_bytes"] > 1 << 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from tui.cli.common import add_host_files, ask, load_fleet, paths, say
@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     listed = verbs.add_parser("list", help="all hosts that are known by name")
     listed.add_argument("--json", action="store_true", help="as JSON on stdout")
-    check = verbs.add_parser("check", help="reachability, fio, cores, kernel, free space")
+    check = verbs.add_parser("check", help="reachability, load generators, cores, kernel, free space")
     check.add_argument("--dir", metavar="PATH", help="directory of the file system under test")
     check.add_argument("--json", action="store_true", help="as JSON on stdout")
     trust = verbs.add_parser("trust", help="show the host keys once, then pin them")
@@ -86,7 +86,7 @@ def list_all(args: argparse.Namespace) -> int:
 
 
 def check_all(args: argparse.Namespace) -> int:
-    """Look at hosts and print what was found; 3 when one of them cannot run fio."""
+    """Look at hosts and print what was found; 3 when one of them is not fit to run any load."""
     from tui.engine.hosts.fleet import check_hosts
 
     if args.dir is not None and not args.dir.startswith("/"):
@@ -103,10 +103,19 @@ def check_all(args: argparse.Namespace) -> int:
 
 def check_table(checks: list[HostCheck], directory: str | None) -> str:
     """Return the checks as a table; what is wrong stands behind the host."""
-    rows = [("host", "state", "fio", "cores", "kernel", f"free at {directory or '/tmp'}", "")]
+    rows = [("host", "state", "tools", "cores", "kernel", f"free at {directory or '/tmp'}", "")]
     rows += [check_row(check) for check in checks]
     widths = [max(len(row[column]) for row in rows) for column in range(6)]
     return "\n".join("  ".join([*map(str.ljust, row[:6], widths), row[6]]).rstrip() for row in rows)
+
+
+def tools_text(facts: Mapping[str, object]) -> str:
+    """Return which commands of load generators were found, each as it says its version."""
+    from tui import workloads
+
+    needs = [need for workload in workloads.every() for need in workload.requirements(())]
+    found = {need.command: facts.get(f"{need.command}_version") for need in needs if f"{need.command}_path" in facts}
+    return ", ".join(str(version or command).split("\n")[0] for command, version in found.items())
 
 
 def check_row(check: HostCheck) -> tuple[str, str, str, str, str, str, str]:
@@ -116,7 +125,7 @@ def check_row(check: HostCheck) -> tuple[str, str, str, str, str, str, str]:
     return (
         check.name,
         "ok" if check.ok else "FAIL",
-        str(facts.get("fio_version") or "-"),
+        tools_text(facts) or "-",
         str(facts.get("cpus") or "-"),
         str(facts.get("kernel") or "-").removeprefix("Linux "),
         units.size(int(free)) if isinstance(free, int) else "-",

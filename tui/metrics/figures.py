@@ -11,7 +11,7 @@ from tui.metrics.registry import MIXED, direction
 from tui.model.event import DirectionResult
 from tui.model.plan import Headline
 
-FIO_OPERATION = "read"  # fio counts the operations of its metadata engines as reads
+OPERATIONS_AS = "read"  # where a load generator counts operations on files, such as creates
 
 
 class _Counts(Protocol):
@@ -77,7 +77,7 @@ def value_of(headline: Headline, dirs: Mapping[str, Result], kind: str) -> float
 
     `kind` is the step's latency kind. Where there is one direction of I/O alone, it is the mixed one too.
     """
-    wanted = FIO_OPERATION if headline.metric == "ops" else headline.direction
+    wanted = OPERATIONS_AS if headline.metric == "ops" else headline.direction
     if wanted == MIXED and MIXED not in dirs:
         counted = [name for name in dirs if direction(name).in_total]
         wanted = counted[0] if len(counted) == 1 else wanted

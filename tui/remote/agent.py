@@ -10,6 +10,7 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from tui.model.plan import FILE_NUMBER
 from tui.remote.answers import (
@@ -82,6 +83,9 @@ class Numbered:
     full: str
 
 
+NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
+
+
 class Agent:
     """Speaks to the agent on one host for one run."""
 
@@ -91,16 +95,19 @@ class Agent:
         self.host = transport.address.name
         self.mark = host_mark(self.host)
 
-    async def probe(self, directories: Sequence[str] = ()) -> HostProbe:
-        """Return what the host is and has."""
+    async def probe(
+        self, directories: Sequence[str] = (), commands: Mapping[str, Sequence[str]] = NOTHING
+    ) -> HostProbe:
+        """Return what the host is and has. `commands`: the words after each that have it say its version."""
+        words = [" ".join([name, *args]) for name, args in commands.items()]
         try:
-            answer = await self.call("probe", *directories, timeout_s=PROBE_TIMEOUT_S)
+            answer = await self.call("probe", str(len(words)), *words, *directories, timeout_s=PROBE_TIMEOUT_S)
         except HostError as error:
             if error.code == "timeout" and directories:
                 message = f"{error.message}; does a file system hang? Looked at: {', '.join(directories)}"
                 raise HostError("timeout", self.host, message) from error
             raise
-        return parse_probe(answer.values, directories)
+        return parse_probe(answer.values, directories, list(commands))
 
     async def trial(self, words: Sequence[str]) -> str:
         """Run a command that touches nothing; return what it said when it did not end well, else an empty text."""

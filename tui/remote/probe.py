@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ VERSION = re.compile(r"(\d+)\.(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class ToolFacts:
-    """A load generator on a host; `version` None when its answer holds none."""
+    """A command on a host; `version` None when its answer holds none."""
 
     path: str
     text: str
@@ -73,18 +74,21 @@ class HostProbe:
         return {name: value for name, value in found.items() if value not in ("", None)}
 
 
-def parse_probe(answer: Mapping[str, str], directories: Sequence[str]) -> HostProbe:
-    """Return the probe of an agent's answer."""
+def parse_probe(answer: Mapping[str, str], directories: Sequence[str], commands: Sequence[str] = ()) -> HostProbe:
+    """Return the probe of an agent's answer about these directories and commands, in this order."""
     answer = in_bytes(answer)
     values: dict[str, Fact] = {
         name: as_int(value) if name in NUMBERS or name.endswith("_bytes") else value
         for name, value in answer.items()
-        if not name.startswith("dir.")
+        if not name.startswith(("dir.", "command."))
     }
     tools: dict[str, ToolFacts] = {}
-    if path := answer.get("fio_path"):
-        text = answer.get("fio_version", "")
-        tools["fio"] = ToolFacts(path, text, version_of(text))
+    for index, command in enumerate(commands):
+        if path := answer.get(f"command.{index}.path"):
+            text = answer.get(f"command.{index}.version", "").strip()
+            tools[command] = ToolFacts(path, text, version_of(text))
+            name = posixpath.basename(command)
+            values |= {f"{name}_path": path, f"{name}_version": text}
     dirs = {path: parse_dir(path, answer, f"dir.{index}.") for index, path in enumerate(directories)}
     return HostProbe(values, tools, dirs)
 
@@ -122,7 +126,7 @@ def parse_dir(path: str, answer: Mapping[str, str], prefix: str) -> DirFacts:
 
 
 def version_of(text: str) -> tuple[int, int] | None:
-    """Return (major, minor) of ``fio-3.33`` or ``fio-3.42-135-gf5344384``."""
+    """Return (major, minor) of such as ``tool-3.33`` or ``tool-3.42-135-gf5344384``."""
     match = VERSION.search(text)
     return (int(match[1]), int(match[2])) if match else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tui.model import tool
@@ -28,6 +29,20 @@ def reports_operations(name: str) -> bool:
     """Tell whether a load generator reports phases of one program over all hosts, no samples of each host."""
     found = find(name)
     return found is not None and found.reports == "operations"
+
+
+def every() -> list[Workload]:
+    """Return all load generators that can be imported, those that hosts are expected to have first."""
+    found = []
+    for name in names():
+        with suppress(UsageError):  # it is told when it is asked for
+            found.append(get(name))
+    return sorted(found, key=lambda workload: not workload.expected)
+
+
+def expected() -> list[Workload]:
+    """Return the load generators that hosts are expected to have before there is any plan."""
+    return [workload for workload in every() if workload.expected]
 
 
 def get(name: str) -> Workload:

@@ -61,6 +61,8 @@ class OnHost(Protocol):
     course: CourseName = "commands"  # one command on each host, released together; or one MPI program over all
     end_codes: frozenset[str] = frozenset()  # verdicts that only say that it was ended; the engine knows by whom
 
+    expected: bool = False  # hosts are looked at for it before there is any plan, and unfit without it
+
     def requirements(self, steps: Sequence[Step]) -> Sequence[Requirement]:
         """Return what each host of these steps must have; without steps: what any run of it needs."""
         return ()

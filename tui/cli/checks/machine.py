@@ -1,17 +1,20 @@
-"""Checks of this machine: Python, benchtui itself, fio, limits, what happens to processes at logout."""
+"""Checks of this machine: Python, benchtui itself, load generators, limits, what happens to processes at logout."""
 
 from __future__ import annotations
 
 import importlib.util
 import platform
-import re
 import resource
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tui
 from tui.cli.checks import Check, Surroundings
 from tui.engine.safety.logout import KILLS, KILLS_ADVICE, ends_at_logout
+
+if TYPE_CHECKING:
+    from tui.workloads.base import Requirement
 
 FILES_MINIMUM = 1024  # a connection takes a few; 256 hosts fit
 
@@ -33,22 +36,30 @@ def version(_: Surroundings) -> Check:
     return Check("benchtui", "ok", f"{tui.__version__}, {Path(tui.__file__).parent}")
 
 
-def fio(surroundings: Surroundings) -> Check:
-    """The fio of this machine; only runs on the host `local` use it."""
+def load_generator(surroundings: Surroundings) -> Check:
+    """What hosts are expected to have, on this machine; only runs on the host `local` use it."""
     from tui import workloads
 
-    least = workloads.get("fio").minimum_version
-    path = surroundings.which("fio")
+    checks = [command(surroundings, need) for each in workloads.expected() for need in each.requirements(())]
+    return next((check for check in checks if check.status != "ok"), checks[0])
+
+
+def command(surroundings: Surroundings, need: Requirement) -> Check:
+    """A command of this machine, and whether it is new enough."""
+    from tui.remote.probe import version_of
+
+    name, path = f"{need.command} here", surroundings.which(need.command)
     if path is None:
-        return Check("fio here", "warn", "not installed: the host 'local' cannot run", "install fio, or run on others")
-    printed = surroundings.output_of("fio", "--version") or ""
-    found = re.match(r"fio-(\d+)\.(\d+)", printed)
-    if found is None:
-        return Check("fio here", "warn", f"{path} does not say its version", "fio --version")
-    if tuple(map(int, found.groups())) < least:
-        advice = f"fio {least[0]}.{least[1]} or newer"
-        return Check("fio here", "warn", f"{printed}, {path}: too old for the host 'local'", advice)
-    return Check("fio here", "ok", f"{printed}, {path}")
+        missing = f"install {need.command}, or run on others"
+        return Check(name, "warn", "not installed: the host 'local' cannot run", missing)
+    printed = surroundings.output_of(need.command, *need.version_args) or ""
+    version, least = version_of(printed), need.minimum or (0, 0)
+    if version is None:
+        return Check(name, "warn", f"{path} does not say its version", f"{need.command} {' '.join(need.version_args)}")
+    if version < least:
+        advice = f"{need.command} {least[0]}.{least[1]} or newer"
+        return Check(name, "warn", f"{printed}, {path}: too old for the host 'local'", advice)
+    return Check(name, "ok", f"{printed}, {path}")
 
 
 def open_files(_: Surroundings) -> Check:

@@ -157,17 +157,21 @@ async def check_hosts(
 
 async def check_host(address: HostAddress, directory: str | None, connections: Connections) -> HostCheck:
     """Connect to one host, probe it, judge it. Raises HostError."""
+    from tui.engine.running.preflight import commands_of
+
     async with agent_on(address, connections, "check") as agent:
-        probe = await agent.probe([directory] if directory else ["/tmp"])
+        looked_for = commands_of([need for workload in workloads.every() for need in workload.requirements(())])
+        probe = await agent.probe([directory] if directory else ["/tmp"], looked_for)
     problem = problem_of(probe, directory)
     return HostCheck(address.name, problem is None, *(problem or ("", "")), facts=probe.facts())
 
 
 def problem_of(probe: HostProbe, directory: str | None) -> tuple[str, str] | None:
-    """Return the first thing that would keep a host from running fio, or None."""
+    """Return the first thing that would keep a host from running what hosts are expected to, or None."""
     from tui.engine.running.preflight import directory_problems, tool_problems
 
-    problems = [each for need in workloads.get("fio").requirements(()) for each in tool_problems(need, probe)]
+    needs = [need for workload in workloads.expected() for need in workload.requirements(())]
+    problems = [each for need in needs for each in tool_problems(need, probe)]
     if directory:
         problems += directory_problems(directory, probe)
     return problems[0] if problems else None

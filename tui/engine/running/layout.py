@@ -58,7 +58,7 @@ async def make_directories(ctx: RunContext, step: Step) -> None:
     """Create the directories that the files of a step need, and remember which were new."""
     sessions = ctx.taking_part(step)
     await on_hosts(ctx, DIRECTORIES, sessions, lambda session: _make_on(session, ctx.task_of(step, session)))
-    await on_hosts(ctx, EXPECTED_FILES, sessions, lambda session: _expect_on(ctx, session, ctx.task_of(step, session)))
+    await on_hosts(ctx, EXPECTED_FILES, sessions, lambda session: _expect_on(ctx, session, step))
 
 
 async def clean_up(ctx: RunContext) -> None:
@@ -81,10 +81,16 @@ async def _make_on(session: HostSession, task: HostTask) -> None:
         session.journal.append(FileCreated(t=0.0, host=session.name, paths=made, bytes=0))
 
 
-async def _expect_on(ctx: RunContext, session: HostSession, task: HostTask) -> None:
+async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
     """Check what must hold of the files of a step that only creates, stats or removes them."""
+    task = ctx.task_of(step, session)
     if not task.expects:
         return
+
+    def more(code: str) -> str:
+        advice = workloads.get(step.tool).advice(code)
+        return f" ({advice})" if advice else ""
+
     found = await session.ask(lambda agent: agent.files([spec.path for spec in task.files]))
     many = await _look_at_numbered(ctx, session, task)
     if full := next((each.full for each in many if each.full), ""):
@@ -96,10 +102,10 @@ async def _expect_on(ctx: RunContext, session: HostSession, task: HostTask) -> N
         wrong = [*wrong, *(each.first for each in many if each.there)]
     one = wrong[0].replace(FILE_NUMBER, "0") if wrong else ""
     if wrong and task.expects == "absent":
-        message = f"{one} is there already: opening is not creating; remove such files first (fio-metadata/delete)"
+        message = f"{one} is there already: opening is not creating; remove such files first{more('files-there')}"
         session.problem("preflight", "files-there", message)
     elif wrong:
-        message = f"{one} is not there; create such files first, with the same parameters (fio-metadata/create)"
+        message = f"{one} is not there; create such files first, with the same parameters{more('files-missing')}"
         session.problem("preflight", "files-missing", message)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import posixpath
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -107,7 +108,7 @@ async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
     tasks = tasks_of(ctx.plan, session.name)
     directories = sorted({task.required_dir for task in tasks if task.required_dir})
     paths = sorted({spec.path for task in tasks for spec in task.files})
-    probe = await session.ask(lambda agent: agent.probe(directories))
+    probe = await session.ask(lambda agent: agent.probe(directories, commands_of(requirements_of(ctx.plan))))
     files = await session.ask(lambda agent: agent.files(paths)) if paths else {}
     room_at = directories_to_look_at(tasks)
     room = await session.ask(lambda agent: agent.room(room_at)) if room_at else {}
@@ -165,6 +166,11 @@ def requirements_of(plan: Plan) -> list[Requirement]:
     return [need for tool in tools for need in workloads.get(tool).requirements(steps[tool])]
 
 
+def commands_of(needs: Iterable[Requirement]) -> dict[str, tuple[str, ...]]:
+    """Return the commands to look for, each with the words that have it say its version."""
+    return {need.command: need.version_args for need in needs}
+
+
 def trial_problems(plan: Plan, findings: HostFindings) -> Iterable[Problem]:
     """Check that the commands can do what they are needed for."""
     for need in requirements_of(plan):
@@ -176,15 +182,16 @@ def trial_problems(plan: Plan, findings: HostFindings) -> Iterable[Problem]:
 
 def tool_problems(need: Requirement, probe: HostProbe) -> Iterable[Problem]:
     """Check that a command is there and new enough."""
-    tool, minimum = need.command, need.minimum or (0, 0)
-    wanted = ".".join(map(str, minimum))
-    found = probe.tools.get(tool)
+    tool, minimum = posixpath.basename(need.command), need.minimum
+    wanted = f" {'.'.join(map(str, minimum))} or newer" if minimum else ""
+    found = probe.tools.get(need.command)
     if found is None:
-        yield f"{tool}-missing", f"{tool} is not on PATH; install {tool} {wanted} or newer"
-    elif found.version is None:
+        where = f"{need.command} is not there" if "/" in need.command else f"{tool} is not on PATH"
+        yield f"{tool}-missing", f"{where}; install {tool}{wanted}"
+    elif minimum and found.version is None:
         yield f"{tool}-unusable", f"{found.path} does not say its version ({found.text!r})"
-    elif found.version < minimum:
-        yield f"{tool}-too-old", f"{found.text} at {found.path} is too old; {tool} {wanted} or newer is needed"
+    elif minimum and found.version is not None and found.version < minimum:
+        yield f"{tool}-too-old", f"{found.text} at {found.path} is too old; {tool}{wanted} is needed"
 
 
 def directory_problems(directory: str, probe: HostProbe) -> Iterable[Problem]:

@@ -1,7 +1,8 @@
 # What the host is and has.
 
-bt_probe() { # DIR...
-  local dir='' index=0
+bt_probe() { # COUNT COMMAND... DIR...: a COMMAND with the words that have it say its version
+  local dir='' index=0 count="$1"
+  shift
   bt_kv kernel "$(uname -sr)"
   bt_kv arch "$(uname -m)"
   bt_kv hostname "$(uname -n)"
@@ -10,6 +11,12 @@ bt_probe() { # DIR...
   bt_boot_id; bt_kv boot_id "$BT_GOT"
   bt_probe_machine
   bt_probe_tools
+  while [ "$index" -lt "$count" ]; do
+    # shellcheck disable=SC2086  # a command and its words
+    bt_probe_command "command.$index" $1
+    index=$((index + 1)); shift
+  done
+  index=0
   for dir; do
     bt_probe_dir "$dir" "dir.$index"
     index=$((index + 1))
@@ -39,14 +46,19 @@ bt_cpu_model() {
 }
 
 bt_probe_tools() {
-  local path='' tool='' there=''
-  path=$(command -v fio 2>/dev/null)
-  bt_kv fio_path "$path"
-  [ -z "$path" ] || bt_kv fio_version "$(fio --version 2>/dev/null)"
-  for tool in setsid sudo numactl mpirun mdtest nvme ethtool iostat nfsiostat chronyc; do
+  local tool='' there=''
+  for tool in setsid sudo numactl nvme ethtool iostat nfsiostat chronyc; do
     command -v "$tool" >/dev/null 2>&1 && there=$there${there:+ }$tool
   done
   bt_kv tools "$there"
+}
+
+bt_probe_command() { # KEY COMMAND WORD...: where it is, and what it says of its version
+  local key="$1" path=''
+  shift
+  path=$(command -v -- "$1" 2>/dev/null) || return 0
+  bt_kv "$key.path" "$path"
+  [ $# = 1 ] || bt_kv "$key.version" "$("$@" </dev/null 2>&1)"
 }
 
 bt_trial() { # COMMAND ARG...: runs what touches no target; how it ended, and what it said

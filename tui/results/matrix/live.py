@@ -6,7 +6,7 @@ from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from tui.metrics.figures import FIO_OPERATION, over_hosts, value_of
+from tui.metrics.figures import OPERATIONS_AS, over_hosts, value_of
 from tui.model.plan import Plan, Step
 from tui.results.matrix.cells import Attempt, Cell, by_point, cell_of
 from tui.results.matrix.progress import MatrixProgress, live_state, matrix_progress
@@ -83,7 +83,7 @@ def rate_now(plan: Plan, state: RunState, step: Step) -> float | None:
     if headline is None or not state.current.is_of("measure", step.index):
         return None
     views = state.cluster
-    view = views.get(FIO_OPERATION if headline.metric == "ops" else headline.direction) or state.total
+    view = views.get(OPERATIONS_AS if headline.metric == "ops" else headline.direction) or state.total
     if headline.metric in ("iops", "ops"):
         return view.iops
     if headline.metric == "bandwidth":

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tui.workloads.fio.reader import FioReader
 
 MINIMUM_VERSION = (3, 18)
+ADVICE = {"files-there": "fio-metadata/delete", "files-missing": "fio-metadata/create"}
 OUTLINE = ("rw", "bs", "ioengine", "iodepth", "numjobs")
 
 
@@ -27,6 +28,7 @@ class FioWorkload(Workload):
     name = "fio"
     minimum_version = MINIMUM_VERSION  # json+ with lat_percentiles, slat_percentiles and N
     job_file = "job.fio"
+    expected = True
     job_files = (".fio", ".job", ".ini")
     end_codes = frozenset(
         ("fio-stopped-by-signal", "fio-killed", "fio-exit-unknown", "fio-exit-code", "fio-output-cut")
@@ -99,6 +101,10 @@ class FioWorkload(Workload):
         from tui.workloads.fio.reader import FioReader
 
         return FioReader(host, step, phase, latency_kind)
+
+    def advice(self, code: str) -> str:
+        """Return the profile that makes files as they are needed."""
+        return ADVICE.get(code, "")
 
     def outline(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[tuple[str, str]]:
         """Return each job with what it does, in which blocks, and how much at a time."""

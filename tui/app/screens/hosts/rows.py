@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tui import workloads
 from tui.app.selection import Selection
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.picklist import Heading
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from tui.model.plan import HostAddress
 
 INDENT = 9
+TOOL = workloads.expected()[0].name  # what hosts are looked at for
 Facts = Mapping[str, str | int | float | bool | None]
 
 
@@ -95,7 +97,7 @@ def columns(seen: Seen) -> tuple[Column[KnownHost], ...]:
         Column("host", lambda h: (h.name, BRIGHT if h.name in ticks.ticked else TEXT), least=14),
         Column("address", lambda h: address_text(h.address), 22, drop=4, role=LABEL),
         Column("reach", lambda h: reach(ticks.checks.get(h.name), h.name in seen.checking, symbols), 15),
-        Column("fio", known(lambda f: text_of(f.get("fio_version"), symbols).removeprefix("fio-")), 6),
+        Column(TOOL, known(lambda f: text_of(f.get(f"{TOOL}_version"), symbols).removeprefix(f"{TOOL}-")), 6),
         Column("cores", known(lambda f: text_of(f.get("cpus"), symbols)), 5, right=True),
         Column("kernel", known(lambda f: text_of(f.get("kernel"), symbols).removeprefix("Linux ")), 16, drop=3),
         Column("memory", known(lambda f: size_of(f.get("mem_bytes"), symbols)), 8, right=True, drop=2),
@@ -177,7 +179,7 @@ def fact_lines(facts: Facts) -> Iterator[tuple[str, list[Run]]]:
     yield from fact("cpu", f"{cores} cores" if cores else None, model, f"load {load}" if load else None)
     memory, free = facts.get("mem_bytes"), facts.get("mem_available_bytes")
     yield from fact("memory", bytes_text(memory), free and f"{bytes_text(free)} available")
-    yield from fact("fio", facts.get("fio_version"), facts.get("fio_path"))
+    yield from fact(TOOL, facts.get(f"{TOOL}_version"), facts.get(f"{TOOL}_path"))
     total, left = facts.get("target_total_bytes"), facts.get("target_free_bytes")
     space = f"{bytes_text(left)} free of {bytes_text(total)}" if left is not None else None
     mount = f"{facts.get('target_fstype')} from {facts.get('target_source')}" if facts.get("target_source") else None

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tui.journal.views import DirectionView
 
 FACTS_SHOWN = (
-    ("fio_version", "tool"),
     ("cpus", "CPUs"),
     ("free_bytes", "free"),
     ("kernel", "kernel"),
@@ -150,7 +149,8 @@ def host_facts(view: HostView | None, now: float) -> tuple[str, list[tuple[str, 
     """Return name, facts and state of the host that is shown alone; an empty name for all hosts."""
     if view is None:
         return "", [], ("", LABEL)
-    facts = [(title, text) for key, title in FACTS_SHOWN if (text := fact_text(view, key))]
+    facts = [("tool", str(value)) for key, value in view.facts.items() if key.endswith("_version") and value]
+    facts += [(title, text) for key, title in FACTS_SHOWN if (text := fact_text(view, key))]
     return view.name, facts, message_of(view, now)
 
 

@@ -1,0 +1,1 @@
+"""A load generator around dd: one block written and synced at a time."""
