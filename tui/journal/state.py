@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Literal
 
 from tui.journal.clock import HostTime, Reading
 from tui.journal.files import HostFiles
 from tui.journal.handlers import Handlers
+from tui.journal.host import HostView
 from tui.journal.loss import ended_badly, loss_text
 from tui.journal.measurement import Measurement
 from tui.journal.reader import JournalEvent, SampleStamp, Unreadable
 from tui.journal.step import HANDLERS as STEP_HANDLERS
 from tui.journal.step import PhaseSpan, StepState, end_phase
-from tui.journal.views import FRESH_S, Clock, DirectionView, Group
+from tui.journal.views import Clock, DirectionView, Group
 from tui.model.event import (
     AFTERWORDS,
     Artefact,
@@ -29,7 +30,6 @@ from tui.model.event import (
     HostProblem,
     HostResult,
     HostState,
-    HostStateName,
     Message,
     MetadataPhase,
     Note,
@@ -72,30 +72,6 @@ class Progress:
     fraction: float | None
     remaining_s: float | None
     elapsed_s: float
-
-
-@dataclass(slots=True)
-class HostView:
-    """One host. `dirs` and `total` are of the current measurement, `version` grows with every visible change."""
-
-    name: str
-    total: DirectionView
-    dirs: dict[str, Any]
-    state: HostStateName = "waiting"
-    detail: str = ""
-    facts: dict[str, str | int | float | bool | None] = field(default_factory=dict)
-    last_sample_t: float | None = None
-    running_since_t: float | None = None
-    problem: str | None = None
-    gives_none: bool = False  # its tool gives no samples
-    version: int = 0
-
-    def stale_s(self, now_t: float) -> float | None:
-        """Return the seconds since the last sample of a running host; None when it is fresh or has no load."""
-        if self.gives_none or self.state not in ("running", "layout") or self.running_since_t is None:
-            return None
-        silent = now_t - max(self.running_since_t, self.last_sample_t or 0.0)
-        return silent if silent > FRESH_S else None
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from tui.text.line import LABEL, TEXT, Line, Run, fit, padded, rule, width_of_ru
 from tui.text.table import Column, table_line
 
 if TYPE_CHECKING:
-    from tui.journal.state import HostView
+    from tui.journal.host import HostView
 
 RESORT_S = 5.0  # rows that swap places every second cannot be read
 

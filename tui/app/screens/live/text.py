@@ -21,7 +21,8 @@ from tui.model.problem import BenchtuiError
 from tui.text.line import LABEL, Line, Run
 
 if TYPE_CHECKING:
-    from tui.journal.state import HostView, RunState
+    from tui.journal.host import HostView
+    from tui.journal.state import RunState
     from tui.journal.views import DirectionView
 
 FACTS_SHOWN = (
