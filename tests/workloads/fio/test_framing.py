@@ -93,6 +93,14 @@ def test_an_endless_object_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert framer.broken == 1
 
 
+def test_a_line_without_an_end_does_not_fill_the_memory() -> None:
+    framer = Framer()
+    told = [piece for _ in range(100) for piece in framer.feed(b"x" * 20_000)]
+    assert told and all(len(piece) <= 4096 for piece in told)
+    assert len(framer._buffer) < 100_000
+    assert framer.feed(b"\n" + pretty({"after": 1}) + b"\n")[-1] == pretty({"after": 1})
+
+
 def test_noise_cannot_drive_a_terminal() -> None:
     assert pieces_of(b"fio: \x1b[31mred\x07\n") == ["fio:  [31mred"]
 

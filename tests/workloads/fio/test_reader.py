@@ -196,3 +196,11 @@ def test_load_of_the_layout_phase_is_never_ramp_load() -> None:
     reader = FioReader("h1", step(ramp_s=30.0), "layout")
     items = reader.feed(recording("stream/ramp-3.33").stdout)
     assert not any(item.ramp for item in items if isinstance(item, Sample))
+
+
+def test_what_fio_says_before_it_gives_up_is_the_reason() -> None:
+    reader = FioReader("h1", step(), "measure")
+    reader.feed_stderr(b"fio: size too small, must not be less than minimum block size: 1048576 < 2097152\n")
+    ((code, message),) = reader.verdict(1)
+    assert code == "fio-no-output"
+    assert "size too small, must not be less than minimum block size" in message

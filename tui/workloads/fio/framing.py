@@ -6,7 +6,7 @@ line that is exactly ``}``; every line between is indented. Anything outside is 
 
 from __future__ import annotations
 
-from tui.workloads.lines import clean
+from tui.workloads.lines import LONGEST, clean
 
 OPEN = b"{\n"
 CLOSE = b"\n}\n"
@@ -53,7 +53,7 @@ class Framer:
         end = self._buffer.find(b"\n", self._scanned)
         if end < 0:
             self._scanned = len(self._buffer)
-            return False
+            return self._cut_line(pieces) if len(self._buffer) > LONGEST else False
         self._scanned = 0
         if end == 1 and self._buffer.startswith(OPEN):
             self._inside = True
@@ -62,6 +62,13 @@ class Framer:
             pieces.append(line)
         del self._buffer[: end + 1]
         return True
+
+    def _cut_line(self, pieces: list[Piece]) -> bool:
+        """Give what there is of a line that does not end: memory is not for as much as a broken tool prints."""
+        pieces.append(clean(bytes(self._buffer)).strip())
+        self._buffer.clear()
+        self._scanned = 0
+        return False
 
     def _take_object(self, pieces: list[Piece]) -> bool:
         end = self._buffer.find(CLOSE, self._scanned)

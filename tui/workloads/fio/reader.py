@@ -13,6 +13,7 @@ from tui.workloads.fio.snapshot import Snapshot, SnapshotError, decode
 from tui.workloads.lines import Lines
 
 SIGNAL_EXIT = 128
+LAST_WORDS = 2
 KILLED_EXITS = (-9, 137)
 
 
@@ -25,6 +26,7 @@ class FioReader:
         self._meter = Meter(host, step.index, phase, latency_kind, ramp=ramp)
         self._framer = Framer()
         self._stderr = Lines()
+        self._said: list[str] = []  # the last of stderr: of a fio that only says why, and prints nothing
         self._explainer = explainer()
         self._last: Snapshot | None = None
         self._unreadable = 0
@@ -36,7 +38,10 @@ class FioReader:
 
     def feed_stderr(self, data: bytes) -> list[LogLine]:
         """Return the explained lines that these bytes of stderr complete."""
-        return self._explainer.explain_all(self._stderr.feed(data))
+        told = self._explainer.explain_all(self._stderr.feed(data))
+        self._said += [text for _, text in told]
+        del self._said[:-LAST_WORDS]
+        return told
 
     def flush(self) -> list[Sample | LogLine]:
         """Return what the end of both streams completes: lines without a newline and a sample that was held back."""
@@ -101,7 +106,7 @@ class FioReader:
 
     def _why_no_output(self, exit_code: int | None) -> str:
         ended = "how it ended is unknown" if exit_code is None else f"exit code {exit_code}"
-        causes = (list(self._explainer.codes.values()) or self._explainer.errors)[:2]
+        causes = (list(self._explainer.codes.values()) or self._explainer.errors or self._said)[:2]
         return f"fio printed no result ({ended})" + (f": {'; '.join(causes)}" if causes else "")
 
     def _error_verdicts(self, exit_code: int | None) -> dict[str, str]:
