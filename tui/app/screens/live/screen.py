@@ -415,7 +415,7 @@ class LiveScreen(StepScreen):
         """Play or hold."""
         if isinstance(self.feed, ReplayFeed):
             self.feed.toggle()
-            self.after_jump()
+            self.catch_up()
 
     def action_seek_back(self) -> None:
         """Ten seconds back."""
@@ -429,11 +429,7 @@ class LiveScreen(StepScreen):
         """Move in a replay."""
         if isinstance(self.feed, ReplayFeed):
             self.feed.seek(distance_s)
-            self.after_jump()
-
-    def after_jump(self) -> None:
-        """Read up to the new position."""
-        self.catch_up()
+            self.catch_up()
 
     # -- actions: the run
 
