@@ -13,7 +13,8 @@ class HostError(BenchtuiError):
     """Something about one host. `code` is a stable name.
 
     unreachable, refused, timeout, auth-failed, password-needed, one-time-code, key-unreadable, key-encrypted,
-    host-key-unknown, host-key-changed, host-key-revoked, config, channel-failed, lost, agent-failed, forced-command.
+    host-key-unknown, host-key-changed, host-key-revoked, config, channel-failed, lost, agent-failed, processes-stuck,
+    forced-command.
     """
 
     exit_code = 3
