@@ -16,7 +16,7 @@ GIB = 2**30
 
 
 def task(host: str, *, size: int = 4 * GIB, layout: bool = True, writes: int | None = 0) -> HostTask:
-    files = [FileSpec("/mnt/t/f.0", size), FileSpec("/mnt/t/f.1", size)]
+    files = [FileSpec(f"/mnt/t/{host}/f.{number}", size) for number in range(2)]
     return HostTask(host, 1, "[global]\nrw=read\n", ["fio", "job.fio"], files=files, layout=layout, writes_bytes=writes)
 
 
@@ -79,6 +79,13 @@ def test_overwriting_files_is_warned_of_with_the_target() -> None:
 def test_a_device_is_warned_of_by_name() -> None:
     device = replace(plan(directions=("write",)), allow_device=True, target="/dev/nvme0n1")
     assert plan_text.warnings(device) == ["writes to the device /dev/nvme0n1 itself: what is on it is lost"]
+
+
+def test_one_path_for_several_hosts_is_warned_of() -> None:
+    given = plan()
+    tasks = [replace(each, files=[FileSpec("/mnt/t/one", GIB)]) for each in given.steps[0].tasks]
+    (warning,) = plan_text.warnings(replace(given, steps=[replace(given.steps[0], tasks=tasks)]))
+    assert "h1, h2 write /mnt/t/one: on a shared file system that is one file" in warning
 
 
 def test_many_hosts_are_counted_not_listed() -> None:
