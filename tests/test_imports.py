@@ -20,7 +20,6 @@ PROBE = """
 import json, sys
 from pathlib import Path
 from tui.cli.main import main
-from tests.patience import PATIENCE_S
 try:
     code = main(sys.argv[2:])
 except SystemExit as end:

@@ -22,7 +22,6 @@ ROOT = Path(__file__).parent.parent
 UTILITIES = ["sh", "cat", "cksum", "dirname", "env", "id", "ln", "mktemp", "rm", "tail", "true"]
 PIP = """
 import os, sys
-from tests.patience import PATIENCE_S
 if "install" in sys.argv:
     open("pip.log", "a").write(" ".join(sys.argv[1:]) + "\\n")
     open(".venv/bin/benchtui", "w").close()

@@ -63,7 +63,7 @@ def test_run_is_taken_over_while_its_load_goes_on_and_nothing_is_lost(
 
 
 def test_what_a_dead_engine_left_is_collected_after_the_lease(lab: SshdLab, home: Path, tmp_path: Path) -> None:
-    run_dir = begin(lab, home, tmp_path, "90s", "--lease", "10s")
+    run_dir = begin(lab, home, tmp_path, "900s", "--lease", "10s")
     kill_engine(run_dir)
     wait_until(lambda: not marked_processes(run_dir.name), "no process with the run's mark")
     recovered = benchtui(home, "runs", "recover", run_dir.name)
@@ -85,7 +85,7 @@ def test_later_repetitions_go_on_after_a_takeover(lab: SshdLab, home: Path, tmp_
 
 
 def test_run_that_goes_on_is_not_recovered(lab: SshdLab, home: Path, tmp_path: Path) -> None:
-    run_dir = begin(lab, home, tmp_path, "90s")
+    run_dir = begin(lab, home, tmp_path, "900s")
     refused = benchtui(home, "runs", "recover", run_dir.name)
     assert refused.returncode == 2
     assert "is going on" in refused.stderr
@@ -93,7 +93,7 @@ def test_run_that_goes_on_is_not_recovered(lab: SshdLab, home: Path, tmp_path: P
 
 
 def test_host_in_use_refuses_a_second_run(lab: SshdLab, home: Path, tmp_path: Path) -> None:
-    run_dir = begin(lab, home, tmp_path, "90s")
+    run_dir = begin(lab, home, tmp_path, "900s")
     second = benchtui(home, *arguments(lab, tmp_path, "5s"))
     assert second.returncode == 3
     assert f"in use by run {run_dir.name} of " in second.stderr
@@ -104,7 +104,7 @@ def test_host_in_use_refuses_a_second_run(lab: SshdLab, home: Path, tmp_path: Pa
 
 
 def test_host_in_use_can_be_taken_when_asked(lab: SshdLab, home: Path, tmp_path: Path) -> None:
-    run_dir = begin(lab, home, tmp_path, "90s")
+    run_dir = begin(lab, home, tmp_path, "900s")
     second = benchtui(home, *arguments(lab, tmp_path, "2s", "--take-locks"))
     assert second.returncode == 0, second.stderr
     assert "running beside it, as asked" in second.stderr

@@ -16,10 +16,14 @@ from tests.patience import PATIENCE_S
 pytestmark = pytest.mark.e2e
 
 
+# at full speed a load that outlives its engine takes the processors from all other tests
+LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
+
+
 def arguments(lab: SshdLab, target: Path, runtime: str, *more: str) -> list[str]:
     settings = [f"directory={target}", "numjobs=2", "size=8m", f"runtime={runtime}"]
     hosts = ["--hosts", "h[1-2]", "--ssh-config", str(lab.ssh_config)]
-    return ["run", "weka/read-iops", *hosts, *(part for s in settings for part in ("--set", s)), *more]
+    return ["run", str(LOAD), *hosts, *(part for s in settings for part in ("--set", s)), *more]
 
 
 def test_run_completes_when_its_watcher_is_killed(lab: SshdLab, home: Path, tmp_path: Path) -> None:
@@ -37,7 +41,7 @@ def test_run_completes_when_its_watcher_is_killed(lab: SshdLab, home: Path, tmp_
 
 
 def test_no_load_outlives_a_killed_engine_by_more_than_the_lease(lab: SshdLab, home: Path, tmp_path: Path) -> None:
-    started = benchtui(home, *arguments(lab, tmp_path, "90s", "--lease", "10s", "--detach"))
+    started = benchtui(home, *arguments(lab, tmp_path, "900s", "--lease", "10s", "--detach"))
     run_dir = home / "runs" / started.stdout.strip()
     wait_until(lambda: measures(run_dir), "live samples")
     wait_until(lambda: len(marked_processes(run_dir.name)) >= 2, "load on the hosts")
@@ -48,7 +52,7 @@ def test_no_load_outlives_a_killed_engine_by_more_than_the_lease(lab: SshdLab, h
 
 
 def test_stop_keeps_what_was_measured_and_leaves_no_process(lab: SshdLab, home: Path, tmp_path: Path) -> None:
-    started = benchtui(home, *arguments(lab, tmp_path, "90s", "--detach"))
+    started = benchtui(home, *arguments(lab, tmp_path, "900s", "--detach"))
     run_dir = home / "runs" / started.stdout.strip()
     wait_until(lambda: measures(run_dir), "live samples")
     stopped = benchtui(home, "stop", run_dir.name)
@@ -60,7 +64,7 @@ def test_stop_keeps_what_was_measured_and_leaves_no_process(lab: SshdLab, home: 
 
 
 def test_abort_ends_at_once_and_leaves_no_process(lab: SshdLab, home: Path, tmp_path: Path) -> None:
-    started = benchtui(home, *arguments(lab, tmp_path, "90s", "--detach"))
+    started = benchtui(home, *arguments(lab, tmp_path, "900s", "--detach"))
     run_dir = home / "runs" / started.stdout.strip()
     wait_until(lambda: journal_has(run_dir, '"running"'), "the load")
     benchtui(home, "stop", run_dir.name, "--abort")
@@ -69,7 +73,7 @@ def test_abort_ends_at_once_and_leaves_no_process(lab: SshdLab, home: Path, tmp_
 
 
 def test_ctrl_c_stops_the_run_and_saves_it(lab: SshdLab, home: Path, tmp_path: Path) -> None:
-    watcher = start(home, *arguments(lab, tmp_path, "90s"))
+    watcher = start(home, *arguments(lab, tmp_path, "900s"))
     wait_until(lambda: (home / "runs").exists() and any((home / "runs").iterdir()), "a run directory")
     run_dir = only_run(home)
     wait_until(lambda: measures(run_dir), "live samples")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import timeit
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,10 +64,3 @@ def test_gaps_alone_draw_nothing(width: int, height: int, marks: Symbols) -> Non
 @given(st.lists(st.floats(0, 1e9), min_size=1, max_size=50))
 def test_not_a_number_is_a_gap(data: list[float]) -> None:
     assert spark([float("nan"), *data], len(data) + 1, "block")[0] == " "
-
-
-@pytest.mark.parametrize("marks", ["braille", "block", "ascii"])
-def test_a_wide_graph_takes_less_than_a_frame(marks: Symbols) -> None:
-    data = [float(index * 37 % 101) for index in range(200)]
-    best = min(timeit.repeat(lambda: area(data, 100, 6, marks), number=20, repeat=5)) / 20
-    assert best < 0.005, f"{best * 1000:.2f} ms"
