@@ -51,13 +51,14 @@ def _processes(base: Path) -> Iterator[str]:
 
 
 def _directories(base: Path) -> Iterator[str]:
-    for run in _runs(base):
-        yield from map(str, Path("/tmp").glob(f".benchtui-*/{run}"))
+    for run, made_in in _runs(base).items():
+        yield from (f"{path}{made_in}" for path in Path("/tmp").glob(f".benchtui-*/{run}"))
     yield from map(str, (base / "tmp").glob("*"))
 
 
-def _runs(base: Path) -> set[str]:
-    """The ids of the runs that this session has made: those kept in a home, and those of agents alone."""
+def _runs(base: Path) -> dict[str, str]:
+    """The runs that this session has made, and where: those kept in a home, and those of agents alone."""
     token = os.environ[MARK][:8]
-    agents = {path.name for path in Path("/tmp").glob(f".benchtui-*/test-{token}-*")}
-    return agents | {path.name for path in base.glob("**/runs/*-*") if path.is_dir()}
+    agents = {path.name: "" for path in Path("/tmp").glob(f".benchtui-*/test-{token}-*")}
+    kept = (path for path in base.glob("**/runs/*-*") if path.is_dir())
+    return agents | {path.name: f", of {path.parent.parent.relative_to(base)}" for path in kept}

@@ -49,6 +49,7 @@ def test_no_load_outlives_a_killed_engine_by_more_than_the_lease(lab: SshdLab, h
     wait_until(lambda: not marked_processes(run_dir.name), "no process with the run's mark")
     shown = benchtui(home, "runs", "show", run_dir.name, "--json")
     assert json.loads(shown.stdout)["state"] == "partial"
+    assert benchtui(home, "runs", "recover").returncode == 4  # what was collected is partial, and the hosts are clean
 
 
 def test_stop_keeps_what_was_measured_and_leaves_no_process(lab: SshdLab, home: Path, tmp_path: Path) -> None:
