@@ -23,7 +23,7 @@ LOAD = {"ioengine": "psync", "rw": "randrw", "bs": "4k", "size": "1M", "time_bas
 def test_options_keep_the_order_of_the_profile_and_additions_follow() -> None:
     text = render_options({"rw": "read", "bs": "1m", "size": "4G"}, {"a": {"numjobs": "4", "iodepth": "2"}}, 7)
     assert text == (
-        "[global]\nrw=read\nbs=1m\nsize=4G\ngroup_reporting=1\nlat_percentiles=1\n"
+        "[global]\nrw=read\nbs=1m\nsize=4G\n; added by benchtui\ngroup_reporting=1\nlat_percentiles=1\n"
         "percentile_list=1:5:10:25:50:75:90:95:99:99.5:99.9:99.95:99.99\nexitall_on_error=1\nrandrepeat=0\nrandseed=7\n"
         "\n[a]\nnumjobs=4\niodepth=2\n"
     )

@@ -18,6 +18,7 @@ ADDED = {
     "percentile_list": ":".join(map(label, PERCENTILES)),
     "exitall_on_error": "1",
 }
+REMARK = "; added by benchtui"
 _SEEDING = ("randseed", "randrepeat", "allrandrepeat")
 
 
@@ -34,9 +35,9 @@ def render(profile: Profile, params: Mapping[str, ParamValue], host: str, host_i
 
 def render_options(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]], randseed: int | None) -> str:
     """Return the job file of resolved options, in their order; what is added comes after them in [global]."""
-    lines = _section("global", {**shared, **_added(shared, jobs, randseed)})
+    lines = _section("global", shared, _added(shared, jobs, randseed))
     for name, own in jobs.items():
-        lines += ["", *_section(_job_name(name), {**own, **_grouping(shared, own, len(jobs))})]
+        lines += ["", *_section(_job_name(name), own, _grouping(shared, own, len(jobs)))]
     return "\n".join(lines) + "\n"
 
 
@@ -61,8 +62,14 @@ def _grouping(shared: Mapping[str, str], own: Mapping[str, str], count: int) -> 
     return {} if count == 1 or "new_group" in own or "new_group" in shared else {"new_group": "1"}
 
 
-def _section(name: str, options: Mapping[str, str]) -> list[str]:
-    return [f"[{name}]", *(f"{_key(name, option)}={_value(name, option, value)}" for option, value in options.items())]
+def _section(name: str, options: Mapping[str, str], added: Mapping[str, str]) -> list[str]:
+    """Return a section; what the profile does not say stands behind a remark, so that the plan and the record tell."""
+    ours = [REMARK, *_lines(name, added)] if added else []
+    return [f"[{name}]", *_lines(name, options), *ours]
+
+
+def _lines(name: str, options: Mapping[str, str]) -> list[str]:
+    return [f"{_key(name, option)}={_value(name, option, value)}" for option, value in options.items()]
 
 
 def _job_name(name: str) -> str:
