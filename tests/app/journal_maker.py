@@ -46,7 +46,8 @@ FACTS: dict[str, str | int | float | bool | None] = {
     "kernel": "Linux 6.1.0-23-amd64",
     "cpus": 64,
     "fio_version": "fio-3.33",
-    "free_bytes": 3 << 40,
+    "target_free_bytes": 3 << 40,
+    "target_fstype": "wekafs",
 }
 
 

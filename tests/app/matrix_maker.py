@@ -89,7 +89,7 @@ class MatrixMaker(RunMaker):
         """Return the real result with another rate."""
         found = self.result(host)
         read = found.dirs["read"]
-        read = msgspec.structs.replace(read, iops=iops, bw_bytes_per_s=iops * 4096)
+        read = msgspec.structs.replace(read, iops=iops, bw_bytes_per_s=iops * 4096, runtime_s=self.runtime_s)
         return msgspec.structs.replace(found, step=index, dirs={"read": read}, t=self.t)
 
     def steps_done(self, figures: Mapping[int, float]) -> MatrixMaker:

@@ -158,7 +158,7 @@ def ended(host: str, t: float, reason: str = "exit", exit_code: int | None = 0, 
     )
 
 
-def run_of(directory: Path, hosts: Sequence[str], events: Sequence[AnyEvent], runtime_s: float | None = 60.0) -> Path:
+def run_of(directory: Path, hosts: Sequence[str], events: Sequence[AnyEvent], runtime_s: float | None = None) -> Path:
     """Write a run directory: a plan of one step that reads on these hosts, and these events in the order of time."""
     tasks = [HostTask(host=host, randseed=1, job_file="", argv=["fio"]) for host in hosts]
     step = Step(index=0, name="read", tool="fio", params={}, tasks=tasks, runtime_s=runtime_s)

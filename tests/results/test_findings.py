@@ -10,6 +10,8 @@ from tests.results.test_timing import host_run
 from tui.model.event import AnyEvent
 from tui.model.record import Finding, RunRecord
 from tui.results.record.build import build_record
+from tui.results.text.judged import checks_text
+from tui.results.text.summary import summary_text
 
 HOSTS = ("h1", "h2", "h3", "h4")
 
@@ -137,3 +139,42 @@ def test_a_run_that_is_not_complete_is_never_plainly_valid(tmp_path: Path) -> No
     events = [compared("h1", 0.0), *host_run("h1", 5.0, 25.0), closed(26.0, "partial")]
     record = build_record(run_of(tmp_path, ["h1"], events))
     assert (record.findings, record.verdict) == ([], "valid-with-warnings")
+
+
+@pytest.mark.parametrize(
+    ("measured_s", "planned_s", "message"),
+    [
+        (0.2, 30.0, "ended after 0.2 s of 30 s"),
+        (28.0, 30.0, "ended after 28 s of 30 s"),
+        (0.1, None, "measured 0.1 s"),
+    ],
+)
+def test_a_measurement_that_ended_before_its_time_is_told(
+    tmp_path: Path, measured_s: float, planned_s: float | None, message: str
+) -> None:
+    events = [*host_run("h1", 5.0, 5.0 + measured_s, iops=1000.0), closed(60.0)]
+    record = build_record(run_of(tmp_path, ["h1"], events, planned_s))
+    valid(record)
+    assert (record.steps[0].measured_s, record.steps[0].runtime_s) == (measured_s, planned_s)
+    assert only(record, "short").message.startswith(message)
+    assert record.verdict == "valid-with-warnings"
+    assert message in summary_text(record)
+
+
+def test_a_measurement_of_the_length_asked_for_is_shown_with_its_seconds(tmp_path: Path) -> None:
+    record = build_record(run_of(tmp_path, ["h1"], [*host_run("h1", 5.0, 34.9), closed(40.0)], 30.0))
+    assert record.findings == []
+    assert "measured 29.9 s" in summary_text(record)
+
+
+def test_only_checks_that_had_evidence_count_as_made(tmp_path: Path) -> None:
+    alone = build_record(run_of(tmp_path / "one", ["h1"], [*host_run("h1", 5.0, 35.0), closed(40.0)], 30.0))
+    assert alone.checks == ["host-loss", "stall", "short"]
+    several = record_of(tmp_path / "three", {"h1": 5.0, "h2": 5.0, "h3": 5.0}, 60.0)
+    assert {"V12", "V13", "V14", "clock-step", "host-loss", "short"} <= set(several.checks or [])
+    assert f"{len(several.checks or [])} checks made, nothing found" in summary_text(several)
+
+
+def test_of_an_older_record_it_is_not_said_how_many_checks_were_made(tmp_path: Path) -> None:
+    record = record_of(tmp_path, {"h1": 5.0}, 60.0).model_copy(update={"checks": None})
+    assert checks_text(record) == "no finding"

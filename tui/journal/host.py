@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tui.journal.views import FRESH_S, DirectionView
-from tui.model.event import HostStateName
+from tui.model.event import HostResult, HostStateName
 
 
 @dataclass(slots=True)
@@ -22,6 +22,7 @@ class HostView:
     last_sample_t: float | None = None
     running_since_t: float | None = None
     problem: str | None = None
+    result: HostResult | None = None  # of the current measurement, once its tool has told it
     gives_none: bool = False  # its tool gives no samples
     version: int = 0
 

@@ -286,7 +286,7 @@ class RunState:
             self.at_step(measurement.step).measurement = measurement
         for view in self.hosts.values():
             view.dirs, view.total = measurement.dirs_of(view.name), measurement.total_of(view.name)
-            view.last_sample_t, view.gives_none = None, False
+            view.last_sample_t, view.gives_none, view.result = None, False, None
             view.version += 1
 
     @HANDLERS.on(PhaseEnded)
@@ -395,7 +395,10 @@ class RunState:
     def _on_host_result(self, event: HostResult) -> None:
         if (reading := self.reading_of(event.host)) is not None:
             self.at_step(event.step).readings[event.host] = reading
-        self.host(event.host).version += 1
+        view = self.host(event.host)
+        view.version += 1
+        if self.current.is_of("measure", event.step):
+            view.result = event
 
     @HANDLERS.on(MetadataPhase)
     def _on_metadata_phase(self, _: MetadataPhase) -> None:

@@ -99,6 +99,12 @@ def over_hosts(hosts: Sequence[Mapping[str, DirectionResult]]) -> dict[str, Dire
     return {name: combine_directions([dirs[name] for dirs in whole]) for name in names}
 
 
+def total_rates(dirs: Mapping[str, DirectionResult]) -> tuple[float, float]:
+    """Return I/Os and bytes per second over all directions of I/O."""
+    parts = [part for name, part in dirs.items() if direction(name).in_total and not (name == MIXED and "read" in dirs)]
+    return sum(part.iops for part in parts), sum(part.bw_bytes_per_s for part in parts)
+
+
 def with_mixed(dirs: Mapping[str, DirectionResult]) -> dict[str, DirectionResult]:
     """Return the directions with `mixed` added, reads and writes together, when there are both."""
     if MIXED in dirs or not {"read", "write"} <= dirs.keys():

@@ -108,6 +108,15 @@ def percent(fraction: float | None) -> str:
     return UNKNOWN if fraction is None or fraction != fraction else f"{three_digits(fraction * 100)} %"
 
 
+def seconds(value: float | None) -> str:
+    """0.2 -> "0.2 s", 30.02 -> "30.0 s", 30 -> "30 s", 0.04 -> "0.04 s", 299.6 -> "300 s"."""
+    if value is None or value != value:
+        return UNKNOWN
+    if value == round(value) or value >= 100:
+        return f"{value:.0f} s"
+    return f"{value:.1f} s" if value >= 0.1 else f"{value:.2g} s"
+
+
 def duration(seconds: float | None) -> str:
     """45 -> "0:45", 299 -> "4:59", 3720 -> "1h 02m", 183600 -> "2d 03h". Parts of a second are dropped."""
     if seconds is None or seconds != seconds:

@@ -143,7 +143,9 @@ class Profile(Strict):
         None, alias="headline", description="The one figure the profile is about; a suite has none of its own"
     )
     latency: Literal["clat", "lat"] = Field(
-        "clat", description="Which latency is shown: clat from when the system took the I/O, lat from before that"
+        "clat",
+        description="Which latency is shown: clat from when the system took the I/O, lat from before that; "
+        "absent: clat, but lat for engines that queue I/O without direct, where clat hides the wait",
     )
     on_host_loss: Literal["continue", "stop"] = Field(
         "continue", description="What the run does when a host drops out: go on without it, or stop"

@@ -111,6 +111,9 @@ class ResultsRecord(Part):
     per_job: dict[str, dict[str, dict[str, DirectionRecord]]] | None = Field(
         None, description="by host, job name and direction, when a host ran more than one job group"
     )
+    jobs: dict[str, dict[str, AggregateRecord]] | None = Field(
+        None, description="over all hosts, by job name and direction, when there was more than one job group"
+    )
 
 
 class SeriesColumns(Part):
@@ -266,6 +269,8 @@ class StepRecord(Part):
     cache_drops: list[CacheDropRecord] = Field(default_factory=list, description="page caches dropped before it")
     in_flight: int | None = Field(None, description="I/Os kept in flight over all hosts: numjobs x iodepth")
     phases: list[PhaseRecord] = Field(default_factory=list, description="phases of the step in order")
+    runtime_s: float | None = Field(None, description="seconds that were to be measured; null: bounded by a size")
+    measured_s: float | None = Field(None, description="seconds measured, of the host that measured longest")
     headline: float | None = Field(None, description="the headline figure of this step, unit as in headline.unit")
     latency_kind: Literal["clat", "lat"] | None = Field(
         None, description="of a member of a suite: its latency kind; null: as the run's"
@@ -508,6 +513,9 @@ class RunRecord(Part):
     steps: list[StepRecord] = Field(default_factory=list, description="measurements in order")
     matrix: MatrixRecord | None = Field(None, description="the steps as a matrix; null: there was one step alone")
     findings: list[Finding] = Field(default_factory=list, description="what the validity checks found")
+    checks: list[str] | None = Field(
+        None, description="ids of the checks that were made; null: of an older version, which did not say"
+    )
     verdict: Verdict | None = Field(
         None, description="invalid: a finding of severity error; null: nothing was measured, or not judged"
     )

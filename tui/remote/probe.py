@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-Fact = str | int | float | bool | None
-NUMBERS = ("cpus", "uid")
+from tui.model.hostfacts import Fact, is_number
+
 UNITS = {"_kib": 1024, "_sectors": 512}  # the agent prints sizes as it reads them: not every sh counts beyond 2^31
 VERSION = re.compile(r"(\d+)\.(\d+)")
 
@@ -78,7 +78,7 @@ def parse_probe(answer: Mapping[str, str], directories: Sequence[str], commands:
     """Return the probe of an agent's answer about these directories and commands, in this order."""
     answer = in_bytes(answer)
     values: dict[str, Fact] = {
-        name: as_int(value) if name in NUMBERS or name.endswith("_bytes") else value
+        name: as_int(value) if is_number(name) else value
         for name, value in answer.items()
         if not name.startswith(("dir.", "command."))
     }

@@ -16,7 +16,16 @@ from tui.model.profile import Profile, resolve_params
 from tui.model.profile_type import whole
 from tui.workloads.fio.jobfile import render
 from tui.workloads.fio.options import job_options
-from tui.workloads.fio.plan import Timing, argv, in_flight, required_dir, timing, wants_layout, writes_bytes
+from tui.workloads.fio.plan import (
+    Timing,
+    argv,
+    in_flight,
+    required_dir,
+    shown_latency,
+    timing,
+    wants_layout,
+    writes_bytes,
+)
 from tui.workloads.fio.snapshot import decode
 
 GIB = 1 << 30
@@ -237,3 +246,24 @@ def test_fio_is_found_by_name_and_other_tools_are_refused() -> None:
     assert workload.layout_argv()[-1] == "job.fio"
     with pytest.raises(UsageError, match="'fioo' is not supported \\(did you mean 'fio'"):
         workloads.get("fioo")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"ioengine": "libaio"}, "lat"),
+        ({"ioengine": "io_uring", "direct": 0}, "lat"),
+        ({"ioengine": "libaio", "direct": 1}, None),
+        ({"ioengine": "libaio", "buffered": 0}, None),
+        ({"ioengine": "psync"}, None),
+        ({"ioengine": "rbd"}, None),
+    ],
+)
+def test_where_clat_would_hide_the_wait_lat_is_shown(options: dict[str, Any], expected: str | None) -> None:
+    shared = {name: str(value) for name, value in options.items()}
+    assert shown_latency(profile(), job_options(shared, {"a": {"rw": "randread"}})) == expected
+
+
+def test_a_latency_that_the_profile_names_is_shown() -> None:
+    jobs = job_options({"ioengine": "libaio"}, {"a": {"rw": "randread"}})
+    assert shown_latency(profile(latency="clat"), jobs) is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tui.app.widgets.graph import Graph, Layer
@@ -15,6 +15,7 @@ from tui.text.line import LABEL, VALUE, Run
 if TYPE_CHECKING:
     from tui.journal.state import RunState
     from tui.journal.views import DirectionView, Metric
+    from tui.model.event import DirectionResult
 
 KEYS = {"read": "read", "write": "write", "trim": "other", "mixed": "other", "sync": "other"}
 Tails = Mapping[str, Mapping[int, int]]  # direction -> second of the run -> 99th percentile, ns
@@ -28,6 +29,7 @@ class Subject:
     total: DirectionView
     name: str = ""
     tails: Tails | None = None
+    results: Mapping[str, DirectionResult] = field(default_factory=dict)  # by direction, once the load is over
 
     @property
     def directions(self) -> list[str]:
@@ -136,7 +138,8 @@ def figures_of(
     names = list(series)
     live = bool(subject.total.intervals())
     values = {
-        name: figure.now(subject.dirs[name]) if live else merge_values(values) for name, values in series.items()
+        name: figure.now(subject.dirs[name]) if live else average_of(subject, figure, name, values)
+        for name, values in series.items()
     }
     if not names:
         number, unit = figure.parts(None)
@@ -149,6 +152,16 @@ def figures_of(
             return ((number + unit, VALUE), (tail, LABEL))
         return ((number, VALUE), (f"{lead}{unit}{tail}", LABEL))
     return _two_figures([(name, figure.parts(values[name])) for name in names], figure.metric == "iops", ascii_only)
+
+
+def average_of(subject: Subject, figure: Figure, name: str, values: Sequence[Value]) -> float | None:
+    """Return the figure of a load that is over, as the record will have it: the tool's rate, the mean of all I/Os."""
+    if figure.metric == "latency":
+        return subject.dirs[name].so_far_mean_ns
+    result = subject.results.get(name)
+    if result is None:
+        return merge_values(values)
+    return result.iops if figure.metric == "iops" else result.bw_bytes_per_s
 
 
 def _two_figures(found: Sequence[tuple[str, Parts]], attached: bool, ascii_only: bool) -> tuple[Run, ...]:

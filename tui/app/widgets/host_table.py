@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from tui.app.widgets.graph_area import merge_values, nice_ceiling
 from tui.app.widgets.picklist import PickList
+from tui.metrics.figures import total_rates
 from tui.metrics.sparkline import Symbols, spark
 from tui.metrics.units import bandwidth, iops, latency
 from tui.text.line import LABEL, TEXT, Line, Run, fit, padded, rule, width_of_runs
@@ -145,7 +146,8 @@ def rate_of(host: HostView, metric: Literal["iops", "bandwidth"]) -> float | Non
     """Return a rate over the last interval; the mean of the whole load once it is over."""
     total = host.total
     if not total.intervals():
-        return merge_values(total.series(metric))
+        whole = total_rates(host.result.dirs) if host.result is not None else None
+        return merge_values(total.series(metric)) if whole is None else whole[0 if metric == "iops" else 1]
     return total.iops if metric == "iops" else total.bw_bytes_per_s
 
 

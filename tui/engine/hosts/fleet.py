@@ -18,8 +18,9 @@ from tui.model.plan import HostAddress
 from tui.model.problem import Problem, UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from tui.model.hostfacts import Fact
     from tui.remote.connections import Connections
-    from tui.remote.probe import Fact, HostProbe
+    from tui.remote.probe import HostProbe
 
 Origin = Literal["inventory", "ssh config", "this machine"]
 HOST_LINE = re.compile(r"^\s*Host(?:\s+|\s*=\s*)(.+?)\s*$", re.IGNORECASE)

@@ -215,7 +215,7 @@ def _one(
         headline=Headline(metric=spec.metric, direction=spec.direction, percentile=spec.percentile)
         if job.member
         else None,
-        latency_kind=profile.latency if job.member else None,
+        latency_kind=step.latency_kind or (profile.latency if job.member else None),
         drop_caches=profile.drop_caches if job.member else None,
         until=job.until if job.member else None,
     )

@@ -13,6 +13,7 @@ from tui.model.record import Finding, HostRecord, RecordState, StepRecord, Timin
 from tui.results.findings.together import never_together, shared_files, stalls
 from tui.results.record.journal import JournalData
 from tui.results.record.metadata import operation_findings
+from tui.results.text.judged import SHORT_S, ended_early, is_short, length_text
 
 START_SKEW_S = 1.0
 START_SKEW_SHARE = 0.02  # of the runtime
@@ -26,9 +27,27 @@ def find(plan: Plan, seen: JournalData, hosts: Sequence[HostRecord], steps: Sequ
     found = [*shared_files(plan, hosts), *_clock_offsets(hosts), *_clock_steps(seen)]
     for step, record in zip(plan.steps, steps, strict=True):
         found += [*never_together(record), *_start_skew(step, record), *_host_loss(record)]
-        found += [*_stragglers(record), *stalls(step, record)]
+        found += [*_stragglers(record), *stalls(step, record), *_short(record)]
         found += operation_findings(seen.state.at_step(step.index).metadata, record)
     return found
+
+
+def checks_made(hosts: Sequence[HostRecord], steps: Sequence[StepRecord]) -> list[str]:
+    """Return the ids of the checks that the run left evidence for."""
+    rates = [len(step.results.per_host) for step in steps if step.results.aggregate]
+    made = {
+        "V12": (several := any(step.timing is not None and step.timing.start_skew_s is not None for step in steps)),
+        "V13": (compared := any(host.clock is not None and host.clock.method == "exchange" for host in hosts)),
+        "V14": max(rates, default=0) >= STRAGGLER_HOSTS,
+        "clock-step": compared,
+        "host-loss": any(step.coverage for step in steps),
+        "shared-files": len(hosts) > 1,
+        "never-together": several,
+        "stall": any(step.series is not None for step in steps),
+        "short": any(step.measured_s is not None for step in steps),
+        "rank-shift": any(step.metadata is not None and step.metadata.shift_ranks is not None for step in steps),
+    }
+    return [name for name, evidence in made.items() if evidence]
 
 
 def verdict_of(state: RecordState, steps: Sequence[StepRecord], findings: Sequence[Finding]) -> Verdict | None:
@@ -129,6 +148,22 @@ def _host_loss(record: StepRecord) -> list[Finding]:
             measured=last.hosts,
             threshold=last.of,
             message=f"not all hosts measured to the end: {record.coverage_text}",
+        )
+    ]
+
+
+def _short(record: StepRecord) -> list[Finding]:
+    """A load that ended before its time has done something else than was asked for, and 0.1 s says nothing."""
+    if record.warmup or record.state == "cut" or not is_short(record):
+        return []
+    return [
+        Finding(
+            id="short",
+            severity="warning",
+            scope={"step": record.index},
+            measured=record.measured_s,
+            threshold=record.runtime_s if ended_early(record.measured_s, record.runtime_s) else SHORT_S,
+            message=f"{length_text(record.measured_s, record.runtime_s)}: too little to stand for the load",
         )
     ]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
-from tui.metrics import figures
+from tui.metrics import figures, units
 from tui.metrics.registry import BY_UNIT, METRICS, meaning
 from tui.metrics.repeat import relative_ci
 from tui.model.plan import Headline
@@ -47,6 +47,7 @@ class Cell:
     skipped: int = 0
     mean_ns: float | None = None
     p99_ns: float | None = None
+    short: str = ""  # how long it measured, when that was less than was asked for: ``0.2 s``
 
     @property
     def name(self) -> str:
@@ -142,6 +143,7 @@ def _recorded(record: RunRecord, found: CellRecord, steps: Sequence[StepRecord],
     headline = shown or _headline_of(found)
     attempts = [Attempt(step.index, step.state or "done", _figure(record, step, shown)) for step in steps]
     cell = cell_of(found.key, found.profile or record.profile.tag, found.point, headline, attempts, found.state)
+    cell = replace(cell, short=_shortest(steps))
     if cell.value is None or cell.step is None or headline is None:
         return cell
     latency = latency_of(record, record.steps[cell.step], headline.direction)
@@ -159,6 +161,14 @@ def _figure(record: RunRecord, step: StepRecord, shown: Headline | None) -> floa
     from tui.results.text.headline import step_value
 
     return step.headline if shown is None else step_value(shown, step.results.aggregate, record.latency_kind_of(step))
+
+
+def _shortest(steps: Sequence[StepRecord]) -> str:
+    """Return how long the shortest of the repetitions measured that ended early; empty when none did."""
+    from tui.results.text.judged import is_short
+
+    found = [step.measured_s for step in steps if is_short(step) and step.measured_s is not None]
+    return units.seconds(min(found)) if found else ""
 
 
 def latency_of(record: RunRecord, step: StepRecord, direction: str) -> figures.Latency | None:

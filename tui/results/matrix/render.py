@@ -124,6 +124,8 @@ def _note(table: MatrixTable, cell: Cell) -> Run:
         return f"{cell.made} of {cell.planned}", TEXT
     if cell.state in SAID:
         return SAID[cell.state], role_of(cell)
+    if cell.short:
+        return f"only {cell.short}", WARN
     return (f"{KNEE} knee", GOOD) if cell.key in table.knee_keys else ("", TEXT)
 
 
@@ -235,7 +237,7 @@ def _below(table: MatrixTable, cell: Cell | None, scale: Scale) -> str:
     """Return the second line of a cell: lowest and highest, efficiency over hosts."""
     if cell is None:
         return ""
-    text = " ".join(filter(None, (_spread(cell, scale), _efficiency(table, cell))))
+    text = " ".join(filter(None, (_spread(cell, scale), _efficiency(table, cell), cell.short and f"in {cell.short}")))
     return text + (GAP if table.knees else "") if text else ""
 
 

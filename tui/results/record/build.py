@@ -32,7 +32,7 @@ from tui.model.record import (
     StepRecord,
 )
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
-from tui.results.findings.checks import find, verdict_of
+from tui.results.findings.checks import checks_made, find, verdict_of
 from tui.results.matrix.points import matrix_record
 from tui.results.record.journal import JournalData, read_journal
 from tui.results.record.step import build_step, phase_record, rounded
@@ -84,6 +84,7 @@ def build_record(run_dir: Path) -> RunRecord:
         steps=steps,
         matrix=matrix_record(plan, steps),
         findings=findings,
+        checks=checks_made(hosts, steps),
         verdict=verdict_of(state, steps, findings),
         resumed=_resumed(run),
         notes=_notes(source),

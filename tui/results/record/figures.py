@@ -61,6 +61,7 @@ class StepFigures:
             aggregate={name: self._aggregate(name) for name in in_order(names)},
             per_host={host: self._host_record(host, directions) for host, directions in self.directions.items()},
             per_job=self._per_job(),
+            jobs=self._jobs(),
         )
 
     def _host_record(self, host: str, directions: HostDirections) -> dict[str, DirectionRecord]:
@@ -74,6 +75,15 @@ class StepFigures:
             if len(result.jobs) > 1
         }
         return per_host or None
+
+    def _jobs(self) -> dict[str, dict[str, AggregateRecord]] | None:
+        """Return what each job did over all hosts that ran it."""
+        found: dict[str, dict[str, dict[str, DirectionResult]]] = {}  # job, direction, host
+        for host, result in self.results.items():
+            for job, dirs in result.jobs.items() if len(result.jobs) > 1 else ():
+                for name, part in with_mixed(used_directions(dirs)).items():
+                    found.setdefault(job, {}).setdefault(name, {})[host] = part
+        return {job: {name: _over(dirs[name]) for name in in_order(dirs)} for job, dirs in found.items()} or None
 
     def _aggregate(self, direction: str) -> AggregateRecord:
         parts = {host: dirs[direction] for host, dirs in self.directions.items() if direction in dirs}
@@ -99,6 +109,11 @@ class StepFigures:
         record.interval = IntervalRecord(start_s=round(window[0], 3), end_s=round(window[1], 3))
         record.iops_window, record.bw_window_bytes_per_s = round(iops, 3), round(bandwidth, 3)
         record.window_difference = round(iops / record.iops - 1, 6) if record.iops else None
+
+
+def _over(parts: Mapping[str, DirectionResult]) -> AggregateRecord:
+    """Return one direction over these hosts."""
+    return AggregateRecord(**dict(direction_record(combine_directions(list(parts.values())))), hosts=list(parts))
 
 
 def _did_io(dirs: HostDirections) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import shlex
+from collections.abc import Mapping
 
 from tui.journal.state import RunState
 from tui.journal.step import PhaseSpan, StepState, StepStateName
 from tui.model.event import HostResult
 from tui.model.plan import HostTask, Plan, Step
-from tui.model.record import CacheDropRecord, PhaseRecord, StepError, StepRecord, TaskRecord
+from tui.model.record import AggregateRecord, CacheDropRecord, PhaseRecord, StepError, StepRecord, TaskRecord
 from tui.results.record.columns import series_record
 from tui.results.record.coverage import coverage, coverage_text
 from tui.results.record.figures import StepFigures
@@ -46,6 +47,8 @@ def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
             for each in seen.cache_drops
         ],
         latency_kind=step.latency_kind,
+        runtime_s=step.runtime_s,
+        measured_s=measured_s(figures.aggregate),
         headline=step_value(plan.headline_of(step), figures.aggregate, plan.latency_kind_of(step), metadata),
         results=figures,
         metadata=metadata,
@@ -56,6 +59,11 @@ def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
         series=series_record(measurement) if measurement is not None else None,
         errors=_errors(seen, step, results),
     )
+
+
+def measured_s(aggregate: Mapping[str, AggregateRecord]) -> float | None:
+    """Return the seconds that were measured, of the host that measured longest; None when nothing was."""
+    return max((result.runtime_s for result in aggregate.values() if result.runtime_s is not None), default=None)
 
 
 def step_state(state: RunState, seen: StepState) -> StepStateName:

@@ -12,6 +12,7 @@ from tui.metrics.registry import OPERATIONS
 from tui.model.record import DirectionRecord, Finding, HostRecord, RunRecord, StepRecord
 from tui.results.matrix.text import matrix_blocks
 from tui.results.record.metadata import metadata_lines, metadata_remarks
+from tui.results.text.judged import checks_text, is_short, length_text, submission_text
 from tui.results.text.plain import printable
 
 WIDTH = 80
@@ -82,8 +83,9 @@ def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
         remarks = (line for text in metadata_remarks(step.metadata) for line in _wrapped_text(text))
         return [*lines, *metadata_lines(step.metadata), *remarks]
     for direction in step.results.aggregate:
-        lines += _table(direction, _rows(step, direction), record.latency_kind_of(step), _operation(record, step))
-    return lines + _remarks(step)
+        rows = [*_rows(step, direction), *_job_rows(step, direction)]
+        lines += _table(direction, rows, record.latency_kind_of(step), _operation(record, step))
+    return lines + _remarks(step, record.latency_kind_of(step))
 
 
 def _operation(record: RunRecord, step: StepRecord) -> str | None:
@@ -100,6 +102,13 @@ def _rows(step: StepRecord, direction: str) -> list[Row]:
     if len(hosts) == 1:
         return hosts
     return [(f"all {len(aggregate.hosts)} hosts", aggregate), *hosts]
+
+
+def _job_rows(step: StepRecord, direction: str) -> list[Row]:
+    """Return what each job did over all hosts, where several did this direction: their latencies differ."""
+    jobs = (step.results.jobs or {}).items()
+    found: list[Row] = [(f"job {job}", dirs[direction]) for job, dirs in jobs if direction in dirs]
+    return found if len(found) > 1 else []
 
 
 def _table(direction: str, rows: Sequence[Row], kind: str, operation: str | None = None) -> list[str]:
@@ -131,9 +140,10 @@ def _short_latency(value_ns: float | None) -> str:
     return "".join(units.latency_parts(value_ns))
 
 
-def _remarks(step: StepRecord) -> list[str]:
+def _remarks(step: StepRecord, kind: str) -> list[str]:
     """Return what must be known to read the figures right."""
-    lines = []
+    lines = [text] if (text := length_text(step.measured_s, step.runtime_s)) else []
+    lines += _wrapped_text(submission_text(step, kind))
     if any(result.from_samples for dirs in step.results.per_host.values() for result in dirs.values()):
         lines.append("~ rebuilt from samples: the tool gave no result")
     lines += _wrapped("coverage", step.coverage_text, indent="") if step.coverage_text else []
@@ -171,6 +181,7 @@ def _sweep(record: RunRecord, steps: Iterable[StepRecord]) -> list[str]:
     for step in steps:
         name = " ".join(f"{key}={step.params.get(key)}" for key in varying) or _short_name(record, step)
         name += " warm-up" if step.warmup else ""
+        name += f" {units.seconds(step.measured_s)}" if is_short(step) else ""
         name += f" #{step.repetition}" if step.repetition > 1 else ""
         for direction, result in step.results.aggregate.items():
             latency = latency_of(result, direction, record.latency_kind_of(step))
@@ -192,10 +203,10 @@ def _varying(params: Sequence[Mapping[str, object]]) -> list[str]:
 
 
 def _findings(record: RunRecord) -> list[str]:
-    """Return the verdict and each finding; nothing when nothing was judged."""
+    """Return what was checked and each finding; nothing when nothing was judged."""
     if record.verdict is None:
         return []
-    return [f"verdict: {record.verdict}", *(line for each in record.findings for line in _finding(record, each))]
+    return [checks_text(record), *(line for each in record.findings for line in _finding(record, each))]
 
 
 def _finding(record: RunRecord, finding: Finding) -> list[str]:

@@ -194,6 +194,11 @@ class JobOptions:
         return self.engine in FILE_OPERATIONS and (self.engine == "filecreate" or self.flag("create_on_open"))
 
     @property
+    def queues(self) -> bool:
+        """Whether the engine submits I/O and completes it later."""
+        return self.engine not in SYNC_ENGINES
+
+    @property
     def numjobs(self) -> int:
         """How many workers run this job."""
         return max(self.count("numjobs"), 1)

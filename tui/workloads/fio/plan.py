@@ -57,8 +57,21 @@ def build_steps(
             startdelay_s=span.startdelay_s,
             directions=directions(plans[0]) if plans else [],
             in_flight=sum(map(in_flight, plans)),
+            latency_kind=shown_latency(profile, plans[0]) if plans else None,
         )
     ]
+
+
+def shown_latency(profile: Profile, jobs: Sequence[JobOptions]) -> Literal["lat"] | None:
+    """Return lat where clat would hide the wait, None where it is as the profile says.
+
+    An engine that queues I/O without direct waits for the page cache in the submission, which clat leaves out.
+    """
+    if "latency" in profile.model_fields_set:
+        return None
+    cached = (not job.flag("direct") and job.flag("buffered", default=True) for job in jobs)
+    waits = any(job.queues and not job.fileless and buffers for job, buffers in zip(jobs, cached, strict=True))
+    return "lat" if waits else None
 
 
 def _has_share(profile: Profile, params: Mapping[str, ParamValue], index: int, hosts: Sequence[HostAddress]) -> bool:

@@ -10,7 +10,7 @@ from tui import workloads
 from tui.app.selection import Selection
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.picklist import Heading
-from tui.metrics import units
+from tui.metrics.facts import fact_text
 from tui.text.line import ACCENT, BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, indented, labelled
 from tui.text.table import Column
 
@@ -97,11 +97,11 @@ def columns(seen: Seen) -> tuple[Column[KnownHost], ...]:
         Column("host", lambda h: (h.name, BRIGHT if h.name in ticks.ticked else TEXT), least=14),
         Column("address", lambda h: address_text(h.address), 22, drop=4, role=LABEL),
         Column("reach", lambda h: reach(ticks.checks.get(h.name), h.name in seen.checking, symbols), 15),
-        Column(TOOL, known(lambda f: text_of(f.get(f"{TOOL}_version"), symbols).removeprefix(f"{TOOL}-")), 6),
-        Column("cores", known(lambda f: text_of(f.get("cpus"), symbols)), 5, right=True),
-        Column("kernel", known(lambda f: text_of(f.get("kernel"), symbols).removeprefix("Linux ")), 16, drop=3),
-        Column("memory", known(lambda f: size_of(f.get("mem_bytes"), symbols)), 8, right=True, drop=2),
-        Column("free", known(lambda f: size_of(f.get("target_free_bytes"), symbols)), 8, right=True, drop=1),
+        Column(TOOL, known(lambda f: _shown(f, f"{TOOL}_version", symbols).removeprefix(f"{TOOL}-")), 6),
+        Column("cores", known(lambda f: _shown(f, "cpus", symbols)), 5, right=True),
+        Column("kernel", known(lambda f: _shown(f, "kernel", symbols).removeprefix("Linux ")), 16, drop=3),
+        Column("memory", known(lambda f: _shown(f, "mem_bytes", symbols)), 8, right=True, drop=2),
+        Column("free", known(lambda f: _shown(f, "target_free_bytes", symbols)), 8, right=True, drop=1),
     )
 
 
@@ -132,14 +132,9 @@ def short_code(code: str | None) -> str:
     return (code or "failed").removeprefix("host-").removeprefix("ssh-").replace("-", " ")
 
 
-def text_of(value: object, symbols: Symbols) -> str:
+def _shown(facts: Facts, name: str, symbols: Symbols) -> str:
     """Return a fact as text; what is not known is a dash."""
-    return symbols.unknown if value is None or value == "" else str(value)
-
-
-def size_of(value: object, symbols: Symbols) -> str:
-    """Return bytes in their unit; what is not known is a dash."""
-    return units.size(value) if isinstance(value, int | float) else symbols.unknown
+    return fact_text(facts, name) or symbols.unknown
 
 
 def details(host: KnownHost, check: HostCheck | None, checking: bool, symbols: Symbols, width: int) -> list[Line]:
@@ -177,11 +172,11 @@ def fact_lines(facts: Facts) -> Iterator[tuple[str, list[Run]]]:
     yield from fact("system", facts.get("os"), facts.get("hostname"), kernel, facts.get("arch"))
     cores, model, load = facts.get("cpus"), facts.get("cpu_model"), facts.get("load1")
     yield from fact("cpu", f"{cores} cores" if cores else None, model, f"load {load}" if load else None)
-    memory, free = facts.get("mem_bytes"), facts.get("mem_available_bytes")
-    yield from fact("memory", bytes_text(memory), free and f"{bytes_text(free)} available")
+    free = fact_text(facts, "mem_available_bytes")
+    yield from fact("memory", fact_text(facts, "mem_bytes"), free and f"{free} available")
     yield from fact(TOOL, facts.get(f"{TOOL}_version"), facts.get(f"{TOOL}_path"))
-    total, left = facts.get("target_total_bytes"), facts.get("target_free_bytes")
-    space = f"{bytes_text(left)} free of {bytes_text(total)}" if left is not None else None
+    left = fact_text(facts, "target_free_bytes")
+    space = f"{left} free of {fact_text(facts, 'target_total_bytes')}" if left else None
     mount = f"{facts.get('target_fstype')} from {facts.get('target_source')}" if facts.get("target_source") else None
     yield from fact("target", facts.get("target"), space, mount)
 
@@ -192,11 +187,6 @@ def fact(label: str, first: object, *more: object) -> Iterator[tuple[str, list[R
     if known:
         rest = "".join(f", {value}" for value in known[1:])
         yield label, [(known[0], BRIGHT), (rest, LABEL)]
-
-
-def bytes_text(value: object) -> str | None:
-    """Return bytes in their unit."""
-    return units.size(value) if isinstance(value, int | float) else None
 
 
 def key_hint(key: str, does: str, before: str = "") -> Line:

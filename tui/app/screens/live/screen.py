@@ -26,7 +26,7 @@ from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import LiveFeed, Now, ReplayFeed
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.graph import GraphPanel
-from tui.app.widgets.graph_panels import Subject, panels
+from tui.app.widgets.graph_panels import panels
 from tui.app.widgets.host_table import HostTable
 from tui.app.widgets.matrix import MatrixPanel
 from tui.app.widgets.messages import MessageLog
@@ -230,17 +230,15 @@ class LiveScreen(StepScreen):
             return
         feed, state = self.feed, self.feed.state
         view = state.hosts.get(self.host or "")
-        if view is not None:
-            subject = Subject(view.dirs, view.total, view.name)
-        else:
-            subject = Subject(state.cluster, state.total, tails=state.current.cluster_tails)
+        subject = live_text.subject_of(state, view)
         self.query_one("#live-header", RunHeader).show(live_text.head(feed, self.plan, self.mode()))
-        self.query_one("#live-banner", Banner).show(live_text.banner(feed, self.size.width - 2, self.size.height))
+        strip = live_text.banner(feed, self.plan, self.size.width - 2, self.size.height)
+        self.query_one("#live-banner", Banner).show(strip)
         graphs = panels(state, subject, ascii_only=self.shell.symbols.name == "ascii")
         for name, graph in zip(self.PANELS, graphs, strict=True):
             self.query_one(f"#live-{name}", GraphPanel).show(graph)
         self.query_one("#live-facts", HostFacts).show(*live_text.host_facts(view, state.clock.now))
-        kind = self.plan.latency_kind if self.plan else "clat"
+        kind = live_text.latency_kind_of(state, self.plan)
         self.query_one("#live-percentiles", PercentileTable).show(*live_text.percentiles(subject, kind))
         self.show_operations()
         self.table.show(list(state.hosts.values()), state.clock.now)

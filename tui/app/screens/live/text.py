@@ -14,10 +14,14 @@ from tui.app.widgets.host_table import message_of
 from tui.app.widgets.messages import LogLine
 from tui.app.widgets.percentiles import PercentileRow
 from tui.app.widgets.run_header import RunHead, ending
+from tui.metrics.facts import fact_text
+from tui.metrics.figures import over_hosts
 from tui.metrics.histogram import Histogram
-from tui.metrics.units import clock, size
+from tui.metrics.units import clock
+from tui.model.hostfacts import HOST_FACTS
 from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError
+from tui.results.text.judged import ended_early, length_text
 from tui.text.line import LABEL, Line, Run
 
 if TYPE_CHECKING:
@@ -25,13 +29,7 @@ if TYPE_CHECKING:
     from tui.journal.state import RunState
     from tui.journal.views import DirectionView
 
-FACTS_SHOWN = (
-    ("cpus", "CPUs"),
-    ("free_bytes", "free"),
-    ("kernel", "kernel"),
-    ("fs_type", "file system"),
-    ("os", "OS"),
-)
+FACTS_SHOWN = ("cpus", "target_free_bytes", "kernel", "target_fstype", "os")  # as far as there is room
 TITLES = {
     "complete": ("complete", "badge-good"),
     "partial": ("partial", "badge-warn"),
@@ -82,10 +80,8 @@ def head(feed: Feed, plan: Plan | None, mode: str) -> RunHead:
 
 def metadata_step(state: RunState, plan: Plan | None) -> Step | None:
     """Return the step of now when it is a metadata benchmark, before the first step the one that comes."""
-    if plan is None or not plan.steps:
-        return None
-    step = plan.steps[min(state.step or 0, len(plan.steps) - 1)]
-    return step if workloads.reports_operations(step.tool) else None
+    step = step_of(state, plan)
+    return step if step is not None and workloads.reports_operations(step.tool) else None
 
 
 def facts_of(state: RunState, plan: Plan | None) -> list[str]:
@@ -116,7 +112,41 @@ def trail_of(feed: Feed) -> list[tuple[str, str]]:
     return marks
 
 
-def banner(feed: Feed, width: int, height: int) -> list[Line]:
+def step_of(state: RunState, plan: Plan | None) -> Step | None:
+    """Return the step of now, before the first one the one that comes; None without a plan."""
+    return plan.steps[min(state.step or 0, len(plan.steps) - 1)] if plan is not None and plan.steps else None
+
+
+def latency_kind_of(state: RunState, plan: Plan | None) -> str:
+    """Return which latencies the step of now shows."""
+    step = step_of(state, plan)
+    return plan.latency_kind_of(step) if plan is not None and step is not None else "clat"
+
+
+def subject_of(state: RunState, view: HostView | None) -> Subject:
+    """Return whose figures are shown: a host's, or those of all that measured; with results once all are there."""
+    if view is not None:
+        return Subject(view.dirs, view.total, view.name, results=view.result.dirs if view.result is not None else {})
+    busy = [host for host in state.hosts.values() if host.total.ios]
+    told = [host.result.dirs for host in busy if host.result is not None]
+    results = over_hosts(told) if len(told) == len(busy) else {}
+    return Subject(state.cluster, state.total, tails=state.current.cluster_tails, results=results)
+
+
+def measured_text(state: RunState, plan: Plan | None) -> str:
+    """Return how long a run measured; of several steps, how many ended before their time."""
+    seconds: dict[int, float] = {}
+    for index, step in state.steps.items():
+        spans = [part.runtime_s for result in step.results.values() for part in result.dirs.values()]
+        seconds |= {index: max(spans)} if spans else {}
+    planned = {step.index: step.runtime_s for step in plan.steps} if plan is not None else {}
+    if len(planned) < 2:
+        return next((length_text(each, planned.get(index)) for index, each in seconds.items()), "")
+    early = sum(ended_early(each, planned.get(index)) for index, each in seconds.items())
+    return f"{early} of {len(planned)} steps ended before their time" if early else ""
+
+
+def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]:
     """Return the strip under the header: empty while the run goes on."""
     state = feed.state
     if isinstance(feed, ReplayFeed):
@@ -132,7 +162,8 @@ def banner(feed: Feed, width: int, height: int) -> list[Line]:
         return ending(" engine is gone ", "badge-bad", "", "Enter: result so far", [*advice, *problems], width)
     if state.ended:
         title, key = TITLES[state.state]
-        return ending(f" {title} ", key, state.reason, "Enter: result", problems, width)
+        said = "; ".join(part for part in (state.reason, measured_text(state, plan)) if part)
+        return ending(f" {title} ", key, said, "Enter: result", problems, width)
     return []
 
 
@@ -151,18 +182,8 @@ def host_facts(view: HostView | None, now: float) -> tuple[str, list[tuple[str, 
     if view is None:
         return "", [], ("", LABEL)
     facts = [("tool", str(value)) for key, value in view.facts.items() if key.endswith("_version") and value]
-    facts += [(title, text) for key, title in FACTS_SHOWN if (text := fact_text(view, key))]
+    facts += [(HOST_FACTS[name].title, text) for name in FACTS_SHOWN if (text := fact_text(view.facts, name))]
     return view.name, facts, message_of(view, now)
-
-
-def fact_text(view: HostView, key: str) -> str:
-    """Return a fact as text, empty when it is not known."""
-    value = view.facts.get(key)
-    if value is None:
-        return ""
-    if key.endswith("_bytes") and isinstance(value, int | float):
-        return size(value)
-    return str(value)
 
 
 def percentiles(subject: Subject, kind: str) -> tuple[str, list[PercentileRow]]:

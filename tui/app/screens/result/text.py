@@ -124,13 +124,14 @@ def headline_parts(page: Page) -> tuple[str, str, str]:
 
 
 def judgement(record: RunRecord) -> list[Run]:
-    """Return verdict and state in words."""
-    words = {"complete": ("every host has a final result", "good")}
+    """Return how the run ended, what was checked and what was found."""
+    from tui.results.text.judged import checks_text
+
+    words = {"complete": ("every host has a final result", "warn" if record.findings else "good")}
     text, key = words.get(record.state, (record.reason or f"the run is {record.state}", "warn"))
-    if record.state == "failed":
+    if record.state == "failed" or record.verdict == "invalid":
         key = "bad"
-    if record.verdict:
-        text = f"{record.verdict}: {text}"
+    text = "; ".join(part for part in (text, checks_text(record)) if part)
     return [("✓ " if key == "good" else "! " if key == "warn" else "✗ ", key), (text, key)]
 
 
@@ -186,12 +187,18 @@ def figures(page: Page, width: int) -> list[Line]:
         result = step.results.aggregate[direction]
         text = row(result, direction, kind, width)
         lines.append(Line.of((fit(direction, room), KEYS.get(direction, TEXT)), (text, VALUE)))
-    return [*lines, *remarks(step)]
+    return [*lines, *remarks(step, kind)]
 
 
-def remarks(step: StepRecord) -> list[Line]:
+def remarks(step: StepRecord, kind: str) -> list[Line]:
     """Return what the aggregate hides: hosts that did not measure all the time, figures made from samples."""
-    lines = []
+    from tui.results.text.judged import is_short, length_text, submission_text
+
+    mark: Run = ("! ", "warn") if is_short(step) else ("  ", LABEL)
+    length = length_text(step.measured_s, step.runtime_s)
+    lines = [Line.of(mark, (length, LABEL))] if length else []
+    if wait := submission_text(step, kind):
+        lines.append(Line.of(("! " if kind == "clat" else "  ", "warn"), (wait, LABEL)))
     for direction, result in step.results.aggregate.items():
         if result.iops and result.iops_window is not None and abs(result.iops_window / result.iops - 1) > 0.01:
             seconds = result.interval.end_s - result.interval.start_s if result.interval else 0.0

@@ -1,0 +1,48 @@
+"""One registry of host facts: what the probe makes is what screens show."""
+
+from __future__ import annotations
+
+from tui.app.screens.live.text import FACTS_SHOWN, host_facts
+from tui.journal.state import RunState
+from tui.metrics.facts import fact_text
+from tui.model.event import HostFacts
+from tui.model.hostfacts import HOST_FACTS
+from tui.remote.probe import parse_probe
+
+ANSWER = {
+    "kernel": "Linux 6.1.0",
+    "cpus": "64",
+    "uid": "0",
+    "mem_kib": "1048576",
+    "os": "Debian",
+    "dir.0.exists": "1",
+    "dir.0.is_directory": "1",
+    "dir.0.fstype": "wekafs",
+    "dir.0.source": "cluster/fs",
+    "dir.0.mount_point": "/mnt/weka",
+    "dir.0.mount_options": "rw",
+    "dir.0.total_kib": "2097152",
+    "dir.0.free_kib": "1048576",
+}
+
+
+def test_everything_that_the_probe_makes_is_registered_and_of_its_kind() -> None:
+    facts = parse_probe(ANSWER, ["/mnt/weka"]).facts()
+    assert set(facts) <= set(HOST_FACTS)
+    for name, value in facts.items():
+        assert isinstance(value, str if HOST_FACTS[name].kind == "text" else int), name
+
+
+def test_live_shows_the_free_space_and_the_file_system_that_the_probe_found() -> None:
+    state = RunState()
+    state.apply(HostFacts(t=1.0, host="h1", facts=parse_probe(ANSWER, ["/mnt/weka"]).facts()))
+    _, shown, _ = host_facts(state.hosts["h1"], 1.0)
+    assert ("free", "1 GiB") in shown
+    assert ("file system", "wekafs") in shown
+    assert len(shown) == len(FACTS_SHOWN)
+
+
+def test_a_size_is_written_in_its_unit_and_an_unknown_fact_is_empty() -> None:
+    assert fact_text({"mem_bytes": 4 << 30}, "mem_bytes") == "4 GiB"
+    assert fact_text({"cpus": 0}, "cpus") == "0"
+    assert fact_text({}, "target_fstype") == ""

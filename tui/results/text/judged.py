@@ -1,0 +1,56 @@
+"""What is said of a measurement beside its figures: how long it lasted, and what was checked about it. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.metrics import units
+
+if TYPE_CHECKING:
+    from tui.model.record import RunRecord, StepRecord  # pydantic: not while a run goes on
+
+SHORT_SHARE = 0.95  # of the runtime that was asked for
+SUBMISSION_SHARE = 0.1  # of the whole latency
+SHORT_S = 1.0  # what lasts less is no measurement, whatever was asked for
+
+
+def ended_early(measured_s: float | None, runtime_s: float | None) -> bool:
+    """Tell whether a measurement lasted less than was asked for; False when either is not known."""
+    return measured_s is not None and runtime_s is not None and measured_s < SHORT_SHARE * runtime_s
+
+
+def is_short(step: StepRecord) -> bool:
+    """Tell whether a step measured less than was asked for, or too little to say anything."""
+    seconds = step.measured_s
+    return seconds is not None and (seconds < SHORT_S or ended_early(seconds, step.runtime_s))
+
+
+def length_text(measured_s: float | None, runtime_s: float | None) -> str:
+    """Return how long was measured: ``measured 30.0 s``, ``ended after 0.2 s of 30 s``; empty when it is not known."""
+    if measured_s is None:
+        return ""
+    if ended_early(measured_s, runtime_s):
+        return f"ended after {units.seconds(measured_s)} of {units.seconds(runtime_s)}"
+    return f"measured {units.seconds(measured_s)}"
+
+
+def submission_text(step: StepRecord, kind: str) -> str:
+    """Return how much of the latency is the wait in the submission, where it is worth telling; else nothing."""
+    for name, result in step.results.aggregate.items():
+        slat, lat = (latency.mean_ns if latency is not None else None for latency in (result.slat, result.lat))
+        if slat and lat and slat > SUBMISSION_SHARE * lat:
+            said = "lat holds" if kind == "lat" else "clat leaves out"
+            return f"{said} the wait in the submission: {name} slat mean {units.latency(slat)} of {units.latency(lat)}"
+    return ""
+
+
+def checks_text(record: RunRecord) -> str:
+    """Return what was checked and what was found: ``6 checks made, nothing found``; empty when nothing was judged."""
+    if record.verdict is None:
+        return ""
+    count = len(record.findings)
+    found = f"{count} finding{'' if count == 1 else 's'}" if count else "nothing found"
+    if record.checks is None:
+        return found if count else "no finding"
+    made = len(record.checks)
+    return f"{made} check{'' if made == 1 else 's'} made, {found}"
