@@ -31,7 +31,7 @@ from tui.remote.answers import (
 from tui.remote.clock import ClockOffset, measure_clock
 from tui.remote.devices import DeviceFacts, parse_devices, parse_peek, parse_room, with_peek
 from tui.remote.probe import DirFacts, HostProbe, parse_probe
-from tui.remote.scripts import script, supervisor_script
+from tui.remote.scripts import Script, supervisor_script
 from tui.remote.signatures import windows
 from tui.remote.stream import AgentStream, Piece
 from tui.remote.transport import HostError, Transport
@@ -123,13 +123,13 @@ class Agent:
 
     async def devices(self, paths: Sequence[str]) -> dict[str, DeviceFacts]:
         """Return what each path is as a device: who uses it, and what is on it."""
-        found = parse_devices(await self.call("devices", *paths, more="devices"), paths)
+        found = parse_devices(await self.call("devices", *paths), paths)
         return {path: await self._peeked(facts) for path, facts in found.items()}
 
     async def _peeked(self, facts: DeviceFacts) -> DeviceFacts:
         for part in facts.unread:
             words = [str(number) for window in windows(part.sectors) for number in window]
-            answer = await self.call("peek", part.path, *words, more="devices")
+            answer = await self.call("peek", part.path, *words)
             facts = with_peek(facts, part, parse_peek(answer))
         return facts
 
@@ -137,7 +137,7 @@ class Agent:
         """Return file system and room of each directory, or of the nearest one above it that is there."""
         found: dict[str, DirFacts] = {}
         for _, part in batches(directories):
-            found.update(parse_room(await self.call("room", *part, more="devices"), part))
+            found.update(parse_room(await self.call("room", *part), part))
         return found
 
     async def make_dirs(self, paths: Sequence[str]) -> list[str]:
@@ -258,11 +258,11 @@ class Agent:
 
     async def clock(self) -> ClockOffset | None:
         """Return the host's clock against ours, None when its `date` has no fractions of a second."""
-        token = secrets.token_hex(8)
-        channel = await self.transport.open(self._script(token, ["clock"]))
+        script = self._script("clock")
+        channel = await self.transport.open(script.alone())
         try:
             async with asyncio.timeout(CLOCK_TIMEOUT_S):
-                return await measure_clock(channel, token, self.host)
+                return await measure_clock(channel, script.token, self.host)
         except TimeoutError:
             raise HostError("timeout", self.host, f"no time of day in {CLOCK_TIMEOUT_S:g}s") from None
         finally:
@@ -287,17 +287,11 @@ class Agent:
         return CacheDrop("files", True, f"{forgotten} test files alone: {why}")
 
     async def call(
-        self,
-        command: str,
-        *words: str,
-        timeout_s: float = TIMEOUT_S,
-        more: str = "",
-        environ: Mapping[str, str] | None = None,
+        self, command: str, *words: str, timeout_s: float = TIMEOUT_S, environ: Mapping[str, str] | None = None
     ) -> Answer:
-        """Call a function of the agent, or of one `more` part of tui/remote/sh/. Raises HostError."""
-        token = secrets.token_hex(8)
-        done = await self.transport.run(self._script(token, [command, *words], more, environ), timeout_s)
-        return parse_answer(done, token, self.host)
+        """Call a function of the agent, tui/remote/sh/. Raises HostError."""
+        script = self._script(command, *words, environ=environ)
+        return parse_answer(await self.transport.call(script, timeout_s), script.token, self.host)
 
     async def _remove(self, command: str, paths: list[str]) -> list[str]:
         gone: list[str] = []
@@ -327,10 +321,10 @@ class Agent:
         return parse_processes(answer)
 
     async def _stream(self, task: str, out_offset: int, err_offset: int, generation: int) -> AgentStream:
-        token = secrets.token_hex(8)
-        words = ["stream", self.run_id, self.mark, task, str(out_offset + 1), str(err_offset + 1)]
-        channel = await self.transport.open(self._script(token, [*words, str(generation)]))
-        stream = AgentStream(channel, self.host, token, out_offset, err_offset)
+        numbers = (str(out_offset + 1), str(err_offset + 1), str(generation))
+        script = self._script("stream", self.run_id, self.mark, task, *numbers)
+        channel = await self.transport.open(script.alone())
+        stream = AgentStream(channel, self.host, script.token, out_offset, err_offset)
         try:
             async with asyncio.timeout(STREAM_TIMEOUT_S):
                 await stream.begin()
@@ -342,12 +336,10 @@ class Agent:
             raise
         return stream
 
-    def _script(
-        self, token: str, words: Sequence[str], more: str = "", environ: Mapping[str, str] | None = None
-    ) -> bytes:
+    def _script(self, *words: str, environ: Mapping[str, str] | None = None) -> Script:
         if any("\0" in word for word in words):
             raise HostError("agent-failed", self.host, "a path or argument holds a NUL character")
-        return script(token, words, *([more] if more else []), environ=environ)
+        return Script.of(secrets.token_hex(8), words, environ)
 
 
 def batches(paths: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:

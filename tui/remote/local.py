@@ -10,7 +10,8 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
 
 from tui.model.plan import HostAddress
-from tui.remote.transport import Completed, HostError
+from tui.remote.scripts import Script
+from tui.remote.transport import Completed, HostError, read_all
 
 SHELL = ("/bin/sh",)
 MARKS = ("BENCHTUI_RUN", "BENCHTUI_HOST", "BENCHTUI_TASK", "BENCHTUI_AGENT")  # of a load that we may be part of
@@ -81,14 +82,19 @@ class LocalTransport:
         process = await self._start()
         try:
             async with asyncio.timeout(timeout_s):
-                out, err = await process.communicate(script)
+                out, err = await self._complete(process, script)
         except TimeoutError:
             raise HostError("timeout", self.address.name, f"no answer in {timeout_s:g}s") from None
         finally:
             if process.returncode is None:
-                process.kill()
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)  # what it waits for holds its outputs open
                 await process.wait()
         return Completed(out, err, process.returncode)
+
+    async def call(self, script: Script, timeout_s: float) -> Completed:
+        """Make one call of the agent, in a shell of its own: here no log-in comes with it."""
+        return await self.run(script.alone(), timeout_s)
 
     async def open(self, script: bytes) -> LocalChannel:
         """Start a script whose stdin stays open."""
@@ -99,6 +105,15 @@ class LocalTransport:
     async def close(self) -> None:
         """Nothing is held open between scripts."""
 
+    async def _complete(self, process: Process, script: bytes) -> tuple[bytes, bytes]:
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        host = self.address.name
+        _, out, err = await asyncio.gather(
+            feed(process.stdin, script), read_all(process.stdout.read, host), read_all(process.stderr.read, host)
+        )
+        await process.wait()
+        return out, err
+
     async def _start(self) -> Process:
         try:
             return await asyncio.create_subprocess_exec(
@@ -107,3 +122,11 @@ class LocalTransport:
         except OSError as error:
             message = f"{self.shell[0]} cannot be started: {error}"
             raise HostError("channel-failed", self.address.name, message) from error
+
+
+async def feed(stdin: asyncio.StreamWriter, script: bytes) -> None:
+    """Write a script and end its input; a shell that is gone reads none."""
+    with contextlib.suppress(OSError):
+        stdin.write(script)
+        await stdin.drain()
+    stdin.close()

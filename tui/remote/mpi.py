@@ -124,7 +124,7 @@ async def remove_rest(agent: Agent, directory: str) -> None:
 
 async def call(agent: Agent, command: str, *words: str, timeout_s: float = TIMEOUT_S) -> Answer:
     """Call a function of mpi.sh. Raises HostError."""
-    return await agent.call(f"mpi_{command}", *words, timeout_s=timeout_s, more="mpi")
+    return await agent.call(f"mpi_{command}", *words, timeout_s=timeout_s)
 
 
 def parse_facts(values: Mapping[str, str]) -> MpiFacts:

@@ -1,13 +1,22 @@
-"""The texts that are sent to a /bin/sh on a host: functions of tui/remote/sh/, joined, and one call of one of them."""
+"""The texts that are sent to a /bin/sh on a host: parts of the agent, tui/remote/sh/, and one call of a function.
+
+Which parts a call needs is read off the parts themselves: the one that has the function, and those whose functions it
+names.
+"""
 
 from __future__ import annotations
 
 import functools
+import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 
-AGENT = ("base", "probe", "files", "start", "supervise", "stream", "upkeep", "locks", "clock")  # sent with every call
+AGENT = ("base", "probe", "files", "start", "supervise", "stream", "upkeep", "locks", "clock")
+PARTS = (*AGENT, "devices", "mpi")  # in the order they are sent
+NAME = re.compile(r"\bbt_\w+")
+DEFINED = re.compile(r"(?m)^ *(?:\S+\) )?(bt_\w+)\(\) ")
 
 
 @functools.cache
@@ -17,9 +26,22 @@ def functions(*parts: str) -> str:
     return "\n".join(folder.joinpath(f"{part}.sh").read_text(encoding="utf-8") for part in parts)
 
 
-def agent_script() -> str:
-    """Return the agent: what stands before every call."""
-    return functions(*AGENT)
+@functools.cache
+def homes() -> dict[str, str]:
+    """Return the part that every function of the agent stands in."""
+    return {name: part for part in PARTS for name in DEFINED.findall(functions(part))}
+
+
+@functools.cache
+def parts_of(command: str) -> tuple[str, ...]:
+    """Return the parts that a function needs, `base` first."""
+    wanted: set[str] = set()
+    todo = {"base", homes().get(f"bt_{command}", "base")}
+    while todo:
+        wanted |= todo
+        named = {homes().get(name, "base") for part in todo for name in NAME.findall(functions(part))}
+        todo = named - wanted
+    return tuple(part for part in PARTS if part in wanted)
 
 
 def supervisor_script() -> str:
@@ -27,15 +49,40 @@ def supervisor_script() -> str:
     return functions("base", "supervise")
 
 
-def script(token: str, words: Sequence[str], *more: str, environ: Mapping[str, str] | None = None) -> bytes:
-    """Return the agent, `more` parts, and one call; user input only ever stands in it quoted by shlex.
+@dataclass(frozen=True, slots=True)
+class Script:
+    """One call of a function of the agent. `token` marks its answer; user input only ever stands in it quoted."""
 
-    `environ` is exported before the call: the script comes over stdin, so its values stand in no command line.
+    token: str
+    call: str
+    parts: tuple[str, ...]
 
-    The call is one brace group: cut anywhere, the script is a syntax error and does nothing.
-    """
-    command, *arguments = words
-    call = " ".join([f"bt_{command}", *map(shlex.quote, arguments)])
-    exports = "".join(f"export {name}={shlex.quote(value)}; " for name, value in (environ or {}).items())
-    text = f"{functions(*AGENT, *more)}\n{{ bt_begin {token}; {exports}{call}; bt_end 0; }}\n"
+    @classmethod
+    def of(cls, token: str, words: Sequence[str], environ: Mapping[str, str] | None = None) -> Script:
+        """Return the call of `bt_WORD` with the other words as its arguments.
+
+        `environ` is exported before the call: the script comes over stdin, so its values stand in no command line.
+        """
+        command, *arguments = words
+        exports = "".join(f"export {name}={shlex.quote(value)}; " for name, value in (environ or {}).items())
+        return cls(token, exports + " ".join([f"bt_{command}", *map(shlex.quote, arguments)]), parts_of(command))
+
+    def alone(self) -> bytes:
+        """Return it for a shell of its own: one brace group, so that a script that was cut does nothing."""
+        return encoded(f"{functions(*self.parts)}\n{{ bt_begin {self.token}; {self.call}; bt_end 0; }}\n")
+
+    def after(self, sent: Collection[str]) -> bytes:
+        """Return it for a shell that has these parts already, and that stays: BT-OVER on both outputs ends it."""
+        missing = [part for part in self.parts if part not in sent]
+        group = f"(bt_begin {self.token}; {self.call}; bt_end 0) </dev/null; bt_over {self.token} $?;"
+        return encoded(f"{functions(*missing)}\n{{ {group} }}\n")
+
+
+def script(token: str, words: Sequence[str]) -> bytes:
+    """Return one call for a shell of its own."""
+    return Script.of(token, words).alone()
+
+
+def encoded(text: str) -> bytes:
+    """Return a script as bytes; paths may hold any."""
     return text.encode(errors="surrogateescape")

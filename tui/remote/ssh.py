@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 import asyncssh
 
 from tui.model.plan import HostAddress
-from tui.remote.transport import Completed, HostError
+from tui.remote.scripts import Script
+from tui.remote.shells import Shells
+from tui.remote.transport import Completed, HostError, read_all
 
 Connection = asyncssh.SSHClientConnection
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 SHELL = "exec /bin/sh"  # the one command that every login shell understands
 WINDOW = 262144  # asyncssh buffers this much a channel: 512 hosts stay below 128 MiB
 OPEN_TIMEOUT_S = 20.0
+PAUSES_S = (0.05, 0.2, 0.5, 1.0)  # before a channel that was refused is asked for again
 CLOSE_TIMEOUT_S = 3.0
 
 
@@ -77,6 +80,10 @@ class SshChannel:
             await self._process.wait_closed()
         return None if self._process.exit_signal else self._process.exit_status
 
+    def drop(self) -> None:
+        """Close the channel without waiting for its end."""
+        self._process.close()
+
     async def close(self) -> None:
         """Close the channel."""
         self._process.close()
@@ -91,6 +98,11 @@ class SshTransport:
     def __init__(self, address: HostAddress, connection: Connection) -> None:
         self.address = address
         self.connection = connection
+        self._shells = Shells(self, address.name)
+
+    async def call(self, script: Script, timeout_s: float) -> Completed:
+        """Make one call of the agent, in a shell that stays for the next one."""
+        return await self._shells.call(script, timeout_s)
 
     async def run(self, script: bytes, timeout_s: float) -> Completed:
         """Run a script to its end."""
@@ -109,7 +121,7 @@ class SshTransport:
         """Start a script whose stdin stays open."""
         try:
             async with asyncio.timeout(OPEN_TIMEOUT_S):
-                channel = SshChannel(await self._start(), self.address.name)
+                channel = SshChannel(await self._start_patiently(), self.address.name)
                 await channel.write(script)
                 return channel
         except TimeoutError:
@@ -130,9 +142,22 @@ class SshTransport:
         with faults(self.address.name):
             process.stdin.write(script)
             process.stdin.write_eof()
-            out, err = await asyncio.gather(process.stdout.read(), process.stderr.read())
+            host = self.address.name
+            out, err = await asyncio.gather(read_all(process.stdout.read, host), read_all(process.stderr.read, host))
             await process.wait_closed()
         return Completed(out, err, None if process.exit_signal else process.exit_status)
+
+    async def _start_patiently(self) -> Process:
+        """Open a channel, where few are allowed (MaxSessions) in the place of the shell that is kept."""
+        for pause in PAUSES_S:
+            try:
+                return await self._start()
+            except HostError as error:
+                if error.code != "channel-failed" or self.lost():
+                    raise
+            self._shells.drop_idle()
+            await asyncio.sleep(pause)
+        return await self._start()
 
     async def _start(self) -> Process:
         """Open a channel. A cancelled open would leave it, and what runs in it, behind: so it is shielded."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from tui.model.plan import HostAddress
 from tui.model.problem import BenchtuiError, Problem
+from tui.remote.scripts import Script
+
+MOST_BYTES = 16 << 20  # of one answer; the longest of ours are lists of files, tens of KiB
+READ_BYTES = 65536
 
 
 class HostError(BenchtuiError):
@@ -55,6 +60,21 @@ class Completed:
     exit_status: int | None
 
 
+def too_much(size: int, host: str) -> None:
+    """Raise HostError when an answer is longer than any of ours."""
+    if size > MOST_BYTES:
+        raise HostError("agent-failed", host, f"it answers with more than {MOST_BYTES >> 20} MiB: is that our agent?")
+
+
+async def read_all(read: Callable[[int], Awaitable[bytes]], host: str) -> bytes:
+    """Return an output to its end. Raises HostError when it does not come to one."""
+    seen = bytearray()
+    while data := await read(READ_BYTES):
+        seen += data
+        too_much(len(seen), host)
+    return bytes(seen)
+
+
 class Channel(Protocol):
     """A running /bin/sh. Every method raises HostError when the connection is gone."""
 
@@ -81,6 +101,9 @@ class Transport(Protocol):
 
     async def run(self, script: bytes, timeout_s: float) -> Completed:
         """Run a script to its end. Raises HostError, code timeout when it takes longer."""
+
+    async def call(self, script: Script, timeout_s: float) -> Completed:
+        """Make one call of the agent. Raises HostError, code timeout when it takes longer."""
 
     async def open(self, script: bytes) -> Channel:
         """Start a script whose stdin stays open."""

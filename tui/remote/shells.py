@@ -1,0 +1,122 @@
+"""Shells that answer one call after another: a call costs no log-in shell of its own, with whatever its user has in it.
+
+The first call of a connection is made in a shell of its own all the same: only one whose input ends shows a forced
+command, or a log-in shell that talks when all is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from tui.remote.scripts import Script
+from tui.remote.transport import Channel, Completed, HostError, too_much
+
+READ_BYTES = 65536
+Read = Callable[[int], Awaitable[bytes]]
+
+
+class Droppable(Channel, Protocol):
+    """A channel that can be left at once."""
+
+    def drop(self) -> None:
+        """Close it without waiting for its end."""
+
+
+class Connected(Protocol):
+    """What shells are opened on."""
+
+    async def run(self, script: bytes, timeout_s: float) -> Completed:
+        """Run a script in a shell of its own."""
+
+    async def open(self, script: bytes) -> Droppable:
+        """Open a shell."""
+
+    def lost(self) -> bool:
+        """Whether the connection is gone."""
+
+
+class Shells:
+    """The shells of one connection. One that is not busy is kept for the next call."""
+
+    def __init__(self, connection: Connected, host: str) -> None:
+        self._connection = connection
+        self._host = host
+        self._proven = False
+        self._idle: list[Shell] = []
+
+    async def call(self, script: Script, timeout_s: float) -> Completed:
+        """Make one call. Raises HostError, code timeout when it takes longer."""
+        if not self._proven:
+            done = await self._connection.run(script.alone(), timeout_s)
+            self._proven = re.search(rf"BT-END {script.token} \d+\n\Z".encode(), done.stdout) is not None
+            return done
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._call(script)
+        except TimeoutError:
+            raise HostError("timeout", self._host, f"no answer in {timeout_s:g}s") from None
+
+    def drop_idle(self) -> bool:
+        """Close the shell that waits for a call; return whether there was one."""
+        idle, self._idle = self._idle, []
+        for shell in idle:
+            shell.channel.drop()
+        return bool(idle)
+
+    async def _call(self, script: Script) -> Completed:
+        reused = self._idle.pop() if self._idle else None
+        shell = reused or Shell(await self._connection.open(b""), self._host)
+        try:
+            done = await shell.call(script)
+        except BaseException:
+            shell.channel.drop()
+            raise
+        if not shell.ended:
+            self.drop_idle()
+            self._idle.append(shell)
+        elif reused and b"BT-BEGIN" not in done.stdout and not self._connection.lost():
+            return await self._call(script)  # it had ended while nobody called: servers end channels that are idle
+        return done
+
+
+class Shell:
+    """One /bin/sh on a host. `ended`: it is gone, by itself or with its connection."""
+
+    def __init__(self, channel: Droppable, host: str) -> None:
+        self.channel = channel
+        self.ended = False
+        self._host = host
+        self._sent: set[str] = set()
+
+    async def call(self, script: Script) -> Completed:
+        """Make one call and return its outputs. Raises HostError when the connection breaks."""
+        try:
+            await self.channel.write(script.after(self._sent))
+        except HostError:
+            self.ended = True
+            return Completed(b"", b"", None)
+        self._sent.update(script.parts)
+        mark = re.compile(rf"BT-OVER {script.token} (\d+)\n".encode())
+        (out, code), (err, _) = await asyncio.gather(
+            self._until(mark, self.channel.read), self._until(mark, self.channel.read_stderr)
+        )
+        if code is None:
+            self.ended = True
+            code = await self.channel.wait()
+        return Completed(out, err, code)
+
+    async def _until(self, mark: re.Pattern[bytes], read: Read) -> tuple[bytes, int | None]:
+        """Return (what came before the mark, the code in it); None at the end of the output."""
+        seen = bytearray()
+        while True:
+            data = await read(READ_BYTES)
+            if not data:
+                return bytes(seen), None
+            start = max(0, len(seen) - 100)  # the mark is shorter
+            seen += data
+            if match := mark.search(seen, start):
+                return bytes(seen[: match.start()]), int(match[1])
+            too_much(len(seen), self._host)
