@@ -103,7 +103,7 @@ bt_lease_out() { # SECONDS: has nobody renewed the lease for so long? Keeps what
 }
 
 bt_tick() { # SECONDS: a sleep that a signal ends
-  sleep "$1" &
+  (unset BENCHTUI_AGENT; exec sleep "$1") & # it ends by itself: no leftover
   BT_SLEEPER=$!
   wait "$BT_SLEEPER" || kill "$BT_SLEEPER" 2>/dev/null
 }
