@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from tui.model.plan import HostAddress
 from tui.remote.scripts import Script
-from tui.remote.transport import Completed, HostError, read_all
+from tui.remote.transport import READ_BYTES, Completed, HostError, read_all
 
 SHELL = ("/bin/sh",)
 MARKS = ("BENCHTUI_RUN", "BENCHTUI_HOST", "BENCHTUI_TASK", "BENCHTUI_AGENT")  # of a load that we may be part of
@@ -89,7 +89,7 @@ class LocalTransport:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)  # what it waits for holds its outputs open
-                await process.wait()
+                await drain(process)
         return Completed(out, err, process.returncode)
 
     async def call(self, script: Script, timeout_s: float) -> Completed:
@@ -108,9 +108,14 @@ class LocalTransport:
     async def _complete(self, process: Process, script: bytes) -> tuple[bytes, bytes]:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         host = self.address.name
-        _, out, err = await asyncio.gather(
-            feed(process.stdin, script), read_all(process.stdout.read, host), read_all(process.stderr.read, host)
-        )
+        reads = [asyncio.ensure_future(read_all(pipe.read, host)) for pipe in (process.stdout, process.stderr)]
+        try:
+            await feed(process.stdin, script)
+            out, err = await asyncio.gather(*reads)
+        finally:
+            for each in reads:
+                each.cancel()
+            await asyncio.gather(*reads, return_exceptions=True)
         await process.wait()
         return out, err
 
@@ -130,3 +135,11 @@ async def feed(stdin: asyncio.StreamWriter, script: bytes) -> None:
         stdin.write(script)
         await stdin.drain()
     stdin.close()
+
+
+async def drain(process: Process) -> None:
+    """Wait for the end of a process that was killed; asyncio sees it only once its outputs have been read."""
+    for pipe in (process.stdout, process.stderr):
+        while pipe is not None and await pipe.read(READ_BYTES):
+            pass
+    await process.wait()
