@@ -76,7 +76,7 @@ def test_what_a_dead_engine_left_is_collected_after_the_lease(lab: SshdLab, home
 
 
 def test_later_repetitions_go_on_after_a_takeover(lab: SshdLab, home: Path, tmp_path: Path) -> None:
-    run_dir = begin(lab, home, tmp_path, "8s", "--repeat", "2")
+    run_dir = begin(lab, home, tmp_path, "20s", "--repeat", "2")
     kill_engine(run_dir)
     recovered = benchtui(home, "runs", "recover")
     assert recovered.returncode == 0, recovered.stderr
