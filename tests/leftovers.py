@@ -37,7 +37,9 @@ def left(base: Path) -> list[str]:
 
 
 def _processes(base: Path) -> Iterator[str]:
-    marks = [f"{MARK}={os.environ[MARK]}".encode(), *(f"BENCHTUI_RUN={run}".encode() for run in _runs(base))]
+    runs = _runs(base)
+    marks = {f"{MARK}={os.environ[MARK]}".encode(), *(f"BENCHTUI_RUN={run}".encode() for run in runs)}
+    agents = tuple(f"BENCHTUI_AGENT={run}/".encode() for run in runs)
     for process in Path("/proc").iterdir():
         if not process.name.isdigit() or int(process.name) == os.getpid():
             continue
@@ -46,7 +48,7 @@ def _processes(base: Path) -> Iterator[str]:
             command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             continue  # it has ended, or is another user's
-        if any(mark in environ for mark in marks):
+        if any(word in marks or word.startswith(agents) for word in environ):
             yield f"process {process.name}: {command.strip()[:200]}"
 
 
