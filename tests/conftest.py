@@ -27,6 +27,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Mark what the session starts. Programs under test answer Ctrl-C, even where the session itself ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name in ("COLUMNS", "LINES"):  # several processes hand on the size of their terminal; tests have their own
+        os.environ.pop(name, None)
     if not is_worker(config):
         leftovers.begin(base_of(config) / "tmp")
 

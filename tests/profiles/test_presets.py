@@ -41,7 +41,7 @@ def rendered(tag: str, host: str = "h1", index: int = 1) -> tuple[str, Options]:
     profile = preset(tag)
     text = render(profile, resolve_params(profile, {}), host, index, 7)
     sections: dict[str, Options] = {}
-    for line in filter(None, text.splitlines()):
+    for line in (line for line in text.splitlines() if line and not line.startswith(";")):
         if line.startswith("["):
             section = sections.setdefault(line.strip("[]"), {})
         else:

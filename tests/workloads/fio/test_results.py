@@ -23,7 +23,7 @@ def test_one_entry_is_reported_as_fio_prints_it(name: str) -> None:
     if len(snapshot.jobs) > 1:
         return
     for direction, part in snapshot.jobs[0].directions().items():
-        if not part.total_ios:
+        if direction == "sync" or not part.total_ios:  # fio tells less of syncs: test_syncs.py
             continue
         mine = result_of(name).dirs[direction]
         assert (mine.ios, mine.bytes, mine.iops) == (part.total_ios, part.io_bytes, part.iops)

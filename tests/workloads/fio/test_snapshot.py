@@ -17,6 +17,8 @@ def test_figures_are_those_in_the_json(name: str) -> None:
         assert snapshot.timestamp_ms == plain["timestamp_ms"]
         for expected, job in zip(plain["jobs"], snapshot.jobs, strict=True):
             for name_, part in job.directions().items():
+                if name_ == "sync":  # fio tells less of it: test_syncs.py
+                    continue
                 assert (part.total_ios, part.io_bytes) == (expected[name_]["total_ios"], expected[name_]["io_bytes"])
                 clat = part.clat
                 assert clat is not None
