@@ -31,7 +31,7 @@ class Requirement:
     """A command that a host must have before anything starts: by name on PATH, or by absolute path.
 
     With the arguments `trial_args` it must end well: a look that touches no target. `trial_of` is what that shows, such
-    as "ioengine rbd".
+    as "ioengine rbd". `trial_fine` is what a command may say that ends badly and is well all the same.
     """
 
     command: str
@@ -39,6 +39,7 @@ class Requirement:
     version_args: tuple[str, ...] = ("--version",)
     trial_args: tuple[str, ...] = ()
     trial_of: str = ""
+    trial_fine: str = ""
 
 
 class Planning(Protocol):

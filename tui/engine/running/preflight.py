@@ -133,7 +133,8 @@ async def try_commands(session: HostSession, plan: Plan, probe: HostProbe) -> di
     tries = {need.trial_of: need for need in requirements_of(plan) if need.trial_args and need.command in probe.tools}
     answers: dict[str, str] = {}
     for what, need in tries.items():
-        answers[what] = await session.ask(partial(Agent.trial, words=(need.command, *need.trial_args)))
+        said = await session.ask(partial(Agent.trial, words=(need.command, *need.trial_args)))
+        answers[what] = "" if need.trial_fine and need.trial_fine in said else said
     return {what: said for what, said in answers.items() if said}
 
 

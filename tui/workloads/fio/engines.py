@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 ALWAYS_THERE = ("sync", "psync", "vsync", "null")
 ONE_READ = ("io_uring", "libaio", "posixaio")
+NO_OPTIONS = "has no options"  # of an engine that is there, with exit code 1
 ENGINE = re.compile(r"^\s*ioengine\s*=\s*(\S+)", re.MULTILINE)
 
 

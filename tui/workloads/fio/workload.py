@@ -76,11 +76,12 @@ class FioWorkload(Workload):
 
     def requirements(self, steps: Sequence[Step]) -> list[Requirement]:
         """Return fio itself, and that it can load the engines of these steps."""
-        from tui.workloads.fio.engines import engines_of, trial_of
+        from tui.workloads.fio.engines import NO_OPTIONS, engines_of, trial_of
 
         jobs = (task.job_file for step in steps for task in step.tasks)
         engines = (
-            Requirement("fio", trial_args=trial_of(name), trial_of=f"ioengine {name}") for name in engines_of(jobs)
+            Requirement("fio", trial_args=trial_of(name), trial_of=f"ioengine {name}", trial_fine=NO_OPTIONS)
+            for name in engines_of(jobs)
         )
         return [Requirement("fio", MINIMUM_VERSION), *engines]
 
