@@ -121,7 +121,10 @@ async def test_a_key_in_the_app_does_the_same_after_a_question(own: Path, ran: P
         await user.press("C")
         await user.sees("Remove these from the hosts?")
         await user.press("y")
+        await user.sees("Removed from the hosts")
         await user.sees("2 MiB: removed")
+        await user.press("o")
+        await user.sees(lambda: user.scope == "result")
         assert list(target.iterdir()) == []
         await user.sees(lambda: left(ran) == {"h1": None, "h2": None})
 

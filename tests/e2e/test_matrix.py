@@ -84,6 +84,7 @@ def test_a_sweep_that_is_killed_in_the_middle_is_resumed_and_what_was_done_stays
         assert step["attempt"] == 1
         assert step["results"]["per_host"]["local"]["read"]["ios"] == result["dirs"]["read"]["ios"]
     assert not marked_processes(run_dir.name)
+    assert not list(Path("/tmp").glob(f".benchtui-*/{run_dir.name}"))
 
 
 def test_a_sweep_that_was_stopped_is_resumed_in_the_step_that_was_cut(home: Path, tmp_path: Path) -> None:

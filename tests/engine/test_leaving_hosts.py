@@ -14,6 +14,7 @@ from tests.lab.course import Course, course
 from tests.lab.sshd import SshdLab
 from tui.engine.hosts.leftovers import find_leftovers, remove_leftovers
 from tui.engine.running import run as run_module
+from tui.engine.running.context import RunContext
 from tui.engine.running.run import execute
 from tui.engine.running.session import HostSession
 from tui.engine.safety.clean import clean, created_of, look
@@ -70,6 +71,22 @@ async def test_what_a_busy_host_keeps_is_said_in_the_record(
         assert record.state == "complete"
     finally:
         assert await sweep(lab, run.ctx.run_id) == []
+
+
+async def test_a_start_that_nobody_knows_of_is_ended_before_the_host_is_left(
+    lab: SshdLab, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def armed(ctx: RunContext, session: HostSession) -> None:
+        await session.agent.start("9.measure", ["/bin/true"], {}, lease_s=60, grace_s=5, armed=True)
+        await leave(ctx, session)
+
+    leave = run_module._leave
+    monkeypatch.setattr(run_module, "_leave", armed)
+    async with course(home, lab, "1s", hosts=1) as run:
+        end = await execute(run.ctx)
+    assert end.state == "complete"
+    assert not [event for event in run.events("message") if "may stay behind" in event["text"]]
+    assert not list(Path("/tmp").glob(f".benchtui-*/{run.ctx.run_id}"))
 
 
 async def test_the_next_run_finds_what_an_earlier_one_left(

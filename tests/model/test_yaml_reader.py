@@ -76,18 +76,18 @@ WORDS = st.sampled_from(SCALARS) | st.text(alphabet="abé01 #-_'\"{}[],&*!|>%@`?
     lambda word: not re.match(r"\s*[:?]", word)
 )
 VALUES = WORDS | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans() | st.none()
+# ruamel's writer breaks long keys over lines, which is no YAML: see the test of such a key below.
+KEYS = WORDS.filter(lambda word: word != "<<" and " " not in word)
 DATA = st.recursive(
     VALUES,
-    lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(WORDS.filter(lambda word: word != "<<"), inner, max_size=4)
-    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
     max_leaves=15,
 )
 
 
 @settings(max_examples=100, deadline=None)
 @given(
-    st.dictionaries(WORDS, DATA, min_size=1, max_size=4),
+    st.dictionaries(KEYS, DATA, min_size=1, max_size=4),
     st.sampled_from([True, False, None]),
     st.sampled_from([20, 80]),
 )
@@ -97,6 +97,11 @@ def test_a_written_document_is_read_as_ruamel_reads_it(data: dict[str, Any], flo
     stream = io.StringIO()
     writer.dump(data, stream)
     assert of_ours(stream.getvalue()) == of_ruamel(stream.getvalue())
+
+
+def test_a_key_over_two_lines_is_refused_with_its_place() -> None:
+    with pytest.raises(UsageError, match=r"^f:3:6: "):
+        load("no:\n  00000000000000000 \n    0: null\nyes: []\n", "f")
 
 
 @pytest.mark.parametrize("text", ["- " * 60_000, "? " * 60_000, "a: " + "[{" * 60_000, "- - ? - " * 20_000 + "a"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.screen import Screen
 
-from tui.app.dialogs.confirm import Confirm
+from tui.app.dialogs.confirm import Answer, Confirm
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tui.remote.connections import Connections
 
 LINES_SHOWN = 10
+SEEN = (Answer("seen", "o", "OK"),)  # what was removed stays on the screen until somebody has read it
 
 
 async def ask_to_clean(screen: Screen[None], run_dir: Path, paths: Paths, agreed: Callable[[], object]) -> None:
@@ -64,7 +65,8 @@ async def clean_now(screen: Screen[None], run_dir: Path, paths: Paths) -> None:
         screen.notify(str(error), severity="error", markup=False)
         return
     whole = not any(each.error or each.stays for each in found)
-    screen.notify(text_of(found, done=True), severity="information" if whole else "warning", markup=False)
+    title = "Removed from the hosts" if whole else "Not everything could be removed"
+    screen.app.push_screen(Confirm(title, text_of(found, done=True), SEEN))
 
 
 def left_by(run_dir: Path) -> tuple[Plan, list[Created]]:

@@ -16,7 +16,7 @@ from tui.engine.recovery.reopen import reopen_all
 from tui.engine.running.context import RunContext, RunRefused, RunStopped
 from tui.engine.running.course import Adopted, course_of
 from tui.engine.running.load import run_load
-from tui.engine.running.on_hosts import EXIT_PARTIAL
+from tui.engine.running.on_hosts import EXIT_PARTIAL, LOOK, on_hosts
 from tui.engine.running.preflight import preflight
 from tui.engine.running.run import connect_all, ended, leave_hosts, verdict
 from tui.engine.running.session import HostSession
@@ -61,6 +61,7 @@ async def execute_missing(ctx: RunContext, history: History, *, failed: bool) ->
         again = history.make_again(missing)
         ctx.forget(step.index for step in again)
         ctx.journal.problems = history.problems + seen
+        await on_hosts(ctx, LOOK, ctx.alive, end_earlier)
         await preflight(ctx)
         await run_steps(ctx, again)
         end = verdict(ctx)
@@ -71,6 +72,11 @@ async def execute_missing(ctx: RunContext, history: History, *, failed: bool) ->
     finally:
         await leave_hosts(ctx)
     return ctx.journal.append(end)
+
+
+async def end_earlier(session: HostSession) -> None:
+    """End what an earlier engine had started on a host without saying so in the journal: it must not measure along."""
+    await session.ask(lambda agent: agent.sweep(kill=True))
 
 
 def close_measured_step(ctx: RunContext, history: History) -> None:

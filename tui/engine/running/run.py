@@ -145,7 +145,12 @@ async def _leave(ctx: RunContext, session: HostSession) -> None:
 
 async def _give_back(ctx: RunContext, session: HostSession) -> None:
     await session.agent.unlock()
-    if not ctx.journal.failed:  # else only the spool has what was measured
+    if ctx.journal.failed:  # only the spool has what was measured
+        return
+    try:
+        await session.agent.clean()
+    except AgentError:  # a start that was dropped in the middle, or an earlier engine's, has come to life since
+        await session.agent.sweep(kill=True)
         await session.agent.clean()
 
 
