@@ -11,15 +11,12 @@ import pytest
 
 from tests.results.samples import DATA
 from tui.model.baseline import load_baselines
-from tui.model.record import (
+from tui.model.record import HeadlineRecord, ProfileRecord, ProvenanceRecord, RunRecord
+from tui.model.step_record import (
     AggregateRecord,
-    HeadlineRecord,
     LatencyRecord,
     MetadataRecord,
     OperationRecord,
-    ProfileRecord,
-    ProvenanceRecord,
-    RunRecord,
     StepRecord,
     TaskRecord,
 )

@@ -12,7 +12,7 @@ from tui.journal.tails import PercentileBins, p99_of, seconds_of
 from tui.journal.views import SeriesSet
 from tui.metrics.histogram import Histogram
 from tui.model.event import AnyEvent, DirectionSample
-from tui.model.record import SeriesColumns, SeriesRecord
+from tui.model.step_record import SeriesColumns, SeriesRecord
 from tui.results.record.build import build_record
 from tui.results.record.columns import whole_seconds, window_rates
 from tui.results.record.journal import read_journal

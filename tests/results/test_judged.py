@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.model.record import AggregateRecord, LatencyRecord, ResultsRecord, StepRecord
+from tui.model.step_record import AggregateRecord, LatencyRecord, ResultsRecord, StepRecord
 from tui.results.text.judged import is_short, length_text, submission_text
 
 

@@ -7,7 +7,7 @@ import pytest
 from tui.journal.metadata import MetadataView
 from tui.model.event import MetadataIteration, MetadataPhase, MetadataResult, OperationResult
 from tui.model.plan import HostTask, MpiLaunch, Step
-from tui.model.record import StepRecord
+from tui.model.step_record import StepRecord
 from tui.results.record.metadata import (
     metadata_lines,
     metadata_record,

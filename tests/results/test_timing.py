@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.results.samples import closed, compared, load, result, run_of, sample
 from tests.results.test_record import events_of, run_dir_of, valid
 from tui.model.event import AnyEvent, HostClock, HostResult, PhaseStarted, RunResumed, Sample
-from tui.model.record import RunRecord, TimingRecord
+from tui.model.record import RunRecord
+from tui.model.step_record import TimingRecord
 from tui.results.record.build import build_record
 from tui.results.record.journal import read_journal
 

@@ -15,7 +15,8 @@ from tui.metrics.figures import Latency, latency_of, percentile_of
 from tui.model.baseline import Baseline, Figure, Scalar
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration, parse_size, plain_duration, plain_size
-from tui.model.record import RunRecord, StepRecord
+from tui.model.record import RunRecord
+from tui.model.step_record import StepRecord
 
 Weight = Literal["scaled", "param", "profile", "setup", "note"]
 SPAN = re.compile(r"\d+(\.\d+)?(us|ms|s|h|d)|(\d+(us|ms|s|m|h|d)){2,}")

@@ -9,7 +9,8 @@ from tui.journal.loss import names_of
 from tui.metrics import units
 from tui.metrics.registry import MIXED, direction
 from tui.model.plan import Plan, Step
-from tui.model.record import Finding, HostRecord, RecordState, StepRecord, TimingRecord, Verdict
+from tui.model.record import Finding, HostRecord, RecordState, Verdict
+from tui.model.step_record import StepRecord, TimingRecord
 from tui.results.findings.together import never_together, shared_files, stalls
 from tui.results.record.journal import JournalData
 from tui.results.record.metadata import operation_findings

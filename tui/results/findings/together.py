@@ -9,8 +9,9 @@ from statistics import median, quantiles
 from tui.journal.loss import names_of
 from tui.metrics.registry import direction
 from tui.model.plan import Plan, Step
-from tui.model.record import Finding, HostRecord, SeriesRecord, StepRecord
+from tui.model.record import Finding, HostRecord
 from tui.model.sharing import common_paths, sharing_text
+from tui.model.step_record import SeriesRecord, StepRecord
 
 STALL_SHARE = 0.25  # of the host's own median second
 STALL_OF_GOOD = 0.08  # of its good seconds, the upper quarter: a host may stand still for most of a run

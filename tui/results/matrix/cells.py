@@ -14,7 +14,8 @@ from tui.metrics.repeat import relative_ci
 from tui.model.plan import Headline
 
 if TYPE_CHECKING:
-    from tui.model.record import CellRecord, RunRecord, StepRecord  # pydantic: not while a run goes on
+    from tui.model.record import CellRecord, RunRecord  # pydantic: not while a run goes on
+    from tui.model.step_record import StepRecord  # pydantic: not while a run goes on
 
 CellState = Literal["done", "failed", "cut", "running", "missing"]
 Scalar = str | int | float | bool | None

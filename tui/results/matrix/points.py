@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from tui.metrics.registry import headline_text
 from tui.metrics.repeat import relative_ci
 from tui.model.plan import Plan
-from tui.model.record import CellRecord, HeadlineRecord, MatrixRecord, StepRecord
+from tui.model.record import CellRecord, HeadlineRecord, MatrixRecord
+from tui.model.step_record import StepRecord
 from tui.results.matrix.cells import by_point, worst
 from tui.results.text.headline import blank, middle
 

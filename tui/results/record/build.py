@@ -29,9 +29,9 @@ from tui.model.record import (
     RecordState,
     ResumedRecord,
     RunRecord,
-    StepRecord,
 )
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
+from tui.model.step_record import StepRecord
 from tui.results.findings.checks import checks_made, find, verdict_of
 from tui.results.matrix.points import matrix_record
 from tui.results.record.journal import JournalData, read_journal

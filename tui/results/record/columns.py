@@ -7,7 +7,7 @@ from math import ceil, floor
 
 from tui.journal.measurement import Measurement
 from tui.journal.views import SeriesSet, Values, values_over_time
-from tui.model.record import SeriesColumns, SeriesRecord
+from tui.model.step_record import SeriesColumns, SeriesRecord
 
 WHOLE_S = 0.9  # a second of which less was seen is unknown
 

@@ -8,7 +8,7 @@ from tui.journal.loss import ASKED_TO_END, ended_badly, loss_text
 from tui.journal.state import RunState
 from tui.model.event import HostResult
 from tui.model.plan import Step
-from tui.model.record import CoverageRecord
+from tui.model.step_record import CoverageRecord
 from tui.results.record.timing import HostSpan
 
 EARLY_S = 1.0  # samples come once a second: a loss nearer to the end than that is none

@@ -9,7 +9,8 @@ from tui.journal.metadata import MetadataView, rank
 from tui.metrics import units
 from tui.model.event import ONE_RANK, OperationResult
 from tui.model.plan import Step
-from tui.model.record import Finding, MetadataRecord, OperationRecord, StepRecord
+from tui.model.record import Finding
+from tui.model.step_record import MetadataRecord, OperationRecord, StepRecord
 
 NAME_WIDTH = 14
 ITERATIONS_SHOWN = 4

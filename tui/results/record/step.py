@@ -11,7 +11,7 @@ from tui.journal.state import RunState
 from tui.journal.step import PhaseSpan, StepState, StepStateName
 from tui.model.event import HostResult
 from tui.model.plan import HostTask, Plan, Step
-from tui.model.record import AggregateRecord, CacheDropRecord, PhaseRecord, StepError, StepRecord, TaskRecord
+from tui.model.step_record import AggregateRecord, CacheDropRecord, PhaseRecord, StepError, StepRecord, TaskRecord
 from tui.results.record.columns import series_record
 from tui.results.record.coverage import coverage, coverage_text
 from tui.results.record.figures import StepFigures

@@ -10,7 +10,7 @@ from tui.journal.clock import Reading
 from tui.journal.measurement import Measurement, Window
 from tui.journal.state import RunState
 from tui.model.event import HostResult
-from tui.model.record import HostTimingRecord, TimingRecord, WindowRecord
+from tui.model.step_record import HostTimingRecord, TimingRecord, WindowRecord
 
 TOOL_ERROR_S = 0.001  # the tool prints milliseconds
 DERIVED_ERROR_S = 0.1  # fio 3.33 with 100 jobs on 2 CPUs: 0.05 s late

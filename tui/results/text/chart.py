@@ -7,7 +7,8 @@ from math import ceil, floor, log10
 from typing import Literal
 
 from tui.metrics.units import clock
-from tui.model.record import RunRecord, SeriesColumns, SeriesRecord, StepRecord
+from tui.model.record import RunRecord
+from tui.model.step_record import SeriesColumns, SeriesRecord, StepRecord
 from tui.text.line import LABEL, Line
 from tui.text.plot import LEAST_HEIGHT, LEAST_WIDTH, MARKS, NAMES, ROLES, Axis, Curve, Ticks, plot
 

@@ -8,7 +8,8 @@ from statistics import median
 from tui.metrics import figures
 from tui.metrics.registry import METRICS, headline_text
 from tui.model.plan import Headline
-from tui.model.record import AggregateRecord, HeadlineRecord, MetadataRecord, StepRecord
+from tui.model.record import HeadlineRecord
+from tui.model.step_record import AggregateRecord, MetadataRecord, StepRecord
 from tui.results.record.metadata import operation_value
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from tui.metrics import units
 
 if TYPE_CHECKING:
-    from tui.model.record import RunRecord, StepRecord  # pydantic: not while a run goes on
+    from tui.model.record import RunRecord  # pydantic: not while a run goes on
+    from tui.model.step_record import StepRecord  # pydantic: not while a run goes on
 
 SHORT_SHARE = 0.95  # of the runtime that was asked for
 SUBMISSION_SHARE = 0.1  # of the whole latency

@@ -9,7 +9,8 @@ from pathlib import Path
 from tui.metrics import registry, units
 from tui.metrics.figures import Latency, kind_of, latency_of
 from tui.metrics.registry import OPERATIONS
-from tui.model.record import DirectionRecord, Finding, HostRecord, RunRecord, StepRecord
+from tui.model.record import Finding, HostRecord, RunRecord
+from tui.model.step_record import DirectionRecord, StepRecord
 from tui.results.matrix.text import matrix_blocks
 from tui.results.record.metadata import metadata_lines, metadata_remarks
 from tui.results.text.judged import checks_text, is_short, length_text, submission_text

@@ -9,7 +9,7 @@ from tui.text.line import FAINT, LABEL, TEXT, VALUE, Line, Run, clip, fit
 
 if TYPE_CHECKING:
     from tui.journal.metadata import MetadataView
-    from tui.model.record import MetadataRecord
+    from tui.model.step_record import MetadataRecord
 
 NAME = 15
 CELL = 10

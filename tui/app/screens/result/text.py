@@ -16,7 +16,8 @@ from tui.metrics.registry import METRICS, meaning
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, labelled, rule, spread
 
 if TYPE_CHECKING:
-    from tui.model.record import DirectionRecord, HeadlineRecord, RunRecord, StepRecord
+    from tui.model.record import HeadlineRecord, RunRecord
+    from tui.model.step_record import DirectionRecord, StepRecord
     from tui.results.baselines.text import View
     from tui.results.text.chart import ChartMetric
 

@@ -1,0 +1,282 @@
+"""The steps of a run record: what one measurement on all hosts gave. Units and nulls as in ``tui/model/record.py``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Scalar = str | int | float | bool | None
+UTC_PATTERN = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$"
+
+
+class Part(BaseModel):
+    """Base of everything in a record: unknown keys are ignored."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+
+class HistogramRecord(Part):
+    """A latency histogram in fio's own buckets; merging is adding counts of equal indices."""
+
+    scheme: Literal["fio-plat/6x29"] = Field("fio-plat/6x29", description="fio's: 29 groups of 64 buckets")
+    unit: Literal["ns"] = Field("ns", description="unit of the values that the buckets stand for")
+    idx: list[int] = Field(description="indices of the buckets that are not empty, ascending")
+    n: list[int] = Field(description="count of each of these buckets, same order")
+
+    @model_validator(mode="after")
+    def _same_length(self) -> HistogramRecord:
+        if len(self.idx) != len(self.n):
+            raise ValueError(f"idx has {len(self.idx)} entries, n has {len(self.n)}")
+        return self
+
+
+class LatencyRecord(Part):
+    """One latency kind of one direction.
+
+    Percentiles by fio's rule: the middle of the bucket that holds the rank, but never above the exact maximum.
+    """
+
+    n: int = Field(description="I/Os counted")
+    min_ns: int | None = Field(None, description="exact minimum; of a result rebuilt from samples, to one bucket")
+    max_ns: int | None = Field(None, description="exact maximum")
+    mean_ns: float | None = Field(None, description="mean over all I/Os")
+    stddev_ns: float | None = Field(None, description="standard deviation (n-1) over all I/Os")
+    percentiles_ns: dict[str, int] = Field(
+        default_factory=dict, description="ns by percentile: 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99"
+    )
+    histogram: HistogramRecord | None = Field(None, description="the buckets that the percentiles come from")
+
+    @property
+    def buckets(self) -> HistogramRecord | None:
+        """The histogram, under the name that results in the journal give it."""
+        return self.histogram
+
+
+class DirectionRecord(Part):
+    """One direction over one measurement."""
+
+    ios: int = Field(description="I/Os completed")
+    bytes: int = Field(description="bytes completed")
+    runtime_s: float | None = Field(None, description="seconds measured, by the tool; aggregates: the longest")
+    iops: float | None = Field(None, description="I/Os per second over the runtime; aggregates: sum of averages")
+    bw_bytes_per_s: float | None = Field(None, description="bytes per second over the runtime; aggregates: likewise")
+    short_ios: int | None = Field(None, description="I/Os that moved less than asked for")
+    drop_ios: int | None = Field(None, description="I/Os dropped")
+    slat: LatencyRecord | None = Field(None, description="submission latency, where the I/O engine has one")
+    clat: LatencyRecord | None = Field(None, description="completion latency, submission to completion")
+    lat: LatencyRecord | None = Field(None, description="total latency, slat + clat")
+    from_samples: bool = Field(False, description="true: the tool gave no result, this was rebuilt from its samples")
+
+
+class IntervalRecord(Part):
+    """A span of run time."""
+
+    start_s: float = Field(description="begin, seconds from created_utc")
+    end_s: float = Field(description="end, seconds from created_utc")
+
+
+class WindowRecord(IntervalRecord):
+    """The time in which all hosts of a step were measuring."""
+
+    length_s: float = Field(description="length, seconds")
+    uncertainty_s: float | None = Field(None, description="begin and end are true within this; null: unknown")
+
+
+class AggregateRecord(DirectionRecord):
+    """One direction over several hosts: counts added, histograms merged bucket by bucket."""
+
+    hosts: list[str] = Field(description="hosts that this holds over")
+    interval: IntervalRecord | None = Field(None, description="common window, in which all these hosts were measuring")
+    iops_window: float | None = Field(None, description="I/Os per second in the common window, from samples")
+    bw_window_bytes_per_s: float | None = Field(None, description="bytes per second in the common window, from samples")
+    window_difference: float | None = Field(None, description="iops_window / iops - 1; null: either is unknown")
+
+
+class ResultsRecord(Part):
+    """Results of a step. Directions: read, write, and mixed (both together) when both exist."""
+
+    aggregate: dict[str, AggregateRecord] = Field(default_factory=dict, description="over all hosts, by direction")
+    per_host: dict[str, dict[str, DirectionRecord]] = Field(default_factory=dict, description="by host, then direction")
+    per_job: dict[str, dict[str, dict[str, DirectionRecord]]] | None = Field(
+        None, description="by host, job name and direction, when a host ran more than one job group"
+    )
+    jobs: dict[str, dict[str, AggregateRecord]] | None = Field(
+        None, description="over all hosts, by job name and direction, when there was more than one job group"
+    )
+
+
+class SeriesColumns(Part):
+    """Values over time of one host, or of the cluster, in one direction. Null: nothing known of that second."""
+
+    host: str | None = Field(None, description="host name; null: all hosts together")
+    direction: str = Field(description="read, write, ...")
+    iops: list[float | None] = Field(default_factory=list, description="I/Os per second")
+    bw_bytes_per_s: list[float | None] = Field(default_factory=list, description="bytes per second")
+    lat_mean_ns: list[float | None] = Field(default_factory=list, description="mean latency of the second")
+    p99_ns: list[int | None] = Field(
+        default_factory=list, description="99th percentile of the intervals that cover the middle of the second"
+    )
+
+
+class SeriesRecord(Part):
+    """Measured load over time, in equal steps; ramp is left out."""
+
+    step_s: float = Field(1.0, description="seconds a value stands for")
+    start_s: float = Field(description="begin of the first value, seconds from created_utc")
+    columns: list[SeriesColumns] = Field(default_factory=list, description="one a host and direction; cluster first")
+
+
+class PhaseRecord(Part):
+    """One phase of a step, or of the run when it stands before all steps."""
+
+    name: str = Field(description="connect, preflight, layout, barrier, measure, collect, cleanup")
+    command: str | None = Field(None, description="the command of the first host, quoted for a shell")
+    start_utc: str | None = Field(None, description="begin", pattern=UTC_PATTERN)
+    end_utc: str | None = Field(None, description="end; null: never seen to end", pattern=UTC_PATTERN)
+    start_s: float | None = Field(None, description="begin, seconds from created_utc")
+    end_s: float | None = Field(None, description="end, seconds from created_utc; null: never seen to end")
+    ok: bool | None = Field(None, description="whether the phase ended well; null: never seen to end")
+
+
+class TaskRecord(Part):
+    """What one host did in one step, beside the figures."""
+
+    randseed: int | None = Field(None, description="random seed of this host in this step")
+    exit_code: int | None = Field(None, description="exit code of the tool; null: unknown")
+    ended: str | None = Field(None, description="how it ended: exit, stop, abort, lease, lost; null: never seen to end")
+    final: bool | None = Field(None, description="whether the tool came to its own end; null: it gave no result")
+    errors: list[int] = Field(default_factory=list, description="distinct error numbers (errno) that the tool reported")
+    tool_version: str | None = Field(None, description="what the tool calls itself")
+    start_s: float | None = Field(None, description="begin of the measurement, seconds from created_utc")
+    end_s: float | None = Field(None, description="end of the measurement, seconds from created_utc")
+    usr_cpu: float | None = Field(None, description="user CPU as the tool reports it, per cent")
+    sys_cpu: float | None = Field(None, description="system CPU as the tool reports it, per cent")
+
+
+class HostTimingRecord(Part):
+    """When one host measured. Ramp and start delay are not part of it."""
+
+    start_s: float = Field(description="first measured I/O, seconds from created_utc")
+    end_s: float = Field(description="end of the measured load, as far as it was seen; seconds from created_utc")
+    start_uncertainty_s: float = Field(description="how exactly the tool tells the start, by the host's own clock")
+    end_uncertainty_s: float = Field(description="how exactly the tool tells the end, by the host's own clock")
+    clock_uncertainty_s: float | None = Field(
+        None, description="how exactly the host's clock is known; null: never compared, times are late by a delay"
+    )
+    source: Literal["tool", "samples"] = Field(description="tool: it printed its start; samples: derived from counters")
+
+
+class TimingRecord(Part):
+    """How well the hosts of a step measured at the same time. Uncertainties hold in both directions."""
+
+    hosts: dict[str, HostTimingRecord] = Field(default_factory=dict, description="by host, those that did any I/O")
+    start_skew_s: float | None = Field(None, description="last start minus first start; null: fewer than two hosts")
+    start_skew_uncertainty_s: float | None = Field(None, description="of start_skew_s, clocks included; null: unknown")
+    end_skew_s: float | None = Field(None, description="last end minus first end; null: fewer than two hosts")
+    end_skew_uncertainty_s: float | None = Field(None, description="of end_skew_s, clocks included; null: unknown")
+    window: WindowRecord | None = Field(None, description="when all these hosts measured; null: never all at once")
+
+
+class CoverageRecord(IntervalRecord):
+    """How many hosts of a step measured in a span of its time."""
+
+    hosts: int = Field(description="hosts that measured")
+    of: int = Field(description="hosts that should have measured")
+    missing: list[str] = Field(default_factory=list, description="hosts that did not")
+
+
+class StepError(Part):
+    """Something that went wrong on one host in one step."""
+
+    host: str = Field(description="host it was seen on")
+    phase: str | None = Field(None, description="phase it was seen in")
+    code: str = Field(description="stable name of the kind of error")
+    message: str = Field(description="what happened, for people")
+    fatal: bool = Field(True, description="whether the host's result is doubtful or lost by it")
+
+
+class CacheDropRecord(Part):
+    """How a host dropped its page cache before a step."""
+
+    host: str = Field(description="host")
+    ok: bool = Field(description="whether it was dropped")
+    method: str = Field(description="root or sudo: all of it; files: what was cached of the test files; none")
+    detail: str = Field("", description="what the system said")
+
+
+class OperationRecord(Part):
+    """One operation of a metadata benchmark, operations per second over all ranks."""
+
+    max: float | None = Field(None, description="as the tool printed it; its meaning depends on the tool's version")
+    min: float | None = Field(None, description="likewise")
+    mean: float | None = Field(None, description="likewise")
+    stddev: float | None = Field(None, description="standard deviation, likewise; null: one iteration, or not printed")
+    iterations: list[float] = Field(
+        default_factory=list, description="each iteration: ranks x items / seconds, by the clock of rank 0"
+    )
+    seconds: list[float] = Field(default_factory=list, description="seconds of each iteration, as printed")
+    from_iterations: bool = Field(False, description="max to stddev are made of the iterations: there was no summary")
+
+
+class MetadataRecord(Part):
+    """What a metadata benchmark measured: file operations of many MPI ranks on all hosts together."""
+
+    tool: str = Field(description="mdtest")
+    version: str | None = Field(None, description="its version: figures of different versions are not comparable")
+    meaning: str = Field("", description="what max and min are in this version")
+    tasks: int = Field(description="MPI ranks over all hosts")
+    nodes: int | None = Field(None, description="nodes that the tool counted")
+    ranks_per_host: int = Field(description="MPI ranks on each host")
+    items_per_rank: int = Field(description="files of each rank")
+    files: int = Field(description="files over all ranks")
+    iterations: int = Field(description="iterations that were asked for")
+    shift_ranks: int | None = Field(None, description="ranks by which each phase moves on; null: unknown")
+    shift_text: str = Field("", description="the rank shift for people")
+    nodemap: str = Field("", description="1: the rank is on the node of rank 0, as printed")
+    final: bool = Field(False, description="whether the tool came to its own good end")
+    operations: dict[str, OperationRecord] = Field(
+        default_factory=dict, description="by operation: create, stat, read, remove, tree-create, tree-remove, ..."
+    )
+
+
+class StepRecord(Part):
+    """One measurement on all hosts at once."""
+
+    index: int = Field(description="position in the plan, from 0")
+    name: str = Field(description="name of the step")
+    tool: str | None = Field(None, description="load generator: fio")
+    params: dict[str, Scalar] = Field(default_factory=dict, description="parameters that this step ran with")
+    repetition: int = Field(1, description="which repetition of the same measurement, from 1")
+    profile: str | None = Field(None, description="tag of the profile, when it is a member of a suite")
+    cell: str | None = Field(None, description="cell of the matrix: the same for repetitions of one point")
+    point: dict[str, Scalar] = Field(default_factory=dict, description="values that are swept, of 'hosts' too")
+    warmup: bool = Field(False, description="whether it only warmed up: its figures count for nothing")
+    state: Literal["done", "failed", "cut", "skipped", "running", "missing"] | None = Field(
+        None, description="failed: with errors, cut: stopped, skipped: known well enough without, missing: not run"
+    )
+    attempt: int = Field(1, description="how often it was begun; only the last attempt is in this record")
+    cache_drops: list[CacheDropRecord] = Field(default_factory=list, description="page caches dropped before it")
+    in_flight: int | None = Field(None, description="I/Os kept in flight over all hosts: numjobs x iodepth")
+    phases: list[PhaseRecord] = Field(default_factory=list, description="phases of the step in order")
+    runtime_s: float | None = Field(None, description="seconds that were to be measured; null: bounded by a size")
+    measured_s: float | None = Field(None, description="seconds measured, of the host that measured longest")
+    headline: float | None = Field(None, description="the headline figure of this step, unit as in headline.unit")
+    latency_kind: Literal["clat", "lat"] | None = Field(
+        None, description="of a member of a suite: its latency kind; null: as the run's"
+    )
+    results: ResultsRecord = Field(default_factory=ResultsRecord, description="what was measured")
+    metadata: MetadataRecord | None = Field(None, description="what a metadata benchmark measured; null: it is none")
+    tasks: dict[str, TaskRecord] = Field(default_factory=dict, description="by host: how its command ran")
+    timing: TimingRecord | None = Field(None, description="when each host measured; null: nothing was measured")
+    coverage: list[CoverageRecord] = Field(
+        default_factory=list, description="how many hosts measured when; more than one entry: hosts dropped out"
+    )
+    coverage_text: str = Field("", description="the loss of hosts for people: 7 of 8 hosts from 132 s on ...")
+    series: SeriesRecord | None = Field(None, description="measured load over time; null: no samples")
+    errors: list[StepError] = Field(default_factory=list, description="what went wrong in this step")
+
+    @property
+    def cell_key(self) -> str:
+        """The point that it measures, the same for its repetitions and its warm-up."""
+        return self.cell or self.name
