@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tui.journal.views import FRESH_S, DirectionView
-from tui.model.event import HostResult, HostStateName
+from tui.journal.measurement import Measurement
+from tui.journal.views import FRESH_S, Clock, DirectionView, Group
+from tui.model.event import DirectionResult, HostResult, HostStateName
+
+
+@dataclass(frozen=True, slots=True)
+class HostFigures:
+    """What one host did: all of it, or one job. `results` are its tool's, once it has told them."""
+
+    dirs: Mapping[str, DirectionView]
+    total: DirectionView
+    results: Mapping[str, DirectionResult]
 
 
 @dataclass(slots=True)
@@ -25,6 +36,17 @@ class HostView:
     result: HostResult | None = None  # of the current measurement, once its tool has told it
     gives_none: bool = False  # its tool gives no samples
     version: int = 0
+    jobs: Mapping[str, Measurement] = field(default_factory=dict)  # of the current measurement
+
+    def figures(self, job: str | None = None) -> HostFigures:
+        """Return what it did: all of it, or one job."""
+        told = self.result
+        if job is None:
+            return HostFigures(self.dirs, self.total, told.dirs if told is not None else {})
+        results = told.jobs.get(job, {}) if told is not None else {}
+        if job not in self.jobs:
+            return HostFigures({}, Group(Clock()), results)
+        return HostFigures(self.jobs[job].dirs_of(self.name), self.jobs[job].total_of(self.name), results)
 
     def stale_s(self, now_t: float) -> float | None:
         """Return the seconds since the last sample of a running host; None when it is fresh or has no load."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+import msgspec
+
 from tui.journal.tails import HOST_OPEN_S, PercentileBins
 from tui.journal.views import Clock, Group, Leaf, SeriesSet
 from tui.metrics.registry import direction as known_direction
@@ -59,6 +61,7 @@ class Measurement:
         self.windows: dict[str, Window] = {}
         self.dropped: dict[str, float] = {}  # hosts that were lost, and until when they measured
         self.has_result: Collection[str] = ()  # hosts whose latencies the tool tells in the end
+        self.jobs: dict[str, Measurement] = {}  # by name, where there is more than one
         self._series: dict[str, SeriesSet] = {}
 
     def is_of(self, phase: PhaseName, step: int | None) -> bool:
@@ -79,6 +82,7 @@ class Measurement:
 
     def add(self, sample: Sample, t0: float, t1: float) -> None:
         """Take a sample whose interval is (t0, t1] in run time."""
+        self._add_jobs(sample, t0, t1)
         leaves = self.dirs_of(sample.host)
         if sample.restart:
             self._restart(sample.host)
@@ -93,6 +97,16 @@ class Measurement:
             self._extend_window(sample, t0, t1)
         if self.tails_open_s is not None:
             self._add_tails(sample, t0, t1, self.tails_open_s)
+
+    def _add_jobs(self, sample: Sample, t0: float, t1: float) -> None:
+        if sample.host in self.has_result:  # its tool tells them
+            return
+        for job, dirs in sample.of_jobs().items():
+            if job not in self.jobs:
+                self.jobs[job] = Measurement(
+                    self.clock, self.phase, self.step, self.started_t, tails_open_s=self.tails_open_s
+                )
+            self.jobs[job].add(msgspec.structs.replace(sample, dirs=dirs, jobs={}), t0, t1)
 
     def _add_tails(self, sample: Sample, t0: float, t1: float, open_s: int) -> None:
         for direction, part in sample.dirs.items():
@@ -155,3 +169,5 @@ class Measurement:
             if host is None or name == host:
                 for leaf in leaves.values():
                     leaf.silence()
+        for job in self.jobs.values():
+            job.silence(host)

@@ -80,7 +80,8 @@ def _is_sound(event: AnyEvent | SampleStamp) -> bool:
         return abs(event.host_time_ms) < BEYOND
     if isinstance(event, Sample):
         whole = 0 <= event.interval_s < LONGEST_S and abs(event.host_time_ms) < BEYOND
-        return whole and all(map(_is_sound_part, event.dirs.values()))
+        own = (part for dirs in event.jobs.values() for part in dirs.values() if part is not None)
+        return whole and all(map(_is_sound_part, (*event.dirs.values(), *own)))
     encode(event)  # refuses numbers that no journal can hold
     return not isinstance(event, HostResult) or all(map(_fits, _buckets_of(event)))
 

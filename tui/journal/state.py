@@ -189,7 +189,8 @@ class RunState:
         """Return the view of a host, new when it was not named before."""
         view = self.hosts.get(name)
         if view is None:
-            view = HostView(name, self.current.total_of(name), self.current.dirs_of(name))
+            current = self.current
+            view = HostView(name, current.total_of(name), current.dirs_of(name), jobs=current.jobs)
             self.hosts[name] = view
         return view
 
@@ -286,6 +287,7 @@ class RunState:
             self.at_step(measurement.step).measurement = measurement
         for view in self.hosts.values():
             view.dirs, view.total = measurement.dirs_of(view.name), measurement.total_of(view.name)
+            view.jobs = measurement.jobs
             view.last_sample_t, view.gives_none, view.result = None, False, None
             view.version += 1
 

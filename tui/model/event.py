@@ -190,7 +190,8 @@ class Sample(Event, tag="sample"):
     """One interval of one host, from two consecutive cumulative snapshots.
 
     The interval is (host_time_ms - interval_s * 1000, host_time_ms] on the host's own clock. `ramp` marks load
-    that is not measured; `restart` says that totals before this sample do not count (end of ramp).
+    that is not measured; `restart` says that totals before this sample do not count (end of ramp). `jobs` splits
+    `dirs` by job name when there is more than one; None: all of that direction is this job's.
     """
 
     host: str
@@ -201,6 +202,14 @@ class Sample(Event, tag="sample"):
     dirs: dict[str, DirectionSample]
     ramp: bool = False
     restart: bool = False
+    jobs: dict[str, dict[str, DirectionSample | None]] = field(default_factory=dict)
+
+    def of_jobs(self) -> dict[str, dict[str, DirectionSample]]:
+        """Return what each job did, by name and direction; empty when there is one job alone."""
+        return {
+            job: {name: part for name, own in dirs.items() if (part := own or self.dirs.get(name)) is not None}
+            for job, dirs in self.jobs.items()
+        }
 
 
 class LatencyResult(Struct, omit_defaults=True):

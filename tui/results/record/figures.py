@@ -42,17 +42,32 @@ class StepFigures:
         self.latency_kind = latency_kind
         self.rebuilt: set[str] = set()
         self.directions = self._directions()
+        self.jobs = self._jobs_of_hosts()
 
     def _directions(self) -> dict[str, HostDirections]:
         found = {host: used_directions(result.dirs) for host, result in self.results.items() if _did_io(result.dirs)}
         sampled = self.measurement.hosts if self.measurement is not None else {}
         for host, leaves in sampled.items():
-            busy = {name: leaf for name, leaf in leaves.items() if leaf.ios}
-            rebuilt = {name: rebuild(leaf, kind_of(name, self.latency_kind)) for name, leaf in busy.items()}
-            if rebuilt and host not in found:
+            if host not in found and (rebuilt := self._rebuilt(leaves)):
                 found[host] = rebuilt
                 self.rebuilt.add(host)
         return {host: with_mixed(directions) for host, directions in found.items()}
+
+    def _rebuilt(self, leaves: Mapping[str, Leaf]) -> HostDirections:
+        return {name: rebuild(leaf, kind_of(name, self.latency_kind)) for name, leaf in leaves.items() if leaf.ios}
+
+    def _jobs_of_hosts(self) -> dict[str, dict[str, HostDirections]]:
+        """Return what each job did, by host and job, where there was more than one."""
+        found = {
+            host: {job: used_directions(dirs) for job, dirs in result.jobs.items()}
+            for host, result in self.results.items()
+            if len(result.jobs) > 1
+        }
+        for job, measurement in self.measurement.jobs.items() if self.measurement is not None else ():
+            for host, leaves in measurement.hosts.items():
+                if host in self.rebuilt:
+                    found.setdefault(host, {})[job] = self._rebuilt(leaves)
+        return found
 
     def record(self) -> ResultsRecord:
         """Return the results for the record."""
@@ -70,25 +85,27 @@ class StepFigures:
 
     def _per_job(self) -> dict[str, dict[str, dict[str, DirectionRecord]]] | None:
         per_host = {
-            host: {job: self._host_record(host, used_directions(dirs)) for job, dirs in result.jobs.items()}
-            for host, result in self.results.items()
-            if len(result.jobs) > 1
+            host: {job: self._host_record(host, dirs) for job, dirs in jobs.items()} for host, jobs in self.jobs.items()
         }
         return per_host or None
 
     def _jobs(self) -> dict[str, dict[str, AggregateRecord]] | None:
         """Return what each job did over all hosts that ran it."""
-        found: dict[str, dict[str, dict[str, DirectionResult]]] = {}  # job, direction, host
-        for host, result in self.results.items():
-            for job, dirs in result.jobs.items() if len(result.jobs) > 1 else ():
-                for name, part in with_mixed(used_directions(dirs)).items():
+        found: dict[str, dict[str, HostDirections]] = {}  # job, direction, host
+        for host, jobs in self.jobs.items():
+            for job, dirs in jobs.items():
+                for name, part in with_mixed(dirs).items():
                     found.setdefault(job, {}).setdefault(name, {})[host] = part
-        return {job: {name: _over(dirs[name]) for name in in_order(dirs)} for job, dirs in found.items()} or None
+        return {job: {name: self._over(dirs[name]) for name in in_order(dirs)} for job, dirs in found.items()} or None
+
+    def _over(self, parts: Mapping[str, DirectionResult]) -> AggregateRecord:
+        """Return one direction over these hosts."""
+        whole = direction_record(combine_directions(list(parts.values())), any(host in self.rebuilt for host in parts))
+        return AggregateRecord(**dict(whole), hosts=list(parts))
 
     def _aggregate(self, direction: str) -> AggregateRecord:
         parts = {host: dirs[direction] for host, dirs in self.directions.items() if direction in dirs}
-        whole = direction_record(combine_directions(list(parts.values())), any(host in self.rebuilt for host in parts))
-        record = AggregateRecord(**dict(whole), hosts=list(parts))
+        record = self._over(parts)
         self._add_window(record, direction)
         return record
 
@@ -109,11 +126,6 @@ class StepFigures:
         record.interval = IntervalRecord(start_s=round(window[0], 3), end_s=round(window[1], 3))
         record.iops_window, record.bw_window_bytes_per_s = round(iops, 3), round(bandwidth, 3)
         record.window_difference = round(iops / record.iops - 1, 6) if record.iops else None
-
-
-def _over(parts: Mapping[str, DirectionResult]) -> AggregateRecord:
-    """Return one direction over these hosts."""
-    return AggregateRecord(**dict(direction_record(combine_directions(list(parts.values())))), hosts=list(parts))
 
 
 def _did_io(dirs: HostDirections) -> bool:

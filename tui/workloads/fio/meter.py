@@ -7,6 +7,7 @@ monotonic clock. Counters begin again at the end of ramp_time.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -43,6 +44,7 @@ class _Entry:
     """One entry of ``jobs``: its totals, and whether they are ramp load."""
 
     dirs: dict[str, _Totals]
+    job: str = ""
     running_ms: int = 0
     runtime_ms: int = 0
     ramp: bool = False
@@ -103,7 +105,7 @@ class Meter:
     def _entry(self, job: Job, before: _Entry | None, now_ms: int) -> _Entry:
         """Return the state of one ``jobs`` entry, compared with how it was before."""
         parts = job.directions()
-        entry = _Entry({name: _Totals.of(part, name, self._kind) for name, part in parts.items()})
+        entry = _Entry({name: _Totals.of(part, name, self._kind) for name, part in parts.items()}, job.jobname)
         runtime_ms = entry.runtime_ms = max((part.runtime for part in parts.values()), default=0)
         # fio >= 3.42 reads `runtime` before it waits for its workers and the counters after.
         entry.running_ms = now_ms - job.job_start if 0 < job.job_start <= now_ms else runtime_ms
@@ -135,10 +137,13 @@ class Meter:
     def _sample(self, now_ms: int, interval_ms: int, entries: list[_Entry]) -> Sample:
         measured = [place for place, entry in enumerate(entries) if entry.ios and not entry.ramp]
         ramping = [place for place, entry in enumerate(entries) if entry.ramp]
-        places = measured or ramping
         dirs: dict[str, DirectionSample] = {}
-        for place in places:
-            self._add(dirs, entries[place], self._before(place))
+        jobs: dict[str, dict[str, DirectionSample]] = {}
+        for place in measured or ramping:
+            parts = _grown_parts(entries[place], self._before(place))
+            _add(dirs, parts)
+            _add(jobs.setdefault(entries[place].job, {}), parts)
+        several = self._phase == "measure" and len({entry.job for entry in entries}) > 1
         sample = Sample(
             t=0.0,
             host=self._host,
@@ -149,6 +154,7 @@ class Meter:
             dirs=dirs,
             ramp=bool(ramping) and not measured,
             restart=self._restarts(entries),
+            jobs=_without_repeats(jobs) if several else {},
         )
         self._remember(now_ms, entries)
         return sample
@@ -158,15 +164,28 @@ class Meter:
         known = [entry for entry, before in zip(entries, self._entries, strict=False) if before.ios]
         return any(entry.reset for entry in known) and all(entry.reset or entry.ramp for entry in known)
 
-    @staticmethod
-    def _add(dirs: dict[str, DirectionSample], entry: _Entry, before: _Entry | None) -> None:
-        """Add what one entry did to the sums by direction."""
-        earlier = {} if before is None or entry.reset else before.dirs
-        for name, now in entry.dirs.items():
-            if now.ios or now.bytes:
-                part = _grown(now, earlier.get(name) or _Totals())
-                known = dirs.get(name)
-                dirs[name] = part if known is None else _together(known, part)
+
+def _grown_parts(entry: _Entry, before: _Entry | None) -> dict[str, DirectionSample]:
+    """Return what one entry did since before, by direction."""
+    earlier = {} if before is None or entry.reset else before.dirs
+    return {
+        name: _grown(now, earlier.get(name) or _Totals()) for name, now in entry.dirs.items() if now.ios or now.bytes
+    }
+
+
+def _add(dirs: dict[str, DirectionSample], parts: dict[str, DirectionSample]) -> None:
+    """Add what one entry did to the sums by direction."""
+    for name, part in parts.items():
+        known = dirs.get(name)
+        dirs[name] = part if known is None else _together(known, part)
+
+
+def _without_repeats(jobs: dict[str, dict[str, DirectionSample]]) -> dict[str, dict[str, DirectionSample | None]]:
+    """Return the parts of jobs, None where the job did all of a direction: the sample has that already."""
+    doing = Counter(name for parts in jobs.values() for name in parts)
+    return {
+        job: {name: part if doing[name] > 1 else None for name, part in parts.items()} for job, parts in jobs.items()
+    }
 
 
 def _fell(entry: _Entry, before: _Entry) -> bool:
