@@ -129,3 +129,15 @@ def test_job_files_of_many_points_are_the_first_ones(tmp_path: Path) -> None:
     text = "\n".join(plain_lines(plan_text.job_files(sweep(tmp_path, [f"{2**n}k" for n in range(6)]).plan)))
     assert text.count("[global]") == 24
     assert "and 6 points more" in text
+
+
+def test_what_to_know_before_it_is_run_is_among_the_warnings() -> None:
+    remark = "numjobs=4 in every profile of the suite, which differ by it: 1 in a/b"
+    assert remark in plan_text.warnings(replace(plan(), remarks=[remark]))
+
+
+def test_options_that_are_added_to_the_profile_are_named() -> None:
+    what = plan()
+    what.steps = [replace(step, added_options={"group_reporting": "1", "randseed": "x"}) for step in what.steps]
+    assert "added to the profile's options: group_reporting, randseed" in shown(what)
+    assert "added to" not in shown(plan())

@@ -44,16 +44,31 @@ def engine(runs: Path) -> Iterator[Path]:
 def test_list_is_a_table_newest_first(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "list"]) == 0
     header, newest, oldest = capsys.readouterr().out.splitlines()
-    assert header.split() == ["run", "state", "hosts", "time", "headline"]
+    assert header.split() == ["run", "state", "hosts", "time", "found", "headline"]
     assert newest.split()[:4] == [NEW, "partial", "2", "0:07"]
     assert oldest.split()[:2] == [OLD, "complete"]
     assert "mixed 16.0k IOPS  (a recorded run)" in oldest
+    assert newest.split()[5:] != [] and "host-loss" in newest, "errors come first"
+    assert "nothing" in oldest or "short" in oldest
 
 
 def test_list_as_json_is_one_document(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "list", "--json", "--limit", "1"]) == 0
     (only,) = json.loads(capsys.readouterr().out)
     assert (only["run_id"], only["state"], only["hosts"]) == (NEW, "partial", ["h1", "h2"])
+
+
+def test_a_list_as_json_says_what_was_checked_and_found(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for kept in (False, True):  # from run.json, then from summary.json
+        for run_id in (OLD, NEW) if not kept else ():
+            (runs / run_id / "summary.json").unlink()
+        assert main(["runs", "list", "--json"]) == 0
+        for shown in json.loads(capsys.readouterr().out):
+            record = json.loads((runs / shown["run_id"] / "run.json").read_text())
+            assert (shown["verdict"], shown["checks"]) == (record["verdict"], record["checks"])
+            assert shown["findings"] == [
+                {key: found[key] for key in ("id", "severity", "message")} for found in record["findings"]
+            ]
 
 
 def test_a_list_of_nothing_says_so_on_stderr_and_is_valid_json(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

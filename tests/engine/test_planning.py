@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tui.cli.review import review_text
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue
 from tui.model.plan import HostAddress, Plan
@@ -75,3 +76,26 @@ def test_cleanup_follows_the_profile_unless_chosen() -> None:
 def test_choices_that_make_no_run_are_refused(choice: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         plan(**choice)
+
+
+def test_a_suites_value_that_its_profiles_differ_by_is_a_remark() -> None:
+    (remark,) = plan("wekatester/default", overrides={"numjobs": "4"}).remarks
+    assert remark.startswith("numjobs=4 in every profile of the suite, which differ by it: ")
+    assert "1 in " in remark and "latency" in remark
+    assert plan("wekatester/default", overrides={}).remarks == []
+
+
+def test_the_plan_as_text_has_peoples_units_and_what_to_know() -> None:
+    text = review_text(plan("wekatester/default", overrides={"numjobs": "4", "size": "33554432", "runtime": "90"}))
+    assert "numjobs=4, size=32M, runtime=90s" in text
+    assert "note      numjobs=4 in every profile of the suite" in text
+    text = review_text(plan(overrides={"size": "33554432", "runtime": "90"}))
+    assert "runtime=90s" in text and "size=32M" in text and "32 MiB" in text
+    assert "adds      lat_percentiles, percentile_list, randrepeat, randseed" in text
+
+
+def test_options_that_are_added_are_a_field_of_each_step() -> None:
+    for step in plan().steps:
+        assert step.added_options
+        for name, value in step.added_options.items():
+            assert (f"\n{name}=" if name == "randseed" else f"\n{name}={value}\n") in step.tasks[0].job_file

@@ -84,6 +84,14 @@ def test_a_run_from_elsewhere_needs_its_record_alone(tmp_path: Path) -> None:
     assert (target / "summary.json").exists()
 
 
+def test_a_summary_of_an_older_version_is_made_again(store: RunStore) -> None:
+    path = store.runs_dir / IDS[0] / "summary.json"
+    kept = json.loads(path.read_text())
+    del kept["format"], kept["summary"]["checks"], kept["summary"]["findings"]
+    path.write_text(json.dumps(kept))
+    assert store.list()[-1].checks is not None
+
+
 def test_a_record_that_cannot_be_read_is_listed_as_such(store: RunStore) -> None:
     (store.runs_dir / IDS[2] / "run.json").write_text("{")
     assert store.list()[0].state == "unreadable"

@@ -11,6 +11,7 @@ from tui.model.sharing import sharing_note
 from tui.results.text.plan_sums import (
     STEPS_IN_FULL,
     Part,
+    added_text,
     layout_bytes,
     parts_of,
     steps_text,
@@ -31,11 +32,13 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield f"hosts     {', '.join(host.name for host in plan.hosts)}"
     yield f"params    {', '.join(f'{name}={value}' for name, value in {**plan.params, **plan.texts}.items())}"
     yield from (f"note      {remark}" for remark in plan.remarks)
-    span = units.duration(plan.expected_s) if plan.expected_s else "not bounded by time"
-    yield f"time      {span} of load, plus layout"
+    bounded = f"{units.duration(plan.expected_s)} of load, plus layout" if plan.expected_s else "not bounded by time"
+    yield f"time      {bounded}"
     yield f"after     test files are {'removed' if plan.cleanup else 'left where they are'}"
     if note := sharing_note(plan):
         yield f"note      {note}"
+    if added := added_text(plan):
+        yield f"adds      {added} (to the profile's options; see the job file)"
     yield from _destroyed(plan)
     if len(plan.steps) > 1:
         yield f"steps     {steps_text(plan)}"

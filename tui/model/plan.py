@@ -139,6 +139,7 @@ class Step(Struct, omit_defaults=True):
     headline: Headline | None = None
     latency_kind: Literal["clat", "lat"] | None = None
     drop_caches: Literal["no", "try", "require"] | None = None
+    added_options: dict[str, str] = field(default_factory=dict)  # what benchtui adds to the profile's job, by name
 
     @property
     def cell_key(self) -> str:
@@ -171,6 +172,15 @@ class ProfileRef(Struct, omit_defaults=True):
     bases: list[str] = field(default_factory=list)  # their YAML, same order
 
 
+class LeftOut(Struct, frozen=True, omit_defaults=True):
+    """Steps of a profile that are not run, and why: hosts lack what they need."""
+
+    profile: str
+    steps: int
+    reason: str
+    hosts: list[str]
+
+
 class Plan(Struct, omit_defaults=True):
     """The whole run."""
 
@@ -194,6 +204,7 @@ class Plan(Struct, omit_defaults=True):
     members: list[ProfileRef] = field(default_factory=list)  # the profiles of a suite
     texts: dict[str, str] = field(default_factory=dict)  # the parameters as people write them
     remarks: list[str] = field(default_factory=list)  # what to know before it is run
+    left_out: list[LeftOut] = field(default_factory=list)  # steps that were asked for and are not in `steps`
     secrets: list[str] = field(default_factory=list)  # environment variables whose values are never written
     note: str | None = None
     tags: dict[str, str] = field(default_factory=dict)

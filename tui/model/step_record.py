@@ -274,6 +274,9 @@ class StepRecord(Part):
     )
     coverage_text: str = Field("", description="the loss of hosts for people: 7 of 8 hosts from 132 s on ...")
     series: SeriesRecord | None = Field(None, description="measured load over time; null: no samples")
+    added_options: dict[str, str] = Field(
+        default_factory=dict, description="options that benchtui added to those of the profile, by name"
+    )
     errors: list[StepError] = Field(default_factory=list, description="what went wrong in this step")
 
     @property

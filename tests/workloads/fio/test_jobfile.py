@@ -13,7 +13,7 @@ from tests.workloads.fio.real import needs_fio, run
 from tui.metrics.histogram import PERCENTILES, label
 from tui.model.event import Sample
 from tui.model.problem import UsageError
-from tui.workloads.fio.jobfile import explicit_seed, render_options
+from tui.workloads.fio.jobfile import OWN_SEED, REMARK, added_options, explicit_seed, render_options
 from tui.workloads.fio.reader import FioReader
 from tui.workloads.fio.snapshot import decode
 
@@ -27,6 +27,17 @@ def test_options_keep_the_order_of_the_profile_and_additions_follow() -> None:
         "percentile_list=1:5:10:25:50:75:90:95:99:99.5:99.9:99.95:99.99\nexitall_on_error=1\nrandrepeat=0\nrandseed=7\n"
         "\n[a]\nnumjobs=4\niodepth=2\n"
     )
+
+
+@pytest.mark.parametrize("shared", [{"rw": "read"}, {"rw": "read", "randseed": "5", "group_reporting": "1"}])
+@pytest.mark.parametrize("jobs", [{"a": {}}, {"a": {}, "b": {"new_group": "1"}, "c": {}}])
+def test_what_is_declared_as_added_is_what_stands_behind_the_remarks(
+    shared: dict[str, str], jobs: dict[str, dict[str, str]]
+) -> None:
+    behind = [part.split("\n[")[0] for part in render_options(shared, jobs, 7).split(REMARK + "\n")[1:]]
+    written = dict(line.split("=", 1) for part in behind for line in part.split())
+    told = added_options(shared, jobs)
+    assert told == written | ({"randseed": OWN_SEED} if "randseed" in written else {})
 
 
 def test_without_a_seed_the_text_is_the_same_load() -> None:

@@ -12,7 +12,7 @@ from tui.model.matrix import axes
 from tui.model.names import SECRET_PATTERN
 from tui.model.plan import Headline, HostAddress, Plan, ProfileRef, Step, Until
 from tui.model.problem import UsageError
-from tui.model.profile import ParamValue, Profile, resolve_params
+from tui.model.profile import ParamValue, Profile, parse_param, resolve_params
 
 if TYPE_CHECKING:
     from tui.engine.profiles.catalogue import LoadedProfile
@@ -47,11 +47,12 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
     params = resolve_params(profile, {k: v for k, v in choices.overrides.items() if k in profile.params})
     members = list(loaded.members.values())
     reaching = {name: text for name, text in choices.overrides.items() if name not in profile.params}
+    reached = {name: reached_text(loaded, name, text) for name, text in reaching.items()}
     return Plan(
         profile=suite_ref(loaded, params, reaching) if members else profile_ref(loaded, params),
         params=dict(params),
-        texts={name: person_text(profile, name, value) for name, value in params.items()} | reaching,
-        remarks=[remark for name, text in reaching.items() if (remark := uneven(loaded, name, text))],
+        texts={name: person_text(profile, name, value) for name, value in params.items()} | reached,
+        remarks=[remark for name, text in reached.items() if (remark := uneven(loaded, name, text))],
         hosts=hosts,
         steps=steps,
         headline=headline_of(profile),
@@ -86,12 +87,18 @@ def suite_ref(loaded: LoadedProfile, params: Mapping[str, ParamValue], reaching:
     return own
 
 
+def reached_text(loaded: LoadedProfile, name: str, text: str) -> str:
+    """Return a value that reaches the profiles of a suite, for people: by the kind it has in the first of them."""
+    profile = next(member.profile for member in loaded.members.values() if name in member.profile.params)
+    return person_text(profile, name, parse_param(profile.params[name], text))
+
+
 def uneven(loaded: LoadedProfile, name: str, text: str) -> str:
     """Return what to know of a parameter that gets one value though the suite's profiles differ by it."""
     kept: dict[str, list[str]] = {}
     for tag, member in loaded.members.items():
-        if param := member.profile.params.get(name):
-            kept.setdefault(str(param.default), []).append(tag)
+        if name in member.profile.params:
+            kept.setdefault(person_text(member.profile, name, resolve_params(member.profile, {})[name]), []).append(tag)
     if len(kept) < 2:
         return ""
     said = "; ".join(f"{value} in {', '.join(tags)}" for value, tags in kept.items() if value != text)

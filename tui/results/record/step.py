@@ -58,6 +58,7 @@ def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
         coverage_text=coverage_text(covered),
         series=series_record(measurement) if measurement is not None else None,
         errors=_errors(seen, step, results),
+        added_options=dict(step.added_options),
     )
 
 

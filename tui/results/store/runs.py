@@ -22,11 +22,25 @@ if TYPE_CHECKING:
 SummaryState = Literal[
     "complete", "partial", "aborted", "failed", "imported", "baseline", "running", "interrupted", "unreadable"
 ]
+Verdict = Literal["valid", "valid-with-warnings", "invalid"]  # as in model/record.py, which a list need not load
+FORMAT = 1  # of summary.json; what was written before had no findings
+NAMED_FINDINGS = 2
 STARTING_S = 30.0  # how long a new run may take until its engine says who it is
 
 
+class FindingSummary(Struct):
+    """What one check found."""
+
+    id: str = ""
+    severity: str = ""
+    message: str = ""
+
+
 class RunSummary(Struct):
-    """One line of a list of runs. `duration_s` of a running one counts until now."""
+    """One line of a list of runs. `duration_s` of a running one counts until now.
+
+    `checks` are the ids of the checks that were made; None: not judged, or by a version that did not say.
+    """
 
     run_id: str
     utc: str | None
@@ -39,14 +53,27 @@ class RunSummary(Struct):
     duration_s: float | None = None
     note: str = ""  # the newest
     tags: dict[str, str] = field(default_factory=dict)
+    verdict: Verdict | None = None
+    checks: list[str] | None = None
+    findings: list[FindingSummary] = field(default_factory=list)
+
+    @property
+    def found(self) -> str:
+        """What the checks found, errors first: ``host-loss, V14 +1``; ``nothing``; empty when nothing was judged."""
+        if self.verdict is None:
+            return ""
+        ids = list(dict.fromkeys(each.id for each in sorted(self.findings, key=lambda each: each.severity != "error")))
+        more = f" +{len(ids) - NAMED_FINDINGS}" if len(ids) > NAMED_FINDINGS else ""
+        return ", ".join(ids[:NAMED_FINDINGS]) + more or "nothing"
 
 
 class _CachedSummary(Struct):
-    """summary.json: the summary, and which run.json it was made from."""
+    """summary.json: the summary, in which format, and which run.json it was made from."""
 
     record_bytes: int
     record_mtime_ns: int
     summary: RunSummary
+    format: int = 0
 
 
 class _Name(Struct):
@@ -79,6 +106,9 @@ class _RecordHead(Struct):
     headline: _HeadlineHead | None = None
     notes: list[_NoteHead] = field(default_factory=list)
     tags: dict[str, str] = field(default_factory=dict)
+    verdict: Verdict | None = None
+    checks: list[str] | None = None
+    findings: list[FindingSummary] = field(default_factory=list)
 
 
 _cached_decoder = msgspec.json.Decoder(_CachedSummary)
@@ -188,7 +218,7 @@ def _cached(run_dir: Path, stat: os.stat_result) -> RunSummary | None:
         cached = _cached_decoder.decode((run_dir / SUMMARY_FILE).read_bytes())
     except (OSError, msgspec.DecodeError):
         return None
-    fits = (cached.record_bytes, cached.record_mtime_ns) == (stat.st_size, stat.st_mtime_ns)
+    fits = (cached.record_bytes, cached.record_mtime_ns, cached.format) == (stat.st_size, stat.st_mtime_ns, FORMAT)
     cached.summary.run_id = run_dir.name  # a directory may have been renamed, and its name is what people type
     return cached.summary if fits else None
 
@@ -211,6 +241,9 @@ def _from_record(run_dir: Path) -> RunSummary:
         duration_s=head.duration_s,
         note=head.notes[-1].text if head.notes else "",
         tags=head.tags,
+        verdict=head.verdict,
+        checks=head.checks,
+        findings=head.findings,
     )
     with suppress(OSError):  # a store that cannot be written can still be listed
         write_summary(run_dir, summary)
@@ -232,13 +265,17 @@ def summary_of(record: RunRecord) -> RunSummary:
         duration_s=record.duration_s,
         note=record.notes[-1].text if record.notes else "",
         tags=dict(record.tags),
+        verdict=record.verdict,
+        checks=record.checks,
+        findings=[FindingSummary(each.id, each.severity, each.message) for each in record.findings],
     )
 
 
 def write_summary(run_dir: Path, summary: RunSummary) -> None:
     """Keep the summary of the run.json that is there now, so that lists need not read that."""
     stat = (run_dir / RECORD_FILE).stat()
-    write_atomic(run_dir / SUMMARY_FILE, msgspec.json.encode(_CachedSummary(stat.st_size, stat.st_mtime_ns, summary)))
+    cached = _CachedSummary(stat.st_size, stat.st_mtime_ns, summary, FORMAT)
+    write_atomic(run_dir / SUMMARY_FILE, msgspec.json.encode(cached))
 
 
 def is_starting(run_dir: Path) -> bool:

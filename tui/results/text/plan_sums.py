@@ -29,6 +29,11 @@ class Part:
         return combinations == self.points
 
 
+def added_text(plan: Plan) -> str:
+    """Return the names of options that benchtui adds to the profile's jobs; empty: none."""
+    return ", ".join(dict.fromkeys(name for step in plan.steps for name in step.added_options))
+
+
 def layout_bytes(plan: Plan) -> dict[str, int]:
     """Return by host how many bytes of test files must be there before the measurement."""
     files: dict[tuple[str, str], int] = {}

@@ -19,6 +19,7 @@ ADDED = {
     "exitall_on_error": "1",
 }
 REMARK = "; added by benchtui"
+OWN_SEED = "another one on each host"
 _SEEDING = ("randseed", "randrepeat", "allrandrepeat")
 
 
@@ -39,6 +40,13 @@ def render_options(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, st
     for name, own in jobs.items():
         lines += ["", *_section(_job_name(name), own, _grouping(shared, own, len(jobs)))]
     return "\n".join(lines) + "\n"
+
+
+def added_options(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return what the job file gets beside the profile's options, by name; of the seed, that hosts differ by it."""
+    added = _added(shared, jobs, 0)
+    added |= {"randseed": OWN_SEED} if "randseed" in added else {}
+    return added | {name: value for own in jobs.values() for name, value in _grouping(shared, own, len(jobs)).items()}
 
 
 def explicit_seed(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]]) -> int | None:

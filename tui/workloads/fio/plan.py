@@ -11,7 +11,7 @@ from tui.metrics.registry import in_order
 from tui.model.plan import FileSpec, HostAddress, HostTask, Step, is_device
 from tui.model.profile import ParamValue, Profile, host_params
 from tui.workloads.fio.body import resolve_options
-from tui.workloads.fio.jobfile import explicit_seed, render_options
+from tui.workloads.fio.jobfile import added_options, explicit_seed, render_options
 from tui.workloads.fio.layout import files_of
 from tui.workloads.fio.options import JobOptions, job_options
 
@@ -58,6 +58,7 @@ def build_steps(
             directions=directions(plans[0]) if plans else [],
             in_flight=sum(map(in_flight, plans)),
             latency_kind=shown_latency(profile, plans[0]) if plans else None,
+            added_options=added_options(*resolved[0]) if resolved else {},
         )
     ]
 

@@ -10,6 +10,7 @@ from tui.model.plan import HostTask, Plan
 from tui.model.sharing import sharing_note
 from tui.results.text.plan_sums import (
     STEPS_IN_FULL,
+    added_text,
     layout_bytes,
     parts_of,
     steps_text,
@@ -62,7 +63,7 @@ def warnings(plan: Plan) -> list[str]:
         found.append(f"overwrites its test files in {plan.target or 'the target directory'}")
     if note := sharing_note(plan):
         found.append(note)
-    return found
+    return [*found, *plan.remarks]
 
 
 def plan_lines(plan: Plan, width: int) -> list[Line]:
@@ -133,6 +134,8 @@ def commands(plan: Plan, width: int) -> Iterator[Line]:
     yield heading("command on each host")
     for argv in dict.fromkeys(tuple(task.argv) for step in plan.steps for task in step.tasks):
         yield from indented([(shlex.join(argv), TEXT)], width)
+    if added := added_text(plan):
+        yield from indented([("added to the profile's options: ", LABEL), (added, TEXT)], width)
 
 
 def files(plan: Plan, width: int) -> Iterator[Line]:
