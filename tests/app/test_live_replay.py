@@ -108,7 +108,7 @@ def test_live_and_replay_come_to_the_same_figures(maker: RunMaker) -> None:
     for name, view in live.state.cluster.items():
         other = replay.state.cluster[name]
         assert view.so_far_percentiles == other.so_far_percentiles
-        assert view.iops_series == other.iops_series
+        assert view.series("iops") == other.series("iops")
     assert live.state.current.cluster_tails == replay.state.current.cluster_tails
 
 

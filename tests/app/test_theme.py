@@ -57,7 +57,6 @@ def texts(symbols: Symbols) -> list[str]:
         symbols.dot,
         symbols.open,
         symbols.cursor,
-        symbols.ellipsis,
         symbols.unknown,
     ]
 

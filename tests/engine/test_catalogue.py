@@ -109,31 +109,11 @@ def test_a_broken_file_of_ones_own_can_be_edited(own: Path) -> None:
     assert Catalogue(own).copy_to_user(str(path)) == path
 
 
-def test_a_copy_under_a_new_tag_differs_in_the_tag_alone(own: Path) -> None:
-    path = Catalogue(own).copy_to_user("weka/read-iops", "my/reads")
-    assert path == own / "my" / "reads.yaml"
-    assert path.read_text() == PRESET.read_text().replace("profile: weka/read-iops", "profile: my/reads")
-    assert Catalogue(own).load("my/reads").profile.title == "WEKA read IOPS"
-
-
-def test_a_copy_never_overwrites(own: Path) -> None:
-    Catalogue(own).copy_to_user("weka/read-iops", "my/reads")
-    with pytest.raises(UsageError, match="profile 'my/reads' is there already: "):
-        Catalogue(own).copy_to_user("weka/write-iops", "my/reads")
-
-
-@pytest.mark.parametrize("tag", ["reads", "My/Reads", "../../x", "a/b/c", "/etc/x", "a/b\nc"])
-def test_a_new_tag_must_be_one(own: Path, tag: str) -> None:
-    with pytest.raises(UsageError, match="allowed is family/name in small letters, such as my/read"):
-        Catalogue(own).copy_to_user("weka/read-iops", tag)
-    assert not own.exists()
-
-
 def test_a_folder_that_cannot_be_written_is_refused(own: Path) -> None:
     own.parent.mkdir(exist_ok=True)
     own.write_text("a file, not a folder")
     with pytest.raises(UsageError, match="cannot be written: "):
-        Catalogue(own).copy_to_user("weka/read-iops", "my/reads")
+        Catalogue(own).copy_to_user("weka/read-iops")
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,6 @@ def test_a_host_that_fell_silent_is_left_out_of_the_rate_and_marked() -> None:
         *(sample(float(t), "h1", [1000] * 30) for t in range(1, 7)),
     )
     assert state.cluster["read"].iops == pytest.approx(30)
-    assert state.stale_hosts(6.0) == ["h2"]
     assert state.hosts["h2"].stale_s(6.0) == pytest.approx(4.0)
     assert state.hosts["h1"].stale_s(6.0) is None
 
@@ -131,7 +130,7 @@ def test_syncs_are_a_direction_that_no_total_counts() -> None:
     assert state.cluster["sync"].so_far_percentiles["99"] == 2_000_000
     assert state.total.iops == state.hosts["h1"].total.iops == pytest.approx(10)
     assert state.total.so_far.total == state.hosts["h1"].total.so_far.total == 10
-    assert sum(value or 0 for value in state.total.iops_series) == pytest.approx(10)
+    assert sum(value or 0 for value in state.total.series("iops")) == pytest.approx(10)
 
 
 def test_a_direction_that_is_silent_in_an_interval_has_rate_0_not_its_last_one() -> None:
@@ -161,7 +160,7 @@ def test_samples_that_come_late_in_a_bunch_land_in_the_seconds_they_belong_to() 
     live = [sample(t + 0.01, "h1", [1000] * 100, clock_s=7000.0, late_s=0.01) for t in (1.0, 2.0, 3.0)]
     bunch = [sample(9.0, "h1", [1000] * 100, clock_s=7000.0, late_s=late) for late in (5.0, 4.0, 3.0, 2.0, 1.0)]
     state = state_after(*started("h1"), *live, *bunch)
-    assert state.hosts["h1"].dirs["read"].iops_series == pytest.approx([100.0] * 8, rel=0.02)
+    assert state.hosts["h1"].dirs["read"].series("iops") == pytest.approx([100.0] * 8, rel=0.02)
 
 
 def test_a_series_ends_with_the_last_whole_second_and_can_be_cut_to_the_newest() -> None:
@@ -170,8 +169,8 @@ def test_a_series_ends_with_the_last_whole_second_and_can_be_cut_to_the_newest()
     view = state.cluster["read"]
     assert view.series("iops") == pytest.approx([15.0, 25.0, 35.0, 45.0])
     assert view.series("iops", last=2) == pytest.approx([35.0, 45.0])
-    assert view.lat_series == pytest.approx([1000.0] * 4)
-    assert view.bw_series == pytest.approx([value * 4096 for value in (15, 25, 35, 45)])
+    assert view.series("latency") == pytest.approx([1000.0] * 4)
+    assert view.series("bandwidth") == pytest.approx([value * 4096 for value in (15, 25, 35, 45)])
 
 
 def test_a_stalled_host_does_not_hold_up_the_series_of_the_cluster() -> None:

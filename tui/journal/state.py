@@ -216,10 +216,6 @@ class RunState:
         """Let time pass without an event, so that hosts that fell silent turn stale."""
         self.clock.now = max(self.clock.now, now_t)
 
-    def stale_hosts(self, now_t: float) -> list[str]:
-        """Return the running hosts that have been silent for more than 3 s."""
-        return [name for name, view in self.hosts.items() if view.stale_s(now_t) is not None]
-
     def progress(self, now_t: float) -> Progress:
         """Return how far the current phase is: by bytes when it has a size, else by time."""
         elapsed = max(0.0, now_t - self.phase_started_t)

@@ -172,11 +172,6 @@ class DirectionView(ABC):
         return self._cached("interval", self._current_version(), self._interval_percentiles)
 
     @property
-    def interval_max(self) -> int | None:
-        """Maximum of the last interval in ns, to one bucket; never above the exact maximum so far."""
-        return self.interval_percentiles["max"]
-
-    @property
     def so_far_percentiles(self) -> dict[str, int | None]:
         """50, 95, 99, 99.5, 99.9 in ns of everything so far, and the exact max."""
         return self._cached("so_far", self.version, lambda: _percentiles(self.so_far, self.so_far_max))
@@ -200,21 +195,6 @@ class DirectionView(ABC):
             return dict(UNKNOWN_PERCENTILES)
         top, exact = index_to_value(histogram.buckets.idx[-1]), self.so_far_max
         return _percentiles(histogram, min(top, exact) if exact else top)
-
-    @property
-    def iops_series(self) -> Values:
-        """I/Os per second of every second so far; None where nothing is known."""
-        return self.series("iops")
-
-    @property
-    def bw_series(self) -> Values:
-        """Bytes per second of every second so far."""
-        return self.series("bandwidth")
-
-    @property
-    def lat_series(self) -> Values:
-        """Mean latency in ns of every second so far."""
-        return self.series("latency")
 
     def series(self, metric: Metric, last: int | None = None) -> Values:
         """Return one value a second, oldest first: of all seconds, or of the `last` ones.

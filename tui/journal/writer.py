@@ -176,9 +176,9 @@ def _sync(journal: int, files: Sequence[Path]) -> None:
                 os.close(descriptor)
 
 
-def append_note(run_dir: Path, text: str, now: datetime | None = None) -> None:
+def append_note(run_dir: Path, text: str) -> None:
     """Append a remark to the journal of a run, as `append_events` does."""
-    append_events(run_dir, [Note(t=0.0, text=text)], now)
+    append_events(run_dir, [Note(t=0.0, text=text)])
 
 
 def append_events(run_dir: Path, events: Sequence[Event], now: datetime | None = None) -> None:

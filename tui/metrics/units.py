@@ -1,7 +1,6 @@
 """Figures as people read them: three significant digits, the field's units, a dash for what is unknown.
 
-Every `*_parts` function returns (number, unit) for tables with the unit in a column of its own; `fixed` joins the
-two to a width that does not change while the figures do.
+Every `*_parts` function returns (number, unit) for tables with the unit in a column of its own.
 """
 
 from __future__ import annotations
@@ -137,38 +136,7 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def fixed(parts: Parts, number_width: int = 4, unit_width: int = 5) -> str:
-    """Return number right, unit left, always `number_width + 1 + unit_width` wide: " 229 µs   "."""
-    number, unit = parts
-    return f"{number:>{number_width}} {unit:<{unit_width}}"
-
-
-def iops_fixed(value: float | None) -> str:
-    """390494 -> " 390k", always 5 wide."""
-    number, unit = iops_parts(value)
-    return f"{number:>4}{unit:<1}"
-
-
-def bandwidth_fixed(bytes_per_s: float | None) -> str:
-    """Always 10 wide: "9.17 GiB/s"."""
-    return fixed(bandwidth_parts(bytes_per_s), 4, 5)
-
-
 def latency_fixed(ns: float | None) -> str:
     """Always 7 wide: " 229 µs"."""
-    return fixed(latency_parts(ns), 4, 2)
-
-
-def size_fixed(size_bytes: float | None) -> str:
-    """Always 8 wide: "1.50 GiB"."""
-    return fixed(size_parts(size_bytes), 4, 3)
-
-
-def count_fixed(value: float | None) -> str:
-    """Always 5 wide."""
-    return iops_fixed(value)
-
-
-def duration_fixed(seconds: float | None) -> str:
-    """Always 7 wide, right-aligned."""
-    return f"{duration(seconds):>7}"
+    number, unit = latency_parts(ns)
+    return f"{number:>4} {unit:<2}"

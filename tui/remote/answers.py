@@ -32,7 +32,7 @@ class FileInfo:
 class TaskStatus:
     """What the agent knows of a command. `exit_code` None: not ended, or unknown.
 
-    `alive` is its supervisor, `load_alive` the command itself. `left` counts processes that SIGKILL did not end.
+    `alive` is its supervisor. `left` counts processes that SIGKILL did not end.
     """
 
     done: bool
@@ -44,7 +44,6 @@ class TaskStatus:
     rebooted: bool = False
     left: int = 0
     started: bool = False
-    load_alive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +178,6 @@ def parse_status(answer: Answer) -> TaskStatus:
         rebooted=bool(values.get("rebooted")),
         left=int(values.get("left") or 0),
         started=bool(values.get("started")),
-        load_alive=bool(values.get("load_alive")),
     )
 
 

@@ -61,13 +61,6 @@ async def collect(target: Resolved, tunnel: asyncssh.SSHClientConnection | None)
     return key
 
 
-def known_keys(target: Resolved, known: asyncssh.SSHKnownHosts) -> list[asyncssh.SSHKey]:
-    """Return the keys that are on file for a host."""
-    from tui.remote.sshconfig import entries_of
-
-    return list(entries_of(target, known)[0])
-
-
 async def explain(
     target: Resolved, on_file: Sequence[asyncssh.SSHKey], tunnel: asyncssh.SSHClientConnection | None, reason: str
 ) -> HostError:

@@ -117,15 +117,15 @@ def heading(text: str) -> Line:
     return Line.of((text, HEADING))
 
 
-def rule(title: str, tail: str, width: int, *, role: str = TITLE, tail_role: str = LABEL) -> Line:
+def rule(title: str, tail: str, width: int) -> Line:
     """Return a heading: a title, a thin line, and a tail flush right."""
-    left: list[Run] = [(title, role), (" ", FAINT)]
+    left: list[Run] = [(title, TITLE), (" ", FAINT)]
     room = width - width_of_runs(left) - width_of(tail)
     if room < 0:
-        return Line.of(*clip([*left, (tail, tail_role)], width))
+        return Line.of(*clip([*left, (tail, LABEL)], width))
     lead = len(tail) - len(tail.lstrip())
     line = "─" * max(room + lead - 1, 0)
-    return Line.of(*left, (line + " " * (room + lead - len(line)), FAINT), (tail.lstrip(), tail_role))
+    return Line.of(*left, (line + " " * (room + lead - len(line)), FAINT), (tail.lstrip(), LABEL))
 
 
 # -- texts that go on in further lines
@@ -172,12 +172,12 @@ def _slice(runs: Sequence[Run], start: int, end: int) -> tuple[Run, ...]:
     return tuple(kept)
 
 
-def packed(items: Iterable[Sequence[Run]], width: int, gap: str = "  ") -> list[Line]:
+def packed(items: Iterable[Sequence[Run]], width: int) -> list[Line]:
     """Return items in as few lines as they need, none of them broken."""
     lines: list[list[Run]] = []
     for item in items:
-        if lines and width_of_runs([*lines[-1], *item]) + len(gap) <= width:
-            lines[-1] += [(gap, TEXT), *item]
+        if lines and width_of_runs([*lines[-1], *item]) + 2 <= width:
+            lines[-1] += [("  ", TEXT), *item]
         else:
             lines.append(list(item))
     return [Line.of(*runs) for runs in lines]

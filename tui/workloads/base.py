@@ -151,4 +151,3 @@ class Workload(InProfile, Planning, OnHost, Reading, Showing, Importing, Protoco
     """A load generator."""
 
     name: str
-    minimum_version: tuple[int, int]

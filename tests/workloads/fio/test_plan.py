@@ -242,7 +242,7 @@ def test_a_planned_step_runs_on_the_files_that_were_laid_out(tmp_path: Path) -> 
 
 def test_fio_is_found_by_name_and_other_tools_are_refused() -> None:
     workload = workloads.get("fio")
-    assert (workload.name, workload.minimum_version) == ("fio", (3, 18))
+    assert workload.name == "fio"
     assert workload.layout_argv()[-1] == "job.fio"
     with pytest.raises(UsageError, match="'fioo' is not supported \\(did you mean 'fio'"):
         workloads.get("fioo")

@@ -30,15 +30,14 @@ class Symbols:
     dot: str
     open: str
     cursor: str
-    ellipsis: str
     unknown: str
     superscript: bool
 
 
 SYMBOLS: dict[str, Symbols] = {
-    "braille": Symbols("braille", " ■ ", " □ ", "✓", "✗", "!", "·", "›", "·", "▾", "▌", "…", "–", True),
-    "block": Symbols("block", " ■ ", " · ", "√", "x", "!", "·", "»", "·", "▼", "▌", "~", "-", False),
-    "ascii": Symbols("ascii", "[x]", "[ ]", "+", "x", "!", ".", ">", "-", "v", ">", "~", "-", False),
+    "braille": Symbols("braille", " ■ ", " □ ", "✓", "✗", "!", "·", "›", "·", "▾", "▌", "–", True),
+    "block": Symbols("block", " ■ ", " · ", "√", "x", "!", "·", "»", "·", "▼", "▌", "-", False),
+    "ascii": Symbols("ascii", "[x]", "[ ]", "+", "x", "!", ".", ">", "-", "v", ">", "-", False),
 }
 
 

@@ -126,8 +126,8 @@ def frame_line(start: str, filler: str, end: str, left: Sequence[Run], right: Se
     return Line.of((start + filler, FAINT), *spread(heads, tails, inner, filler, FAINT), (filler + end, FAINT))
 
 
-def meter(fraction: float, width: int, symbols: Symbols, key: str = "accent") -> list[Run]:
+def meter(fraction: float, width: int, symbols: Symbols) -> list[Run]:
     """Return a bar of `width` cells, `fraction` of it filled."""
     full, rest = ("#", ".") if symbols == "ascii" else ("━", "━")
     done = max(0, min(width, round(fraction * width)))
-    return [(full * done, key), (rest * (width - done), FAINT)]
+    return [(full * done, "accent"), (rest * (width - done), FAINT)]

@@ -71,6 +71,6 @@ class Surroundings:
         return f"~/{path.relative_to(self.home)}" if path.is_relative_to(self.home) else str(path)
 
 
-def plural(number: int, one: str, many: str = "") -> str:
+def plural(number: int, one: str) -> str:
     """``plural(2, "key")`` -> "2 keys"."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    return f"{number} {one if number == 1 else one + 's'}"

@@ -18,6 +18,7 @@ from typing import Any
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import SOCKET_FILE
 
+TIMEOUT_S = 10.0
 Request = dict[str, Any]
 Handler = Callable[[Request], Request]
 
@@ -26,12 +27,12 @@ class NotRunning(BenchtuiError):  # noqa: N818  (it names a state, not a failure
     """Nobody answers at the run's control socket."""
 
 
-def request(run_dir: Path, message: Request, timeout_s: float = 10.0) -> Request:
+def request(run_dir: Path, message: Request) -> Request:
     """Send one request to the engine of a run and return its answer. Raises NotRunning."""
     directory = os.open(run_dir, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with socket.socket(socket.AF_UNIX) as client:
-            client.settimeout(timeout_s)
+            client.settimeout(TIMEOUT_S)
             # by way of /proc: the path of a socket is limited to 107 bytes, that of a run directory is not
             client.connect(f"/proc/self/fd/{directory}/{SOCKET_FILE}")
             client.sendall(json.dumps(message).encode() + b"\n")

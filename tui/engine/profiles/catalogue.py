@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,10 +12,8 @@ from typing import TYPE_CHECKING
 
 from tui.engine.profiles.shelf import SUFFIXES, ProfileFile, Shelf, head, read_text
 from tui.metrics.registry import meaning
-from tui.model.names import TAG_PATTERN
 from tui.model.plan import Headline
 from tui.model.problem import Problem, UsageError, did_you_mean
-from tui.model.quantities import shown
 from tui.model.yaml_text import load
 
 if TYPE_CHECKING:
@@ -97,22 +94,16 @@ class Catalogue:
         """Return the profile of a text that may not be saved yet. Raises UsageError with every problem in it."""
         return _loaded(text, path, Shelf(self.user_dir), preset=preset)
 
-    def copy_to_user(self, tag: str, new_tag: str | None = None) -> Path:
+    def copy_to_user(self, tag: str) -> Path:
         """Return the user's own file of a profile, copied from the preset when there is none yet. Never overwrites.
 
-        With `new_tag` the copy gets that tag, and the user must not have one already. A broken file of the user's
-        is returned as well: it wants mending. Raises UsageError.
+        A broken file of the user's is returned as well: it wants mending. Raises UsageError.
         """
-        own = self.own_file(new_tag or tag)
-        if new_tag is None and own:
-            return own
+        own = self.own_file(tag)
         if own:
-            raise UsageError(f"profile '{new_tag}' is there already: {own}; choose another name")
-        if new_tag and not re.fullmatch(TAG_PATTERN, new_tag):
-            raise UsageError(f"profile name {shown(new_tag)}: allowed is family/name in small letters, such as my/read")
-        loaded = self.load(tag)
-        path = self.user_dir / f"{new_tag or tag}.yaml"
-        write_new(path, loaded.text if new_tag is None else retagged(loaded.text, new_tag))
+            return own
+        path = self.user_dir / f"{tag}.yaml"
+        write_new(path, self.load(tag).text)
         return path
 
     def own_file(self, name: str) -> Path | None:

@@ -1,12 +1,9 @@
 # Looking after tasks: status, stop, sweep, removal.
 
 bt_status() { # RUN HOST TASK
-  local load='' start=''
   bt_task "$@"
   bt_flag done [ -e done ]
   bt_flag alive bt_supervised
-  [ -e load ] && read -r load start <load
-  bt_flag load_alive bt_alive "$load" "$start"
   bt_flag started [ -e load ]
   bt_get exit; bt_kv exit "$BT_GOT"
   bt_get reason; bt_kv reason "$BT_GOT"

@@ -26,7 +26,6 @@ class FioWorkload(Workload):
     """fio on each host."""
 
     name = "fio"
-    minimum_version = MINIMUM_VERSION  # json+ with lat_percentiles, slat_percentiles and N
     job_file = "job.fio"
     expected = True
     job_files = (".fio", ".job", ".ini")

@@ -16,6 +16,7 @@ from tui.workloads.mpi import KEPT_PROBLEMS, LAUNCH, LAUNCH_END, Tried, host_res
 from tui.workloads.mpi_messages import unreachable
 
 VOID_ON_STDERR = ("mdtest-bad-option",)
+NODEMAP_CHARACTERS = 200  # of the map of ranks to the first node
 
 
 class MdtestReader:
@@ -184,6 +185,6 @@ def ended_text(exit_code: int | None) -> str:
     return f"mpiexec {how(exit_code)}"
 
 
-def shortened(nodemap: str, longest: int = 200) -> str:
+def shortened(nodemap: str) -> str:
     """Return the map of ranks to the first node, cut."""
-    return nodemap if len(nodemap) <= longest else nodemap[:longest] + "..."
+    return nodemap if len(nodemap) <= NODEMAP_CHARACTERS else nodemap[:NODEMAP_CHARACTERS] + "..."

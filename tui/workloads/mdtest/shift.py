@@ -44,10 +44,6 @@ class Shift:
         """By how many clients each phase moves on; ranks may move within a client as well."""
         return self.ranks // self.placement.per_node
 
-    def own_files(self) -> list[str]:
-        """Return the phases in which a rank works on the files that it made itself."""
-        return [phase for phase, times in PHASES_BACK.items() if self.ranks * times % self.placement.ranks == 0]
-
     def own_client(self) -> list[str]:
         """Return the phases in which some rank works on files that its own client made."""
         return [phase for phase, times in PHASES_BACK.items() if not self._all_leave(times)]

@@ -28,7 +28,6 @@ class MdtestWorkload(Workload):
     """mdtest on all hosts at once."""
 
     name = "mdtest"
-    minimum_version = MINIMUM_VERSION
     job_file = "job.fio"
     course: CourseName = "mpi"
     reports: Literal["samples", "operations"] = "operations"

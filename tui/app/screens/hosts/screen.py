@@ -83,7 +83,7 @@ class HostsScreen(StepScreen):
             hosts, problem = [], str(error)
         self.app.call_from_thread(self.take_hosts, hosts, problem, focus)
 
-    def take_hosts(self, hosts: list[KnownHost], problem: str | None, focus: str | None = None) -> None:
+    def take_hosts(self, hosts: list[KnownHost], problem: str | None, focus: str | None) -> None:
         """Show what was read."""
         self.hosts, self.problem = list(hosts), problem
         self.shell.selection.order_by(host.name for host in self.hosts)
