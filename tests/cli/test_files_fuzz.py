@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tui.cli.common import load_fleet
 from tui.cli.main import main
 from tui.engine.profiles.catalogue import Catalogue
-from tui.engine.profiles.shelf import presets_dir, read_text
+from tui.engine.profiles.shelf import read_text
+from tui.model.paths import presets_dir
 from tui.model.problem import UsageError
 from tui.workloads.fio.jobimport import import_job
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tui.engine.profiles.catalogue import Catalogue, retagged
-from tui.engine.profiles.shelf import presets_dir
+from tui.model.paths import presets_dir
 from tui.model.problem import UsageError
 
 PRESET = presets_dir() / "weka" / "read-iops.yaml"

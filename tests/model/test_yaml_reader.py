@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from tui.engine.profiles.shelf import presets_dir
+from tui.model.paths import presets_dir
 from tui.model.problem import UsageError
 from tui.model.yaml_text import _compose, _composer, load
 

@@ -12,8 +12,8 @@ import pytest
 
 from tests.profiles.test_presets import NO_USER
 from tui.engine.profiles.catalogue import Catalogue
-from tui.engine.profiles.shelf import presets_dir
 from tui.model.baseline import Baseline, load_baselines
+from tui.model.paths import presets_dir
 from tui.model.quantities import parse_size
 
 ROOT = Path(__file__).parents[2]

@@ -135,21 +135,24 @@ def check_row(check: HostCheck) -> tuple[str, str, str, str, str, str, str]:
 
 def trust_all(args: argparse.Namespace) -> int:
     """Show the keys that hosts present and pin those that are new; a changed key is refused."""
-    from tui.engine.hosts.trust import pin_keys, presented_keys
+    from tui.engine.hosts.fan_out import fan_out
+    from tui.remote import hostkeys
 
     addresses = [address for address in chosen(args) if address.transport == "ssh"]
-    keys, errors = connected(args, lambda connections: presented_keys(addresses, connections))
+    keys, errors = connected(
+        args, lambda connections: fan_out({host.name: connections.presented(host) for host in addresses})
+    )
     width = max((len(address.name) for address in addresses), default=0)
-    for key in keys:
-        print(f"{key.host:<{width}}  {key.fingerprint}  {'trusted already' if key.known else 'new'}")
-    for error in errors:
+    for key in keys.values():
+        print(f"{key.name:<{width}}  {key.fingerprint}  {'trusted already' if key.known else 'new'}")
+    for error in errors.values():
         say(f"benchtui: {error}")
-    new = [key for key in keys if not key.known]
+    new = [key for key in keys.values() if not key.known]
     if new and not (args.yes or ask(f"trust these {len(new)} new keys?")):
         say("nothing was pinned; compare the fingerprints, then use --yes or answer y")
         return UNFIT
     if new:
-        pin_keys(new, paths().known_hosts)
+        hostkeys.pin(paths().known_hosts, {key.pattern: key.key for key in new})
         say(f"pinned {len(new)} keys in {paths().known_hosts}")
     return UNFIT if errors else ALL_GOOD
 

@@ -1,9 +1,10 @@
-"""Where things live: computed from the environment, nothing is created or read here."""
+"""Where things live: computed from the environment, nothing is created here and no file is read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 
 
@@ -49,3 +50,9 @@ class Paths:
     def runs(self) -> Path:
         """One directory a run."""
         return self.data / "runs"
+
+
+def presets_dir() -> Path:
+    """Return where the presets are: inside the installed package, or in the checkout beside it."""
+    installed = Path(str(resources.files("tui"))) / "presets"
+    return installed if installed.is_dir() else installed.parents[1] / "profiles"

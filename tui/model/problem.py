@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 NEEDS_OPTION = "needs-option"  # code of a problem that may come from an option which is wrong or left out itself
 
@@ -51,6 +52,12 @@ class PreflightError(BenchtuiError):
     """A host cannot run what was asked: the command ends with 3 before any load has started."""
 
     exit_code = 3
+
+
+def unreadable(path: Path, error: OSError | UnicodeDecodeError) -> UsageError:
+    """Return what to say of a text file that cannot be read."""
+    why = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else f"not UTF-8 text: byte {error.start}"
+    return UsageError(Problem(why, file=str(path)))
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

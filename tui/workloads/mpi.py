@@ -118,7 +118,7 @@ class ProxyReader:
         """Why it cannot reach the others, when it has said so."""
         return unreachable(self._explainer.codes)
 
-    def verdict(self, exit_code: int | None) -> list[tuple[str, str]]:
+    def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
         """Return (code, message) of what was wrong; the program as a whole may have ended well all the same."""
         problems = list(self._explainer.codes.items())[:KEPT_PROBLEMS]
         return problems if problems or exit_code in (0, None) else [("mpi-proxy", f"its MPI proxy {how(exit_code)}")]

@@ -29,5 +29,5 @@ class Reader(Protocol):
     def result(self, exit_code: int | None) -> HostResult | None:
         """Return the result of the last complete object, or None when the tool printed none."""
 
-    def verdict(self, exit_code: int | None) -> list[tuple[str, str]]:
+    def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
         """Return (code, message) of everything that makes this host's result doubtful or failed; empty is clean."""

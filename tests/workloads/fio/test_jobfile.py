@@ -125,7 +125,7 @@ def test_a_real_run_gives_one_group_a_job_with_both_latency_kinds(tmp_path: Path
     reader = FioReader("h1", step(), "measure", "lat")
     items = [*reader.feed(done.stdout), *reader.feed_stderr(done.stderr), *reader.flush()]
     result = reader.result(done.returncode)
-    assert reader.verdict(done.returncode) == []
+    assert reader.problems(done.returncode) == []
     assert result is not None
     assert {name: sorted(dirs) for name, dirs in result.jobs.items()} == {"a": ["read", "write"], "b": ["read"]}
     for part in result.dirs.values():

@@ -96,7 +96,7 @@ def test_progress_is_the_bytes_of_the_samples(tmp_path: Path) -> None:
     output = laid_out(files, tmp_path / "t", tmp_path / "run")
     reader = FioReader("h1", step(), "layout")
     items = [*reader.feed(output), *reader.flush()]
-    assert reader.verdict(0) == []
+    assert reader.problems(0) == []
     done = sum(item.dirs["write"].bytes for item in items if isinstance(item, Sample) and item.dirs)
     assert done == sum(spec.size_bytes for spec in files)
 
@@ -108,7 +108,7 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     reader = FioReader("h1", step(), "layout")
     reader.feed(done.stdout)
     reader.feed_stderr(done.stderr)
-    assert reader.verdict(done.returncode) != []
+    assert reader.problems(done.returncode) != []
 
 
 @pytest.mark.parametrize("path", ["/t/a;b", "/t/a#b", "/t/a\nb", "/t/a "])

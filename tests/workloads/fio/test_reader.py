@@ -19,13 +19,13 @@ def read(name: str, chunk: int = 65536) -> tuple[FioReader, list[object]]:
     return reader, items + list(reader.flush())
 
 
-def verdict_with(name: str, exit_code: int | None) -> dict[str, str]:
+def problems_with(name: str, exit_code: int | None) -> dict[str, str]:
     reader, _ = read(name)
-    return dict(reader.verdict(exit_code))
+    return dict(reader.problems(exit_code))
 
 
-def verdict(name: str) -> dict[str, str]:
-    return verdict_with(name, recording(name).exit_code)
+def problems(name: str) -> dict[str, str]:
+    return problems_with(name, recording(name).exit_code)
 
 
 def told(name: str) -> list[tuple[str, str]]:
@@ -41,7 +41,7 @@ CLEAN = [name for name in names("stream", "size") if not name.startswith("stream
 def test_a_good_run_has_a_result_and_no_doubts(name: str) -> None:
     reader, _ = read(name)
     result = reader.result(0)
-    assert reader.verdict(0) == []
+    assert reader.problems(0) == []
     assert result is not None
     assert result.final
     assert result.dirs
@@ -69,11 +69,11 @@ def test_a_good_run_has_a_result_and_no_doubts(name: str) -> None:
     ],
 )
 def test_errors_are_named(case: str, version: str, codes: list[str]) -> None:
-    assert list(verdict(f"errors/{case}-{version}")) == codes
+    assert list(problems(f"errors/{case}-{version}")) == codes
 
 
 def test_err_35_is_the_status_collectors_and_not_the_storages() -> None:
-    found = verdict("stall/onehang-3.33")
+    found = problems("stall/onehang-3.33")
     assert list(found) == ["fio-status-collector"]
     assert "not the storage" in found["fio-status-collector"]
 
@@ -89,24 +89,24 @@ def test_err_35_is_the_status_collectors_and_not_the_storages() -> None:
     ],
 )
 def test_a_run_without_output_says_why(name: str, words: str) -> None:
-    assert words in verdict(name)["fio-no-output"]
+    assert words in problems(name)["fio-no-output"]
 
 
 def test_the_number_of_failed_jobs_is_told() -> None:
-    assert "3 jobs failed" in verdict("errors/eio-group-3.33")["fio-error-5"]
+    assert "3 jobs failed" in problems("errors/eio-group-3.33")["fio-error-5"]
 
 
 def test_no_bytes_at_all_are_no_output() -> None:
     reader = FioReader("h1", step(), "measure")
     assert reader.result(0) is None
-    assert reader.verdict(None) == [("fio-no-output", "fio printed no result (how it ended is unknown)")]
+    assert reader.problems(None) == [("fio-no-output", "fio printed no result (how it ended is unknown)")]
 
 
 def test_an_unknown_exit_code_is_never_success() -> None:
     name = "stream/basic-randread-2jobs-3.33"
     reader, _ = read(name)
     result = reader.result(None)
-    assert list(verdict_with(name, None)) == ["fio-exit-unknown"]
+    assert list(problems_with(name, None)) == ["fio-exit-unknown"]
     assert result is not None
     assert not result.final
 
@@ -116,7 +116,7 @@ def test_an_unknown_exit_code_is_never_success() -> None:
     [(128, "fio-stopped-by-signal"), (-2, "fio-stopped-by-signal"), (137, "fio-killed"), (7, "fio-exit-code")],
 )
 def test_exit_codes_that_no_error_explains_are_named(exit_code: int, code: str) -> None:
-    assert list(verdict_with("stream/basic-randread-2jobs-3.33", exit_code)) == [code]
+    assert list(problems_with("stream/basic-randread-2jobs-3.33", exit_code)) == [code]
 
 
 def test_a_stop_by_signal_leaves_a_result_that_is_not_final() -> None:
@@ -126,13 +126,13 @@ def test_a_stop_by_signal_leaves_a_result_that_is_not_final() -> None:
     assert items == [("info", "fio ends early: it got signal 2")]
     assert result is not None
     assert not result.final
-    assert [code for code, _ in reader.verdict(0)] == ["fio-stopped-by-signal"]
+    assert [code for code, _ in reader.problems(0)] == ["fio-stopped-by-signal"]
 
 
 def test_a_killed_worker_is_seen_although_fio_ends_with_0_and_no_error() -> None:
     reader, _ = read("stream/basic-randread-2jobs-3.33")
     reader.feed_stderr(b"fio: pid=11407, got signal=9\nfio: file hash not empty on exit\n")
-    assert reader.verdict(0) == [("fio-worker-killed", "a fio worker was killed by signal 9; its load is missing")]
+    assert reader.problems(0) == [("fio-worker-killed", "a fio worker was killed by signal 9; its load is missing")]
 
 
 def test_an_object_with_an_error_line_inside_is_left_out_and_counted() -> None:
@@ -141,7 +141,7 @@ def test_an_object_with_an_error_line_inside_is_left_out_and_counted() -> None:
     assert broken != source
     reader = FioReader("h1", step(), "measure")
     samples = [item for item in reader.feed(broken) if isinstance(item, Sample)]
-    assert [code for code, _ in reader.verdict(0)] == ["fio-unreadable-output"]
+    assert [code for code, _ in reader.problems(0)] == ["fio-unreadable-output"]
     assert sum(sample.dirs["read"].ios for sample in samples) == 95476
 
 
@@ -153,7 +153,7 @@ def test_output_that_ends_inside_an_object_falls_back_to_the_one_before() -> Non
     result = reader.result(0)
     assert result is not None
     assert (result.dirs["read"].ios, result.final) == (87809, False)
-    assert [code for code, _ in reader.verdict(0)] == ["fio-output-cut"]
+    assert [code for code, _ in reader.problems(0)] == ["fio-output-cut"]
 
 
 def test_the_same_trouble_is_told_once() -> None:
@@ -201,6 +201,6 @@ def test_load_of_the_layout_phase_is_never_ramp_load() -> None:
 def test_what_fio_says_before_it_gives_up_is_the_reason() -> None:
     reader = FioReader("h1", step(), "measure")
     reader.feed_stderr(b"fio: size too small, must not be less than minimum block size: 1048576 < 2097152\n")
-    ((code, message),) = reader.verdict(1)
+    ((code, message),) = reader.problems(1)
     assert code == "fio-no-output"
     assert "size too small, must not be less than minimum block size" in message

@@ -47,7 +47,7 @@ def test_a_stopped_run_keeps_what_was_measured_and_is_not_final(tmp_path: Path, 
     reader, exit_code = disturbed(tmp_path, lambda process: process.send_signal(number))
     result = reader.result(exit_code)
     assert exit_code == 128
-    assert [code for code, _ in reader.verdict(exit_code)] == ["fio-stopped-by-signal"]
+    assert [code for code, _ in reader.problems(exit_code)] == ["fio-stopped-by-signal"]
     assert result is not None
     assert not result.final
     assert result.errors == []
@@ -60,4 +60,4 @@ def test_a_killed_worker_is_noticed_although_fio_says_nothing_in_its_result(tmp_
     result = reader.result(exit_code)
     assert result is not None
     assert result.errors == []
-    assert "fio-worker-killed" in dict(reader.verdict(exit_code))
+    assert "fio-worker-killed" in dict(reader.problems(exit_code))

@@ -29,13 +29,13 @@ def reader(name: str, *, ranks: int = 4, items: int = 200, iterations: int = 3, 
 
 
 def codes(found: MdtestReader, exit_code: int | None) -> list[str]:
-    return [code for code, _ in found.verdict(exit_code)]
+    return [code for code, _ in found.problems(exit_code)]
 
 
 @pytest.mark.parametrize("version", ["1.9.3", "3.3.0", "main"])
 def test_a_whole_run_of_every_version_is_a_success(version: str) -> None:
     found = reader(f"mdtest-{version}-profile-v")
-    assert found.verdict(0) == [] and found.succeeded(0)
+    assert found.problems(0) == [] and found.succeeded(0)
     result = found.figures(0)
     assert result is not None and result.final and result.tasks == 4
 
@@ -70,7 +70,7 @@ def test_ranks_that_run_alone_were_built_for_another_mpi() -> None:
 def test_warnings_make_it_a_failure_though_the_exit_code_is_0() -> None:
     found = reader("mdtest-main-T-without-C", ranks=2, iterations=1)
     assert codes(found, 0) == ["mdtest-warnings"]
-    assert "(400 warnings)" in found.verdict(0)[0][1]
+    assert "(400 warnings)" in found.problems(0)[0][1]
 
 
 def test_reading_no_bytes_is_no_warning() -> None:
@@ -82,7 +82,7 @@ def test_reading_no_bytes_is_no_warning() -> None:
 @pytest.mark.parametrize(("version", "exit_code"), [("3.2.1", 0), ("3.3.0", 0), ("4.0.0", 1)])
 def test_an_option_that_mdtest_does_not_know_is_the_cause_in_its_own_words(version: str, exit_code: int) -> None:
     found = reader(f"mdtest-{version}-err-badopt", ranks=2, items=1, iterations=1)
-    code, text = found.verdict(exit_code)[0]
+    code, text = found.problems(exit_code)[0]
     assert code == "mdtest-bad-option" and text.startswith("mdtest does not take --nosuch")
     assert "mdtest-incomplete" not in codes(found, exit_code)
 
@@ -91,13 +91,13 @@ def test_what_libraries_of_mpi_say_beside_a_good_end_is_told_and_no_problem() ->
     found = reader("mdtest-4.0.0-openmpi-chatter", ranks=2, items=20, iterations=1)
     told = found.feed_stderr((DATA / "mdtest-4.0.0-openmpi-chatter.err").read_bytes() + CHATTER)
     assert ("warning", "MPI: WARNING: An invalid value was given for btl_tcp_if_include.  This") in told
-    assert found.verdict(0) == []
+    assert found.problems(0) == []
 
 
 def test_what_libraries_of_mpi_say_is_the_cause_of_a_bad_end() -> None:
     found = reader("hydra-kill-rank", items=150000, iterations=1)
     found.feed_stderr(b"[1.2] [h2:7:0] tcp_ep.c:1234 UCX  ERROR Connection refused\n")
-    assert dict(found.verdict(9))["mpi-network"] == "MPI's network layer: Connection refused"
+    assert dict(found.problems(9))["mpi-network"] == "MPI's network layer: Connection refused"
 
 
 @pytest.mark.parametrize(
@@ -137,12 +137,12 @@ def test_a_read_only_file_system_is_named() -> None:
 )
 def test_a_killed_rank_is_named_with_its_host(name: str, text: str) -> None:
     found = reader(name, items=150000 if "hydra" in name else 400000, iterations=1)
-    assert dict(found.verdict(9))["mpi-rank-died"] == text
+    assert dict(found.problems(9))["mpi-rank-died"] == text
 
 
 def test_a_lost_daemon_is_named_with_its_host() -> None:
     found = reader("openmpi-kill9-orted", items=400000, iterations=1)
-    assert "the MPI proxy that was lost ran at 10.99.0.11" in dict(found.verdict(205))["mpi-proxy-died"]
+    assert "the MPI proxy that was lost ran at 10.99.0.11" in dict(found.problems(205))["mpi-proxy-died"]
 
 
 def test_lines_that_ask_for_proxies_are_kept_apart() -> None:
@@ -163,4 +163,4 @@ def test_a_rank_cannot_ask_for_a_proxy() -> None:
 def test_a_proxy_that_cannot_reach_mpiexec_says_where() -> None:
     found = ProxyReader("h2", reader("mdtest-main-i1")._step)
     found.feed_stderr(b"[proxy:0:1@h2] unable to connect to server 10.0.0.1 at port 46000 (check for firewalls!)\n")
-    assert found.verdict(5)[0][0] == "mpi-unreachable" and "10.0.0.1 port 46000" in found.verdict(5)[0][1]
+    assert found.problems(5)[0][0] == "mpi-unreachable" and "10.0.0.1 port 46000" in found.problems(5)[0][1]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tui.app.screens.hosts.forms import NewHost
     from tui.engine.hosts.fleet import HostCheck
-    from tui.engine.hosts.trust import PresentedKey
     from tui.model.paths import Paths
     from tui.model.plan import HostAddress
+    from tui.remote.hostkeys import Presented
     from tui.remote.vault import Asker
 
 
@@ -33,22 +33,12 @@ async def check_each(
                 pending.cancel()
 
 
-async def presented_key(
-    address: HostAddress, paths: Paths, ssh_config: Path | None, asker: Asker
-) -> PresentedKey:
+async def presented_key(address: HostAddress, paths: Paths, ssh_config: Path | None, asker: Asker) -> Presented:
     """Return the key that a host presents. `asker` is asked for a bastion's password. Raises HostError."""
-    from tui.engine.hosts import trust
     from tui.remote.connections import Connections
 
     async with Connections(ssh_config=ssh_config, known_hosts=[paths.known_hosts], asker=asker) as connections:
-        return await trust.presented_key(address, connections)
-
-
-def pin_key(presented: PresentedKey, paths: Paths) -> None:
-    """Add a key to the user's own known_hosts file."""
-    from tui.engine.hosts import trust
-
-    trust.pin_keys([presented], paths.known_hosts)
+        return await connections.presented(address)
 
 
 def add_to_inventory(path: Path, host: NewHost) -> None:

@@ -1,4 +1,4 @@
-"""What `benchtui doctor` looks at, one file a subject; each check is a function from surroundings to one verdict."""
+"""What `benchtui doctor` looks at, one file a subject; each check is a function of the surroundings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMMAND_DEADLINE_S = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One verdict. `advice` says what to do about it; empty when there is nothing to do.
+    """What one check found. `advice` says what to do about it; empty when there is nothing to do.
 
     ``fail``: benchtui cannot keep a run here. ``warn``: something works less well, or not at all for some uses.
     """

@@ -29,7 +29,7 @@ def data(surroundings: Surroundings) -> Check:
 
 
 def usable(name: str, surroundings: Surroundings, path: Path, status: Status, advice: str) -> Check | None:
-    """Return a verdict of `status` for a folder that cannot be used, None for one that can."""
+    """Return a check of `status` for a folder that cannot be used, None for one that can."""
     shown = surroundings.short(path)
     parent = nearest_existing(path)
     if path.exists() and not path.is_dir():

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tui.model.inventory import Inventory, load_inventory
-from tui.model.problem import UsageError
+from tui.model.problem import UsageError, unreadable
 
 
 def read_inventory(path: Path) -> Inventory | None:
@@ -18,10 +18,8 @@ def read_inventory(path: Path) -> Inventory | None:
         return load_inventory(path.read_text(encoding="utf-8"), str(path))
     except FileNotFoundError:
         return None
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not UTF-8 text: byte {error.start}") from error
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from error
 
 
 def add_host(path: Path, name: str, entry: Mapping[str, object]) -> None:

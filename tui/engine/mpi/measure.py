@@ -94,7 +94,7 @@ def causes(job: MpiJob, outcome: Outcome) -> list[tuple[str, str, str]]:
     elif outcome.reason != "exit" and not ended_here:
         found.append((head, f"agent-{outcome.reason}", f"the agent ended mpiexec: {outcome.reason}"))
     elif not ended_here:
-        found += [(head, code, message) for code, message in job.reader.verdict(outcome.exit_code)]
+        found += [(head, code, message) for code, message in job.reader.problems(outcome.exit_code)]
     if found and not ended_here:
-        found += [(host, code, text) for host, run in job.proxies.items() for code, text in run.reader.verdict(0)]
+        found += [(host, code, text) for host, run in job.proxies.items() for code, text in run.reader.problems(0)]
     return found

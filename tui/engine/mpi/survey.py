@@ -139,7 +139,7 @@ async def _finish_trial(job: MpiJob, head: HostSession) -> None:
     job.keep()
     job.ctx.check_stop()
     problems = [(job.cause.host, job.cause.code, job.cause.message)] if job.cause.code else []
-    problems += [(None, code, message) for code, message in job.reader.verdict(outcome.exit_code)] if begun else []
+    problems += [(None, code, message) for code, message in job.reader.problems(outcome.exit_code)] if begun else []
     for host, code, message in problems:
         session = job.sessions.get(host or head.name, head)
         session.problem("preflight", code, f"trial launch: {message}")

@@ -7,11 +7,11 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 from tui.model.names import TAG_PATTERN
-from tui.model.problem import Problem, UsageError
+from tui.model.paths import presets_dir
+from tui.model.problem import UsageError, unreadable
 from tui.model.yaml_text import load
 
 SUFFIXES = (".yaml", ".yml")
@@ -60,12 +60,6 @@ class Shelf:
         return next((file for file in found if not file.preset), found[-1] if found else None)
 
 
-def presets_dir() -> Path:
-    """Return where the presets are: inside the installed package, or in the checkout beside it."""
-    installed = Path(str(resources.files("tui"))) / "presets"
-    return installed if installed.is_dir() else installed.parents[1] / "profiles"
-
-
 def _files_in(folder: Path, preset: bool) -> Iterator[ProfileFile]:
     found = []
     for where, folders, names in os.walk(folder):
@@ -85,10 +79,8 @@ def read_text(path: Path) -> str:
     """Return the text of a profile's file. Raises UsageError."""
     try:
         return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(Problem(f"not UTF-8 text: byte {error.start}", file=str(path))) from error
-    except OSError as error:
-        raise UsageError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from error
 
 
 def _text_or_none(path: Path) -> str | None:

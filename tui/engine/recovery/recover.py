@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from tui.engine.recovery.find_loads import find_loads
 from tui.engine.recovery.history import History
 from tui.engine.recovery.reopen import reopen_all
-from tui.engine.running.context import RunContext, RunRefused, RunStopped
+from tui.engine.running.context import RunContext
 from tui.engine.running.course import Adopted, course_of
 from tui.engine.running.load import run_load
 from tui.engine.running.on_hosts import EXIT_PARTIAL, LOOK, on_hosts
 from tui.engine.running.preflight import preflight
-from tui.engine.running.run import connect_all, ended, leave_hosts, verdict
+from tui.engine.running.run import brought_to_an_end, connect_all, ended, how_it_ended
 from tui.engine.running.session import HostSession
 from tui.engine.running.steps import run_steps
 from tui.model.event import RunEnded, StepEnded, TaskStarted
@@ -28,24 +28,20 @@ from tui.remote.transport import HostError
 
 async def execute_rest(ctx: RunContext, history: History) -> RunEnded:
     """Finish a run and return the last event of its journal."""
-    try:
-        await connect_again(ctx)
-        await find_loads(ctx, history)
-        close_measured_step(ctx, history)
-        unfinished = history.unfinished()
-        taken_over = unfinished != [] and (await adopt(ctx, history, unfinished)).alive
-        rest = [step for step in ctx.plan.steps if step.index not in history.begun]
-        if taken_over and rest:
-            await preflight(ctx)
-            await run_steps(ctx, rest)
-        end = verdict(ctx) if taken_over or not rest else cut_short(ctx, rest)
-    except RunRefused as refused:
-        end = ended("partial" if ctx.measured_hosts else "failed", refused.exit_code, refused.reason)
-    except RunStopped:
-        end = verdict(ctx)
-    finally:
-        await leave_hosts(ctx)
-    return ctx.journal.append(end)
+    return await brought_to_an_end(ctx, _rest(ctx, history))
+
+
+async def _rest(ctx: RunContext, history: History) -> RunEnded:
+    await connect_again(ctx)
+    await find_loads(ctx, history)
+    close_measured_step(ctx, history)
+    unfinished = history.unfinished()
+    taken_over = unfinished != [] and (await adopt(ctx, history, unfinished)).alive
+    rest = [step for step in ctx.plan.steps if step.index not in history.begun]
+    if taken_over and rest:
+        await preflight(ctx)
+        await run_steps(ctx, rest)
+    return how_it_ended(ctx) if taken_over or not rest else cut_short(ctx, rest)
 
 
 async def execute_missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnded:
@@ -53,25 +49,21 @@ async def execute_missing(ctx: RunContext, history: History, *, failed: bool) ->
 
     What a dead engine had left running is followed to its end first: it may be one of them.
     """
-    try:
-        await connect_all(ctx)
-        adopted = await _adopt_if_any(ctx, history)
-        missing = [step for step in history.missing(ctx.plan, failed=failed) if step.index != adopted]
-        seen = ctx.journal.problems - history.problems if adopted is not None else 0
-        again = history.make_again(missing)
-        ctx.forget(step.index for step in again)
-        ctx.journal.problems = history.problems + seen
-        await on_hosts(ctx, LOOK, ctx.alive, end_earlier)
-        await preflight(ctx)
-        await run_steps(ctx, again)
-        end = verdict(ctx)
-    except RunRefused as refused:
-        end = ended("partial" if ctx.measured_hosts else "failed", refused.exit_code, refused.reason)
-    except RunStopped:
-        end = verdict(ctx)
-    finally:
-        await leave_hosts(ctx)
-    return ctx.journal.append(end)
+    return await brought_to_an_end(ctx, _missing(ctx, history, failed=failed))
+
+
+async def _missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnded:
+    await connect_all(ctx)
+    adopted = await _adopt_if_any(ctx, history)
+    missing = [step for step in history.missing(ctx.plan, failed=failed) if step.index != adopted]
+    seen = ctx.journal.problems - history.problems if adopted is not None else 0
+    again = history.make_again(missing)
+    ctx.forget(step.index for step in again)
+    ctx.journal.problems = history.problems + seen
+    await on_hosts(ctx, LOOK, ctx.alive, end_earlier)
+    await preflight(ctx)
+    await run_steps(ctx, again)
+    return how_it_ended(ctx)
 
 
 async def end_earlier(session: HostSession) -> None:

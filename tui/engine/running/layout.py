@@ -155,7 +155,7 @@ async def _start(run: TaskRun) -> None:
 def _judge(run: TaskRun, exit_code: int | None, reason: str) -> None:
     if run.session.failed or reason in ("stop", "abort"):
         return
-    problems = run.reader.verdict(exit_code)
+    problems = run.reader.problems(exit_code)
     for code, message in problems:
         run.session.problem("layout", code, f"layout: {message}")
     if not problems:

@@ -173,7 +173,7 @@ def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
         return [("stopped-alone", "its load was ended on request while the others went on")]
     if outcome.reason in ASKED_TO_END:
         return []
-    problems = list(run.reader.verdict(outcome.exit_code))
+    problems = list(run.reader.problems(outcome.exit_code))
     if outcome.reason == "exit":
         return problems
     end = ENDS.get(outcome.reason, (f"agent-{outcome.reason}", f"the agent ended it: {outcome.reason}"))

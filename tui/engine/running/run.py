@@ -6,6 +6,7 @@ import asyncio
 import datetime
 import os
 import platform
+from collections.abc import Awaitable
 from functools import partial
 from pathlib import Path
 
@@ -80,16 +81,25 @@ def take_up(ctx: RunContext, history: History) -> None:
 
 
 async def execute(ctx: RunContext) -> RunEnded:
-    """Do everything the plan says and return the last event of the journal. Whatever happens, hosts are left clean."""
+    """Do everything the plan says and return the last event of the journal."""
+    return await brought_to_an_end(ctx, _everything(ctx))
+
+
+async def _everything(ctx: RunContext) -> RunEnded:
+    await connect_all(ctx)
+    await preflight(ctx)
+    await run_steps(ctx, ctx.plan.steps)
+    return how_it_ended(ctx)
+
+
+async def brought_to_an_end(ctx: RunContext, course: Awaitable[RunEnded]) -> RunEnded:
+    """Await the course of a run and journal how it ended. Whatever happens, hosts are left clean."""
     try:
-        await connect_all(ctx)
-        await preflight(ctx)
-        await run_steps(ctx, ctx.plan.steps)
-        end = verdict(ctx)
+        end = await course
     except RunRefused as refused:
         end = ended(refused.state if not ctx.measured_hosts else "partial", refused.exit_code, refused.reason)
     except RunStopped:
-        end = verdict(ctx)
+        end = how_it_ended(ctx)
     finally:
         await leave_hosts(ctx)
     return ctx.journal.append(end)
@@ -166,7 +176,7 @@ async def _reached_again(ctx: RunContext, session: HostSession) -> bool:
     return True
 
 
-def verdict(ctx: RunContext) -> RunEnded:
+def how_it_ended(ctx: RunContext) -> RunEnded:
     """Return how the run ended, judged by what is in the journal."""
     counted = [step for step in ctx.plan.steps if not step.warmup and step.index not in ctx.skipped]
     came_late = ctx.stop_mode == "stop" and all(map(ctx.is_whole, counted))

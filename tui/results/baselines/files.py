@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 from tui.model.baseline import Baseline, load_baselines
-from tui.model.problem import Problem, UsageError
+from tui.model.paths import presets_dir
+from tui.model.problem import Problem, UsageError, unreadable
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -24,13 +24,6 @@ class Found:
     def of(self, tags: Collection[str]) -> list[Baseline]:
         """Return the baselines of these profiles, variants included."""
         return [each for each in self.baselines if each.profile in tags or any(tag in tags for tag in each.variants)]
-
-
-def shipped_dir() -> Path:
-    """Return where the shipped figures are: inside the installed package, or in the checkout beside it."""
-    package = Path(str(resources.files("tui")))
-    presets = package / "presets"
-    return (presets if presets.is_dir() else package.parent / "profiles") / "baselines"
 
 
 def find_baselines(user_dir: Path, tags: Collection[str] | None = None) -> Found:
@@ -51,10 +44,8 @@ def read_text(path: Path) -> str:
     """Return the text of a file. Raises UsageError."""
     try:
         return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(Problem(f"not UTF-8 text: byte {error.start}", file=str(path))) from error
-    except OSError as error:
-        raise UsageError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from error
 
 
 @functools.lru_cache(maxsize=64)
@@ -63,5 +54,5 @@ def _parsed(text: str, file: str) -> tuple[Baseline, ...]:
 
 
 def _files(user_dir: Path) -> Iterator[Path]:
-    for folder in (shipped_dir(), user_dir):
+    for folder in (presets_dir() / "baselines", user_dir):
         yield from sorted(path for path in folder.glob("*") if path.suffix in SUFFIXES)

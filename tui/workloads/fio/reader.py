@@ -1,4 +1,4 @@
-"""The reader of one fio command: its output becomes samples, log lines, a result and a verdict."""
+"""The reader of one fio command: its output becomes samples, log lines, a result and its problems."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class FioReader:
         own_end = exit_code is not None and not self._ended_by_signal(exit_code) and not self._framer.cut
         return host_result(self._last, self._host, self._step.index, final=own_end)
 
-    def verdict(self, exit_code: int | None) -> list[tuple[str, str]]:
+    def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
         """Return (code, message) of what makes the result doubtful; empty is clean."""
         self._finish()
         if self._last is None:

@@ -105,14 +105,14 @@ class MdtestReader:
 
     def succeeded(self, exit_code: int | None) -> bool:
         """Tell whether mdtest came to its own good end, by all that it printed."""
-        return not self.verdict(exit_code)
+        return not self.problems(exit_code)
 
     @property
     def unreachable(self) -> str:
         """Why ranks will never meet, when MPI has said so; empty: it has not."""
         return unreachable({**self.said.codes, **self.muttered.codes})
 
-    def verdict(self, exit_code: int | None) -> list[tuple[str, str]]:
+    def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
         """Return (code, message) of everything that makes the result doubtful or void; empty is clean.
 
         What MPI and its libraries say is the cause of a bad end, and no problem beside a good one.

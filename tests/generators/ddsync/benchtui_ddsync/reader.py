@@ -56,7 +56,7 @@ class DdReader:
             end_ms=self._sampled_s * 1000,
         )
 
-    def verdict(self, exit_code: int | None) -> list[tuple[str, str]]:
+    def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
         """Return why the result is not to be trusted, in dd's own words where it gave any."""
         if self._failed:
             return [("ddsync-failed", self._failed)]

@@ -52,7 +52,7 @@ def base_of(catalogue: Catalogue, loaded: LoadedProfile) -> Profile | None:
     if loaded.bases:
         tag, text = loaded.bases[0]
         return catalogue.load_text(text, Path(tag)).profile
-    from tui.engine.profiles.shelf import presets_dir
+    from tui.model.paths import presets_dir
 
     twin = presets_dir() / f"{loaded.profile.profile}.yaml"
     return catalogue.load_file(twin, preset=True).profile if twin.is_file() and twin != loaded.path else None

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from textual import on, work
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from tui.app.dialogs import log_in
 from tui.app.dialogs.confirm import Confirm
-from tui.app.screens.base import StepScreen
+from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.hosts import rows as host_rows
 from tui.app.screens.hosts.forms import AddHost, NewHost
 from tui.app.screens.hosts.rows import KnownHost
-from tui.app.services.hosts import add_to_inventory, check_each, pin_key, presented_key
+from tui.app.services.hosts import add_to_inventory, check_each, presented_key
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
 from tui.app.widgets.textpane import TextPane
@@ -31,7 +31,7 @@ EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machi
 NO_MATCH = "Nothing matches the filter: Esc clears it"
 
 
-class HostsScreen(StepScreen):
+class HostsScreen(FilteredScreen):
     """Inventory, ssh config and this machine, with ticks and what a check found."""
 
     SCOPE = "hosts"
@@ -56,16 +56,6 @@ class HostsScreen(StepScreen):
         yield TextInput(placeholder="filter by name, address, group", id="hosts-filter", classes="filter")
         yield TextPane(id="hosts-detail", can_focus=False)
 
-    @property
-    def picklist(self) -> PickList[KnownHost]:
-        """The list of hosts."""
-        return self.query_one("#hosts-list", PickList)
-
-    @property
-    def filter(self) -> TextInput:
-        """The filter field."""
-        return self.query_one("#hosts-filter", TextInput)
-
     def on_mount(self) -> None:
         """Show the frame at once, the hosts as soon as the files are read."""
         self.set_focus(self.picklist)
@@ -87,7 +77,7 @@ class HostsScreen(StepScreen):
         """Show what was read."""
         self.hosts, self.problem = list(hosts), problem
         self.shell.selection.order_by(host.name for host in self.hosts)
-        self.show_hosts()
+        self.show_rows()
         first = focus or next(iter(self.shell.selection.ticked), None)
         if first:
             self.picklist.move_to(first)
@@ -95,7 +85,7 @@ class HostsScreen(StepScreen):
 
     # -- showing
 
-    def show_hosts(self) -> None:
+    def show_rows(self) -> None:
         """Bring rows, counts and bars up to date."""
         search = self.filter.value
         selection = self.shell.selection
@@ -194,7 +184,7 @@ class HostsScreen(StepScreen):
     def ticks_changed(self) -> None:
         """Keep the ticks in the order of the list and show them."""
         self.shell.selection.order_by(host.name for host in self.hosts)
-        self.show_hosts()
+        self.show_rows()
 
     def action_next(self) -> None:
         """Go on to Profiles; with no tick at all, the host under the cursor is meant."""
@@ -204,31 +194,6 @@ class HostsScreen(StepScreen):
             self.shell.go("profiles")
         else:
             self.notify("tick at least one host: Space", severity="warning")
-
-    # -- filter
-
-    def action_filter(self) -> None:
-        """Open the filter."""
-        self.filter.add_class("-shown")
-        self.set_focus(self.filter)
-
-    @on(Input.Changed, "#hosts-filter")
-    def filter_changed(self) -> None:
-        """Narrow while typing."""
-        self.show_hosts()
-
-    @on(Input.Submitted, "#hosts-filter")
-    def filter_done(self) -> None:
-        """Keep the filter, go back to the list."""
-        self.set_focus(self.picklist)
-        self.filter.set_class(bool(self.filter.value), "-shown")
-
-    def action_back(self) -> None:
-        """Clear the filter."""
-        if self.filter.has_class("-shown"):
-            self.filter.value = ""
-            self.filter.remove_class("-shown")
-            self.set_focus(self.picklist)
 
     # -- checking
 
@@ -242,7 +207,7 @@ class HostsScreen(StepScreen):
     def start_check(self, hosts: list[KnownHost]) -> None:
         """Show that these hosts are being looked at, and look."""
         self.checking.update(host.name for host in hosts)
-        self.show_hosts()
+        self.show_rows()
         self.check(hosts)
 
     @work(group="check-hosts")
@@ -256,7 +221,7 @@ class HostsScreen(StepScreen):
                 self.take_check(found)
         finally:
             self.checking.difference_update(host.name for host in hosts)
-            self.show_hosts()
+            self.show_rows()
 
     def take_check(self, found: HostCheck) -> None:
         """Show what one host answered."""
@@ -279,6 +244,8 @@ class HostsScreen(StepScreen):
     @work(group="trust", exclusive=True)
     async def trust(self, host: KnownHost) -> None:
         """Read the key, show its fingerprint, pin it once agreed, check the host."""
+        from tui.remote import hostkeys
+
         shell = self.shell
         try:
             presented = await presented_key(
@@ -292,7 +259,7 @@ class HostsScreen(StepScreen):
             return
         body = f"{presented.fingerprint}\n\nCompare it with what the host's console or its admin says."
         if await self.app.push_screen_wait(Confirm(f"Trust the key of {host.name}?", body)) == "yes":
-            pin_key(presented, shell.paths)
+            hostkeys.pin(shell.paths.known_hosts, {presented.pattern: presented.key})
             self.start_check([host])
 
     def action_new(self) -> None:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from textual import on, work
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
-from textual.widgets import Input
 
-from tui.app.screens.base import StepScreen
 from tui.app.screens.editor.new import NewProfile
+from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.profiles import text as profile_text
 from tui.app.screens.review import plan_text
 from tui.app.services.outside_editor import EditorError, edit_file
@@ -30,7 +29,7 @@ LOOK_S = 1.0  # between looks at the files
 HARMLESS = "demo/quick"  # where the cursor stands at first: not on a profile that writes to devices
 
 
-class ProfilesScreen(StepScreen):
+class ProfilesScreen(FilteredScreen):
     """Families of profiles at the left, what the one under the cursor does at the right."""
 
     SCOPE = "profiles"
@@ -55,16 +54,6 @@ class ProfilesScreen(StepScreen):
         yield Horizontal(Vertical(picklist, filter_, id="profiles-side"), detail, id="profiles-body")
 
     @property
-    def picklist(self) -> PickList[CatalogueEntry]:
-        """The list of profiles."""
-        return self.query_one(PickList)
-
-    @property
-    def filter(self) -> TextInput:
-        """The filter field."""
-        return self.query_one("#profiles-filter", TextInput)
-
-    @property
     def detail(self) -> TextPane:
         """The pane at the right."""
         return self.query_one(TextPane)
@@ -86,7 +75,7 @@ class ProfilesScreen(StepScreen):
     def take_profiles(self, entries: list[CatalogueEntry], focus: str | None = None) -> None:
         """Show what was read."""
         self.entries = list(entries)
-        self.show_profiles()
+        self.show_rows()
         if focus:
             self.picklist.move_to(focus)
         self.show_details()
@@ -97,7 +86,7 @@ class ProfilesScreen(StepScreen):
 
     # -- showing
 
-    def show_profiles(self) -> None:
+    def show_rows(self) -> None:
         """Bring the rows and the count up to date."""
         search = self.filter.value
         self.shown = [entry for entry in self.entries if profile_text.matches(entry, search)]
@@ -179,7 +168,7 @@ class ProfilesScreen(StepScreen):
             self.notify("this profile cannot be read: e edits it", severity="error")
             return
         self.shell.selection.choose_profile(entry.tag)
-        self.show_profiles()
+        self.show_rows()
         self.shell.go("review")
 
     def action_view(self) -> None:
@@ -187,31 +176,6 @@ class ProfilesScreen(StepScreen):
         self.shows_job = not self.shows_job
         self.show_details()
         self.detail.scroll_home(animate=False)
-
-    def action_filter(self) -> None:
-        """Open the filter."""
-        self.filter.add_class("-shown")
-        self.set_focus(self.filter)
-
-    @on(Input.Changed, "#profiles-filter")
-    def filter_changed(self) -> None:
-        """Narrow while typing."""
-        self.show_profiles()
-
-    @on(Input.Submitted, "#profiles-filter")
-    def filter_done(self) -> None:
-        """Keep the filter, go back to the list."""
-        self.set_focus(self.picklist)
-        self.filter.set_class(bool(self.filter.value), "-shown")
-
-    def action_back(self) -> None:
-        """Leave the filter first."""
-        if self.filter.has_class("-shown"):
-            self.filter.value = ""
-            self.filter.remove_class("-shown")
-            self.set_focus(self.picklist)
-        else:
-            super().action_back()
 
     # -- editing
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from textual import events, on, work
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from tui.app.dialogs.confirm import Confirm
 from tui.app.dialogs.note import NoteDialog
-from tui.app.screens.base import StepScreen
+from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.live.text import deliver
 from tui.app.services.cleaning import ask_to_clean, clean_now
 from tui.app.terminal.theme import Symbols
@@ -64,7 +64,7 @@ EMPTY = "No runs yet: choose hosts (1) and a profile (2), then press r on Review
 REREAD_S = 5.0
 
 
-class RunsScreen(StepScreen):
+class RunsScreen(FilteredScreen):
     """The runs, with what each measured."""
 
     SCOPE = "runs"
@@ -84,16 +84,6 @@ class RunsScreen(StepScreen):
         yield picklist
         yield Static("reading the runs", id="runs-empty", markup=False)
         yield TextInput(placeholder="filter by profile, host, state, note", id="runs-filter", classes="filter")
-
-    @property
-    def picklist(self) -> PickList[RunSummary]:
-        """The list."""
-        return self.query_one("#runs-list", PickList)
-
-    @property
-    def filter(self) -> TextInput:
-        """The filter field."""
-        return self.query_one("#runs-filter", TextInput)
 
     @property
     def run_at_hand(self) -> Path | None:
@@ -125,9 +115,9 @@ class RunsScreen(StepScreen):
         runs = await asyncio.to_thread(self.shell.store.list)
         if runs != self.runs or not self.read:
             self.runs, self.read = runs, True
-            self.show()
+            self.show_rows()
 
-    def show(self) -> None:
+    def show_rows(self) -> None:
         """Show the runs that the filter lets through."""
         wanted = self.filter.value.strip().lower()
         shown = [run for run in self.runs if wanted in haystack(run)]
@@ -237,32 +227,6 @@ class RunsScreen(StepScreen):
         except OSError as error:
             self.notify(f"{run_dir}: {error.strerror}", severity="error", markup=False)
         self.load()
-
-    # -- the filter
-
-    def action_filter(self) -> None:
-        """Type a filter."""
-        self.filter.add_class("-shown")
-        self.filter.focus()
-
-    @on(Input.Changed, "#runs-filter")
-    def filter_changed(self) -> None:
-        """Narrow the list as one types."""
-        self.show()
-
-    @on(Input.Submitted, "#runs-filter")
-    def filter_done(self) -> None:
-        """Back to the list."""
-        self.picklist.focus()
-
-    def action_back(self) -> None:
-        """Clear the filter first, then leave."""
-        if self.filter.value or self.filter.has_focus:
-            self.filter.value = ""
-            self.filter.remove_class("-shown")
-            self.picklist.focus()
-        else:
-            super().action_back()
 
 
 def delete_run(run_dir: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue
 from tui.engine.running.context import RunContext
-from tui.engine.running.run import verdict
+from tui.engine.running.run import how_it_ended
 from tui.journal.writer import Journal
 from tui.model.event import HostProblem, HostResult
 from tui.model.plan import HostAddress
@@ -38,23 +38,23 @@ def run(tmp_path: Path, *finals: bool, repeat: int = 1) -> Iterator[RunContext]:
 
 def test_every_host_with_a_final_result_is_complete(tmp_path: Path) -> None:
     with run(tmp_path, True, True) as ctx:
-        assert (verdict(ctx).state, verdict(ctx).exit_code) == ("complete", 0)
+        assert (how_it_ended(ctx).state, how_it_ended(ctx).exit_code) == ("complete", 0)
 
 
 def test_a_host_without_a_result_makes_it_partial(tmp_path: Path) -> None:
     with run(tmp_path, True) as ctx:
-        assert (verdict(ctx).state, verdict(ctx).exit_code) == ("partial", 4)
+        assert (how_it_ended(ctx).state, how_it_ended(ctx).exit_code) == ("partial", 4)
 
 
 def test_nothing_measured_is_failed(tmp_path: Path) -> None:
     with run(tmp_path) as ctx:
-        assert verdict(ctx).state == "failed"
+        assert how_it_ended(ctx).state == "failed"
 
 
 def test_a_problem_on_a_host_makes_it_partial(tmp_path: Path) -> None:
     with run(tmp_path, True, True) as ctx:
         ctx.journal.append(HostProblem(t=0.0, host="h1", phase="measure", code="x", message="y", fatal=False))
-        assert (verdict(ctx).state, verdict(ctx).reason) == ("partial", "1 problems on hosts")
+        assert (how_it_ended(ctx).state, how_it_ended(ctx).reason) == ("partial", "1 problems on hosts")
 
 
 @pytest.mark.parametrize(("mode", "state"), [("stop", "partial"), ("abort", "aborted")])
@@ -63,23 +63,23 @@ def test_a_run_that_was_ended_early_says_on_whose_request(
 ) -> None:
     with run(tmp_path, False, True) as ctx:
         ctx.request_stop(mode)
-        assert verdict(ctx).state == state
-        assert "on request" in verdict(ctx).reason
+        assert how_it_ended(ctx).state == state
+        assert "on request" in how_it_ended(ctx).reason
 
 
 def test_a_stop_that_comes_when_all_is_measured_has_no_effect(tmp_path: Path) -> None:
     with run(tmp_path, True, True) as ctx:
         ctx.request_stop("stop")
-        assert verdict(ctx).state == "complete"
+        assert how_it_ended(ctx).state == "complete"
 
 
 def test_a_stop_before_the_last_repetition_is_no_complete_run(tmp_path: Path) -> None:
     with run(tmp_path, True, True, repeat=2) as ctx:
         ctx.request_stop("stop")
-        assert verdict(ctx).state == "partial"
+        assert how_it_ended(ctx).state == "partial"
 
 
 def test_a_repetition_that_was_not_needed_is_not_missed(tmp_path: Path) -> None:
     with run(tmp_path, True, True, repeat=2) as ctx:
         ctx.skipped.add(1)
-        assert verdict(ctx).state == "complete"
+        assert how_it_ended(ctx).state == "complete"

@@ -1,0 +1,55 @@
+"""A screen with a list and a filter below it, which opens with its key and closes with Escape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual import on
+from textual.widgets import Input
+
+from tui.app.screens.base import StepScreen
+from tui.app.widgets.field import TextInput
+from tui.app.widgets.picklist import PickList
+
+
+class FilteredScreen(StepScreen):
+    """Derive, yield one `PickList` and one `TextInput` of class "filter", and show the rows in `show_rows`."""
+
+    @property
+    def picklist(self) -> PickList[Any]:
+        """The list."""
+        return self.query_one(PickList)
+
+    @property
+    def filter(self) -> TextInput:
+        """The filter field."""
+        return self.query_one(".filter", TextInput)
+
+    def show_rows(self) -> None:
+        """Show the rows that the filter lets through."""
+        raise NotImplementedError
+
+    def action_filter(self) -> None:
+        """Open the filter."""
+        self.filter.add_class("-shown")
+        self.set_focus(self.filter)
+
+    @on(Input.Changed, ".filter")
+    def filter_changed(self) -> None:
+        """Narrow while typing."""
+        self.show_rows()
+
+    @on(Input.Submitted, ".filter")
+    def filter_done(self) -> None:
+        """Keep the filter, go back to the list."""
+        self.set_focus(self.picklist)
+        self.filter.set_class(bool(self.filter.value), "-shown")
+
+    def action_back(self) -> None:
+        """Clear the filter first, then go one step back."""
+        if self.filter.has_class("-shown"):
+            self.filter.value = ""
+            self.filter.remove_class("-shown")
+            self.set_focus(self.picklist)
+        else:
+            super().action_back()
