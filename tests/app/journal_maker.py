@@ -39,6 +39,8 @@ from tui.workloads.fio.snapshot import Snapshot, decode
 
 DATA = Path(__file__).parents[1] / "data" / "fio" / "stream"
 MIX = DATA / "mix-3.33.stdout.gz"
+SYNCS = DATA / "fdatasync-3.33.stdout.gz"
+TWO_JOBS = DATA / "two-jobs-3.33.stdout.gz"
 READS = DATA / "basic-randread-2jobs-3.33.stdout.gz"
 UTC = "2026-11-20T10:15:30.000000Z"
 RUN_ID = "20261120T101530Z-weka-read-iops-7f3a"
@@ -98,7 +100,7 @@ def plan_of(hosts: Sequence[str], directions: Sequence[str], runtime_s: float, t
         sha256="0" * 64,
         changed={"runtime": f"{runtime_s:g}s"},
     )
-    direction = "read" if "read" in directions else "write"
+    direction = next(name for name in ("read", "sync", "write") if name in directions)
     return Plan(
         profile=profile,
         params={"runtime": runtime_s, "size": 4 << 30, "directory": "/mnt/weka/fio"},
@@ -205,7 +207,8 @@ class RunMaker:
             for index, host in enumerate(self.hosts):
                 if host not in silent:
                     source = real[(second + index) % len(real)]
-                    self.add(self._sample(host, start + second + 1, "measure", source.dirs))
+                    sample = self._sample(host, start + second + 1, "measure", source.dirs)
+                    self.add(msgspec.structs.replace(sample, jobs=source.jobs))
         return self
 
     def _sample(self, host: str, t: float, phase: PhaseName, dirs: dict) -> Sample:  # type: ignore[type-arg]

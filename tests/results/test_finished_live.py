@@ -40,7 +40,7 @@ def test_the_averages_of_all_hosts_are_those_of_the_record(run: Path) -> None:
 def test_a_row_of_the_table_shows_the_hosts_own_result(run: Path) -> None:
     per_host = build_record(run).steps[0].results.per_host
     for name, view in state_of(run).hosts.items():
-        assert rate_of(view, "iops") == pytest.approx(per_host[name]["mixed"].iops, rel=1e-6)
+        assert rate_of(view.figures(), "iops") == pytest.approx(per_host[name]["mixed"].iops, rel=1e-6)
 
 
 def test_how_long_it_measured_stands_at_the_end(run: Path) -> None:

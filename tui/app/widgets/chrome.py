@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import ClassVar, cast
 
 from textual.content import Content
@@ -87,6 +88,13 @@ class KeyBar(Bar):
     def __init__(self, scope: str) -> None:
         super().__init__(scope)
         self.hint: tuple[tuple[str, str], ...] = ()
+        self.without: frozenset[str] = frozenset()
+
+    def leave_out(self, *ids: str) -> None:
+        """Give the room of these actions to others: they have no use now."""
+        if self.without != frozenset(ids):
+            self.without = frozenset(ids)
+            self.refresh()
 
     def show_hint(self, *pairs: tuple[str, str]) -> None:
         """Show these (key, label) pairs instead of the registry's, while a field has the focus; none to end it."""
@@ -98,15 +106,15 @@ class KeyBar(Bar):
         if self.hint:
             table = ASCII if self.shell.symbols.name == "ascii" else {}
             return Content("  ").join([key_content(key.translate(table), label) for key, label in self.hint])
-        chosen = fitting(footer_actions(self.scope), self.size.width)
+        chosen = fitting(footer_actions(self.scope, self.without), self.size.width)
         return Content("  ").join(
             [key_content(actions.key_name(a.keys[0]), a.label).stylize(click(a.target)) for a in chosen]
         )
 
 
-def footer_actions(scope: str) -> list[actions.Action]:
-    """Return a screen's footer actions: never more than seven."""
-    found = actions.footer_of(scope)
+def footer_actions(scope: str, without: Collection[str] = ()) -> list[actions.Action]:
+    """Return a screen's footer actions but for those `without`: never more than seven."""
+    found = [action for action in actions.footer_of(scope) if action.id not in without]
     always = [action for action in found if action.scope == "app"]
     return [action for action in found if action.scope != "app"][: KEYS_AT_80 - len(always)] + always
 

@@ -30,16 +30,25 @@ class Subject:
     name: str = ""
     tails: Tails | None = None
     results: Mapping[str, DirectionResult] = field(default_factory=dict)  # by direction, once the load is over
+    about: str = ""  # the direction of the headline, which is always among those that are shown
 
     @property
     def directions(self) -> list[str]:
         """Directions with I/O, reads first; at most two have room."""
-        return [name for name in in_order(self.dirs) if direction(name).in_total][:2]
+        return self._two([name for name in in_order(self.dirs) if direction(name).in_total])
 
     @property
     def waits(self) -> list[str]:
         """Directions whose latencies are shown, syncs first; at most two have room."""
-        return in_order(self.dirs)[:2]
+        return self._two(in_order(self.dirs))
+
+    @property
+    def host_waits(self) -> str:
+        """The direction whose latencies hosts are compared by, where there are several; empty: all I/O together."""
+        return self.about if self.about in self.dirs and len(self.dirs) > 1 else ""
+
+    def _two(self, names: list[str]) -> list[str]:
+        return in_order([names[0], self.about]) if self.about in names[2:] else names[:2]
 
     def title(self, text: str) -> str:
         """Return a panel's title."""

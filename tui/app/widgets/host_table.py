@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from tui.app.widgets.graph_area import merge_values, nice_ceiling
@@ -15,7 +15,7 @@ from tui.text.line import LABEL, TEXT, Line, Run, fit, padded, rule, width_of_ru
 from tui.text.table import Column, table_line
 
 if TYPE_CHECKING:
-    from tui.journal.host import HostView
+    from tui.journal.host import HostFigures, HostView
 
 RESORT_S = 5.0  # rows that swap places every second cannot be read
 
@@ -49,6 +49,10 @@ class HostTable(PickList["HostView"]):
     LONGEST_NAME: ClassVar[int] = 24
     LEADING: ClassVar[int] = 2  # columns that a broken host has: mark and name
 
+    job: str | None = None  # None: all jobs together
+    waits = ""  # the direction whose latencies are shown; empty: all I/O together
+    longest_name = 6
+
     def __init__(self, symbols: Symbols, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(self._columns(), lambda host: host.name, id=id)
         self.symbols = symbols
@@ -59,37 +63,51 @@ class HostTable(PickList["HostView"]):
         self._trend_top: float | None = None  # one scale for all hosts: who lags is seen at a glance
 
     def _columns(self) -> tuple[Column[HostView], ...]:
+        of = f"{self.waits} " if self.waits else ""
         return (
             Column("", lambda host: mark_of(host, self.now, self.symbols), 1),
-            Column("host", lambda host: host.name, 6, gap=1),
-            Column("IOPS", lambda host: self._figure(host, iops(rate_of(host, "iops"))), 5, right=True,
-                   order=lambda host: _known(host.total.iops), falling=True),
-            Column("BW", lambda host: self._figure(host, bandwidth(rate_of(host, "bandwidth"))), 10, right=True,
-                   order=lambda host: _known(host.total.bw_bytes_per_s), falling=True),
-            Column("mean", lambda host: self._figure(host, latency(latency_of(host, "mean"))), 7, right=True,
-                   order=lambda host: _known(host.total.lat_mean_ns), falling=True),
-            Column("p99", lambda host: self._figure(host, latency(latency_of(host, "99"))), 7, right=True,
-                   order=lambda host: _known(host.total.interval_percentiles["99"]), falling=True),
+            Column("host", lambda host: host.name, self.longest_name, gap=1),
+            Column("IOPS", lambda host: self._figure(host, iops(rate_of(self._of(host), "iops"))), 5, right=True,
+                   order=lambda host: _known(self._of(host).total.iops), falling=True),
+            Column("BW", lambda host: self._figure(host, bandwidth(rate_of(self._of(host), "bandwidth"))), 10,
+                   right=True, order=lambda host: _known(self._of(host).total.bw_bytes_per_s), falling=True),
+            *(
+                Column(of + title, partial(self._latency, name), max(7, len(of + title)), right=True,
+                       order=partial(self._latency_order, name), falling=True)
+                for name, title in (("mean", "mean"), ("99", "p99"))
+            ),
             Column("trend", self._trend, least=8, most=20, drop=2, role="read"),
             Column("state", lambda host: message_of(host, self.now), least=6, drop=1,
                    order=lambda host: STATE_ORDER.index(host.state)),
         )  # fmt: skip
 
-    def show(self, hosts: Sequence[HostView], now: float) -> None:
-        """Show the hosts as they are at run time `now`."""
+    def show(self, hosts: Sequence[HostView], now: float, job: str | None = None, waits: str = "") -> None:
+        """Show the hosts as they are at run time `now`: all that they do or one job, with latencies of a direction."""
         self.now = now
+        other = (job, waits) != (self.job, self.waits)
         new = len(hosts) != len(self.hosts) or any(a is not b for a, b in zip(hosts, self.hosts, strict=True))
-        if new:
+        if new or other:
+            self.job, self.waits = job, waits
             self.hosts, self._given = list(hosts), list(hosts)
-            longest = max((len(host.name) for host in hosts), default=0)
-            names = replace(self.columns[1], width=max(6, min(longest, self.LONGEST_NAME)))
-            self.columns = (self.columns[0], names, *self.columns[2:])
-        if new or abs(now - self._sorted_at) >= RESORT_S:
+            self.longest_name = max(6, min(max((len(host.name) for host in hosts), default=0), self.LONGEST_NAME))
+            sorts = self.columns.index(self.sort) if self.sort is not None else None
+            self.columns = self._columns()
+            self.sort = self.columns[sorts] if sorts is not None else None
+        if new or other or abs(now - self._sorted_at) >= RESORT_S:
             self._sorted_at = now
             self.put_in_order()
-        busiest = max((host.total.iops or 0.0 for host in hosts), default=0.0)
+        busiest = max((self._of(host).total.iops or 0.0 for host in hosts), default=0.0)
         self._trend_top = nice_ceiling(busiest * 1.35) if busiest else None  # full cells would join the rows
         self.update_lines()
+
+    def _of(self, host: HostView) -> HostFigures:
+        return host.figures(self.job)
+
+    def _latency(self, name: str, host: HostView) -> Run:
+        return self._figure(host, latency(latency_of(self._of(host), name, self.waits)))
+
+    def _latency_order(self, name: str, host: HostView) -> float:
+        return _known(latency_of(self._of(host), name, self.waits))
 
     @property
     def head(self) -> int:
@@ -102,7 +120,8 @@ class HostTable(PickList["HostView"]):
         place = f"{self.top + 1}–{min(len(self.rows), self.top + self.room)}" if self.scrolls else ""
         if self.head == 2:
             counts = count_states(self.hosts, self.now)
-            return [rule("Hosts", f"{counts}   {place} of {len(self.rows)}" if place else counts, width), titles]
+            title = f"Hosts · {self.job}" if self.job else "Hosts"
+            return [rule(title, f"{counts}   {place} of {len(self.rows)}" if place else counts, width), titles]
         marks: list[Run] = [(f" {count}{mark}", role) for count, mark, role in self._marks()]
         tail = [*marks, (f"  {place}/{len(self.rows)}" if place else "", LABEL)]
         room = width - width_of_runs(tail)
@@ -133,30 +152,35 @@ class HostTable(PickList["HostView"]):
         return Line.of(*lead.runs, ("  " + fit(text, width - lead.width - 4), "bad"), fill=fill)
 
     def _figure(self, host: HostView, text: str) -> Run:
-        stale = host.stale_s(self.now) is not None or not host.total.intervals()
+        stale = host.stale_s(self.now) is not None or not self._of(host).total.intervals()
         return text, LABEL if stale else TEXT
 
     def _trend(self, host: HostView) -> str:
         width = self._trend_room
-        values = host.total.series("iops", last=width * (2 if self.symbols == "braille" else 1))
+        values = self._of(host).total.series("iops", last=width * (2 if self.symbols == "braille" else 1))
         return spark(values, width, self.symbols, high=self._trend_top).replace("\u2800", " ")
 
 
-def rate_of(host: HostView, metric: Literal["iops", "bandwidth"]) -> float | None:
+def rate_of(figures: HostFigures, metric: Literal["iops", "bandwidth"]) -> float | None:
     """Return a rate over the last interval; the mean of the whole load once it is over."""
-    total = host.total
+    total = figures.total
     if not total.intervals():
-        whole = total_rates(host.result.dirs) if host.result is not None else None
+        whole = total_rates(figures.results) if figures.results else None
         return merge_values(total.series(metric)) if whole is None else whole[0 if metric == "iops" else 1]
     return total.iops if metric == "iops" else total.bw_bytes_per_s
 
 
-def latency_of(host: HostView, name: str) -> float | None:
-    """Return the mean or a percentile in ns of the last interval; of the whole load once it is over."""
-    total = host.total
-    if total.intervals():
-        return total.lat_mean_ns if name == "mean" else total.interval_percentiles[name]
-    return total.so_far_mean_ns if name == "mean" else total.so_far_percentiles[name]
+def latency_of(figures: HostFigures, name: str, direction: str = "") -> float | None:
+    """Return the mean or a percentile in ns of the last interval; of the whole load once it is over.
+
+    `direction`: whose; empty: all I/O together. None when the host did none of it.
+    """
+    view = figures.dirs.get(direction) if direction else figures.total
+    if view is None:
+        return None
+    if figures.total.intervals():
+        return view.lat_mean_ns if name == "mean" else view.interval_percentiles[name]
+    return view.so_far_mean_ns if name == "mean" else view.so_far_percentiles[name]
 
 
 def mark_of(host: HostView, now: float, symbols: Symbols) -> Run:

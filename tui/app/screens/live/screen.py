@@ -18,12 +18,10 @@ from textual.containers import Horizontal
 from textual.timer import Timer
 from textual.widget import Widget
 
-from tui.app.dialogs.confirm import Confirm
-from tui.app.dialogs.note import NoteDialog
-from tui.app.screens.base import StepScreen
 from tui.app.screens.live import operations_text
 from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import LiveFeed, Now, ReplayFeed
+from tui.app.screens.live.steering import SteeringScreen
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.graph import GraphPanel
 from tui.app.widgets.graph_panels import panels
@@ -34,7 +32,6 @@ from tui.app.widgets.operations import OperationsPanel
 from tui.app.widgets.percentiles import PercentileTable
 from tui.app.widgets.run_header import Banner, HostFacts, RunHeader
 from tui.model.plan import Plan
-from tui.model.problem import BenchtuiError
 from tui.results.matrix.live import LiveMatrix
 
 RATES_HZ = (1, 2, 4)
@@ -46,11 +43,10 @@ FIXED = ("banner", "percentiles", "messages")  # widgets whose height does not g
 LEAST_MATRIX = 3  # a heading, the axes, one row
 ROOMY_LINES = 30  # terminals from this height on have room for more than one row a host
 LOOK_AT_ENGINE_S = 2.0
-HOLDS_LOAD = ("running", "connecting")  # states in which one host can be stopped alone
-REPLAY_KEYS = (("Space", "play/hold"), ("←→", "10 s"), ("+-", "speed"), ("Enter", "host"), ("s", "sort"), ("L", "log"))
+REPLAY_KEYS = (("Space", "play/hold"), ("←→", "10 s"), ("+-", "speed"), ("Enter", "host"), ("s", "sort"))
 
 
-class LiveScreen(StepScreen):
+class LiveScreen(SteeringScreen):
     """One run, live or (with a speed) as a replay.
 
     `now` is the wall clock in seconds since 1970; `alive` tells whether a run's engine lives (default: the app does).
@@ -67,18 +63,15 @@ class LiveScreen(StepScreen):
         now: Now = time.time,
         alive: Callable[[Path], bool] | None = None,
     ) -> None:
-        super().__init__()
-        self.alive = alive
-        self.run_dir = run_dir
-        self.wall = now
         replay = replay_speed is not None
-        self.feed: LiveFeed | ReplayFeed = (
-            ReplayFeed(run_dir, replay_speed or 1.0, now) if replay else LiveFeed(run_dir, now)
-        )
+        super().__init__(run_dir, ReplayFeed(run_dir, replay_speed or 1.0, now) if replay else LiveFeed(run_dir, now))
+        self.alive = alive
+        self.wall = now
         self.plan: Plan | None = live_text.plan_of(run_dir)
         self.rate_hz = RATES_HZ[0]
         self.paused = False
         self.host: str | None = None
+        self.job: str | None = None  # that was chosen; steps that have no such job show all
         self.zoomed: int | None = None
         self.began_over: bool | None = None  # the run was over when this screen opened
         self.touched = False  # a key was pressed since the run ended
@@ -110,20 +103,8 @@ class LiveScreen(StepScreen):
     def on_mount(self) -> None:
         """Read what is there, then go on by the clock."""
         self.table.focus()
-        if self.feed.replay:
-            self.query_one(KeyBar).show_hint(*REPLAY_KEYS, ("?", "help"), ("q", "quit"))
         self._timer = self.set_interval(1 / self.rate_hz, self.tick)
         self.catch_up()
-
-    @property
-    def run_at_hand(self) -> Path:
-        """The run that is shown."""
-        return self.run_dir
-
-    @property
-    def table(self) -> HostTable:
-        """The hosts."""
-        return self.query_one("#live-hosts", HostTable)
 
     @property
     def matrix_panel(self) -> MatrixPanel:
@@ -230,7 +211,7 @@ class LiveScreen(StepScreen):
             return
         feed, state = self.feed, self.feed.state
         view = state.hosts.get(self.host or "")
-        subject = live_text.subject_of(state, view)
+        subject = live_text.subject_of(state, view, self.shown_job, live_text.about(state, self.plan))
         self.query_one("#live-header", RunHeader).show(live_text.head(feed, self.plan, self.mode()))
         strip = live_text.banner(feed, self.plan, self.size.width - 2, self.size.height)
         self.query_one("#live-banner", Banner).show(strip)
@@ -241,11 +222,24 @@ class LiveScreen(StepScreen):
         kind = live_text.latency_kind_of(state, self.plan)
         self.query_one("#live-percentiles", PercentileTable).show(*live_text.percentiles(subject, kind))
         self.show_operations()
-        self.table.show(list(state.hosts.values()), state.clock.now)
+        self.table.show(list(state.hosts.values()), state.clock.now, self.shown_job, subject.host_waits)
         if self.matrix_size != "none":
             self.matrix_panel.show(self.matrix.cells(state), self.matrix.progress(state))
+        self.show_keys()
         self.share_room()
         self.log_pane.show(live_text.messages(state, view))
+
+    @property
+    def shown_job(self) -> str | None:
+        """The job that is shown alone; None: all together."""
+        return self.job if self.job in self.feed.state.current.jobs else None
+
+    def show_keys(self) -> None:
+        """Say which keys matter: that of jobs where there are several."""
+        jobs, bar = len(self.feed.state.current.jobs) > 1, self.query_one(KeyBar)
+        bar.leave_out(*(() if jobs else ("live.job",)))
+        if self.feed.replay:
+            bar.show_hint(*REPLAY_KEYS, ("J", "job") if jobs else ("L", "log"), ("?", "help"), ("q", "quit"))
 
     def show_operations(self) -> None:
         """In a step of a metadata benchmark, show its phases in place of graphs that it has no samples for."""
@@ -333,6 +327,16 @@ class LiveScreen(StepScreen):
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_interval(1 / self.rate_hz, self.tick)
+
+    def action_job(self) -> None:
+        """Show the next job alone; after the last one all together."""
+        jobs = list(self.feed.state.current.jobs)
+        if len(jobs) < 2:
+            self.notify("there is one job: nothing to choose from")
+            return
+        order = [None, *jobs]
+        self.job = order[(order.index(self.shown_job) + 1) % len(order)]
+        self.paint()
 
     def action_sort(self) -> None:
         """Sort the hosts by the next column."""
@@ -428,69 +432,3 @@ class LiveScreen(StepScreen):
         if isinstance(self.feed, ReplayFeed):
             self.feed.seek(distance_s)
             self.catch_up()
-
-    # -- actions: the run
-
-    def action_stop(self) -> None:
-        """Ask, then stop and keep what was measured."""
-        self.ask_to_end("stop", "Stop the run now?", "Every host ends its load; what was measured is kept.")
-
-    def action_abort(self) -> None:
-        """Ask, then end at once."""
-        self.ask_to_end("abort", "Abort the run?", "Every host kills its load at once; the result is marked aborted.")
-
-    def action_stop_host(self) -> None:
-        """Ask, then end the load of the host under the cursor, whose figures are kept."""
-        if not self.can_end():
-            return
-        host = self.table.cursor_key
-        view = self.feed.state.hosts.get(host or "")
-        if view is None or view.state not in HOLDS_LOAD:
-            self.notify(f"{host} has no load now" if host else "no host yet", markup=False)
-            return
-        body = f"{self.run_dir.name}\nThe others go on; what {view.name} measured is kept, and the run is partial."
-        request = {"verb": "stop-host", "host": view.name, "by": "app"}
-        question = Confirm(f"End the load of {view.name} alone?", body)
-        self.app.push_screen(question, partial(self.told_by_answer, request))
-
-    def can_end(self) -> bool:
-        """Whether something can be ended; says why not."""
-        over = self.feed.state.ended or (isinstance(self.feed, LiveFeed) and self.feed.gone)
-        if self.feed.replay or over:
-            self.notify("this run is over" if not self.feed.replay else "a replay has nothing to stop")
-        return not (self.feed.replay or over)
-
-    def ask_to_end(self, verb: str, question: str, body: str) -> None:
-        """Put the question, unless there is nothing to end."""
-        if not self.can_end():
-            return
-        count = len(self.feed.state.hosts)
-        body = f"{self.run_dir.name}\n{count} host{'s' if count != 1 else ''}. {body}"
-        request = {"verb": verb, "by": "app"}
-        self.app.push_screen(Confirm(question, body), partial(self.told_by_answer, request))
-
-    def told_by_answer(self, request: dict[str, str], answer: str | None) -> None:
-        """Send a request when the answer was yes."""
-        if answer == "yes":
-            self.tell_engine(request)
-
-    def action_note(self) -> None:
-        """Ask for a remark."""
-        self.app.push_screen(NoteDialog(self.run_dir.name), self.note_written)
-
-    def note_written(self, text: str | None) -> None:
-        """Keep a remark."""
-        if text:
-            self.tell_engine({"verb": "note", "text": text, "by": "app"})
-
-    @work(group="control", exit_on_error=False)
-    async def tell_engine(self, request: dict[str, str]) -> None:
-        """Send a request through the run's door, or write a note to the record of a run that is over."""
-        try:
-            error = await asyncio.to_thread(live_text.deliver, self.run_dir, request)
-        except BenchtuiError as problem:
-            error = str(problem)
-        if error:
-            self.notify(error, severity="error", markup=False)
-        elif request["verb"] == "note":
-            self.notify("noted")

@@ -123,14 +123,28 @@ def latency_kind_of(state: RunState, plan: Plan | None) -> str:
     return plan.latency_kind_of(step) if plan is not None and step is not None else "clat"
 
 
-def subject_of(state: RunState, view: HostView | None) -> Subject:
-    """Return whose figures are shown: a host's, or those of all that measured; with results once all are there."""
+def about(state: RunState, plan: Plan | None) -> str:
+    """Return the direction that the step of now is about; empty: unknown, or all I/O."""
+    step = step_of(state, plan)
+    headline = plan.headline_of(step) if plan is not None and step is not None else None
+    return headline.direction if headline is not None and headline.metric != "ops" else ""
+
+
+def subject_of(state: RunState, view: HostView | None, job: str | None = None, about: str = "") -> Subject:
+    """Return whose figures are shown: a host's, or those of all that measured; of all jobs or one.
+
+    With results once all are there.
+    """
     if view is not None:
-        return Subject(view.dirs, view.total, view.name, results=view.result.dirs if view.result is not None else {})
-    busy = [host for host in state.hosts.values() if host.total.ios]
-    told = [host.result.dirs for host in busy if host.result is not None]
+        own = view.figures(job)
+        name = f"{view.name} {job}" if job else view.name
+        return Subject(own.dirs, own.total, name, results=own.results, about=about)
+    busy = [host for host in state.hosts.values() if host.figures(job).total.ios]
+    told = [host.figures(job).results for host in busy if host.result is not None]
     results = over_hosts(told) if len(told) == len(busy) else {}
-    return Subject(state.cluster, state.total, tails=state.current.cluster_tails, results=results)
+    seen = state.current.jobs[job] if job is not None else state.current
+    total = state.total if job is None else seen.total
+    return Subject(seen.cluster, total, job or "", tails=seen.cluster_tails, results=results, about=about)
 
 
 def measured_text(state: RunState, plan: Plan | None) -> str:
@@ -203,7 +217,7 @@ def percentiles(subject: Subject, kind: str) -> tuple[str, list[PercentileRow]]:
         rows.append(PercentileRow("" if current else name, KEYS[name], covers, total, not current, counts))
     if not rows:
         rows.append(PercentileRow("", LABEL, "no data", {}, strong=False))
-    return f"Latency {kind}", rows
+    return f"{kind} · {subject.name}" if subject.name else f"Latency {kind}", rows
 
 
 def so_far_counts(view: DirectionView) -> tuple[tuple[int, int], ...]:

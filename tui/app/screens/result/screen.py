@@ -21,6 +21,7 @@ from tui.app.screens.live.text import keep_note
 from tui.app.screens.result import text as result_text
 from tui.app.screens.result.matrix import matrix_of, moved
 from tui.app.services.cleaning import ask_to_clean, clean_now
+from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.lines import Lines
 from tui.model.problem import BenchtuiError
 from tui.results.matrix.render import CURSOR
@@ -126,12 +127,14 @@ class ResultScreen(StepScreen):
         colors = big and not self.shell.options.environ.get("NO_COLOR")
         matrix = matrix_of(record, before.matrix.cursor if before and before.matrix else "", colors=colors)
         inside = matrix is None or (before is not None and before.inside)
-        self.show(replace(page, matrix=matrix, inside=inside, step=before.step if before and inside else first))
+        step, job = (before.step, before.job) if before is not None and inside else (first, None)
+        self.show(replace(page, matrix=matrix, inside=inside, step=step, job=job))
 
     def show(self, page: Page) -> None:
         """Show a page."""
         self.page = page
         self.view.show(page)
+        self.query_one(KeyBar).leave_out(*(() if len(page.jobs) > 1 else ("result.job",)))
 
     # -- actions
 
@@ -199,6 +202,15 @@ class ResultScreen(StepScreen):
     def action_right(self) -> None:
         """To the cell at the right."""
         self.move(0, 1)
+
+    def action_job(self) -> None:
+        """Show the next job alone; after the last one all together."""
+        jobs = self.page.jobs if self.page is not None else []
+        if self.page is None or len(jobs) < 2:
+            self.notify("there is one job here: nothing to choose from")
+            return
+        order = [None, *jobs]
+        self.show(replace(self.page, job=order[(order.index(self.page.shown_job) + 1) % len(order)]))
 
     def action_step(self, places: int) -> None:
         """Show another step."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, labelled, ru
 
 if TYPE_CHECKING:
     from tui.model.record import HeadlineRecord, RunRecord
-    from tui.model.step_record import DirectionRecord, StepRecord
+    from tui.model.step_record import AggregateRecord, DirectionRecord, StepRecord
     from tui.results.baselines.text import View
     from tui.results.text.chart import ChartMetric
 
@@ -41,12 +42,42 @@ class Page:
     compares: bool = False  # show that instead of the run's own figures
     matrix: Matrix | None = None  # of sweeps, suites, repetitions
     inside: bool = True  # show one step; else the matrix
+    job: str | None = None  # that was chosen; steps that have no such job show all
 
     @property
     def shown_step(self) -> StepRecord | None:
         """The step whose figures are shown."""
         steps = self.record.steps
         return steps[min(self.step, len(steps) - 1)] if steps else None
+
+    @property
+    def jobs(self) -> list[str]:
+        """The jobs of the shown step, where there are several."""
+        step = self.shown_step
+        return list(step.results.jobs or ()) if step is not None and self.shown_matrix is None else []
+
+    @property
+    def shown_job(self) -> str | None:
+        """The job that is shown alone; None: all together."""
+        return self.job if self.job in self.jobs else None
+
+    @property
+    def all_hosts(self) -> Mapping[str, AggregateRecord]:
+        """What is shown over all hosts, by direction: of all jobs or one."""
+        if self.shown_step is None:
+            return {}
+        results = self.shown_step.results
+        return results.aggregate if self.shown_job is None else (results.jobs or {})[self.shown_job]
+
+    @property
+    def by_host(self) -> Mapping[str, Mapping[str, DirectionRecord]]:
+        """What is shown of each host, by direction: of all jobs or one."""
+        if self.shown_step is None:
+            return {}
+        results = self.shown_step.results
+        if self.shown_job is None:
+            return results.per_host
+        return {host: dirs for host, jobs in (results.per_job or {}).items() if (dirs := jobs.get(self.shown_job))}
 
     @property
     def shown_matrix(self) -> Matrix | None:
@@ -179,34 +210,43 @@ def figures(page: Page, width: int) -> list[Line]:
         return result_lines(step.metadata, width)
     _, titles = columns(width)
     kind = page.record.latency_kind if step is None else page.record.latency_kind_of(step)
-    title = f"All hosts, {kind}" if width >= NARROW else f"All {kind}"
-    lines = [rule(title, titles, width)]
-    if step is None or not step.results.aggregate:
-        return [*lines, Line.of(("nothing was measured", LABEL))]
+    title = f"{page.shown_job or 'All hosts'}, {kind}" if width >= NARROW else f"{page.shown_job or 'All'} {kind}"
     room = width - len(titles)
-    for direction in registry.in_order(step.results.aggregate):
-        result = step.results.aggregate[direction]
-        text = row(result, direction, kind, width)
+    lines = [*job_lines(page, width), rule(fit(title, max(room - 2, 4)).rstrip(), titles, width)]
+    if step is None or not page.all_hosts:
+        return [*lines, Line.of(("nothing was measured", LABEL))]
+    for direction in registry.in_order(page.all_hosts):
+        text = row(page.all_hosts[direction], direction, kind, width)
         lines.append(Line.of((fit(direction, room), KEYS.get(direction, TEXT)), (text, VALUE)))
-    return [*lines, *remarks(step, kind)]
+    return [*lines, *remarks(page, step, kind)]
 
 
-def remarks(step: StepRecord, kind: str) -> list[Line]:
+def job_lines(page: Page, width: int) -> list[Line]:
+    """Return which of several jobs is shown."""
+    jobs, shown = page.jobs, page.shown_job
+    if len(jobs) < 2:
+        return []
+    text = f"all {len(jobs)} jobs: " if shown is None else f"job {jobs.index(shown) + 1} of {len(jobs)}: "
+    return [Line.of(*clip([("J", "accent"), (f" {text}", LABEL), (shown or ", ".join(jobs), VALUE)], width))]
+
+
+def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
     """Return what the aggregate hides: hosts that did not measure all the time, figures made from samples."""
+    from tui.results.record.step import measured_s
     from tui.results.text.judged import is_short, length_text, submission_text
 
     mark: Run = ("! ", "warn") if is_short(step) else ("  ", LABEL)
-    length = length_text(step.measured_s, step.runtime_s)
+    length = length_text(measured_s(page.all_hosts), step.runtime_s)
     lines = [Line.of(mark, (length, LABEL))] if length else []
     if wait := submission_text(step, kind):
         lines.append(Line.of(("! " if kind == "clat" else "  ", "warn"), (wait, LABEL)))
-    for direction, result in step.results.aggregate.items():
+    for direction, result in page.all_hosts.items():
         if result.iops and result.iops_window is not None and abs(result.iops_window / result.iops - 1) > 0.01:
             seconds = result.interval.end_s - result.interval.start_s if result.interval else 0.0
             rate = units.iops(result.iops_window)
             text = f"{direction}: {rate} IOPS in the {seconds:.0f} s in which all hosts measured"
             lines.append(Line.of(("! ", "warn"), (text, LABEL)))
-    if any(result.from_samples for dirs in step.results.per_host.values() for result in dirs.values()):
+    if any(result.from_samples for dirs in page.by_host.values() for result in dirs.values()):
         lines.append(Line.of(("! ", "warn"), ("~ rebuilt from samples: the tool gave no result there", LABEL)))
     return lines
 
@@ -233,16 +273,17 @@ def steps(page: Page, width: int) -> list[Line]:
 
 def hosts(page: Page, width: int) -> list[Line]:
     """Return a line a host and direction, the direction named where there are two."""
-    step = page.shown_step
-    if step is None or not step.results.per_host:
+    step, found = page.shown_step, page.by_host
+    if step is None or not found:
         return []
     _, titles = columns(width)
     room = width - len(titles)
-    several = len(step.results.aggregate) > 1
+    several = len(page.all_hosts) > 1
     lines = [Line(), rule("Hosts" if room < 20 else "By host", titles, width)]
-    longest = max(len(name) for name in step.results.per_host)
-    for name, dirs in step.results.per_host.items():
-        split = {direction: result for direction, result in dirs.items() if direction != "mixed" or len(dirs) == 1}
+    longest = max(len(name) for name in found)
+    for name, dirs in found.items():
+        shown = [direction for direction in registry.in_order(dirs) if direction != "mixed" or len(dirs) == 1]
+        split = {direction: dirs[direction] for direction in shown}
         for place, (direction, result) in enumerate(split.items()):
             tag = f" {direction[0]}" if several else ""
             mark = "~" if result.from_samples else ""
@@ -264,7 +305,8 @@ def chart_lines(page: Page, width: int, height: int) -> list[Line]:
     for metric, key, name in METRIC_KEYS:
         here = metric == page.metric
         keys += [("  " if keys else "", TEXT), (key, "accent"), (f" {name}", VALUE if here else LABEL)]
-    first = spread([("Over time", "title"), (" ", TEXT)], [(" ", TEXT), *keys], width, "─", "faint")
+    title = "Over time" if page.shown_job is None else "Over time, all jobs"
+    first = spread([(title, "title"), (" ", TEXT)], [(" ", TEXT), *keys], width, "─", "faint")
     step = page.shown_step
     found = chart(page.record, page.metric, width, height, step=step.index if step else None)
     return [Line.of(*first), *found]
