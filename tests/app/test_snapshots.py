@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from tests.app.driver import User, options, write_inventory
 from tui.app.app import BenchtuiApp
 from tui.engine.hosts.fleet import HostCheck
+from tui.model.hostfacts import Fact
 
 PROFILE = """\
 profile: lab/read-iops
@@ -29,7 +30,7 @@ fio:
 prepare: {layout: true}
 headline: {metric: iops, direction: read}
 """
-FACTS: dict[str, str | int | float | bool | None] = {
+FACTS: dict[str, Fact] = {
     "fio_version": "fio-3.33",
     "fio_path": "/usr/bin/fio",
     "cpus": 48,

@@ -9,6 +9,7 @@ from typing import Any
 from tui.journal.measurement import Measurement
 from tui.journal.views import FRESH_S, Clock, DirectionView, Group
 from tui.model.event import DirectionResult, HostResult, HostStateName
+from tui.model.hostfacts import Fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class HostView:
     dirs: dict[str, Any]
     state: HostStateName = "waiting"
     detail: str = ""
-    facts: dict[str, str | int | float | bool | None] = field(default_factory=dict)
+    facts: dict[str, Fact] = field(default_factory=dict)
     last_sample_t: float | None = None
     running_since_t: float | None = None
     problem: str | None = None

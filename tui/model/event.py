@@ -11,6 +11,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
+from tui.model.hostfacts import Fact
+
 PhaseName = Literal["connect", "preflight", "pause", "layout", "barrier", "measure", "collect", "cleanup"]
 HostStateName = Literal[
     "waiting",
@@ -80,10 +82,10 @@ class HostState(Event, tag="host_state"):
 
 
 class HostFacts(Event, tag="host_facts"):
-    """What is known of a host: strings and numbers by name, e.g. kernel, cpus, fio_version, free_bytes."""
+    """What is known of a host, by the names and in the shapes of tui/model/hostfacts.py; a later one adds to it."""
 
     host: str
-    facts: dict[str, str | int | float | bool | None]
+    facts: dict[str, Fact]
 
 
 class HostClock(Event, tag="host_clock"):

@@ -4,52 +4,252 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-Fact = str | int | float | bool | None
+Fact = str | int | float | bool | list[Any] | dict[str, Any] | None
+"""A fact as files hold it: `kind` in the registry says of which shape, rows of tables are those of hosttables.py."""
+
+Section = Literal["system", "CPU", "memory", "limits", "network", "target", "kernel settings", "tools"]
 
 
 @dataclass(frozen=True, slots=True)
 class HostFact:
-    """One fact. `title` is what people call it, `source` how the agent reads it (tui/remote/sh/probe.sh)."""
+    """One fact. `title` is what people call it, `source` where the agent reads it (tui/remote/sh/).
+
+    `kind`: text; count, bytes and number; list of texts; map of texts; table of the rows that hosttables.py declares.
+    `differs`: what it means when hosts of one run have different ones. "matters": figures may differ by it, "shown":
+    worth a look, "expected": each host has its own. Numbers within the share `tolerance` are the same. `columns` of a
+    table are those that are compared. `absent` says what it means when a fact is neither there nor listed as unknown.
+    """
 
     name: str
     title: str
     source: str
-    kind: Literal["text", "count", "bytes"] = "text"
+    kind: Literal["text", "count", "bytes", "number", "list", "map", "table"] = "text"
+    section: Section = "system"
+    differs: Literal["matters", "shown", "expected"] = "shown"
+    tolerance: float = 0.0
+    columns: tuple[str, ...] = ()
+    absent: str = ""
 
+
+CPU = "/sys/devices/system/cpu"
+CGROUP = "/proc/self/cgroup and /sys/fs/cgroup, the smallest of our group and those above it"
+MEMORY_TOLERANCE = 0.02  # firmware takes a little for itself, and not the same everywhere
+
+_SYSTEM = (
+    HostFact("kernel", "kernel", "uname -sr", differs="matters"),
+    HostFact("arch", "architecture", "uname -m", differs="matters"),
+    HostFact("os", "OS", "/etc/os-release", differs="matters"),
+    HostFact("hostname", "host name", "uname -n", differs="expected"),
+    HostFact("uid", "user id", "id -u", "count", differs="expected"),
+    HostFact("user", "user", "id -un", differs="expected"),
+    HostFact("boot_id", "boot", "/proc/sys/kernel/random/boot_id", differs="expected"),
+    HostFact("load1", "load", "/proc/loadavg", differs="expected"),
+    HostFact("machine", "machine", "/sys/class/dmi/id", differs="matters"),
+    HostFact(
+        "virtualization",
+        "virtualization",
+        "/sys/class/dmi/id, /sys/hypervisor, flags in /proc/cpuinfo",
+        differs="matters",
+    ),
+    HostFact("container", "container", "/run/systemd/container, /.dockerenv", differs="matters", absent="none"),
+    HostFact(
+        "boot_options",
+        "boot options",
+        "/proc/cmdline, those that speed hangs on",
+        "list",
+        differs="matters",
+        absent="none",
+    ),
+    HostFact("mitigated", "mitigations", f"{CPU}/vulnerabilities", "list", differs="matters", absent="none"),
+    HostFact("vulnerable", "without mitigation", f"{CPU}/vulnerabilities", "list", absent="none"),
+    HostFact("clocksource", "clock source", "/sys/devices/system/clocksource", differs="matters"),
+)
+
+_CPU = (
+    HostFact("cpus", "CPUs", "getconf _NPROCESSORS_ONLN", "count", "CPU", "matters"),
+    HostFact("cpu_model", "CPU", "/proc/cpuinfo", section="CPU", differs="matters"),
+    HostFact("sockets", "sockets", f"{CPU}/cpu*/topology", "count", "CPU", "matters"),
+    HostFact("cores", "cores", f"{CPU}/cpu*/topology", "count", "CPU", "matters"),
+    HostFact("cpus_usable", "usable CPUs", f"CPUs that are allowed to us, and {CGROUP}", "number", "CPU", "matters"),
+    HostFact("cpus_allowed", "allowed CPUs", "/proc/self/status", section="CPU"),
+    HostFact(
+        "numa", "NUMA nodes", "/sys/devices/system/node", "table", "CPU", "matters", MEMORY_TOLERANCE, ("mem_bytes",)
+    ),
+    HostFact("governor", "governor", f"{CPU}/cpufreq/policy*/scaling_governor", section="CPU", differs="matters"),
+    HostFact("cpufreq_driver", "frequency driver", f"{CPU}/cpufreq/policy*/scaling_driver", section="CPU"),
+    HostFact(
+        "energy_preference", "energy preference", f"{CPU}/cpufreq/policy*/energy_performance_preference", section="CPU"
+    ),
+    HostFact("turbo", "turbo", f"{CPU}/intel_pstate/no_turbo, {CPU}/cpufreq/boost", section="CPU", differs="matters"),
+    HostFact("idle_driver", "idle driver", f"{CPU}/cpuidle/current_driver", section="CPU", differs="matters"),
+    HostFact("cstates", "C-states", f"{CPU}/cpu0/cpuidle", "table", "CPU", columns=("name", "latency_us", "disabled")),
+)
+
+_MEMORY = (
+    HostFact("mem_bytes", "memory", "/proc/meminfo, MemTotal", "bytes", "memory", "matters", MEMORY_TOLERANCE),
+    HostFact(
+        "mem_usable_bytes", "usable memory", f"memory, and {CGROUP}", "bytes", "memory", "matters", MEMORY_TOLERANCE
+    ),
+    HostFact("mem_available_bytes", "available memory", "/proc/meminfo, MemAvailable", "bytes", "memory", "expected"),
+    HostFact("swap_bytes", "swap", "/proc/meminfo, SwapTotal", "bytes", "memory", "shown", MEMORY_TOLERANCE),
+    HostFact("swap_free_bytes", "free swap", "/proc/meminfo, SwapFree", "bytes", "memory", "expected"),
+    HostFact("hugepages", "huge pages", "/proc/meminfo, HugePages_Total", "count", "memory"),
+    HostFact("hugepage_bytes", "size of huge pages", "/proc/meminfo, Hugepagesize", "bytes", "memory"),
+    HostFact(
+        "transparent_hugepages",
+        "transparent huge pages",
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+        section="memory",
+    ),
+)
+
+_LIMITS = (
+    HostFact("cgroup_version", "control groups", CGROUP, section="limits"),
+    HostFact(
+        "cgroup_cpus", "CPU limit", f"cpu.max, cpu.cfs_quota_us: {CGROUP}", "number", "limits", "matters", absent="none"
+    ),
+    HostFact(
+        "cgroup_mem_bytes",
+        "memory limit",
+        f"memory.max, memory.high, memory.limit_in_bytes: {CGROUP}",
+        "bytes",
+        "limits",
+        "matters",
+        absent="none",
+    ),
+    HostFact(
+        "cgroup_io", "I/O limits", f"io.max, blkio.throttle: {CGROUP}", "list", "limits", "matters", absent="none"
+    ),
+    HostFact("nofile", "open files", "/proc/self/limits", "count", "limits", absent="no limit"),
+    HostFact("nofile_hard", "open files, at most", "/proc/self/limits", "count", "limits", absent="no limit"),
+    HostFact("memlock_bytes", "locked memory", "/proc/self/limits", "bytes", "limits", absent="no limit"),
+    HostFact("memlock_hard_bytes", "locked memory, at most", "/proc/self/limits", "bytes", "limits", absent="no limit"),
+)
+
+_NETWORK = (
+    HostFact(
+        "nics",
+        "links",
+        "/sys/class/net: hardware that is up, and bonds, VLANs and bridges of it",
+        "table",
+        "network",
+        "matters",
+        columns=("kind", "state", "speed_mbit", "mtu", "driver", "bond_mode", "bond_hash"),
+    ),
+    HostFact(
+        "rdma",
+        "RDMA links",
+        "/sys/class/infiniband",
+        "table",
+        "network",
+        "matters",
+        columns=("state", "rate", "link_layer"),
+        absent="none",
+    ),
+    HostFact(
+        "fc_hosts",
+        "FC ports",
+        "/sys/class/fc_host",
+        "table",
+        "network",
+        "matters",
+        columns=("speed", "state"),
+        absent="none",
+    ),
+    HostFact(
+        "routes",
+        "routes",
+        "ip route get, to each storage server",
+        "table",
+        "network",
+        columns=("nic", "via"),
+        absent="none",
+    ),
+)
+
+_TARGET = (
+    HostFact("target", "target", "the profile's directory or device", section="target", differs="expected"),
+    HostFact("target_fstype", "file system", "df -Pk, /proc/mounts", section="target", differs="matters"),
+    HostFact("target_source", "mounted from", "df -Pk, /proc/mounts", section="target", differs="shown"),
+    HostFact("target_mount", "mounted at", "df -Pk, /proc/mounts", section="target", differs="shown"),
+    HostFact("target_mount_options", "mount options", "df -Pk, /proc/mounts", section="target", differs="expected"),
+    HostFact("target_total_bytes", "size", "df -Pk", "bytes", "target", "shown", MEMORY_TOLERANCE),
+    HostFact("target_free_bytes", "free", "df -Pk", "bytes", "target", "expected"),
+    HostFact("target_full", "full", "df -Pk, share of the size that is not free", "number", "target", "shown", 0.1),
+    HostFact(
+        "mounts",
+        "mounts",
+        "/proc/self/mountinfo",
+        "table",
+        "target",
+        "matters",
+        columns=("fstype", "options", "nfs_version"),
+    ),
+    HostFact(
+        "devices",
+        "devices",
+        "/sys/dev/block, /sys/class/block: what lies below the target",
+        "table",
+        "target",
+        "matters",
+        MEMORY_TOLERANCE,
+        (
+            "kind",
+            "model",
+            "transport",
+            "size_bytes",
+            "scheduler",
+            "nr_requests",
+            "write_cache",
+            "read_ahead_bytes",
+            "rotational",
+            "paths",
+            "md_level",
+            "md_action",
+            "md_degraded",
+        ),
+        absent="none",
+    ),
+    HostFact(
+        "shares_files_with", "shares files with", "the file systems of all hosts", section="target", differs="expected"
+    ),
+)
+
+_REST = (
+    HostFact("sysctls", "sysctl", "/proc/sys", "map", "kernel settings", "matters"),
+    HostFact("tools", "tools", "command -v", section="tools"),
+    HostFact("running", "load generators that run", "/proc/*/comm", "table", "tools", columns=("name",), absent="none"),
+    HostFact("unknown", "unknown", "what could not be read, and why", "table", "tools", "expected"),
+)
 
 HOST_FACTS: dict[str, HostFact] = {
-    each.name: each
-    for each in (
-        HostFact("kernel", "kernel", "uname -sr"),
-        HostFact("arch", "architecture", "uname -m"),
-        HostFact("hostname", "host name", "uname -n"),
-        HostFact("uid", "user id", "id -u", "count"),
-        HostFact("user", "user", "id -un"),
-        HostFact("boot_id", "boot", "/proc/sys/kernel/random/boot_id"),
-        HostFact("cpus", "CPUs", "getconf _NPROCESSORS_ONLN", "count"),
-        HostFact("cpu_model", "CPU", "/proc/cpuinfo"),
-        HostFact("mem_bytes", "memory", "/proc/meminfo, MemTotal", "bytes"),
-        HostFact("mem_available_bytes", "available memory", "/proc/meminfo, MemAvailable", "bytes"),
-        HostFact("load1", "load", "/proc/loadavg"),
-        HostFact("os", "OS", "/etc/os-release"),
-        HostFact("tools", "tools", "command -v"),
-        HostFact("target", "target", "the profile's directory or device"),
-        HostFact("target_fstype", "file system", "df -Pk, /proc/mounts"),
-        HostFact("target_source", "mounted from", "df -Pk, /proc/mounts"),
-        HostFact("target_mount", "mounted at", "df -Pk, /proc/mounts"),
-        HostFact("target_mount_options", "mount options", "df -Pk, /proc/mounts"),
-        HostFact("target_total_bytes", "size", "df -Pk", "bytes"),
-        HostFact("target_free_bytes", "free", "df -Pk", "bytes"),
-    )
+    each.name: each for each in (*_SYSTEM, *_CPU, *_MEMORY, *_LIMITS, *_NETWORK, *_TARGET, *_REST)
 }
+
+TOOL_FACTS = {
+    "_version": ("{}", "COMMAND --version", "matters"),
+    "_path": ("{} at", "command -v", "shown"),
+    "_sha256": ("SHA-256 of {}", "sha256sum", "matters"),
+}
+"""What is known of the commands of load generators, by the end of the fact's name: title, source, differs."""
+
+
+def fact_of(name: str) -> HostFact:
+    """Return what the registry says of a fact; load generators bring facts of their own."""
+    if name in HOST_FACTS:
+        return HOST_FACTS[name]
+    for ending, (title, source, differs) in TOOL_FACTS.items():
+        if name.endswith(ending):
+            tool = name.removesuffix(ending)
+            return HostFact(name, title.format(tool), source, section="tools", differs=differs)  # type: ignore[arg-type]
+    return HostFact(name, name, "", "bytes" if name.endswith("_bytes") else "text", differs="expected")
 
 
 def is_number(name: str) -> bool:
     """Tell whether a fact is a whole number; sizes are, known or not."""
-    known = HOST_FACTS.get(name)
-    return known.kind != "text" if known is not None else name.endswith("_bytes")
+    return fact_of(name).kind in ("count", "bytes")
 
 
 def number_of(facts: Mapping[str, Fact], name: str) -> float | None:

@@ -13,6 +13,8 @@ from pydantic import Field
 
 from tui.model.step_record import UTC_PATTERN, Part, PhaseRecord, Scalar, StepRecord
 
+from tui.model.hostfacts import Fact
+
 RUN_SCHEMA = "benchtui.run/1"
 
 RecordState = Literal["complete", "partial", "aborted", "failed", "imported", "baseline"]
@@ -61,7 +63,9 @@ class HostRecord(Part):
     name: str = Field(description="name in the inventory or the SSH configuration")
     role: str = Field("client", description="client: generates load")
     transport: str | None = Field(None, description="ssh or local")
-    facts: dict[str, Scalar] = Field(default_factory=dict, description="what was found: kernel, cpus, fio_version, ...")
+    facts: dict[str, Fact] = Field(
+        default_factory=dict, description="what was found: kernel, cpus, fio_version, ...; docs/facts.md has them all"
+    )
     clock: ClockRecord | None = Field(None, description="its clock; null: no sample told")
     randseed: int | None = Field(None, description="random seed in the first step")
     state: str | None = Field(None, description="last state: done, failed, lost, ...")

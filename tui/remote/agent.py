@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from tui.model.hostfacts import Fact
 from tui.model.plan import FILE_NUMBER
 from tui.remote.answers import (
     AgentError,
@@ -30,6 +31,7 @@ from tui.remote.answers import (
 )
 from tui.remote.clock import ClockOffset, measure_clock
 from tui.remote.devices import DeviceFacts, parse_devices, parse_peek, parse_room, with_peek
+from tui.remote.facts import host_facts
 from tui.remote.probe import DirFacts, HostProbe, parse_probe
 from tui.remote.scripts import Script, supervisor_script
 from tui.remote.signatures import windows
@@ -108,6 +110,13 @@ class Agent:
                 raise HostError("timeout", self.host, message) from error
             raise
         return parse_probe(answer.values, directories, list(commands))
+
+    async def facts(
+        self, probe: HostProbe, targets: Sequence[str] = (), commands: Sequence[str] = ()
+    ) -> dict[str, Fact]:
+        """Return all facts of the host, with the checksums of commands and what lies below targets."""
+        words = [str(len(commands)), *commands, *targets]
+        return host_facts(probe, await self.call("facts", *words, timeout_s=PROBE_TIMEOUT_S), commands)
 
     async def trial(self, words: Sequence[str]) -> str:
         """Run a command that touches nothing; return what it said when it did not end well, else an empty text."""

@@ -11,6 +11,7 @@ from tui.model.hostfacts import Fact, is_number
 
 UNITS = {"_kib": 1024, "_sectors": 512}  # the agent prints sizes as it reads them: not every sh counts beyond 2^31
 VERSION = re.compile(r"(\d+)\.(\d+)")
+COUNT = re.compile(r"[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,5 +133,5 @@ def version_of(text: str) -> tuple[int, int] | None:
 
 
 def as_int(text: str) -> int | None:
-    """Return a whole number, None for anything else."""
-    return int(text) if text.strip().isdigit() else None
+    """Return a whole number that 64 bits hold, None for anything else."""
+    return int(text) if COUNT.fullmatch(text.strip()) else None

@@ -162,9 +162,11 @@ async def check_host(address: HostAddress, directory: str | None, connections: C
 
     async with agent_on(address, connections, "check") as agent:
         looked_for = commands_of([need for workload in workloads.every() for need in workload.requirements(())])
-        probe = await agent.probe([directory] if directory else ["/tmp"], looked_for)
+        targets = [directory or "/tmp"]
+        probe = await agent.probe(targets, looked_for)
+        facts = await agent.facts(probe, targets, list(looked_for))
     problem = problem_of(probe, directory)
-    return HostCheck(address.name, problem is None, *(problem or ("", "")), facts=probe.facts())
+    return HostCheck(address.name, problem is None, *(problem or ("", "")), facts=facts)
 
 
 def problem_of(probe: HostProbe, directory: str | None) -> tuple[str, str] | None:

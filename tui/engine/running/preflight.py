@@ -108,17 +108,19 @@ async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
     tasks = tasks_of(ctx.plan, session.name)
     directories = sorted({task.required_dir for task in tasks if task.required_dir})
     paths = sorted({spec.path for task in tasks for spec in task.files})
-    probe = await session.ask(lambda agent: agent.probe(directories, commands_of(requirements_of(ctx.plan))))
+    commands = commands_of(requirements_of(ctx.plan))
+    probe = await session.ask(lambda agent: agent.probe(directories, commands))
     files = await session.ask(lambda agent: agent.files(paths)) if paths else {}
     room_at = directories_to_look_at(tasks)
     room = await session.ask(lambda agent: agent.room(room_at)) if room_at else {}
     disks = devices_of(tasks, files)
     devices = await session.ask(lambda agent: agent.devices(disks)) if disks else {}
+    known = await session.ask(lambda agent: agent.facts(probe, [*directories, *disks], list(commands)))
     clock = await session.ask(lambda agent: agent.clock())
     tell_leftovers(session, await session.ask(lambda agent: agent.tasks()))
     trials = await try_commands(session, ctx.plan, probe)
     made = ours(files, ctx.made_files.sizes(session.name))
-    session.facts, session.ours, session.devices = probe.facts(), made, devices
+    session.facts, session.ours, session.devices = known, made, devices
     written = {spec.path for task in tasks for spec in task.written}
     for path, facts in devices.items():
         session.say("warning" if facts.unsure and path in written else "info", device_line(facts))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tui.engine.running.secrets import Secrets
 from tui.model.event import HostProblem, HostState, HostStateName, Message, PhaseName, Severity
+from tui.model.hostfacts import Fact
 from tui.model.plan import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.transport import BusyError, HostError, Transport
@@ -36,7 +37,7 @@ class HostSession:
         self.journal = journal
         self.state: HostStateName = "waiting"
         self.secrets = Secrets()
-        self.facts: dict[str, str | int | float | bool | None] = {}
+        self.facts: dict[str, Fact] = {}
         self.missing: set[str] = set()  # files of the plan that were not there at preflight
         self.short: set[str] = set()  # files of ours that were smaller than planned at preflight
         self.made_elsewhere: dict[str, str] = {}  # files shared with another host, which makes them, by path

@@ -11,6 +11,7 @@ from tui.engine.running.file_needs import FileNeed
 from tui.engine.running.session import HostSession
 from tui.engine.safety.host_look import HostFindings
 from tui.model.event import HostFacts
+from tui.model.hostfacts import Fact
 from tui.model.plan import Plan, Step
 from tui.model.sharing import common_paths, sharing_text
 
@@ -55,8 +56,9 @@ def tell_sharing(ctx: RunContext, found: Mapping[str, HostFindings]) -> None:
         ctx.say("warning", sharing_text(ctx.plan, shared.paths, shared.hosts, shared.where))
         for session in ctx.sessions:
             if session.name in shared.hosts:
-                session.facts["shares_files_with"] = " ".join(shared.hosts)
-                session.journal.append(HostFacts(t=0.0, host=session.name, facts=session.facts))
+                sharing: dict[str, Fact] = {"shares_files_with": " ".join(shared.hosts)}
+                session.facts |= sharing
+                session.journal.append(HostFacts(t=0.0, host=session.name, facts=sharing))
             if session.name in shared.hosts[1:]:
                 session.made_elsewhere |= dict.fromkeys(shared.paths, shared.hosts[0])
                 session.missing -= set(shared.paths)

@@ -11,6 +11,7 @@ from tui.app.selection import Selection
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.picklist import Heading
 from tui.metrics.facts import fact_text
+from tui.model.hostfacts import Fact
 from tui.text.line import ACCENT, BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, indented, labelled
 from tui.text.table import Column
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 INDENT = 9
 TOOL = workloads.expected()[0].name  # what hosts are looked at for
-Facts = Mapping[str, str | int | float | bool | None]
+Facts = Mapping[str, Fact]
 
 
 def heading_key(group: str) -> str:

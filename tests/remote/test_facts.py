@@ -1,0 +1,356 @@
+"""Facts of hosts: of this machine under every shell and over SSH, and of other machines from their /proc and /sys."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.patience import PATIENCE_S
+from tests.remote import machines
+from tests.remote.conftest import PRESENT, SHELLS, new_run_id
+from tui.model.event import HostFacts, decode, encode
+from tui.model.hostfacts import HOST_FACTS, Fact, fact_of
+from tui.model.hosttables import (
+    TABLES,
+    BlockLayer,
+    CState,
+    FcHost,
+    Mount,
+    Nic,
+    NumaNode,
+    RdmaLink,
+    Route,
+    Running,
+    rows,
+    why_unknown,
+)
+from tui.model.plan import HostAddress
+from tui.remote.agent import Agent
+from tui.remote.answers import Answer
+from tui.remote.facts import cpu_list, host_facts, parse_facts
+from tui.remote.local import LocalTransport
+from tui.remote.probe import HostProbe
+from tui.remote.scripts import script
+
+NOTHING = HostProbe({}, {})
+MOST_PROCESSES = 60
+MOST_BYTES = 8192
+
+
+def machine_agent(root: Path, shell: str = "dash", path: str = "") -> Agent:
+    """An agent that takes a directory for the root of its machine."""
+    environ = {
+        **os.environ,
+        "BT_ROOT": str(root),
+        "PATH": f"{path}:{os.environ['PATH']}" if path else os.environ["PATH"],
+    }
+    transport = LocalTransport(HostAddress(name="m", transport="local"), SHELLS[shell], environ)
+    return Agent(transport, new_run_id())
+
+
+@pytest.fixture(params=PRESENT)
+def shell(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+async def facts_of(root: Path, shell: str, *targets: str, path: str = "") -> dict[str, Fact]:
+    return await machine_agent(root, shell, path).facts(NOTHING, targets)
+
+
+# -- this machine
+
+
+async def test_every_shell_tells_the_same_of_this_machine(tmp_path: Path, shell: str) -> None:
+    changing = ("load1", "mem_available_bytes", "swap_free_bytes", "running", "target_free_bytes", "target_full")
+    found = []
+    for each in (shell, PRESENT[0]):
+        agent = Agent(LocalTransport(HostAddress(name="l", transport="local"), SHELLS[each]), new_run_id())
+        probe = await agent.probe([str(tmp_path)], {"fio": ["--version"]})
+        facts = await agent.facts(probe, [str(tmp_path)], ["fio"])
+        found.append({name: value for name, value in facts.items() if name not in changing})
+    assert found[0] == found[1]
+
+
+async def test_facts_over_ssh_are_typed_and_every_unknown_one_says_why(ssh_agent: Agent, tmp_path: Path) -> None:
+    probe = await ssh_agent.probe([str(tmp_path)], {"fio": ["--version"]})
+    facts = await ssh_agent.facts(probe, [str(tmp_path)], ["fio"])
+    check_shapes(facts)
+    assert facts["cpus_usable"] == len(os.sched_getaffinity(0)) or facts["cgroup_cpus"]
+    assert facts["sysctls"]["vm.dirty_ratio"] == Path("/proc/sys/vm/dirty_ratio").read_text().strip()  # type: ignore[index, call-overload]
+    (mount,) = rows(facts, Mount)
+    assert (mount.path, mount.fstype) == (str(tmp_path), facts["target_fstype"])
+    missing = [
+        name
+        for name, known in HOST_FACTS.items()
+        if name not in facts and not known.absent and known.section not in ("target", "tools")
+    ]
+    assert [name for name in missing if not why_unknown(facts, name)] == []
+
+
+async def test_the_checksum_is_that_of_the_program_that_runs(ssh_agent: Agent) -> None:
+    path = subprocess.run(["sh", "-c", "command -v fio"], capture_output=True, text=True, check=True).stdout.strip()
+    listed = subprocess.run(["sha256sum", path], capture_output=True, text=True, check=True).stdout
+    facts = await ssh_agent.facts(NOTHING, (), ["fio"])
+    assert facts["fio_sha256"] == listed.split()[0]
+
+
+def test_reading_the_facts_costs_few_processes_and_few_bytes(tmp_path: Path, shell: str) -> None:
+    """Processes are counted by their numbers in a namespace of their own."""
+    if subprocess.run(["unshare", "-pfr", "--mount-proc", "true"], capture_output=True).returncode:
+        pytest.skip("no process namespaces here")
+    text = tmp_path / "script"
+    text.write_bytes(script("tok", ["facts", "1", "fio", str(tmp_path), "/dev"]))
+    count = f"{' '.join(SHELLS[shell])} {text} >{tmp_path}/out; cat /proc/sys/kernel/ns_last_pid"
+    done = subprocess.run(
+        ["unshare", "-pfr", "--mount-proc", "sh", "-c", count], capture_output=True, text=True, timeout=PATIENCE_S
+    )
+    assert int(done.stdout) < MOST_PROCESSES
+    assert (tmp_path / "out").stat().st_size < MOST_BYTES
+
+
+# -- other machines
+
+
+async def test_a_machine_with_eight_sockets(tmp_path: Path, shell: str) -> None:
+    root = machines.plant(tmp_path, machines.BIG_BOX)
+    facts = await facts_of(root, shell, "/")
+    expected = {
+        "machine": "Dell Inc. PowerEdge R940xa",
+        "virtualization": "none",
+        "sockets": 8,
+        "cores": 16,
+        "cpus_usable": 20,
+        "governor": "performance, powersave",
+        "cpufreq_driver": "intel_pstate",
+        "turbo": "on",
+        "idle_driver": "intel_idle",
+        "clocksource": "hpet",
+        "mitigated": ["spectre_v1"],
+        "vulnerable": ["mds"],
+        "boot_options": ["intel_idle.max_cstate=1", "mitigations=off"],
+        "swap_bytes": 2 << 20,
+        "swap_free_bytes": 1 << 20,
+        "hugepages": 4,
+        "transparent_hugepages": "always",
+        "nofile": 1024,
+        "nofile_hard": 524288,
+        "sysctls": {
+            "vm.dirty_ratio": "20",
+            "net.ipv4.tcp_rmem": "4096 131072 6291456",
+            "sunrpc.tcp_slot_table_entries": "2",
+        },
+    }
+    assert {name: facts.get(name) for name in expected} == expected
+    assert "memlock_bytes" not in facts  # no limit
+    assert rows(facts, NumaNode)[7] == NumaNode("7", "28-31", 131079 * 1024)
+    assert rows(facts, CState)[1] == CState("C6", 133, True)
+    assert rows(facts, Running) == [Running("fio", 17)]
+    assert "geheim" not in str(facts)
+
+
+async def test_disk_below_a_partition(tmp_path: Path, shell: str) -> None:
+    facts = await facts_of(machines.plant(tmp_path, machines.BIG_BOX), shell, "/var/not/made/yet")
+    partition, disk = rows(facts, BlockLayer)
+    assert (partition.name, partition.kind, partition.below, partition.size_bytes) == (
+        "sda2",
+        "partition",
+        ["sda"],
+        512 << 20,
+    )
+    assert (disk.model, disk.transport, disk.scheduler, disk.nr_requests) == ("OS DISK", "sata", "none", 1023)
+    assert (disk.rotational, disk.write_cache, disk.volatile_cache) == (False, "write through", False)
+    assert disk.read_ahead_bytes == 128 << 10
+
+
+async def test_limits_of_control_groups_are_the_smallest_on_the_way_up(tmp_path: Path, shell: str) -> None:
+    v2 = await facts_of(machines.plant(tmp_path / "v2", machines.CGROUP_V2, machines.BIG_BOX), shell)
+    assert (v2["cgroup_version"], v2["cgroup_cpus"], v2["cgroup_mem_bytes"]) == ("v2", 2.5, 4 << 30)
+    assert v2["cpus_usable"] == 2.5
+    assert v2["cgroup_io"] == ["8:0 rbps=1048576 wbps=max riops=max wiops=max"]
+    v1 = await facts_of(machines.plant(tmp_path / "v1", machines.CGROUP_V1), shell)
+    assert (v1["cgroup_version"], v1["cgroup_cpus"], v1["cgroup_mem_bytes"]) == ("v1", 1.5, 1 << 30)
+    assert v1["cgroup_io"] == ["read_bps 8:0 2097152"]
+
+
+async def test_nfs_with_its_server_version_and_the_link_that_leads_there(tmp_path: Path, shell: str) -> None:
+    root = machines.plant(tmp_path / "root", machines.NFS, machines.BOND)
+    facts = await facts_of(root, shell, "/mnt/my data/a", path=str(machines.fake_ip(tmp_path / "bin")))
+    (mount,) = rows(facts, Mount)
+    assert (mount.at, mount.source, mount.fstype) == ("/mnt/my data", "nas.lab:/my export", "nfs4")
+    assert (mount.server, mount.nfs_version) == ("10.1.0.9", "4.2")
+    assert "clientaddr=10.1.0.5" not in mount.options and "hard" in mount.options
+    assert rows(facts, Route) == [Route("10.1.0.9", "bond0.7", "10.1.0.5")]
+    assert rows(facts, BlockLayer) == []
+
+
+async def test_a_bond_its_links_and_what_stands_on_it(tmp_path: Path, shell: str) -> None:
+    links = {each.name: each for each in rows(await facts_of(machines.plant(tmp_path, machines.BOND), shell), Nic)}
+    assert set(links) == {"bond0", "bond0.7", "ens1", "ens2"}
+    bond, up, down = links["bond0"], links["ens1"], links["ens2"]
+    assert (bond.kind, bond.bond_mode, bond.bond_hash, bond.slaves) == ("bond", "802.3ad", "layer3+4", ["ens1", "ens2"])
+    assert (up.kind, up.speed_mbit, up.mtu, up.driver, up.master) == ("physical", 25000, 9000, "mlx5_core", "bond0")
+    assert (down.state, down.speed_mbit) == ("down", None)
+    assert (links["bond0.7"].kind, links["bond0.7"].over) == ("stacked", ["bond0"])
+
+
+async def test_rdma_links_and_fibre_channel_ports(tmp_path: Path, shell: str) -> None:
+    facts = await facts_of(machines.plant(tmp_path, machines.FABRICS), shell)
+    assert rows(facts, RdmaLink) == [RdmaLink("mlx5_0", 1, "ACTIVE", 200.0, "200 Gb/sec (4X HDR)", "Ethernet", "ens1")]
+    assert rows(facts, FcHost) == [FcHost("host7", "16 Gbit", "Online")]
+
+
+@pytest.mark.parametrize("target", ["/data", "/dev/mapper/vg-data"])
+async def test_a_volume_on_multipath_down_to_its_paths(tmp_path: Path, shell: str, target: str) -> None:
+    layers = rows(await facts_of(machines.plant(tmp_path, machines.multipath()), shell, target), BlockLayer)
+    assert [(each.name, each.kind, each.label) for each in layers[:2]] == [
+        ("dm-1", "lvm", "vg-data"),
+        ("dm-0", "multipath", "mpatha"),
+    ]
+    assert layers[1].below == ["sdb", "sdc", "sdd", "sde"]
+    paths = [(each.model, each.transport, each.size_bytes) for each in layers if each.is_disk]
+    assert paths == [("FlashArray LUN", "fc", 2 << 30)] * 4
+
+
+async def test_a_raid_that_is_rebuilt_on_nvme_over_tcp(tmp_path: Path, shell: str) -> None:
+    root = machines.plant(tmp_path / "root", machines.nvme_raid())
+    facts = await facts_of(root, shell, "/dev/md0", path=str(machines.fake_ip(tmp_path / "bin")))
+    raid, *disks = rows(facts, BlockLayer)
+    assert (raid.md_level, raid.md_state, raid.md_action, raid.md_degraded) == ("raid5", "clean", "recover", 1)
+    assert raid.md_done == "1024 / 2097152"
+    assert [(each.name, each.model, each.transport, each.paths) for each in disks] == [
+        (f"nvme{n}n1", "KIOXIA CM7", "tcp", 2) for n in range(3)
+    ]
+    assert all(each.volatile_cache for each in disks)
+    assert rows(facts, Route) == [Route("10.2.0.1", "bond0.7", "10.1.0.5", "10.1.0.254")]
+    assert why_unknown(facts, "routes") == "there is no route to 10.2.0.2"
+
+
+@pytest.mark.parametrize(
+    ("line", "server"),
+    [
+        ("ceph 10.0.0.1:6789,10.0.0.2:6789:/ rw,name=admin,secret=<hidden>", "10.0.0.1"),
+        ("ceph admin@1234.fs=/ rw,mon_addr=10.0.0.7:3300/10.0.0.8:3300", "10.0.0.7"),
+        ("lustre 10.0.0.1@o2ib:10.0.0.2@o2ib:/scratch rw,flock", "10.0.0.1"),
+        ("wekafs backend1/default rw,relatime", "backend1"),
+        ("nfs [fd00::1]:/x rw,vers=3,addr=fd00::1", "fd00::1"),
+        ("cifs //files/share rw,addr=10.0.0.3", "10.0.0.3"),
+        ("fuse.glusterfs gl1:/vol rw", "gl1"),
+    ],
+)
+async def test_the_server_of_each_network_file_system(tmp_path: Path, line: str, server: str) -> None:
+    fstype, source, options = line.split(" ", 2)
+    mounts = machines.MOUNTS + f"41 22 0:45 / /t rw - {fstype} {source} {options}\n"
+    facts = await facts_of(machines.plant(tmp_path, {"/t": "/", "/proc/self/mountinfo": mounts}), PRESENT[0], "/t")
+    assert [each.server for each in rows(facts, Mount)] == [server]
+
+
+async def test_of_mounts_at_one_place_the_last_one_counts(tmp_path: Path, shell: str) -> None:
+    mounts = (
+        machines.MOUNTS
+        + "41 22 0:45 / /t rw - tmpfs a rw\n42 22 0:46 / /t ro - xfs b rw\n43 22 0:47 / /tt rw - ext4 c rw\n"
+    )
+    facts = await facts_of(machines.plant(tmp_path, {"/t/x": "/", "/proc/self/mountinfo": mounts}), shell, "/t/x")
+    assert [(each.fstype, each.at) for each in rows(facts, Mount)] == [("xfs", "/t")]
+
+
+async def test_a_machine_that_tells_nothing_has_a_reason_for_everything(tmp_path: Path, shell: str) -> None:
+    facts = await facts_of(tmp_path, shell, "/data")
+    assert set(facts) == {"unknown"}
+    assert why_unknown(facts, "clocksource") == (
+        "/sys/devices/system/clocksource/clocksource0/current_clocksource is not there"
+    )
+    assert why_unknown(facts, "governor") == "/sys/devices/system/cpu/cpufreq is not there"
+
+
+async def test_hundreds_of_alike_disks_do_not_make_a_long_answer(tmp_path: Path) -> None:
+    raid = machines.nvme_raid()
+    for number in range(200):
+        at = f"/sys/devices/pci0/end_device-1:{number}/block/sd{number}"
+        raid |= machines.disk(f"sd{number}", at, number=f"65:{number}", model="SEAGATE ST18000NM", **machines.QUEUE)
+        raid |= {f"{machines.BLOCK}/md0/slaves/sd{number}": f"-> {at}"}
+    agent = machine_agent(machines.plant(tmp_path, raid))
+    answer = await agent.call("facts", "0", "/dev/md0")
+    assert len("\n".join(answer.lines)) < MOST_BYTES
+    layers = rows(host_facts(NOTHING, answer, ()), BlockLayer)
+    assert {each.model for each in layers if each.transport == "sas"} == {"SEAGATE ST18000NM"}
+
+
+# -- whatever a host says
+
+
+def check_shapes(facts: dict[str, Fact]) -> None:
+    """Every fact is of the kind that the registry says, and of none that is unknown a value is there."""
+    kinds: dict[str, type | tuple[type, ...]] = {
+        "text": str,
+        "count": int,
+        "bytes": int,
+        "number": (int, float),
+        "list": list,
+        "map": dict,
+        "table": list,
+    }
+    for name, value in facts.items():
+        assert value not in (None, "", [], {}), name
+        assert isinstance(value, kinds[fact_of(name).kind]), (name, value)
+        if name in TABLES:
+            msgspec.convert(value, list[TABLES[name]])  # type: ignore[valid-type]
+    assert decode(encode(HostFacts(t=0.0, host="h", facts=facts))) == HostFacts(t=0.0, host="h", facts=facts)
+
+
+KEYS = st.sampled_from(
+    [
+        *("nics", "rdma", "devices", "mounts", "routes", "cstates", "running", "unknown", "node", "sysctl", "governor"),
+        *(
+            "cgroup_cpu",
+            "cgroup_memory",
+            "cgroup_io",
+            "cgroup_version",
+            "limit_nofile",
+            "limit_memlock",
+            "cpus_allowed",
+        ),
+        *("sockets", "cores", "swap_kib", "dmi_vendor", "cpu_hypervisor", "container", "boot_line", "vulnerability"),
+        *("no_turbo", "boost", "transparent_hugepages", "checksum.0", "hugepages", "clocksource"),
+    ]
+)
+WORDS = st.sampled_from(
+    [
+        *(
+            "name=",
+            "sectors=",
+            "like=",
+            "mtu=",
+            "speed_mbit=",
+            "options=",
+            "line=",
+            "rate=",
+            "pid=",
+            "rotational=",
+            "\t",
+        ),
+        *("1", "0-3", "node0 Node 0 MemTotal: ", "[", "]", "\\040", "\\777", "²", "9" * 40, "\udcff", "{}", "100000 0"),
+    ]
+)
+
+
+@given(st.lists(st.tuples(KEYS, st.lists(WORDS | st.text(max_size=8), max_size=8).map("".join)), max_size=30))
+def test_whatever_a_host_says_the_facts_are_of_their_kinds(pairs: list[tuple[str, str]]) -> None:
+    lines = "\n".join(f"{key}={value}" for key, value in pairs).split("\n")
+    check_shapes(parse_facts(Answer(lines=lines), ["fio"]))
+
+
+@given(st.sets(st.integers(0, 300), min_size=1))
+def test_a_list_of_cpus_names_as_many_as_are_in_it(cpus: set[int]) -> None:
+    assert cpu_list(",".join(f"{cpu}" for cpu in sorted(cpus))) == len(cpus)
+    assert cpu_list("0-3,8,10-11") == 7
+
+
+@pytest.mark.parametrize("text", ["", "a", "3-1", "1-", "²", "1,,2"])
+def test_a_list_of_cpus_that_is_none_is_unknown(text: str) -> None:
+    assert cpu_list(text) is None

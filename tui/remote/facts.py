@@ -1,0 +1,402 @@
+"""What the agent's facts mean (tui/remote/sh/facts.sh): its lines as the typed facts of tui/model/hostfacts.py."""
+
+from __future__ import annotations
+
+import itertools
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from tui.model.hostfacts import HOST_FACTS, Fact
+from tui.model.hosttables import TABLES, Unknown
+from tui.remote.answers import Answer
+from tui.remote.probe import HostProbe, as_int
+
+Words = dict[str, str]
+
+CHOSEN = re.compile(r"\[([^\]]*)\]")  # `none [mq-deadline] kyber`: what the kernel marks as its choice
+OCTAL = re.compile(r"\\([0-3][0-7]{2})")
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+RATE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) Gb/sec")
+QUOTA = re.compile(r"([0-9]{1,15}) ([1-9][0-9]{0,14})")
+NO_LIMIT = 1 << 60  # a limit of memory that no machine has: control groups v1 say "none" by it
+UNKNOWN_SPEEDS = (0, 0xFFFFFFFF)  # what drivers say of a link whose speed they do not know
+BOOT_OPTIONS = re.compile(
+    r"(mitigations|nopti|pti|nospectre_v\d|spectre_v\d|spec_store_bypass_disable|l1tf|mds|tsx\w*|retbleed|isolcpus"
+    r"|nohz\w*|rcu_nocb\w*|idle|intel_idle\.\w+|processor\.\w+|intel_pstate|amd_pstate|cpufreq\.\w+|cpuidle\.\w+"
+    r"|iommu\w*|intel_iommu|amd_iommu|hugepages|hugepagesz|default_hugepagesz|transparent_hugepage|numa\w*|clocksource"
+    r"|tsc|nosmt|maxcpus|nr_cpus|mem|elevator|scsi_mod\.\w+|nvme\w*\.\w+|dm_mod\.\w+|dm_multipath\.\w+|pcie_aspm"
+    r"|preempt|threadirqs|skew_tick|nmi_watchdog|nowatchdog|audit|selinux|psi)(=.*)?"
+)
+OWN_OPTIONS = ("addr", "clientaddr", "mountaddr", "mountport", "port", "mon_addr", "size", "nr_inodes", "nr_blocks")
+"""Mount options that each host has values of its own for."""
+REASONS = {
+    "absent": "{} is not there",
+    "denied": "{} is not readable for this user",
+    "empty": "{} says nothing",
+    "not-found": "no mount that {} lies on is listed",
+    "no-device": "/sys has no block device {}",
+    "no-command": "no command {}",
+    "no-route": "there is no route to {}",
+    "by-name": "the server is given by its name alone, {}",
+    "zfs": "/sys does not tell the disks of a ZFS pool, {}",
+    "overlay": "an overlay file system lies on others, {}",
+}
+VIRTUAL = (
+    ("amazon ec2", "amazon"),
+    ("google", "google"),
+    ("openstack", "kvm"),
+    ("kvm", "kvm"),
+    ("qemu", "kvm"),
+    ("red hat", "kvm"),
+    ("vmware", "vmware"),
+    ("virtualbox", "virtualbox"),
+    ("innotek", "virtualbox"),
+    ("microsoft corporation virtual machine", "hyper-v"),
+    ("xen", "xen"),
+    ("parallels", "parallels"),
+    ("nutanix", "nutanix"),
+)
+SOME_KIND = "of an unknown kind"
+
+
+def host_facts(probe: HostProbe, answer: Answer, commands: Sequence[str]) -> dict[str, Fact]:
+    """Return everything known of a host: what the probe found, and what `bt_facts` answered about these commands."""
+    facts = {**probe.facts(), **parse_facts(answer, commands)}
+    memory = [size for name in ("mem_bytes", "cgroup_mem_bytes") if isinstance(size := facts.get(name), int)]
+    if memory and isinstance(facts.get("mem_bytes"), int):
+        facts["mem_usable_bytes"] = min(memory)
+    total, free = facts.get("target_total_bytes"), facts.get("target_free_bytes")
+    if isinstance(total, int) and isinstance(free, int) and total > 0:
+        facts["target_full"] = round(max(0.0, 1 - free / total), 4)
+    return with_unknown(facts)
+
+
+def with_unknown(facts: dict[str, Fact]) -> dict[str, Fact]:
+    """Return facts with everything that the registry has, and they have not, listed as unknown."""
+    listed = facts.pop("unknown", None)
+    unknown = {row["name"]: row for row in listed if isinstance(row, dict)} if isinstance(listed, list) else {}
+    for name, known in HOST_FACTS.items():
+        if name not in facts and not known.absent and known.section not in ("target", "tools"):
+            unknown.setdefault(name, msgspec.to_builtins(Unknown(name, f"{known.source} does not tell it")))
+    return {**facts, "unknown": list(unknown.values())} if unknown else facts
+
+
+def parse_facts(answer: Answer, commands: Sequence[str] = ()) -> dict[str, Fact]:
+    """Return the facts of an answer. Whatever a host says, it is of the registry's kinds; what is unknown is absent."""
+    lines = Lines(answer)
+    facts: dict[str, Fact] = {name: read(lines) for name, read in READERS.items()}
+    facts |= {name: table(lines, name) for name in TABLES if name in ROW_READERS}
+    for index, command in enumerate(commands):
+        facts[f"{posixpath.basename(command)}_sha256"] = lines.one(f"checksum.{index}")
+    facts["unknown"] = [row for line in lines.all("unknown") if (row := unknown_row(line))]
+    return {name: value for name, value in facts.items() if value not in (None, "", [], {})}
+
+
+class Lines:
+    """The lines of an answer by their key, as printable text."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._lines: dict[str, list[str]] = {}
+        for line in answer.lines:
+            key, equals, value = line.partition("=")
+            if equals:
+                self._lines.setdefault(key, []).append(value)
+
+    def all(self, key: str) -> list[str]:
+        """Return every value of a key."""
+        return [text for value in self._lines.get(key, []) if (text := clean(value))]
+
+    def one(self, key: str) -> str:
+        """Return the first value of a key; empty when there is none."""
+        return next(iter(self.all(key)), "")
+
+    def rows(self, key: str) -> list[Words]:
+        """Return the rows of a table: columns by name."""
+        listed = (value.split("\t") for value in self._lines.get(key, []))
+        pairs = ((column.partition("=") for column in row) for row in listed)
+        return [{name: text for name, _, value in row if (text := clean(value))} for row in pairs]
+
+
+def clean(text: str) -> str:
+    """Return text that every file format takes: valid UTF-8 without control characters."""
+    valid = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return UNPRINTABLE.sub(" ", valid).strip()
+
+
+# -- facts that are no tables
+
+
+def chosen(text: str) -> str:
+    """Return what stands in brackets, else all of it."""
+    match = CHOSEN.search(text)
+    return match[1] if match else text
+
+
+def virtualization(lines: Lines) -> str:
+    """Return none, or the kind of virtual machine; empty when nothing tells."""
+    flag, kind = lines.one("cpu_hypervisor"), lines.one("hypervisor")
+    if flag == "0" and not kind:
+        return "none"  # cloud providers sell whole machines, which bear the provider's name all the same
+    named = f"{lines.one('dmi_vendor')} {lines.one('dmi_product')}".lower()
+    found = next((name for word, name in VIRTUAL if word in named), "")
+    return kind or found or (SOME_KIND if flag == "1" else "")
+
+
+def container(lines: Lines) -> str:
+    """Return the kind of container, empty when it is none that is known."""
+    words = lines.one("container").split()
+    if not words:
+        return ""
+    return words[1] if len(words) > 1 else {".dockerenv": "docker", ".containerenv": "podman"}.get(words[0], words[0])
+
+
+def boot_options(lines: Lines) -> list[str]:
+    """Return the words of the kernel's command line that speed hangs on; others may hold names and secrets."""
+    return sorted(word for word in lines.one("boot_line").split() if BOOT_OPTIONS.fullmatch(word))
+
+
+def vulnerabilities(lines: Lines, *, mitigated: bool) -> list[str]:
+    """Return the CPU's vulnerabilities against which the kernel does something, or nothing."""
+    pairs = (line.partition(" ") for line in lines.all("vulnerability"))
+    return sorted({name for name, _, state in pairs if state.startswith("Mitigation") == mitigated})
+
+
+def turbo(lines: Lines) -> str:
+    """Return on, off, or nothing."""
+    off, boost = lines.one("no_turbo"), lines.one("boost")
+    return {"0": "on", "1": "off"}.get(off) or {"1": "on", "0": "off"}.get(boost, "")
+
+
+def cpu_list(text: str) -> int | None:
+    """Return how many CPUs a list such as ``0-15,64-79`` names."""
+    total = 0
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        low, high = as_int(first), as_int(last if dash else first)
+        if low is None or high is None or high < low:
+            return None
+        total += high - low + 1
+    return total
+
+
+def cgroup_cpus(lines: Lines) -> float | None:
+    """Return how many CPUs' time our control group may use; None: no limit."""
+    quotas = [match for line in lines.all("cgroup_cpu") if (match := QUOTA.fullmatch(line))]
+    return min((round(int(each[1]) / int(each[2]), 3) for each in quotas), default=None)
+
+
+def cgroup_memory(lines: Lines) -> int | None:
+    """Return how many bytes our control group may use; None: no limit."""
+    sizes = [size for line in lines.all("cgroup_memory") if (size := as_int(line)) is not None]
+    return min((size for size in sizes if size < NO_LIMIT), default=None)
+
+
+def cpus_usable(lines: Lines) -> float | None:
+    """Return how many CPUs we can keep busy."""
+    allowed = cpu_list(lines.one("cpus_allowed"))
+    limits = [limit for limit in (allowed, cgroup_cpus(lines)) if limit is not None]
+    return min(limits) if allowed is not None else None
+
+
+def limit(name: str, place: int) -> Callable[[Lines], int | None]:
+    """Return what reads a limit of ``soft hard unit``; None when there is no limit."""
+
+    def read(lines: Lines) -> int | None:
+        words = lines.one(name).split()
+        return as_int(words[place]) if len(words) > place else None
+
+    return read
+
+
+def sysctls(lines: Lines) -> dict[str, str]:
+    """Return kernel settings by their dotted names."""
+    pairs = (line.partition(" ") for line in lines.all("sysctl"))
+    return {name.replace("/", "."): " ".join(value.split()) for name, _, value in pairs if value}
+
+
+def text(name: str) -> Callable[[Lines], str]:
+    """Return what reads a line as it is."""
+    return lambda lines: lines.one(name)
+
+
+def count(name: str, unit: int = 1) -> Callable[[Lines], int | None]:
+    """Return what reads a whole number, in units of so many."""
+
+    def read(lines: Lines) -> int | None:
+        number = as_int(lines.one(name))
+        return None if number is None else number * unit
+
+    return read
+
+
+def known_count(name: str) -> Callable[[Lines], int | None]:
+    """Return what reads a number of things of which there is one at least."""
+    return lambda lines: count(name)(lines) or None
+
+
+READERS: dict[str, Callable[[Lines], Fact]] = {
+    "machine": lambda lines: f"{lines.one('dmi_vendor')} {lines.one('dmi_product')}".strip(),
+    "virtualization": virtualization,
+    "container": container,
+    "boot_options": boot_options,
+    "mitigated": lambda lines: vulnerabilities(lines, mitigated=True),
+    "vulnerable": lambda lines: vulnerabilities(lines, mitigated=False),
+    "clocksource": text("clocksource"),
+    "sockets": known_count("sockets"),
+    "cores": known_count("cores"),
+    "cpus_usable": cpus_usable,
+    "cpus_allowed": text("cpus_allowed"),
+    "governor": lambda lines: ", ".join(lines.all("governor")),
+    "cpufreq_driver": text("cpufreq_driver"),
+    "energy_preference": text("energy_preference"),
+    "turbo": turbo,
+    "idle_driver": text("idle_driver"),
+    "swap_bytes": count("swap_kib", 1024),
+    "swap_free_bytes": count("swap_free_kib", 1024),
+    "hugepages": count("hugepages"),
+    "hugepage_bytes": count("hugepage_kib", 1024),
+    "transparent_hugepages": lambda lines: chosen(lines.one("transparent_hugepages")),
+    "cgroup_version": lambda lines: "v1" if "v1" in lines.all("cgroup_version") else lines.one("cgroup_version"),
+    "cgroup_cpus": cgroup_cpus,
+    "cgroup_mem_bytes": cgroup_memory,
+    "cgroup_io": lambda lines: lines.all("cgroup_io"),
+    "nofile": limit("limit_nofile", 0),
+    "nofile_hard": limit("limit_nofile", 1),
+    "memlock_bytes": limit("limit_memlock", 0),
+    "memlock_hard_bytes": limit("limit_memlock", 1),
+    "sysctls": sysctls,
+}
+
+
+# -- tables
+
+
+def table(lines: Lines, name: str) -> list[dict[str, Any]]:
+    """Return the rows of a table, of the shape that hosttables.py declares; rows without a name are left out."""
+    kind, found = TABLES[name], []
+    for words in ROW_READERS[name](lines):
+        try:
+            found.append(msgspec.to_builtins(msgspec.convert(typed(words, kind), kind)))
+        except msgspec.ValidationError:
+            continue
+    return found
+
+
+def typed(words: Words, kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the columns that a row of this kind has, in their types; what is not of its type is unknown."""
+    found: dict[str, Any] = {}
+    for each in msgspec.structs.fields(kind):
+        if each.name in words:
+            value = CASTS.get(str(each.type), str)(words[each.name])
+            if value is not None:
+                found[each.name] = value
+    return found
+
+
+CASTS: dict[str, Callable[[str], Any]] = {
+    str(int | None): as_int,
+    str(float | None): lambda text: float(text) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,6})?", text) else None,
+    str(bool | None): lambda text: {"0": False, "1": True}.get(text),
+    str(list[str]): lambda text: [word for word in re.split(r"[,\s]+", text) if word],
+}
+
+
+def sized(words: Words, name: str, of: str, unit: int) -> Words:
+    """Return a row with a size in bytes beside that in the kernel's unit."""
+    size = as_int(words.get(of, ""))
+    return words if size is None else {**words, name: str(size * unit)}
+
+
+def first_word(words: Words, *names: str) -> Words:
+    """Return a row of which these columns lose what stands behind their first word (``802.3ad 4``)."""
+    return {name: value.split()[0] if name in names else value for name, value in words.items()}
+
+
+def numa(lines: Lines) -> Iterable[Words]:
+    """Yield the NUMA nodes, from lines of CPUs and lines of memory."""
+    nodes: dict[str, Words] = {}
+    for line in lines.all("node"):
+        name, _, said = line.partition(" ")
+        node = nodes.setdefault(name, {"node": name.removeprefix("node")})
+        if memory := re.search(r"MemTotal:\s*([0-9]+) kB", said):
+            node.update(sized({"kib": memory[1]}, "mem_bytes", "kib", 1024))
+        elif cpu_list(said):
+            node["cpus"] = said
+    return sorted(nodes.values(), key=lambda node: (len(node["node"]), node["node"]))
+
+
+def nics(lines: Lines) -> Iterable[Words]:
+    """Yield network links."""
+    for words in lines.rows("nics"):
+        row = first_word(words, "bond_mode", "bond_hash")
+        if as_int(row.get("speed_mbit", "")) in UNKNOWN_SPEEDS:
+            row.pop("speed_mbit")
+        yield row if row.get("duplex") != "unknown" else {**row, "duplex": ""}
+
+
+def rdma(lines: Lines) -> Iterable[Words]:
+    """Yield RDMA links: ``4: ACTIVE``, ``100 Gb/sec (4X EDR)``."""
+    for words in lines.rows("rdma"):
+        rate = RATE.match(words.get("rate", ""))
+        state = words.get("state", "").rpartition(": ")[2]
+        yield {**words, "state": state, **({"rate_gbit": rate[1]} if rate else {})}
+
+
+def mounts(lines: Lines) -> Iterable[Words]:
+    """Yield the mounts of targets."""
+    for words in lines.rows("mounts"):
+        options = list(dict.fromkeys(words.get("options", "").split(",")))
+        version = next((option.partition("=")[2] for option in options if option.startswith("vers=")), "")
+        kept = [option for option in options if option.partition("=")[0] not in OWN_OPTIONS]
+        row = {name: unescaped(value) for name, value in words.items()}
+        yield {**row, "options": ",".join(kept), "nfs_version": version if "nfs" in row.get("fstype", "") else ""}
+
+
+def unescaped(text: str) -> str:
+    """Return a path of /proc/self/mountinfo, where blanks are written as octal numbers."""
+    return clean(OCTAL.sub(lambda match: chr(int(match[1], 8)), text))
+
+
+def routes(lines: Lines) -> Iterable[Words]:
+    """Yield the routes to storage servers, from the words of ``ip -o route get``."""
+    for words in lines.rows("routes"):
+        said = words.get("line", "").split()
+        after = dict(itertools.pairwise(said))
+        yield {"server": words.get("server", ""), **{new: after.get(old, "") for new, old in ROUTE_WORDS}}
+
+
+ROUTE_WORDS = (("nic", "dev"), ("source", "src"), ("via", "via"))
+
+
+def devices(lines: Lines) -> Iterable[Words]:
+    """Yield block devices; one that is like an earlier one says so instead of saying it all again."""
+    seen: dict[str, Words] = {}
+    for words in lines.rows("devices"):
+        alike = seen.get(words.get("like", ""), {})
+        row = {**{name: value for name, value in alike.items() if name not in ("name", "label", "below")}, **words}
+        seen[words.get("name", "")] = row
+        row = sized(sized(row, "size_bytes", "sectors", 512), "read_ahead_bytes", "read_ahead_kib", 1024)
+        yield {**row, "scheduler": chosen(row.get("scheduler", ""))}
+
+
+ROW_READERS: dict[str, Callable[[Lines], Iterable[Words]]] = {
+    "numa": numa,
+    "cstates": lambda lines: lines.rows("cstates"),
+    "nics": nics,
+    "rdma": rdma,
+    "fc_hosts": lambda lines: lines.rows("fc_hosts"),
+    "mounts": mounts,
+    "routes": routes,
+    "devices": devices,
+    "running": lambda lines: lines.rows("running"),
+}
+
+
+def unknown_row(line: str) -> dict[str, str] | None:
+    """Return a fact that is unknown, of ``NAME REASON WHERE``."""
+    name, reason, where = [*line.split(" ", 2), "", ""][:3]
+    return {"name": name, "reason": REASONS.get(reason, "{}").replace("{}", where or reason)} if name else None

@@ -1,0 +1,285 @@
+# What lies between a host and its targets: links, mounts, routes, and the layers of block devices. Rules: facts.sh.
+
+# ---- links -----------------------------------------------------------------------------------------------------
+
+bt_facts_nics() { # physical links that are up, and what is made of them; others where there are none, as in containers
+  local dir='' shown=0
+  for dir in "$BT_ROOT"/sys/class/net/*; do
+    bt_is_real_nic "$dir" || continue
+    shown=$((shown + 1))
+    [ "$shown" -gt 32 ] || bt_nic "$dir"
+  done
+  [ "$shown" = 0 ] || return 0
+  for dir in "$BT_ROOT"/sys/class/net/*; do
+    [ -d "$dir" ] && [ "${dir##*/}" != lo ] && bt_get "$dir/carrier" && [ "$BT_GOT" = 1 ] || continue
+    shown=$((shown + 1))
+    [ "$shown" -gt 8 ] || bt_nic "$dir"
+  done
+}
+
+bt_is_real_nic() { # DIRECTORY: hardware that is up or part of a bond, or made of hardware
+  local lower=''
+  [ -d "$1" ] || return 1
+  if [ -e "$1/device" ]; then
+    [ ! -e "$1/master" ] || return 0
+    bt_get "$1/carrier" && [ "$BT_GOT" = 1 ]
+    return
+  fi
+  [ ! -d "$1/bonding" ] || return 0
+  for lower in "$1"/lower_*; do
+    if [ -e "$lower/device" ] || [ -d "$lower/bonding" ]; then return 0; fi
+  done
+  return 1
+}
+
+bt_nic() { # DIRECTORY
+  local dir="$1" lower='' below='' kind=virtual
+  if [ -d "$dir/bonding" ]; then kind=bond
+  elif [ -d "$dir/bridge" ]; then kind=bridge
+  elif [ -e "$dir/device" ]; then kind=physical
+  else
+    for lower in "$dir"/lower_*; do
+      [ ! -e "$lower" ] || { below=$below${below:+,}${lower##*/lower_}; kind=stacked; }
+    done
+  fi
+  BT_ROW=
+  bt_col name "${dir##*/}"
+  bt_col kind "$kind"
+  bt_col_of state "$dir/operstate"
+  bt_col_of speed_mbit "$dir/speed"
+  bt_col_of mtu "$dir/mtu"
+  bt_col_of duplex "$dir/duplex"
+  bt_col over "$below"
+  bt_real "$dir/device/driver" && bt_col driver "${BT_GOT##*/}"
+  bt_real "$dir/master" && bt_col master "${BT_GOT##*/}"
+  bt_col_of numa_node "$dir/device/numa_node"
+  bt_col_of bond_mode "$dir/bonding/mode"
+  bt_col_of slaves "$dir/bonding/slaves"
+  bt_col_of bond_active "$dir/bonding/active_slave"
+  bt_col_of bond_hash "$dir/bonding/xmit_hash_policy"
+  bt_row nics
+}
+
+bt_facts_fabrics() { # RDMA links and Fibre Channel ports
+  local dir=''
+  for dir in "$BT_ROOT"/sys/class/infiniband/*/ports/*; do
+    [ -d "$dir" ] || continue
+    BT_ROW=
+    bt_col port "${dir##*/}"
+    bt_col_of state "$dir/state"
+    bt_col_of rate "$dir/rate"
+    bt_col_of link_layer "$dir/link_layer"
+    bt_col_of nic "$dir/gid_attrs/ndevs/0"
+    dir=${dir%/ports/*}
+    bt_col device "${dir##*/}"
+    bt_row rdma
+  done
+  for dir in "$BT_ROOT"/sys/class/fc_host/*; do
+    [ -d "$dir" ] || continue
+    BT_ROW=
+    bt_col name "${dir##*/}"
+    bt_col_of speed "$dir/speed"
+    bt_col_of state "$dir/port_state"
+    bt_row fc_hosts
+  done
+}
+
+# ---- targets ---------------------------------------------------------------------------------------------------
+
+bt_facts_target() { # INDEX PATH
+  local path="$2"
+  if [ ! -d "$BT_ROOT$path" ]; then
+    case $path in /dev/*) bt_named_device "$path"; return ;; esac
+    while [ -n "$path" ] && [ ! -d "$BT_ROOT$path" ]; do path=${path%/*}; done
+  fi
+  bt_real "$BT_ROOT${path:-/}" && path=${BT_GOT#"$BT_ROOT"}
+  bt_mount_of "${path:-/}"
+  if [ -z "$BT_MOUNT_AT" ]; then bt_why "mounts" "not-found" "$2"; return; fi
+  BT_ROW=
+  bt_col path "$2"
+  bt_col at "$BT_MOUNT_AT"
+  bt_col fstype "$BT_MOUNT_TYPE"
+  bt_col source "$BT_MOUNT_SOURCE"
+  bt_server
+  bt_col server "$BT_SERVER"
+  [ "${#BT_MOUNT_OPTIONS}" -le 600 ] || BT_MOUNT_OPTIONS=$(printf '%.600s' "$BT_MOUNT_OPTIONS")
+  bt_col options "$BT_MOUNT_OPTIONS"
+  bt_row mounts
+  bt_mounted_devices
+}
+
+bt_mount_of() { # PATH: sets BT_MOUNT_AT, _DEV, _TYPE, _SOURCE, _OPTIONS from the last and longest mount above it
+  local path="$1" at='' best=0 dev='' rest='' lines=''
+  case $path in *' '*) path=$(bt_say "$path" | sed 's/ /\\040/g') ;; esac
+  BT_MOUNT_AT='' path=${path%/} at=${path%/}
+  set -- -e ' / rw' -e ' / ro' # the options behind it tell the mount point from the root of the mount
+  while [ -n "$at" ]; do set -- "$@" -e " $at rw" -e " $at ro"; at=${at%/*}; done
+  lines=$(grep -F "$@" "$BT_ROOT/proc/self/mountinfo" 2>/dev/null)
+  while read -r _ _ dev _ at rest; do
+    [ -n "$dev" ] || continue
+    at=${at%/}
+    case $path/ in "$at"/*) ;; *) continue ;; esac
+    [ "${#at}" -ge "$best" ] || continue
+    best=${#at} BT_MOUNT_AT=${at:-/} BT_MOUNT_DEV=$dev
+    BT_MOUNT_OPTIONS=${rest%% *} rest=${rest##* - }
+    BT_MOUNT_TYPE=${rest%% *} rest=${rest#* }
+    BT_MOUNT_SOURCE=${rest%% *} BT_MOUNT_OPTIONS=$BT_MOUNT_OPTIONS,${rest#* }
+  done <<MOUNTS
+$lines
+MOUNTS
+}
+
+bt_server() { # sets BT_SERVER to the server of a network file system, and keeps it for its route
+  local from="$BT_MOUNT_SOURCE"
+  BT_SERVER=''
+  case $BT_MOUNT_DEV:$BT_MOUNT_TYPE in
+    *:nfs* | *:cifs | *:smb3 | *:ceph | *:lustre | *:wekafs | *:fuse.* | *:beegfs | *:gpfs | *:9p) ;;
+    *) return 0 ;;
+  esac
+  case ,$BT_MOUNT_OPTIONS, in
+    *,addr=*) BT_SERVER=,$BT_MOUNT_OPTIONS, BT_SERVER=${BT_SERVER#*,addr=} BT_SERVER=${BT_SERVER%%,*} ;;
+    *,mon_addr=*) BT_SERVER=,$BT_MOUNT_OPTIONS, BT_SERVER=${BT_SERVER#*,mon_addr=} BT_SERVER=${BT_SERVER%%[,/]*} ;;
+    *)
+      from=${from#//}
+      case $from in
+        \[*\]*) BT_SERVER=${from%%\]*} ;;
+        *:* | *@*) BT_SERVER=${from%%[:@,/]*} ;;
+        */*) [ "$BT_MOUNT_TYPE" != wekafs ] && [ "$BT_MOUNT_TYPE" != cifs ] || BT_SERVER=${from%%/*} ;;
+      esac
+      ;;
+  esac
+  case $BT_SERVER in
+    \[*) BT_SERVER=${BT_SERVER#\[} BT_SERVER=${BT_SERVER%%\]*} ;;
+    *:*:*) ;;
+    *:*) BT_SERVER=${BT_SERVER%:*} ;;
+  esac
+  bt_reach "$BT_SERVER"
+}
+
+bt_reach() { # ADDRESS: its route is to be told, once
+  case " $BT_SERVERS " in *" $1 "*) ;; *) BT_SERVERS="$BT_SERVERS $1" ;; esac
+}
+
+bt_facts_routes() { # through which link each server is reached
+  local server='' count=0 line=''
+  for server in $BT_SERVERS; do
+    count=$((count + 1))
+    [ "$count" -le 4 ] || return 0
+    case $server in
+      *[!0-9a-fA-F.:%]*) bt_why routes by-name "$server"; continue ;;
+    esac
+    if ! command -v ip >/dev/null 2>&1; then bt_why routes no-command ip; return 0; fi
+    line=$(ip -o route get "$server" 2>/dev/null)
+    if [ -n "$line" ]; then bt_say "routes=server=$server${BT_TAB}line=${line%%"$BT_NL"*}"
+    else bt_why routes no-route "$server"
+    fi
+  done
+}
+
+# ---- block devices ---------------------------------------------------------------------------------------------
+
+bt_mounted_devices() { # the layers below the mount in BT_MOUNT_*
+  local name='' dir=''
+  if [ -e "$BT_ROOT/sys/dev/block/$BT_MOUNT_DEV" ]; then bt_layer_at "$BT_ROOT/sys/dev/block/$BT_MOUNT_DEV"; return; fi
+  case $BT_MOUNT_TYPE:$BT_MOUNT_SOURCE in
+    zfs:* | overlay:*) bt_why devices "$BT_MOUNT_TYPE" "$BT_MOUNT_SOURCE"; return ;;
+    *:/dev/*) ;;
+    *) return 0 ;;
+  esac
+  bt_named_device "$BT_MOUNT_SOURCE"
+  [ "$BT_MOUNT_TYPE" = btrfs ] || return 0
+  name=$(readlink -f -- "$BT_ROOT$BT_MOUNT_SOURCE") name=${name##*/}
+  for dir in "$BT_ROOT"/sys/fs/btrfs/*/devices; do
+    [ -e "$dir/$name" ] || continue
+    for name in "$dir"/*; do bt_layer_at "$BT_ROOT/sys/class/block/${name##*/}"; done
+    return
+  done
+}
+
+bt_named_device() { # PATH
+  local real=''
+  real=$(readlink -f -- "$BT_ROOT$1" 2>/dev/null)
+  real=${real##*/}
+  if [ -n "$real" ] && [ -e "$BT_ROOT/sys/class/block/$real" ]; then bt_layer_at "$BT_ROOT/sys/class/block/$real"
+  else bt_why devices no-device "$1"
+  fi
+}
+
+bt_layer_at() { if bt_real "$1"; then bt_layer "$BT_GOT"; fi; } # DIRECTORY, or a link to it
+
+bt_layer() { # DIRECTORY: a row of a device, then of those below it
+  local dir="$1" name="${1##*/}" each='' below='' kind=disk
+  case " $BT_SEEN " in *" $name "*) return ;; esac
+  BT_SEEN="$BT_SEEN $name" BT_LAYERS=$((BT_LAYERS + 1))
+  [ "$BT_LAYERS" -le 80 ] || return 0
+  for each in "$dir"/slaves/*; do
+    [ ! -e "$each" ] || below=$below${below:+,}${each##*/}
+  done
+  if [ -e "$dir/partition" ]; then kind=partition each=${dir%/*} below=${each##*/}; fi
+  BT_ROW=
+  bt_layer_columns "$dir" "$name" "$kind"
+  if [ "$BT_ROW" = "$BT_LAST" ]; then BT_ROW=; bt_col like "$BT_LAST_NAME"; else BT_LAST=$BT_ROW BT_LAST_NAME=$name; fi
+  bt_col name "$name"
+  bt_col_of label "$dir/dm/name"
+  bt_col below "$below"
+  bt_row devices
+  if [ "$kind" = partition ]; then bt_layer "${dir%/*}"; return; fi
+  for each in "$dir"/slaves/*; do
+    [ ! -e "$each" ] || bt_layer_at "$each"
+  done
+}
+
+bt_layer_columns() { # DIRECTORY NAME KIND: what devices of one make have in common
+  local kind="$3"
+  bt_col_of sectors "$1/size"
+  case $2 in
+    dm-*)
+      kind=dm
+      bt_get "$1/dm/uuid"
+      case $BT_GOT in LVM-*) kind=lvm ;; mpath-*) kind=multipath ;; CRYPT-*) kind=crypt ;; part*-*) kind=partition ;; esac
+      ;;
+    md[0-9_]*) kind=md; bt_md "$1" ;;
+    loop* | rbd* | nbd* | drbd* | bcache* | zram* | ram*) [ "$3" = partition ] || kind=${2%%[0-9]*} ;;
+  esac
+  bt_col kind "$kind"
+  [ "$kind" != partition ] || return 0
+  bt_col_of rotational "$1/queue/rotational"
+  bt_col_of scheduler "$1/queue/scheduler"
+  bt_col_of nr_requests "$1/queue/nr_requests"
+  bt_col_of write_cache "$1/queue/write_cache"
+  bt_col_of read_ahead_kib "$1/queue/read_ahead_kb"
+  bt_col_of logical_block_bytes "$1/queue/logical_block_size"
+  bt_col_of backing "$1/loop/backing_file"
+  bt_col_of model "$1/device/model"
+  bt_transport "$1"
+}
+
+bt_md() { # DIRECTORY: a software RAID
+  bt_col_of md_level "$1/md/level"
+  bt_col_of md_state "$1/md/array_state"
+  bt_col_of md_action "$1/md/sync_action"
+  bt_col_of md_degraded "$1/md/degraded"
+  bt_col_of md_done "$1/md/sync_completed"
+}
+
+bt_transport() { # DIRECTORY: how a disk is attached
+  local each='' paths=0
+  case $1 in
+    */nvme*)
+      for each in "$1/device/transport" "$1"/device/nvme*/transport; do
+        bt_get "$each" || continue
+        paths=$((paths + 1))
+        [ "$paths" -gt 1 ] || bt_col transport "$BT_GOT"
+        bt_get "${each%/*}/address"
+        case $BT_GOT in traddr=*) BT_GOT=${BT_GOT#traddr=}; bt_reach "${BT_GOT%%,*}" ;; esac
+      done
+      [ "$paths" = 0 ] || bt_col paths "$paths"
+      ;;
+    */rport-*) bt_col transport fc ;;
+    */session[0-9]*) bt_col transport iscsi ;;
+    */end_device-*) bt_col transport sas ;;
+    */usb[0-9]*) bt_col transport usb ;;
+    */ata[0-9]*) bt_col transport sata ;;
+    */virtio[0-9]*) bt_col transport virtio ;;
+  esac
+}
