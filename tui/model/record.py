@@ -11,9 +11,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from tui.model.step_record import UTC_PATTERN, Part, PhaseRecord, Scalar, StepRecord
-
 from tui.model.hostfacts import Fact
+from tui.model.step_record import UTC_PATTERN, Part, PhaseRecord, Scalar, StepRecord
 
 RUN_SCHEMA = "benchtui.run/1"
 
