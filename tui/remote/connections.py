@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import asyncssh
 
     from tui.remote.hostkeys import Presented
+    from tui.remote.keys import LockedKey
     from tui.remote.login import Attempt, Entered
     from tui.remote.ssh import SshTransport
     from tui.remote.sshconfig import Keyring, Resolved
@@ -312,7 +313,7 @@ def jump_address(jump: str, config: Path | None) -> HostAddress:
     )
 
 
-def explained(target: Resolved, error: Exception, unusable: list[str]) -> HostError:
+def explained(target: Resolved, error: Exception, unusable: Sequence[LockedKey | str]) -> HostError:
     """Return what a failed connection means. `unusable` says why key files could not be offered."""
     import asyncssh
 
@@ -333,10 +334,10 @@ def explained(target: Resolved, error: Exception, unusable: list[str]) -> HostEr
     return HostError("unreachable", name, f"cannot connect to {place}: {str(error) or type(error).__name__}")
 
 
-def refused(target: Resolved, unusable: list[str]) -> DeniedError:
+def refused(target: Resolved, unusable: Sequence[LockedKey | str]) -> DeniedError:
     """Return why a login was refused, as far as it lies with the key files."""
-    why = f"; {'; '.join(unusable)}" if unusable else ""
-    encrypted = any(" is encrypted" in text for text in unusable)
+    why = f"; {'; '.join(map(str, unusable))}" if unusable else ""
+    encrypted = not all(isinstance(each, str) for each in unusable)
     code = "auth-failed"
     if unusable and len(unusable) == len(target.identities):
         code = "key-encrypted" if encrypted else "key-unreadable"

@@ -169,12 +169,12 @@ class Keyring:
         self._known: dict[tuple[str, ...], asyncssh.SSHKnownHosts] = {}
         self._agents: dict[str, AgentKeys] = {}
 
-    def client_keys(self, target: Resolved) -> tuple[list[ClientKey], list[str]]:
+    def client_keys(self, target: Resolved) -> tuple[list[ClientKey], list[LockedKey | str]]:
         """Return (keys, why the others cannot be used)."""
         loaded, certificates = self._identities(target)
         keys = [key for key in loaded if not isinstance(key, LockedKey | str)]
         paired = [pair for key in keys for pair in with_certificates(key, certificates)]
-        return [*paired, *keys], [str(why) for why in loaded if isinstance(why, LockedKey | str)]
+        return [*paired, *keys], [why for why in loaded if isinstance(why, LockedKey | str)]
 
     def locked(self, target: Resolved) -> tuple[list[LockedKeyPair], list[str]]:
         """Return the encrypted keys: (those that a server can be asked about, the paths of the others)."""
