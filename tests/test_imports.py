@@ -83,6 +83,10 @@ def test_listing_runs_loads_neither_ssh_nor_yaml_nor_charts(tmp_path: Path) -> N
     assert loaded(tmp_path, "runs list") & {"asyncssh", "cryptography", "plotext", "pydantic", "ruamel"} == set()
 
 
+def test_listing_profiles_loads_no_models(tmp_path: Path) -> None:
+    assert loaded(tmp_path, "profiles list") & {*HEAVY, "msgspec", "email"} == set()
+
+
 def test_the_arrows_between_the_rooms_go_one_way() -> None:
     checker = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([checker, "--no-cache", "--no-logo"], cwd=ROOT, capture_output=True, text=True, check=False)

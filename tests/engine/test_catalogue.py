@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.profiles.catalogue import Catalogue, retagged
+from tui.engine.profiles.catalogue import Catalogue, headline_text, retagged
 from tui.model.paths import presets_dir
 from tui.model.problem import UsageError
 
@@ -34,6 +34,13 @@ def test_without_a_folder_of_ones_own_there_are_the_presets(own: Path) -> None:
     entries = Catalogue(own).list()
     assert len(entries) >= 12
     assert all(entry.preset and entry.error is None and entry.title and entry.headline for entry in entries)
+
+
+def test_a_list_says_of_every_preset_what_the_whole_profile_says(own: Path) -> None:
+    catalogue = Catalogue(own)
+    listed = [(entry.tag, entry.title, entry.tool, entry.headline) for entry in catalogue.list()]
+    profiles = [catalogue.load(tag).profile for tag in catalogue.names()]
+    assert listed == [(each.profile, each.title, each.tool, headline_text(each)) for each in profiles]
 
 
 def test_a_profile_comes_with_its_text_and_its_hash(own: Path) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tui.cli.common import ask, pairs, paths, say
 from tui.model.problem import UsageError
@@ -21,15 +19,26 @@ if TYPE_CHECKING:
     from tui.workloads.base import Workload
 
 
+class Verb(argparse.ArgumentParser):
+    """The arguments of one verb; `later` adds those that take time to find out, when it is this verb."""
+
+    later: Callable[[argparse.ArgumentParser], None] | None = None
+
+    def parse_known_args(self, *args: Any, **more: Any) -> Any:
+        """Parse as ever, with all arguments there."""
+        if self.later:
+            self.later(self)
+        return super().parse_known_args(*args, **more)
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `profiles`."""
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=Verb)
     listed = verbs.add_parser("list", help="all profiles: presets and your own")
     listed.add_argument("--json", action="store_true", help="as JSON on stdout")
     show = verbs.add_parser("show", help="one profile: its YAML, or the job file that it makes")
     show.add_argument("name", metavar="NAME")
-    tools = [f"--{name}" for name in installed()]
-    show.add_argument("--job", *tools, action="store_true", help="print the job file that the load generator accepts")
+    show.later = add_job
     show.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides")
     show.add_argument("--json", action="store_true", help="as JSON on stdout")
     check = verbs.add_parser("check", help="say everything that is wrong in profile files")
@@ -45,6 +54,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     taken.add_argument("--tool", help="the load generator it is for, when its name does not end as such files do")
     taken.add_argument("--name", metavar="NAME", help="family/name of the profile; my/FILE when absent")
     taken.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write it; - for stdout")
+
+
+def add_job(show: argparse.ArgumentParser) -> None:
+    """Add --job, which every load generator's name stands for too."""
+    tools = [f"--{name}" for name in installed()]
+    show.add_argument("--job", *tools, action="store_true", help="print the job file that the load generator accepts")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -248,6 +263,9 @@ def open_editor(path: Path) -> None:
     """Run the user's editor on a file. Raises UsageError when it cannot be run."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
+        import shlex
+        import subprocess
+
         done = subprocess.run([*shlex.split(editor), str(path)], check=False)
     except (OSError, ValueError) as error:
         raise UsageError(f"the editor '{editor}' cannot be started: {error}; set EDITOR") from error

@@ -19,7 +19,7 @@ WORD_PATTERN = r"^[^\s-]\S*$"
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 def _empty(value: object) -> object:

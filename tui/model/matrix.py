@@ -26,7 +26,7 @@ def _as_share(value: object) -> object:
 class MatrixSpec(BaseModel):
     """Unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class SweepSpec(MatrixSpec):

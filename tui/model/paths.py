@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 
@@ -54,5 +53,6 @@ class Paths:
 
 def presets_dir() -> Path:
     """Return where the presets are: inside the installed package, or in the checkout beside it."""
-    installed = Path(str(resources.files("tui"))) / "presets"
-    return installed if installed.is_dir() else installed.parents[1] / "profiles"
+    package = Path(__file__).parents[1]
+    presets = package / "presets"
+    return presets if presets.is_dir() else package.parent / "profiles"

@@ -36,7 +36,7 @@ _PLAIN_SCALARS = (
     ("float", r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$", "-+."),
 )
 # YAML 1.1 and 1.2 differ in whether U+0085, U+2028 and U+2029 break lines: they are written as escapes.
-_UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,17 +133,18 @@ class _Builder:
     """Walks the node graph once; every alias counts as often as it is used."""
 
     def __init__(self, file: str) -> None:
+        from yaml import MappingNode, ScalarNode
+
+        self.mapping_node, self.scalar_node = MappingNode, ScalarNode  # an import for each node takes its time
         self.file = file
         self.nodes = 0
         self.found = Document({}, file, {}, {}, {})
         self.problems: list[Problem] = []
 
     def document(self, root: Node | None) -> Document:
-        from yaml import MappingNode
-
         if root is None:
             raise UsageError(Problem("the file is empty; a mapping of keys to values is expected", self.file, 1, 1))
-        if not isinstance(root, MappingNode):
+        if not isinstance(root, self.mapping_node):
             raise UsageError(
                 Problem("the file must hold a mapping of keys to values", self.file, *_place(root.start_mark))
             )
@@ -158,8 +159,6 @@ class _Builder:
         raise UsageError([*self.problems, Problem(message, self.file, *_place(node.start_mark))])
 
     def value(self, node: Node, path: Path) -> Any:
-        from yaml import MappingNode, ScalarNode
-
         self.nodes += 1
         if self.nodes > MAX_NODES:
             self.fail(node, f"the file holds more than {MAX_NODES} values, aliases counted as often as they are used")
@@ -167,10 +166,10 @@ class _Builder:
             self.fail(node, f"nested deeper than {MAX_DEPTH} levels")
         self.found.values.setdefault(path, _place(node.start_mark))
         self.check_tag(node)
-        if isinstance(node, ScalarNode):
+        if isinstance(node, self.scalar_node):
             self.found.spans[path] = (node.start_mark.index, node.end_mark.index)
             return self.scalar(node)
-        if isinstance(node, MappingNode):
+        if isinstance(node, self.mapping_node):
             return self.mapping(node, path)
         return [self.value(child, (*path, index)) for index, child in enumerate(node.value)]
 
@@ -195,10 +194,8 @@ class _Builder:
         return data
 
     def pairs(self, node: MappingNode) -> Iterator[tuple[ScalarNode, Node]]:
-        from yaml import ScalarNode
-
         for key_node, value_node in node.value:
-            if not isinstance(key_node, ScalarNode):
+            if not isinstance(key_node, self.scalar_node):
                 self.note(key_node, "a key must be a plain text")
             elif key_node.value == "<<" and not key_node.style:
                 self.note(key_node, "merge keys (<<) are not supported; write the keys out")

@@ -11,7 +11,7 @@ import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 
 AGENT = ("base", "probe", "files", "start", "supervise", "stream", "upkeep", "locks", "clock")
 PARTS = (*AGENT, "devices", "facts", "facts_target", "mpi")  # in the order they are sent
@@ -22,8 +22,8 @@ DEFINED = re.compile(r"(?m)^ *(?:\S+\) )?(bt_\w+)\(\) ")
 @functools.cache
 def functions(*parts: str) -> str:
     """Return the text of these parts of tui/remote/sh/."""
-    folder = resources.files("tui.remote").joinpath("sh")
-    return "\n".join(folder.joinpath(f"{part}.sh").read_text(encoding="utf-8") for part in parts)
+    folder = Path(__file__).with_name("sh")
+    return "\n".join((folder / f"{part}.sh").read_text(encoding="utf-8") for part in parts)
 
 
 @functools.cache

@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from tui.model.event import MetadataResult, PhaseName
-from tui.model.plan import FileSpec, HostAddress, Step
 from tui.model.problem import Problem, UsageError
 from tui.model.tool import InProfile
 from tui.workloads.reading import Item, LogLine, Reader
 
-if TYPE_CHECKING:
-    from tui.model.profile import ParamValue, Profile  # pydantic: only those who plan need it
+if TYPE_CHECKING:  # pydantic is for those who plan, msgspec for those who run
+    from tui.model.event import MetadataResult, PhaseName
+    from tui.model.plan import FileSpec, HostAddress, Step
+    from tui.model.profile import ParamValue, Profile
     from tui.workloads.mpi import MpiProgram
 
 LatencyKind = Literal["clat", "lat"]

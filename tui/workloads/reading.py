@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from tui.model.event import HostResult, MetadataIteration, MetadataPhase, Sample, Severity
+if TYPE_CHECKING:
+    from tui.model.event import HostResult, MetadataIteration, MetadataPhase, Sample, Severity
 
-LogLine = tuple[Severity, str]
-Item = Sample | MetadataPhase | MetadataIteration | LogLine
+LogLine: TypeAlias = "tuple[Severity, str]"
+Item: TypeAlias = "Sample | MetadataPhase | MetadataIteration | LogLine"
 
 
 class Reader(Protocol):

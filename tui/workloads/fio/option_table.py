@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from tui.model.problem import did_you_mean
@@ -71,7 +71,7 @@ _UNPRINTED = re.compile(r"[\x00-\x1f\x7f]")
 @functools.cache
 def table() -> dict[str, Any]:
     """Return the table: `options` and `engine_options` by name (type, values, min, max, alias), `engines`."""
-    text = resources.files("tui.workloads.fio").joinpath("fio_options.json").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("fio_options.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     for name, limits in LIMITS.items():
         found["options"][name] |= limits

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from tui.model.event import PhaseName
-from tui.model.plan import FileSpec, HostAddress, Step
 from tui.workloads.base import Imported, LatencyKind, Requirement, Workload
 
 if TYPE_CHECKING:
+    from tui.model.event import PhaseName
+    from tui.model.plan import FileSpec, HostAddress, Step
     from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
     from tui.model.yaml_text import Document

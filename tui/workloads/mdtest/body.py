@@ -47,7 +47,7 @@ def _known_option(option: str) -> str:
 class Mdtest(BaseModel):
     """The mdtest command of a profile; unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     directory: Scalar = Field(description="Directory of the file system under test (-d); each run has a folder in it")
     ranks_per_host: Scalar = Field(description="MPI ranks on each host")

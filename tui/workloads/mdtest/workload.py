@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from tui.model.event import MetadataResult, PhaseName
-from tui.model.plan import HostAddress, Step
 from tui.workloads.base import CourseName, Doubt, LatencyKind, Reader, Workload
 
 if TYPE_CHECKING:
+    from tui.model.event import MetadataResult, PhaseName
+    from tui.model.plan import HostAddress, Step
     from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
     from tui.model.yaml_text import Document
