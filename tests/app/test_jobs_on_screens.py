@@ -49,6 +49,8 @@ async def test_tiles_percentiles_and_hosts_are_those_of_the_job(tmp_path: Path) 
         own = writer.total_of("weka-01")
         assert iops(own.iops) in host_row(app)
         assert "Hosts · writer" in app.text_of("#live-hosts")
+        assert "sync p99" in app.text_of("#live-hosts")  # it does nothing of what the headline is about
+        assert latency(writer.hosts["weka-01"]["sync"].interval_percentiles["99"]) in host_row(app)
 
 
 async def test_one_host_and_one_job_can_be_chosen_together(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tui.app.widgets.graph import Graph, Layer
 from tui.app.widgets.graph_area import Value, merge_values
-from tui.metrics.registry import direction, in_order
+from tui.metrics.registry import MIXED, direction, in_order
 from tui.metrics.units import Parts, bandwidth_parts, iops_parts, latency, latency_parts, size
 from tui.text.line import LABEL, VALUE, Run
 
@@ -44,8 +44,13 @@ class Subject:
 
     @property
     def host_waits(self) -> str:
-        """The direction whose latencies hosts are compared by, where there are several; empty: all I/O together."""
-        return self.about if self.about in self.dirs and len(self.dirs) > 1 else ""
+        """The direction whose latencies hosts are compared by, where there are several; empty: all I/O together.
+
+        That of the headline; of a job that does none of it the first.
+        """
+        if len(self.dirs) < 2 or self.about in ("", MIXED):
+            return ""
+        return self.about if self.about in self.dirs else self.waits[0]
 
     def _two(self, names: list[str]) -> list[str]:
         return in_order([names[0], self.about]) if self.about in names[2:] else names[:2]
