@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import uuid
 from collections.abc import Iterator
@@ -14,10 +15,13 @@ import asyncssh
 import pytest
 
 from tests.e2e.command import benchtui
+from tests.lab import mdtest_standin
 from tests.lab.sshd import SshdLab
+from tui.engine.hosts import mpi_check
 from tui.model.plan import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.connections import Connections
+from tui.remote.mpi import MpiFacts, parse_facts
 
 
 def lines(text: str) -> dict[str, list[str]]:
@@ -173,3 +177,27 @@ async def end(lab: SshdLab, run_id: str) -> None:
         agent = Agent(await connections.connect(HostAddress(name="h1")), run_id)
         await agent.sweep(kill=True)
         await agent.clean()
+
+
+def test_check_tells_which_mpi_there_is_and_whether_a_program_over_all_hosts_could_run(
+    home: Path, lab: SshdLab, tmp_path: Path
+) -> None:
+    """A shell's PATH finds a program in one host's home alone."""
+    found = mdtest_standin.install(tmp_path)
+    checked = benchtui(home, "hosts", "check", "h1", "h2", "--ssh-config", lab.ssh_config, "--json")
+    rows = json.loads(checked.stdout)
+    if shutil.which("mpiexec") is not None:
+        assert all(" 4." in row["facts"]["mpi"] or " 5." in row["facts"]["mpi"] for row in rows)
+    seen = {"h1": {"mdtest": facts(program=str(found))}, "h2": {"mdtest": facts()}, "h3": {}}
+    told = mpi_check.notes(seen)
+    assert "mdtest: the trial launch of a run tells its version" in told["h1"][-1]
+    assert "mdtest: mdtest is not found for me" in told["h2"]
+    assert told["h3"] == []
+    assert mpi_check.notes({"h2": seen["h2"]}) == {"h2": []}, "nobody asked for it"
+    assert mpi_check.facts_of(seen["h1"])["mpi"] == "MPICH 4.0.2"
+    assert mpi_check.facts_of(seen["h1"])["mdtest_path"] == str(found)
+
+
+def facts(**more: str) -> MpiFacts:
+    mpich = "/usr/bin/mpiexec.hydra|HYDRA build details: Version: 4.0.2 Release Date"
+    return parse_facts({"user": "me", "launcher.mpiexec.hydra": mpich, **more})

@@ -94,31 +94,37 @@ def check_all(args: argparse.Namespace) -> int:
     addresses = chosen(args)
     checks = connected(args, lambda connections: check_hosts(addresses, args.dir, connections))
     if args.json:
-        keys = ("name", "ok", "code", "message", "facts")
+        keys = ("name", "ok", "code", "message", "facts", "notes")
         print(json.dumps([{key: getattr(check, key) for key in keys} for check in checks], indent=2))
     else:
         print(check_table(checks, args.dir))
+        for check in checks:
+            print("".join(f"{check.name}: {note}\n" for note in check.notes), end="")
     return ALL_GOOD if all(check.ok for check in checks) else UNFIT
 
 
 def check_table(checks: list[HostCheck], directory: str | None) -> str:
     """Return the checks as a table; what is wrong stands behind the host."""
-    rows = [("host", "state", "tools", "cores", "kernel", f"free at {directory or '/tmp'}", "")]
+    rows = [("host", "state", "tools", "cores", "kernel", f"free at {directory or '/tmp'}", "MPI", "")]
     rows += [check_row(check) for check in checks]
-    widths = [max(len(row[column]) for row in rows) for column in range(6)]
-    return "\n".join("  ".join([*map(str.ljust, row[:6], widths), row[6]]).rstrip() for row in rows)
+    widths = [max(len(row[column]) for row in rows) for column in range(7)]
+    return "\n".join("  ".join([*map(str.ljust, row[:7], widths), row[7]]).rstrip() for row in rows)
 
 
 def tools_text(facts: Mapping[str, object]) -> str:
     """Return which commands of load generators were found, each as it says its version."""
     from tui import workloads
+    from tui.engine.hosts import mpi_check
 
     needs = [need for workload in workloads.every() for need in workload.requirements(())]
     found = {need.command: facts.get(f"{need.command}_version") for need in needs if f"{need.command}_path" in facts}
+    for program in mpi_check.programs().values():
+        if f"{(name := program.launch.program)}_path" in facts:
+            found[name] = name
     return ", ".join(str(version or command).split("\n")[0] for command, version in found.items())
 
 
-def check_row(check: HostCheck) -> tuple[str, str, str, str, str, str, str]:
+def check_row(check: HostCheck) -> tuple[str, str, str, str, str, str, str, str]:
     """Return one line of the table."""
     facts = check.facts
     free = facts.get("target_free_bytes")
@@ -129,6 +135,7 @@ def check_row(check: HostCheck) -> tuple[str, str, str, str, str, str, str]:
         str(facts.get("cpus") or "-"),
         str(facts.get("kernel") or "-").removeprefix("Linux "),
         units.size(int(free)) if isinstance(free, int) else "-",
+        str(facts.get("mpi") or "-"),
         check.message,
     )
 

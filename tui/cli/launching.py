@@ -36,6 +36,21 @@ def start(plan: Plan) -> Path:
     return launched.run_dir
 
 
+def leave_out_missing(plan: Plan) -> Plan:
+    """Look at the hosts, and return the plan without the steps that they lack a load generator for."""
+    import asyncio
+
+    from tui.cli.asking import terminal_asker
+    from tui.engine.hosts.lacking import Lacking, has_several_tools, look_for_lacking, without
+    from tui.engine.safety.preview import connections_of
+
+    async def look() -> Lacking:
+        async with connections_of(plan, paths().known_hosts, terminal_asker()) as connections:
+            return await look_for_lacking(plan, connections)
+
+    return without(plan, asyncio.run(look())) if has_several_tools(plan) else plan
+
+
 def check_secrets(plan: Plan) -> None:
     """Refuse a run whose secrets nobody can be asked for. Raises UsageError."""
     if missing := [name for name in plan.secrets if not os.environ.get(name)]:

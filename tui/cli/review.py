@@ -35,6 +35,7 @@ def _lines(plan: Plan) -> Iterator[str]:
     bounded = f"{units.duration(plan.expected_s)} of load, plus layout" if plan.expected_s else "not bounded by time"
     yield f"time      {bounded}"
     yield f"after     test files are {'removed' if plan.cleanup else 'left where they are'}"
+    yield from (f"left out  {left.text()}" for left in plan.left_out)
     if note := sharing_note(plan):
         yield f"note      {note}"
     if added := added_text(plan):

@@ -45,6 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--wait", nargs="?", const="0", metavar="DURATION", help="wait for hosts in use by another run")
     add("--take-locks", action="store_true", help="run on hosts that another run is using")
     add("--cleanup", action=argparse.BooleanOptionalAction, help="remove the test files that the run created")
+    add("--skip-missing", action="store_true", help="leave out the steps of a suite whose load generator hosts lack")
     add("--destroy", action="append", default=[], metavar="PATH", help="agree that this device or file is overwritten")
     add("--dry-run", action="store_true", help="print the plan and run nothing")
     add("--detach", action="store_true", help="start the run and return")
@@ -56,6 +57,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Run a profile and return the run's exit code."""
     plan = plan_from(args)
+    if args.skip_missing:
+        from tui.cli.launching import leave_out_missing
+
+        plan = leave_out_missing(plan)
     if args.dry_run:
         print(msgspec.json.format(msgspec.json.encode(plan)).decode() if args.json else review_text(plan))
         return 0
@@ -63,6 +68,8 @@ def main(args: argparse.Namespace) -> int:
 
     for remark in plan.remarks:
         say(f"benchtui: {remark}")
+    for left in plan.left_out:
+        say(f"benchtui: left out: {left.text()}")
     run_dir = start(agreed(plan, args.destroy, sure=args.yes))
     if args.detach:
         say(f"run {run_dir.name} goes on; watch it with: benchtui attach {run_dir.name}")

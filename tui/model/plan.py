@@ -180,6 +180,11 @@ class LeftOut(Struct, frozen=True, omit_defaults=True):
     reason: str
     hosts: list[str]
 
+    def text(self) -> str:
+        """Return it for people: ``weka/mdtest, 1 step: mdtest is missing on h1, h2``."""
+        steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
+        return f"{self.profile}, {steps}: {self.reason} on {', '.join(self.hosts)}"
+
 
 class Plan(Struct, omit_defaults=True):
     """The whole run."""

@@ -149,6 +149,15 @@ class MatrixRecord(Part):
     until_relative: float | None = Field(None, description="repetitions end at this ci_relative; null: a fixed number")
 
 
+class LeftOutRecord(Part):
+    """Steps of a profile that were asked for and not run."""
+
+    profile: str = Field(description="tag of the profile")
+    steps: int = Field(description="how many steps of it")
+    reason: str = Field(description="why, for people")
+    hosts: list[str] = Field(default_factory=list, description="hosts for which that holds")
+
+
 class Finding(Part):
     """One validity check and what it found."""
 
@@ -241,6 +250,7 @@ class RunRecord(Part):
     hosts: list[HostRecord] = Field(default_factory=list, description="hosts of the run")
     phases: list[PhaseRecord] = Field(default_factory=list, description="phases that stand before or after all steps")
     steps: list[StepRecord] = Field(default_factory=list, description="measurements in order")
+    left_out: list[LeftOutRecord] = Field(default_factory=list, description="what was not run because hosts lack it")
     matrix: MatrixRecord | None = Field(None, description="the steps as a matrix; null: there was one step alone")
     findings: list[Finding] = Field(default_factory=list, description="what the validity checks found")
     checks: list[str] | None = Field(

@@ -72,6 +72,10 @@ class OnHost(Protocol):
         """Return what a step of the course "mpi" launches."""
         raise UsageError(f"{step.tool} is no program over all hosts")
 
+    def simplest(self) -> MpiProgram | None:
+        """Return the smallest program of the course "mpi": hosts are looked at for it before there is any plan."""
+        return None
+
     def layout_job(self, files: list[FileSpec]) -> str:
         """Return the job file that writes these files whole, once, in sequence."""
         raise UsageError("it makes its own files; there is nothing to lay out")

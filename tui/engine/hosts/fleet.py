@@ -6,11 +6,12 @@ import fnmatch
 import re
 import socket
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tui import workloads
+from tui.engine.hosts import mpi_check
 from tui.engine.hosts.fan_out import agent_on, fan_out
 from tui.model import hostspec
 from tui.model.inventory import Inventory
@@ -18,6 +19,7 @@ from tui.model.plan import HostAddress
 from tui.model.problem import Problem, UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from tui.engine.hosts.mpi_check import Seen
     from tui.model.hostfacts import Fact
     from tui.remote.connections import Connections
     from tui.remote.probe import HostProbe
@@ -39,6 +41,8 @@ class HostCheck:
     code: str = ""
     message: str = ""
     facts: dict[str, Fact] = field(default_factory=dict)
+    seen: Seen = field(default_factory=dict)  # of programs over all hosts
+    notes: tuple[str, ...] = ()  # what a run of these would say of it
 
 
 class Fleet:
@@ -152,6 +156,8 @@ async def check_hosts(
 ) -> list[HostCheck]:
     """Look at all hosts at once and return what was found, in the order asked."""
     checks, errors = await fan_out({each.name: check_host(each, directory, connections) for each in addresses})
+    told = mpi_check.notes({name: check.seen for name, check in checks.items()})
+    checks = {name: replace(check, notes=tuple(told[name])) for name, check in checks.items()}
     checks |= {name: HostCheck(name, False, error.code, error.message) for name, error in errors.items()}
     return [checks[address.name] for address in addresses]
 
@@ -165,8 +171,10 @@ async def check_host(address: HostAddress, directory: str | None, connections: C
         targets = [directory or "/tmp"]
         probe = await agent.probe(targets, looked_for)
         facts = await agent.facts(probe, targets, list(looked_for))
+        seen = await mpi_check.look(agent, targets[0])
     problem = problem_of(probe, directory)
-    return HostCheck(address.name, problem is None, *(problem or ("", "")), facts=facts)
+    facts |= mpi_check.facts_of(seen)
+    return HostCheck(address.name, problem is None, *(problem or ("", "")), facts=facts, seen=seen)
 
 
 def problem_of(probe: HostProbe, directory: str | None) -> tuple[str, str] | None:

@@ -14,7 +14,7 @@ from tui.engine.running.context import RunContext
 from tui.engine.running.on_hosts import JUDGE, LOOK, on_hosts, refuse_failed
 from tui.engine.running.session import HostSession
 from tui.engine.running.task import Outcome
-from tui.model.plan import MpiLaunch, Step
+from tui.model.plan import MpiLaunch, Plan, Step
 from tui.remote import mpi
 from tui.remote.transport import HostError
 from tui.workloads.mpi import MpiProgram
@@ -53,7 +53,7 @@ async def survey(ctx: RunContext, step: Step) -> Cluster:
     problems = judge(cluster)
     for session in sessions:
         for code, message in problems.get(session.name, []):
-            session.problem("preflight", code, with_advice(step.tool, (code, message)))
+            session.problem("preflight", code, with_advice(ctx.plan, step.tool, (code, message)))
     return cluster
 
 
@@ -62,11 +62,12 @@ def _not_probed(session: HostSession, error: HostError) -> None:
         session.problem("preflight", error.code, error.message)
 
 
-def with_advice(tool: str, problem: Problem) -> str:
-    """Return a problem's message with what the load generator knows to do about it."""
+def with_advice(plan: Plan, tool: str, problem: Problem) -> str:
+    """Return a problem's message with what can be done about it."""
     code, message = problem
-    advice = workloads.get(tool).advice(code)
-    return f"{message}; {advice}" if advice else message
+    others = any(step.tool != tool for step in plan.steps)
+    leave = "run --skip-missing leaves out what needs it" if others and code == f"{tool}-missing" else ""
+    return "; ".join(text for text in (message, workloads.get(tool).advice(code), leave) if text)
 
 
 async def try_out(ctx: RunContext, step: Step, cluster: Cluster) -> None:

@@ -21,6 +21,7 @@ from tui.model.record import (
     HostRecord,
     JobFile,
     JournalRecord,
+    LeftOutRecord,
     MemberRecord,
     MessageRecord,
     NoteRecord,
@@ -83,6 +84,10 @@ def build_record(run_dir: Path) -> RunRecord:
         phases=[phase_record(run, span) for span in run.phases],
         steps=steps,
         matrix=matrix_record(plan, steps),
+        left_out=[
+            LeftOutRecord(profile=left.profile, steps=left.steps, reason=left.reason, hosts=list(left.hosts))
+            for left in plan.left_out
+        ],
         findings=findings,
         checks=checks_made(hosts, steps),
         verdict=verdict_of(state, steps, findings),

@@ -49,6 +49,9 @@ def _head(record: RunRecord) -> list[str]:
     lines += _wrapped_text(f"{began}, {_count(len(record.hosts), 'host')}{target}")
     if profile.changed:
         lines += _wrapped("changed", ", ".join(f"{name}={value}" for name, value in profile.changed.items()))
+    for left in record.left_out:
+        steps = _count(left.steps, "step")
+        lines += _wrapped("left out", f"{left.profile}, {steps}: {left.reason} on {', '.join(left.hosts)}")
     for each in record.resumed:
         lines += _wrapped("taken over", f"{each.utc}, after {each.gap_s:.1f} s without an engine")
     if record.tags:

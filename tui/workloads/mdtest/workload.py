@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 MINIMUM_VERSION = (1, 9)
 ADVICE = {
     "mdtest-missing": "it comes with IOR (github.com/hpc/ior); where it is: --set program=PATH (mdtest.program)",
+    "checked": "the trial launch of a run tells its version, and whether ranks reach each other (TCP, any port); up to "
+    "3.2 -N shifts by ranks, from 3.3 on by clients",
     "mpi-address": "give it: --set addresses=... (mdtest.addresses)",
 }
 
@@ -62,6 +64,14 @@ class MdtestWorkload(Workload):
 
         assert step.mpi is not None
         return MdtestProgram(step, step.mpi)
+
+    def simplest(self) -> MdtestProgram:
+        """Return one rank a host with one file."""
+        from tui.model.plan import MpiLaunch, Step
+        from tui.workloads.mdtest.program import MdtestProgram
+
+        launch = MpiLaunch("/tmp", ranks_per_host=1, items=1, iterations=1)
+        return MdtestProgram(Step(0, self.name, self.name, {}, [], None, mpi=launch), launch)
 
     def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> Reader:
         """Return a reader: of mpiexec on the first host, of a proxy on the others."""

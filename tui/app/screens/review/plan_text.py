@@ -63,7 +63,7 @@ def warnings(plan: Plan) -> list[str]:
         found.append(f"overwrites its test files in {plan.target or 'the target directory'}")
     if note := sharing_note(plan):
         found.append(note)
-    return [*found, *plan.remarks]
+    return [*found, *plan.remarks, *(f"left out: {left.text()}" for left in plan.left_out)]
 
 
 def plan_lines(plan: Plan, width: int) -> list[Line]:

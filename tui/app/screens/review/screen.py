@@ -14,6 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui.app.dialogs import log_in
+from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.base import StepScreen
 from tui.app.screens.review import plan_text
 from tui.app.screens.review.form import CLEANUP, NOTE, REPEAT, SWEEP, check_field, field_specs, sweep_values
@@ -169,10 +170,19 @@ class ReviewScreen(StepScreen):
         )
         self.plan_pane.border_title = "Job files" if self.shows_jobs else "What will happen"
         self.plan_pane.border_subtitle = "v plan" if self.shows_jobs else "v job file"
-        self.show_warnings([*plan_text.warnings(plan), *self.at_logout.lines])
+        self.show_warnings([*plan_text.warnings(plan), *self.missing_tools(plan), *self.at_logout.lines])
         self.look_at_logout(plan)
         self.show_launch()
         self.show_changes()
+
+    def missing_tools(self, plan: Plan) -> list[str]:
+        """Return what checked hosts lack for some of the steps: the launch offers to leave these out."""
+        from tui.engine.hosts.lacking import has_several_tools, lacking_by_checks, without
+
+        if not (self.shell.selection.checks and has_several_tools(plan)):
+            return []
+        fit = without(plan, lacking_by_checks(plan, self.shell.selection.checks))
+        return [f"{left.text()}; the launch offers to leave this out" for left in fit.left_out]
 
     @work(group="at-logout", exclusive=True)
     async def look_at_logout(self, plan: Plan) -> None:
@@ -277,16 +287,20 @@ class ReviewScreen(StepScreen):
     @work(group="launch")
     async def look_first(self, plan: Plan) -> None:
         """Look at the targets on all hosts when something could be overwritten, then start or ask."""
+        from tui.engine.hosts.lacking import has_several_tools
         from tui.engine.safety.preview import overwrites
 
-        found = None
-        if overwrites(plan):
-            self.query_one("#review-launch", Static).update(Content.styled("looking at what is overwritten", "$dim"))
-            found = await look(plan, self.shell.paths, self.person)
+        found, whole = None, plan
+        if overwrites(plan) or has_several_tools(plan):
+            self.query_one("#review-launch", Static).update(Content.styled("looking at the hosts", "$dim"))
+            found, plan = await look(plan, self.shell.paths, self.person)
         self.starting = False
-        if self.app.screen is not self or self.plan != plan:
+        if self.app.screen is not self or self.plan != whole:
             self.replan()
             self.notify("not started: something else was chosen meanwhile", severity="warning")
+            return
+        if plan is not whole and not await self.agrees_to_leave_out(plan):
+            self.show_plan(whole)
             return
         if found is None or not (found.names or found.problems):
             self.launch(plan)
@@ -294,6 +308,12 @@ class ReviewScreen(StepScreen):
         self.show_plan(plan)
         dialog = OverwriteDialog(found.lines, [str(problem) for problem in found.problems], found.names)
         self.app.push_screen(dialog, partial(self.agreed, plan, found.names))
+
+    async def agrees_to_leave_out(self, plan: Plan) -> bool:
+        """Ask whether to run what is left when hosts lack a load generator."""
+        left = "\n".join(left.text() for left in plan.left_out)
+        answer = await self.app.push_screen_wait(Confirm("Leave this out and run the rest?", left))
+        return answer == "yes"
 
     def agreed(self, plan: Plan, names: tuple[str, ...], answer: bool | None) -> None:
         """Start once every name was typed."""
@@ -324,10 +344,12 @@ class ReviewScreen(StepScreen):
         self.person = None
 
 
-async def look(plan: Plan, paths: Paths, asker: Asker | None) -> Preview:
-    """Look at the targets of a plan on its hosts."""
+async def look(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[Preview, Plan]:
+    """Look at the hosts of a plan: return what is overwritten, and the plan without what they lack something for."""
+    from tui.engine.hosts.lacking import has_several_tools, look_for_lacking, without
     from tui.engine.safety.made_files import MADE_FILES, MadeFiles
     from tui.engine.safety.preview import connections_of, preview
 
     async with connections_of(plan, paths.known_hosts, asker) as connections:
-        return await preview(plan, connections, MadeFiles(paths.data / MADE_FILES))
+        fit = without(plan, await look_for_lacking(plan, connections)) if has_several_tools(plan) else plan
+        return await preview(fit, connections, MadeFiles(paths.data / MADE_FILES)), fit
