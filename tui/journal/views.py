@@ -10,9 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from tui.metrics.histogram import Histogram, index_to_value
+from tui.metrics.registry import MetricName
 from tui.metrics.series import RateSeries
 from tui.model.event import DirectionSample
 
@@ -23,7 +24,6 @@ SHOWN: tuple[float, ...] = (50, 95, 99, 99.5, 99.9)
 LABELS = ("50", "95", "99", "99.5", "99.9", "max")
 UNKNOWN_PERCENTILES: dict[str, int | None] = dict.fromkeys(LABELS)
 
-Metric = Literal["iops", "bandwidth", "latency"]
 Values = list[float | None]
 T = TypeVar("T")
 
@@ -74,10 +74,10 @@ class SeriesSet:
         self.last_t = t1 if self.last_t is None else max(self.last_t, t1)
 
 
-def values_over_time(parts: Sequence[SeriesSet], metric: Metric, start_s: float, end_s: float) -> Values:
+def values_over_time(parts: Sequence[SeriesSet], metric: MetricName, start_s: float, end_s: float) -> Values:
     """Return one value a second, all parts together: IOPS, bytes per second, or mean latency in ns."""
     if metric != "latency":
-        return add_values([(part.ios if metric == "iops" else part.bytes).rates(start_s, end_s) for part in parts])
+        return add_values([(part.bytes if metric == "bandwidth" else part.ios).rates(start_s, end_s) for part in parts])
     sums = add_values([part.lat_sum.rates(start_s, end_s) for part in parts])
     counts = add_values([part.lat_n.rates(start_s, end_s) for part in parts])
     return [a / b if a is not None and b else None for a, b in zip(sums, counts, strict=True)]
@@ -136,13 +136,19 @@ class DirectionView(ABC):
         """The last interval of each host that counts for the current figures."""
 
     @abstractmethod
-    def values(self, metric: Metric, start_s: float, end_s: float) -> Values:
+    def values(self, metric: MetricName, start_s: float, end_s: float) -> Values:
         """One value a second between two times of the run."""
 
     @property
     @abstractmethod
     def span(self) -> tuple[int, int] | None:
         """First and end second of which everything is known; None before there is one."""
+
+    def now(self, metric: MetricName) -> float | None:
+        """Return a metric over the last interval, of latency the mean; None: nobody reports."""
+        if metric == "latency":
+            return self.lat_mean_ns
+        return self.bw_bytes_per_s if metric == "bandwidth" else self.iops
 
     @property
     def iops(self) -> float | None:
@@ -196,7 +202,7 @@ class DirectionView(ABC):
         top, exact = index_to_value(histogram.buckets.idx[-1]), self.so_far_max
         return _percentiles(histogram, min(top, exact) if exact else top)
 
-    def series(self, metric: Metric, last: int | None = None) -> Values:
+    def series(self, metric: MetricName, last: int | None = None) -> Values:
         """Return one value a second, oldest first: of all seconds, or of the `last` ones.
 
         Ends with the last second that is whole: the current one is still being filled.
@@ -284,7 +290,7 @@ class Leaf(DirectionView):
         """The last interval, also of a host that turned stale."""
         return [self.last] if self.last is not None else []
 
-    def values(self, metric: Metric, start_s: float, end_s: float) -> Values:
+    def values(self, metric: MetricName, start_s: float, end_s: float) -> Values:
         """One value a second between two times of the run."""
         return values_over_time([self.over_time], metric, start_s, end_s)
 
@@ -344,7 +350,7 @@ class Group(DirectionView):
         oldest = self.clock.now - FRESH_S
         return [leaf.last for leaf in self.leaves if leaf.last is not None and leaf.last.t >= oldest]
 
-    def values(self, metric: Metric, start_s: float, end_s: float) -> Values:
+    def values(self, metric: MetricName, start_s: float, end_s: float) -> Values:
         """One value a second between two times of the run."""
         return values_over_time(self.over_time, metric, start_s, end_s)
 

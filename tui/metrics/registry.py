@@ -81,6 +81,19 @@ class Metric:
         number, unit = self.parts(value)
         return number, f"{unit} {self.counted}".strip() if value is not None else ""
 
+    def rounded(self, value: float) -> str:
+        """Return a round value with its unit, without zeros that say nothing: ``2 GiB/s``."""
+        number, unit = self.parts(value)
+        number = number.rstrip("0").rstrip(".") if "." in number else number
+        return ("" if self.counted else " ").join((number, unit)).rstrip()
+
+    def scale(self, highest: float) -> tuple[float, str]:
+        """Return the unit for values up to `highest` on one axis: its size, and its text behind a number."""
+        size, unit = 1.0, self.parts(1.0)[1]
+        while highest >= size * self.base and (larger := self.parts(size * self.base)[1]) != unit:
+            size, unit = size * self.base, larger
+        return size, unit if self.counted else f" {unit}"
+
     def best(self, values: Iterable[T]) -> T:
         """Return the best of the values, or of tuples that begin with one."""
         return max(values) if self.better == "higher" else min(values)

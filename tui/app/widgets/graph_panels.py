@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tui.app.widgets.graph import Graph, Layer
 from tui.app.widgets.graph_area import Value, merge_values
-from tui.metrics.registry import MIXED, direction, in_order
-from tui.metrics.units import Parts, bandwidth_parts, iops_parts, latency, latency_parts, size
+from tui.metrics.registry import METRICS, MIXED, Metric, direction, in_order
+from tui.metrics.units import Parts, latency, size
 from tui.text.line import LABEL, VALUE, Run
 
 if TYPE_CHECKING:
     from tui.journal.state import RunState
-    from tui.journal.views import DirectionView, Metric
+    from tui.journal.views import DirectionView
     from tui.model.event import DirectionResult
 
 KEYS = {"read": "read", "write": "write", "trim": "other", "mixed": "other", "sync": "other"}
@@ -60,30 +60,7 @@ class Subject:
         return f"{text} · {self.name}" if self.name else text
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """How one metric is read and written."""
-
-    title: str
-    metric: Metric
-    now: Callable[[DirectionView], float | None]
-    parts: Callable[[float | None], Parts]
-
-
-    def text(self, value: float) -> str:
-        """Return a value with its unit."""
-        return " ".join(self.parts(value)).rstrip() if self.metric != "iops" else "".join(self.parts(value))
-
-    def scale(self, value: float) -> str:
-        """Return a round value with its unit, without zeros that say nothing: ``2 GiB/s``."""
-        number, unit = self.parts(value)
-        number = number.rstrip("0").rstrip(".") if "." in number else number
-        return number + unit if self.metric == "iops" else f"{number} {unit}".rstrip()
-
-
-IOPS = Figure("IOPS", "iops", lambda view: view.iops, iops_parts)
-BANDWIDTH = Figure("Bandwidth", "bandwidth", lambda view: view.bw_bytes_per_s, bandwidth_parts)
-LATENCY = Figure("Latency", "latency", lambda view: view.lat_mean_ns, latency_parts)
+IOPS, BANDWIDTH, LATENCY = METRICS["iops"], METRICS["bandwidth"], METRICS["latency"]
 
 
 def panels(state: RunState, subject: Subject, *, ascii_only: bool = False) -> tuple[Graph, Graph, Graph]:
@@ -110,17 +87,21 @@ def layout_graph(state: RunState) -> Graph:
     return Graph("Layout", ((number, VALUE), (f" {unit}", LABEL)), aside=aside, meter=fraction, notes=notes)
 
 
-def rate_graph(subject: Subject, figure: Figure, ascii_only: bool) -> Graph:
+def rate_graph(subject: Subject, metric: Metric, ascii_only: bool) -> Graph:
     """Return the graph of IOPS or bandwidth."""
-    series = {name: subject.dirs[name].series(figure.metric) for name in subject.directions}
+    series = {name: subject.dirs[name].series(metric.name) for name in subject.directions}
     layers = tuple(Layer(KEYS[name], values) for name, values in series.items())
-    figures = figures_of(subject, figure, series, ascii_only)
+    figures = figures_of(subject, metric, series, ascii_only)
     aside: tuple[Run, ...] = ()
     if len(series) == 1 and subject.total.intervals():
         (values,) = series.values()
-        aside = ((f"avg {figure.text(average)}", LABEL),) if (average := merge_values(values)) is not None else ()
-    base = 1024 if figure.metric == "bandwidth" else 1000
-    return Graph(subject.title(figure.title), figures, layers, figure.scale, aside, empty="no load yet", base=base)
+        aside = ((f"avg {metric.text(average)}", LABEL),) if (average := merge_values(values)) is not None else ()
+    title = subject.title(_heading(metric))
+    return Graph(title, figures, layers, metric.rounded, aside, empty="no load yet", base=metric.base)
+
+
+def _heading(metric: Metric) -> str:
+    return metric.title[0].upper() + metric.title[1:]
 
 
 def latency_graph(subject: Subject, ascii_only: bool) -> Graph:
@@ -133,7 +114,7 @@ def latency_graph(subject: Subject, ascii_only: bool) -> Graph:
         live = bool(subject.total.intervals())
         known = subject.total.interval_percentiles if live else subject.total.so_far_percentiles
         aside = ((f"p99 {latency(known['99'])}", LABEL),)
-    return Graph(subject.title(LATENCY.title), figures, layers, LATENCY.scale, aside, empty="no load yet")
+    return Graph(subject.title(_heading(LATENCY)), figures, layers, LATENCY.rounded, aside, empty="no load yet")
 
 
 def _latency_layer(subject: Subject, name: str, means: Sequence[Value]) -> Layer:
@@ -146,36 +127,35 @@ def _latency_layer(subject: Subject, name: str, means: Sequence[Value]) -> Layer
 
 
 def figures_of(
-    subject: Subject, figure: Figure, series: Mapping[str, Sequence[Value]], ascii_only: bool
+    subject: Subject, metric: Metric, series: Mapping[str, Sequence[Value]], ascii_only: bool
 ) -> tuple[Run, ...]:
     """Return the current figures, or the averages when there is no load any more."""
     names = list(series)
     live = bool(subject.total.intervals())
     values = {
-        name: figure.now(subject.dirs[name]) if live else average_of(subject, figure, name, values)
+        name: subject.dirs[name].now(metric.name) if live else average_of(subject, metric, name, values)
         for name, values in series.items()
     }
     if not names:
-        number, unit = figure.parts(None)
+        number, unit = metric.parts(None)
         return ((number, LABEL), (f" {unit}" if unit else "", LABEL))
     tail = "" if live else " avg"
     if len(names) == 1:
-        number, unit = figure.parts(values[names[0]])
-        lead = "" if figure.metric == "iops" else " "
-        if not lead:
+        number, unit = metric.parts(values[names[0]])
+        if metric.counted:
             return ((number + unit, VALUE), (tail, LABEL))
-        return ((number, VALUE), (f"{lead}{unit}{tail}", LABEL))
-    return _two_figures([(name, figure.parts(values[name])) for name in names], figure.metric == "iops", ascii_only)
+        return ((number, VALUE), (f" {unit}{tail}", LABEL))
+    return _two_figures([(name, metric.parts(values[name])) for name in names], bool(metric.counted), ascii_only)
 
 
-def average_of(subject: Subject, figure: Figure, name: str, values: Sequence[Value]) -> float | None:
+def average_of(subject: Subject, metric: Metric, name: str, values: Sequence[Value]) -> float | None:
     """Return the figure of a load that is over, as the record will have it: the tool's rate, the mean of all I/Os."""
-    if figure.metric == "latency":
+    if metric is LATENCY:
         return subject.dirs[name].so_far_mean_ns
     result = subject.results.get(name)
     if result is None:
         return merge_values(values)
-    return result.iops if figure.metric == "iops" else result.bw_bytes_per_s
+    return result.iops if metric is IOPS else result.bw_bytes_per_s
 
 
 def _two_figures(found: Sequence[tuple[str, Parts]], attached: bool, ascii_only: bool) -> tuple[Run, ...]:

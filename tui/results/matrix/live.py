@@ -6,6 +6,7 @@ from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from tui.metrics.buckets import label
 from tui.metrics.figures import OPERATIONS_AS, over_hosts, value_of
 from tui.model.plan import Plan, Step
 from tui.results.matrix.cells import Attempt, Cell, by_point, cell_of
@@ -84,10 +85,6 @@ def rate_now(plan: Plan, state: RunState, step: Step) -> float | None:
         return None
     views = state.cluster
     view = views.get(OPERATIONS_AS if headline.metric == "ops" else headline.direction) or state.total
-    if headline.metric in ("iops", "ops"):
-        return view.iops
-    if headline.metric == "bandwidth":
-        return view.bw_bytes_per_s
-    if headline.percentile is None:
-        return view.lat_mean_ns
-    return view.interval_percentiles.get(f"{headline.percentile:g}")
+    if headline.metric == "latency" and headline.percentile is not None:
+        return view.interval_percentiles.get(label(headline.percentile))
+    return view.now(headline.metric)

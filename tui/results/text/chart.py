@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import ceil, floor, log10
 from typing import Literal
 
+from tui.metrics.registry import METRICS
 from tui.metrics.units import clock
 from tui.model.record import RunRecord
 from tui.model.step_record import SeriesColumns, SeriesRecord, StepRecord
@@ -17,12 +18,6 @@ Values = Sequence[float | None]
 
 DAY_S = 86400
 TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, DAY_S)
-TITLES = {"iops": "IOPS", "bandwidth": "bandwidth", "latency": "mean latency"}
-SCALES: dict[str, list[tuple[float, str]]] = {
-    "iops": [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")],
-    "bandwidth": [(2.0**40, " TiB/s"), (2.0**30, " GiB/s"), (2.0**20, " MiB/s"), (2.0**10, " KiB/s"), (1.0, " B/s")],
-    "latency": [(1e9, " s"), (1e6, " ms"), (1e3, " µs"), (1.0, " ns")],
-}
 
 
 def chart(
@@ -36,7 +31,7 @@ def chart(
     series = found.series if found is not None else None
     values = _values_by_direction(series, metric) if series is not None else {}
     if series is None or not values:
-        return [Line.of((f"no {TITLES[metric]} over time in {record.run_id}", LABEL))]
+        return [Line.of((f"no {_name(metric)} over time in {record.run_id}", LABEL))]
     curves = [_curve(name, each, series.step_s, place, filled=len(values) == 1)
               for place, (name, each) in enumerate(values.items())]  # fmt: skip
     width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
@@ -63,10 +58,14 @@ def _values(column: SeriesColumns, metric: ChartMetric) -> Values:
     return {"iops": column.iops, "bandwidth": column.bw_bytes_per_s, "latency": column.lat_mean_ns}[metric]
 
 
+def _name(metric: ChartMetric) -> str:
+    return f"mean {METRICS[metric].title}" if metric == "latency" else METRICS[metric].title
+
+
 def _title(metric: ChartMetric, directions: list[str]) -> str:
     if len(directions) == 1:
-        return f"{directions[0]} {TITLES[metric]}"
-    return f"{TITLES[metric]}: " + ", ".join(f"{name} ({NAMES[i % len(NAMES)]})" for i, name in enumerate(directions))
+        return f"{directions[0]} {_name(metric)}"
+    return f"{_name(metric)}: " + ", ".join(f"{name} ({NAMES[i % len(NAMES)]})" for i, name in enumerate(directions))
 
 
 def _highest(curves: dict[str, Values]) -> float:
@@ -98,7 +97,7 @@ def known_parts(values: Values) -> list[tuple[int, list[float]]]:
 
 def value_ticks(metric: ChartMetric, highest: float, count: int) -> Ticks:
     """Return round marks from 0 to the first one at or above `highest`, about `count` of them."""
-    scale, unit = next((each for each in SCALES[metric] if highest >= each[0]), SCALES[metric][-1])
+    scale, unit = METRICS[metric].scale(highest)
     step = round_step(max(highest, 1e-9) / scale / count)
     marks = [step * index for index in range(ceil(max(highest, 1e-9) / scale / step - 1e-9) + 1)]
     return Ticks([mark * scale for mark in marks], [f"{mark:.6g}{unit}" if mark else "0" for mark in marks])
