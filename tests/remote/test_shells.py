@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -116,3 +117,25 @@ async def test_answer_without_an_end_is_refused(place: str, lab: SshdLab, connec
         await transport.call(Script("0badc0de", "true", ("base",)), 30)
     with pytest.raises(HostError, match="answers with more than 16 MiB"):
         await transport.call(Script("0badc0de", "yes", ("base",)), 60)
+
+
+async def test_clock_is_asked_in_the_shell_that_answers_the_other_calls(transport: SshTransport) -> None:
+    agent = Agent(transport, new_run_id())
+    pid = await answered(transport, "echo $$")
+    clock = await agent.clock()
+    assert clock is not None and abs(clock.offset_s) <= clock.uncertainty_s + 0.05
+    assert await answered(transport, "echo $$") == pid
+
+
+async def test_clock_is_asked_when_the_shell_was_killed_while_nobody_called(transport: SshTransport) -> None:
+    os.kill(int(await answered(transport, "echo $$")), signal.SIGKILL)
+    assert await Agent(transport, new_run_id()).clock() is not None
+
+
+async def test_clock_that_cannot_be_read_leaves_the_shell_to_the_next_call(
+    transport: SshTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pid = await answered(transport, "echo $$")
+    monkeypatch.setattr("tui.remote.clock.STAMP", re.compile(rb"never"))
+    assert await Agent(transport, new_run_id()).clock() is None
+    assert await answered(transport, "echo $$") == pid

@@ -268,14 +268,11 @@ class Agent:
     async def clock(self) -> ClockOffset | None:
         """Return the host's clock against ours, None when its `date` has no fractions of a second."""
         script = self._script("clock")
-        channel = await self.transport.open(script.alone())
         try:
-            async with asyncio.timeout(CLOCK_TIMEOUT_S):
+            async with asyncio.timeout(CLOCK_TIMEOUT_S), self.transport.talk(script) as channel:
                 return await measure_clock(channel, script.token, self.host)
         except TimeoutError:
             raise HostError("timeout", self.host, f"no time of day in {CLOCK_TIMEOUT_S:g}s") from None
-        finally:
-            await channel.close()
 
     async def drop_caches(self, paths: Sequence[str] = ()) -> CacheDrop:
         """Drop the host's page cache, as root or by sudo, else that of these files alone, and say how it went."""

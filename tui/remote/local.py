@@ -8,10 +8,11 @@ import os
 import signal
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 
 from tui.model.plan import HostAddress
 from tui.remote.scripts import Script
-from tui.remote.transport import READ_BYTES, Completed, HostError, read_all
+from tui.remote.transport import READ_BYTES, Channel, Completed, HostError, read_all, talk_alone
 
 SHELL = ("/bin/sh",)
 MARKS = ("BENCHTUI_RUN", "BENCHTUI_HOST", "BENCHTUI_TASK", "BENCHTUI_AGENT")  # of a load that we may be part of
@@ -95,6 +96,10 @@ class LocalTransport:
     async def call(self, script: Script, timeout_s: float) -> Completed:
         """Make one call of the agent, in a shell of its own: here no log-in comes with it."""
         return await self.run(script.alone(), timeout_s)
+
+    def talk(self, script: Script) -> AbstractAsyncContextManager[Channel]:
+        """Make a call that answers what is written to it."""
+        return talk_alone(self, script)
 
     async def open(self, script: bytes) -> LocalChannel:
         """Start a script whose stdin stays open."""

@@ -71,10 +71,14 @@ class Script:
         """Return it for a shell of its own: one brace group, so that a script that was cut does nothing."""
         return encoded(f"{functions(*self.parts)}\n{{ bt_begin {self.token}; {self.call}; bt_end 0; }}\n")
 
-    def after(self, sent: Collection[str]) -> bytes:
-        """Return it for a shell that has these parts already, and that stays: BT-OVER on both outputs ends it."""
+    def after(self, sent: Collection[str], *, talks: bool = False) -> bytes:
+        """Return it for a shell that has these parts already, and that stays: BT-OVER on both outputs ends it.
+
+        A call that `talks` reads what comes behind it, and must leave the next call alone.
+        """
+        stdin = "" if talks else " </dev/null"
         missing = [part for part in self.parts if part not in sent]
-        group = f"(bt_begin {self.token}; {self.call}; bt_end 0) </dev/null; bt_over {self.token} $?;"
+        group = f"(bt_begin {self.token}; {self.call}; bt_end 0){stdin}; bt_over {self.token} $?;"
         return encoded(f"{functions(*missing)}\n{{ {group} }}\n")
 
 

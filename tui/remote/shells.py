@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Protocol
 
 from tui.remote.scripts import Script
-from tui.remote.transport import Channel, Completed, HostError, too_much
+from tui.remote.transport import Channel, Completed, HostError, talk_alone, too_much
 
 READ_BYTES = 65536
 Read = Callable[[int], Awaitable[bytes]]
@@ -59,6 +60,27 @@ class Shells:
         except TimeoutError:
             raise HostError("timeout", self._host, f"no answer in {timeout_s:g}s") from None
 
+    @asynccontextmanager
+    async def talk(self, script: Script) -> AsyncIterator[Channel]:
+        """Make a call that answers what is written to the channel, up to an empty line. Raises HostError."""
+        if not self._proven:
+            async with talk_alone(self._connection, script) as channel:
+                yield channel
+            return
+        await self._call(Script(script.token, ":", script.parts))  # so there is a shell, and it has these parts
+        if not self._idle:
+            raise HostError("lost", self._host, "the shell ended")
+        shell = self._idle.pop()
+        try:
+            await shell.begin(script, talks=True)
+            yield shell.channel
+            await shell.channel.write(b"\n")
+            await shell.end(script.token)
+        except BaseException:
+            shell.channel.drop()
+            raise
+        self._keep(shell)
+
     def drop_idle(self) -> bool:
         """Close the shell that waits for a call; return whether there was one."""
         idle, self._idle = self._idle, []
@@ -74,12 +96,15 @@ class Shells:
         except BaseException:
             shell.channel.drop()
             raise
+        self._keep(shell)
+        if shell.ended and reused and b"BT-BEGIN" not in done.stdout and not self._connection.lost():
+            return await self._call(script)  # it had ended while nobody called: servers end channels that are idle
+        return done
+
+    def _keep(self, shell: Shell) -> None:
         if not shell.ended:
             self.drop_idle()
             self._idle.append(shell)
-        elif reused and b"BT-BEGIN" not in done.stdout and not self._connection.lost():
-            return await self._call(script)  # it had ended while nobody called: servers end channels that are idle
-        return done
 
 
 class Shell:
@@ -94,12 +119,20 @@ class Shell:
     async def call(self, script: Script) -> Completed:
         """Make one call and return its outputs. Raises HostError when the connection breaks."""
         try:
-            await self.channel.write(script.after(self._sent))
+            await self.begin(script)
         except HostError:
             self.ended = True
             return Completed(b"", b"", None)
+        return await self.end(script.token)
+
+    async def begin(self, script: Script, *, talks: bool = False) -> None:
+        """Send a call. Raises HostError when the shell is gone."""
+        await self.channel.write(script.after(self._sent, talks=talks))
         self._sent.update(script.parts)
-        mark = re.compile(rf"BT-OVER {script.token} (\d+)\n".encode())
+
+    async def end(self, token: str) -> Completed:
+        """Return the outputs of a call up to its end. Raises HostError when the connection breaks."""
+        mark = re.compile(rf"BT-OVER {token} (\d+)\n".encode())
         (out, code), (err, _) = await asyncio.gather(
             self._until(mark, self.channel.read), self._until(mark, self.channel.read_stderr)
         )

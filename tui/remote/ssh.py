@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 import asyncssh
@@ -16,7 +17,7 @@ import asyncssh
 from tui.model.plan import HostAddress
 from tui.remote.scripts import Script
 from tui.remote.shells import Shells
-from tui.remote.transport import Completed, HostError, read_all
+from tui.remote.transport import Channel, Completed, HostError, read_all
 
 Connection = asyncssh.SSHClientConnection
 if TYPE_CHECKING:
@@ -103,6 +104,10 @@ class SshTransport:
     async def call(self, script: Script, timeout_s: float) -> Completed:
         """Make one call of the agent, in a shell that stays for the next one."""
         return await self._shells.call(script, timeout_s)
+
+    def talk(self, script: Script) -> AbstractAsyncContextManager[Channel]:
+        """Make a call that answers what is written to it, in the shell that stays."""
+        return self._shells.talk(script)
 
     async def run(self, script: bytes, timeout_s: float) -> Completed:
         """Run a script to its end."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -94,6 +95,23 @@ class Channel(Protocol):
         """Close the channel; what runs under the agent's supervisor goes on."""
 
 
+class Opens(Protocol):
+    """What channels are opened on."""
+
+    async def open(self, script: bytes) -> Channel:
+        """Start a script whose stdin stays open."""
+
+
+@asynccontextmanager
+async def talk_alone(place: Opens, script: Script) -> AsyncIterator[Channel]:
+    """Make a call that answers what is written to it, in a shell of its own."""
+    channel = await place.open(script.alone())
+    try:
+        yield channel
+    finally:
+        await channel.close()
+
+
 class Transport(Protocol):
     """A connection to one host."""
 
@@ -107,6 +125,9 @@ class Transport(Protocol):
 
     async def open(self, script: bytes) -> Channel:
         """Start a script whose stdin stays open."""
+
+    def talk(self, script: Script) -> AbstractAsyncContextManager[Channel]:
+        """Make a call that answers what is written to it, up to an empty line."""
 
     async def close(self) -> None:
         """Close the connection."""

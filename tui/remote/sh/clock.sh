@@ -1,7 +1,7 @@
 # The time of day.
 
-bt_clock() { # answers every line with the time, until its input ends
+bt_clock() { # answers every line with the time, until an empty one or the end of its input
   local line=''
   bt_say "BT-CLOCK $BT_TOKEN"
-  while read -r line; do date +%s.%N; done
+  while read -r line && [ "$line" ]; do date +%s.%N; done
 }
