@@ -13,7 +13,7 @@ from tui.model.problem import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from tui.model.baseline import Baseline
-    from tui.results.baselines.files import Found
+    from tui.results.baselines.files import BaselineFiles
 
 RUN_HELP = "run id, unique beginning of one, path, or 'last'"
 
@@ -38,7 +38,7 @@ def main(args: argparse.Namespace) -> int:
     return {"list": list_all, "show": show_one, "compare": compare_run, "check": check_files}[args.verb](args)
 
 
-def found_baselines() -> Found:
+def found_baselines() -> BaselineFiles:
     """Return all baselines; what is wrong in a file is said on stderr."""
     from tui.results.baselines.files import find_baselines
 

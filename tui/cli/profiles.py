@@ -125,13 +125,13 @@ def as_json(loaded: LoadedProfile, overrides: dict[str, str]) -> dict[str, objec
 def job_text(loaded: LoadedProfile, overrides: dict[str, str]) -> str:
     """Return the job file of a profile on this machine; of a suite those of its profiles. Raises UsageError."""
     from tui import workloads
-    from tui.engine.planning.matrix import Wanted, jobs_of
+    from tui.engine.planning.matrix import Wanted, planned_profiles
 
     texts = []
-    for job in jobs_of(loaded, overrides, Wanted()):
-        profile = job.profile
+    for planned in planned_profiles(loaded, overrides, Wanted()):
+        profile = planned.profile
         header = f"# {profile.profile} v{profile.version}: {profile.title}\n"
-        if text := workloads.get(profile.tool).job_text(profile, job.params):
+        if text := workloads.get(profile.tool).job_text(profile, planned.params):
             texts.append(header + text)
         elif loaded.profile.tool == SUITE:
             texts.append(f"{header}# runs {profile.tool}: no job file\n")

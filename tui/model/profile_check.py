@@ -20,9 +20,7 @@ from tui.model.profile import (
 )
 from tui.model.quantities import shown
 from tui.model.tool import SUITE, installed, rules
-from tui.model.yaml_text import Document
-
-Path = tuple[str | int, ...]
+from tui.model.yaml_text import Document, KeyPath
 
 PARAMETERISED = ("suite", "prepare", "warmup", "pause")  # where a parameter may be named, beside each tool's part
 NUMERIC_KINDS = ("size", "duration", "count", "number")
@@ -62,7 +60,7 @@ def problems(profile: Profile, document: Document, known: Collection[str]) -> It
 def _param_problems(
     profile: Profile, name: str, param: Param, document: Document, texts: dict[str, str]
 ) -> Iterator[Problem]:
-    path: Path = ("params", name)
+    path: KeyPath = ("params", name)
     if name == HOSTS_AXIS:
         yield document.problem(path, "parameter 'hosts': the name is taken, sweeps vary the number of hosts", True)
     if name in HOST_PLACEHOLDERS:
@@ -113,7 +111,7 @@ def _layout_problems(profile: Profile, document: Document) -> Iterator[Problem]:
         yield document.problem(("prepare", "layout"), message)
 
 
-def _brace_problems(path: Path, value: object, known: Collection[str], document: Document) -> Iterator[Problem]:
+def _brace_problems(path: KeyPath, value: object, known: Collection[str], document: Document) -> Iterator[Problem]:
     """Check every text of a load generator's part for parameters that are not there, and for stray braces."""
     if isinstance(value, (dict, list)):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):

@@ -16,7 +16,7 @@ from tui.model.profile_check import name_problems, problems
 from tui.model.profile_type import whole
 from tui.model.tool import SUITE, installed, rules
 from tui.model.validation import in_order, problems_of, real_path, told_of
-from tui.model.yaml_text import Document, Path, load
+from tui.model.yaml_text import Document, KeyPath, load
 
 # What a profile must have, to look at the rest of one that lacks it.
 _STAND_INS: dict[str, Any] = {
@@ -163,13 +163,13 @@ def _without_base(document: Document) -> list[Problem]:
     return found
 
 
-def _unusable(detail: ErrorDetails, document: Document) -> Path:
+def _unusable(detail: ErrorDetails, document: Document) -> KeyPath:
     """Return what an error spoils: the value itself, or the mapping that lacks a key."""
     path = real_path(detail, document)
     return path[:-1] if detail["type"] == "missing" and len(path) > 1 else path
 
 
-def _follows(problem: Problem, broken: set[Path]) -> bool:
+def _follows(problem: Problem, broken: set[KeyPath]) -> bool:
     """Tell whether a problem may come from what was left out."""
     parts = {path[0] for path in broken if path}
     if problem.code == NEEDS_OPTION:
@@ -177,7 +177,7 @@ def _follows(problem: Problem, broken: set[Path]) -> bool:
     return problem.code in {f"missing-{part}" for part in parts}
 
 
-def _remove(data: Any, path: Path) -> None:
+def _remove(data: Any, path: KeyPath) -> None:
     """Remove what stands at a path; with a list on the way, all of the list."""
     for depth, part in enumerate(path):
         if not isinstance(data, dict) or part not in data:

@@ -11,9 +11,7 @@ from pydantic_core import ErrorDetails
 
 from tui.model.problem import Problem, did_you_mean
 from tui.model.quantities import shown
-from tui.model.yaml_text import Document
-
-Path = tuple[str | int, ...]
+from tui.model.yaml_text import Document, KeyPath
 
 
 def problems_of(error: ValidationError, document: Document, model: type[BaseModel]) -> list[Problem]:
@@ -23,7 +21,7 @@ def problems_of(error: ValidationError, document: Document, model: type[BaseMode
 
 def told_of(every: Iterable[ErrorDetails], document: Document, model: type[BaseModel]) -> list[Problem]:
     """Return one problem for each place that these errors name."""
-    details: dict[Path, list[ErrorDetails]] = {}
+    details: dict[KeyPath, list[ErrorDetails]] = {}
     for detail in every:
         details.setdefault(real_path(detail, document), []).append(detail)
     deeper = {path[:end] for path in details for end in range(len(path))}
@@ -41,9 +39,9 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
     return sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0))
 
 
-def real_path(detail: ErrorDetails, document: Document) -> Path:
+def real_path(detail: ErrorDetails, document: Document) -> KeyPath:
     """Return the part of an error's location that is in the file: it also names union members and validators."""
-    path: Path = ()
+    path: KeyPath = ()
     for part in detail["loc"]:
         if (*path, part) in document.values or (*path, part) in document.keys:
             path = (*path, part)
@@ -51,7 +49,7 @@ def real_path(detail: ErrorDetails, document: Document) -> Path:
 
 
 def one_problem(
-    details: list[ErrorDetails], path: Path, document: Document, model: type[BaseModel]
+    details: list[ErrorDetails], path: KeyPath, document: Document, model: type[BaseModel]
 ) -> Problem:
     """Return the problem of one place; the members of a union each have their say."""
     detail = details[0]
@@ -69,7 +67,7 @@ def one_problem(
     return document.problem(path, f"{dotted(path)}: found {shown(detail['input'])}; {expected}")
 
 
-def dotted(path: Path) -> str:
+def dotted(path: KeyPath) -> str:
     """Return a path as people write it: ``fio.jobs.a``."""
     return ".".join(map(str, path))
 
@@ -124,7 +122,7 @@ PATTERNS = {
 }
 
 
-def allowed_keys(model: type[BaseModel], path: Path) -> list[str]:
+def allowed_keys(model: type[BaseModel], path: KeyPath) -> list[str]:
     """Return the keys that the mapping at `path` may have."""
     current: Any = model
     for part in path:

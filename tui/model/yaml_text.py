@@ -18,7 +18,7 @@ from tui.model.problem import Problem, UsageError
 if TYPE_CHECKING:
     from yaml import MappingNode, Mark, Node, ScalarNode
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 Place = tuple[int, int]
 
 MAX_CHARACTERS = 256 * 1024
@@ -45,11 +45,11 @@ class Document:
 
     data: dict[str, Any]
     file: str
-    values: dict[Path, Place] = field(repr=False)
-    keys: dict[Path, Place] = field(repr=False)
-    spans: dict[Path, tuple[int, int]] = field(repr=False)  # character offsets of scalar values, end exclusive
+    values: dict[KeyPath, Place] = field(repr=False)
+    keys: dict[KeyPath, Place] = field(repr=False)
+    spans: dict[KeyPath, tuple[int, int]] = field(repr=False)  # character offsets of scalar values, end exclusive
 
-    def position(self, path: Path, key: bool = False) -> Place:
+    def position(self, path: KeyPath, key: bool = False) -> Place:
         """Return (line, column) of a value or, with `key`, of its key; of the nearest parent when it is not there."""
         places = self.keys if key else self.values
         for end in range(len(path), -1, -1):
@@ -58,7 +58,7 @@ class Document:
             places = self.keys
         return (1, 1)
 
-    def problem(self, path: Path, message: str, key: bool = False, code: str = "") -> Problem:
+    def problem(self, path: KeyPath, message: str, key: bool = False, code: str = "") -> Problem:
         """Return a problem that points at `path`, in one line whatever the file holds."""
         line, column = self.position(path, key)
         told = message if message.isprintable() else " ".join(message.split())
@@ -158,7 +158,7 @@ class _Builder:
     def fail(self, node: Node, message: str) -> None:
         raise UsageError([*self.problems, Problem(message, self.file, *_place(node.start_mark))])
 
-    def value(self, node: Node, path: Path) -> Any:
+    def value(self, node: Node, path: KeyPath) -> Any:
         self.nodes += 1
         if self.nodes > MAX_NODES:
             self.fail(node, f"the file holds more than {MAX_NODES} values, aliases counted as often as they are used")
@@ -181,7 +181,7 @@ class _Builder:
     def note(self, node: Node, message: str) -> None:
         self.problems.append(Problem(message, self.file, *_place(node.start_mark)))
 
-    def mapping(self, node: MappingNode, path: Path) -> dict[str, Any]:
+    def mapping(self, node: MappingNode, path: KeyPath) -> dict[str, Any]:
         data: dict[str, Any] = {}
         for key_node, value_node in self.pairs(node):
             key = key_node.value

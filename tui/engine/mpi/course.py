@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui import workloads
+from tui.engine.mpi.look import key_of, look_at_hosts, try_out
 from tui.engine.mpi.measure import measure_program
 from tui.engine.mpi.recover import adopt_program
-from tui.engine.mpi.survey import key_of, survey, try_out
 from tui.engine.running.context import RunContext
 from tui.engine.running.course import Adopted
 from tui.model.event import StepEnded, TaskStarted
@@ -26,7 +26,7 @@ def launches(ctx: RunContext) -> dict[str, Step]:
 async def look(ctx: RunContext) -> None:
     """Look at the hosts of every program of the plan; what is wrong becomes their problem."""
     for key, step in launches(ctx).items():
-        ctx.ahead[key] = await survey(ctx, step)
+        ctx.ahead[key] = await look_at_hosts(ctx, step)
 
 
 async def try_ahead(ctx: RunContext) -> None:

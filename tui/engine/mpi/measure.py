@@ -6,7 +6,7 @@ import posixpath
 
 from tui.engine.mpi.files import make_directory, own_directory, tidy
 from tui.engine.mpi.job import MpiJob
-from tui.engine.mpi.survey import key_of, program_of, sessions_of, survey
+from tui.engine.mpi.look import key_of, look_at_hosts, program_of, sessions_of
 from tui.engine.running.context import RunContext, RunRefused
 from tui.engine.running.on_hosts import EXIT_PARTIAL, JUDGE, refuse_failed
 from tui.engine.running.task import Outcome
@@ -19,7 +19,7 @@ async def measure_program(ctx: RunContext, step: Step) -> None:
     """Run one program over all hosts of a step and take its result. Leaves no rank behind, and names files."""
     cluster = ctx.ahead.get(key_of(step))
     if cluster is None:
-        cluster = await survey(ctx, step)
+        cluster = await look_at_hosts(ctx, step)
         refuse_failed(JUDGE, sessions_of(ctx, step))
     cluster.program = program_of(step)
     again = f".{step.attempt}" if step.attempt > 1 else ""  # what a try before left must not be met

@@ -7,8 +7,8 @@ import asyncio
 from tui.engine.mpi.cluster import Cluster, family_of
 from tui.engine.mpi.files import tidy
 from tui.engine.mpi.job import HeadRun, MpiJob
+from tui.engine.mpi.look import program_of, sessions_of
 from tui.engine.mpi.measure import take_result
-from tui.engine.mpi.survey import program_of, sessions_of
 from tui.engine.running.context import RunContext
 from tui.engine.running.session import HostSession
 from tui.engine.running.task import Outcome, TaskRun

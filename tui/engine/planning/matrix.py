@@ -42,7 +42,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class PlannedProfile:
     """One profile to measure: alone, or as a member of a suite."""
 
     profile: Profile
@@ -63,8 +63,8 @@ def build_steps(
     """Return all steps of a run. Raises UsageError with every problem of parameters at once."""
     steps: list[Step] = []
     for turn in range(suite_rounds(loaded.profile, wanted)):
-        for job in jobs_of(loaded, overrides, wanted):
-            for step in _job_steps(dataclasses.replace(job, made=turn * job.most), hosts):
+        for planned in planned_profiles(loaded, overrides, wanted):
+            for step in _steps_of(dataclasses.replace(planned, made=turn * planned.most), hosts):
                 steps.append(step)
                 if len(steps) > MAX_STEPS:
                     tag = loaded.profile.profile
@@ -81,14 +81,14 @@ def suite_rounds(profile: Profile, wanted: Wanted) -> int:
     return (wanted.repeat or own) if profile.tool == "suite" else 1
 
 
-def jobs_of(loaded: LoadedProfile, overrides: Overrides, wanted: Wanted) -> list[Job]:
+def planned_profiles(loaded: LoadedProfile, overrides: Overrides, wanted: Wanted) -> list[PlannedProfile]:
     """Return the profiles to measure in order."""
     if loaded.profile.tool != "suite":
-        return [_job(loaded.profile, overrides, wanted)]
-    return _member_jobs(loaded, overrides, wanted)
+        return [_planned(loaded.profile, overrides, wanted)]
+    return _planned_members(loaded, overrides, wanted)
 
 
-def _job(profile: Profile, overrides: Overrides, wanted: Wanted, *, member: bool = False) -> Job:
+def _planned(profile: Profile, overrides: Overrides, wanted: Wanted, *, member: bool = False) -> PlannedProfile:
     fixed = {name: value for name, value in overrides.items() if name not in (wanted.sweep or {})}
     params = resolve_params(profile, fixed)
     sweep = with_values(without(profile.sweep, fixed), known_axes(profile, wanted.sweep or {}))
@@ -98,7 +98,7 @@ def _job(profile: Profile, overrides: Overrides, wanted: Wanted, *, member: bool
     else:
         least = most = wanted.repeat
     until = Until(repeat.until, least, most) if not isinstance(repeat, int) and most > least else None
-    return Job(profile, params, fixed, sweep, least, most, until, member)
+    return PlannedProfile(profile, params, fixed, sweep, least, most, until, member)
 
 
 def known_axes(profile: Profile, sweep: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
@@ -121,7 +121,7 @@ def known_axes(profile: Profile, sweep: Mapping[str, Sequence[str]]) -> Mapping[
     return sweep
 
 
-def _member_jobs(loaded: LoadedProfile, overrides: Overrides, wanted: Wanted) -> list[Job]:
+def _planned_members(loaded: LoadedProfile, overrides: Overrides, wanted: Wanted) -> list[PlannedProfile]:
     """Return the members of a suite: their own parameters are set by the suite, or by a name that it does not have."""
     suite = loaded.profile
     if wanted.sweep:
@@ -136,8 +136,8 @@ def _member_jobs(loaded: LoadedProfile, overrides: Overrides, wanted: Wanted) ->
         given = {name: expand(value, texts) for name, value in member.set.items()}
         given |= {name: value for name, value in overrides.items() if name not in own and name in profile.params}
         every.append((profile, given))
-    jobs = [(_job(profile, given, Wanted(), member=True), told_apart(profile, every)) for profile, given in every]
-    return [dataclasses.replace(job, apart=apart) for job, apart in jobs]
+    found = [(_planned(profile, given, Wanted(), member=True), told_apart(profile, every)) for profile, given in every]
+    return [dataclasses.replace(planned, apart=apart) for planned, apart in found]
 
 
 def told_apart(profile: Profile, members: Sequence[tuple[Profile, Overrides]]) -> tuple[str, ...]:
@@ -161,19 +161,19 @@ def _check_names(loaded: LoadedProfile, overrides: Overrides) -> None:
         raise UsageError(problems)
 
 
-def _job_steps(job: Job, hosts: Sequence[HostAddress]) -> Iterator[Step]:
+def _steps_of(planned: PlannedProfile, hosts: Sequence[HostAddress]) -> Iterator[Step]:
     """Yield the steps of one profile: every point with its warm-up and its repetitions."""
-    sweep = job.sweep or SweepSpec()
+    sweep = planned.sweep or SweepSpec()
     named = axes(sweep)
     for values in grid_points(sweep):
         for count in host_counts(sweep, len(hosts)):
-            params = _at_point(job, values)
-            point: Params = {name: params[name] for name in (*job.apart, *named) if name != HOSTS_AXIS}
+            params = _at_point(planned, values)
+            point: Params = {name: params[name] for name in (*planned.apart, *named) if name != HOSTS_AXIS}
             if HOSTS_AXIS in named:
                 point[HOSTS_AXIS] = count
-                if _some_idle(job.profile, params, count):
+                if _some_idle(planned.profile, params, count):
                     continue  # it would be the measurement of fewer hosts under the name of more
-            yield from _cell_steps(job, params, point, hosts[:count])
+            yield from _cell_steps(planned, params, point, hosts[:count])
 
 
 def _some_idle(profile: Profile, params: Params, count: int) -> bool:
@@ -181,28 +181,28 @@ def _some_idle(profile: Profile, params: Params, count: int) -> bool:
     return any(int(params[name]) < count for name, param in profile.params.items() if param.spread)
 
 
-def _at_point(job: Job, values: Mapping[str, Scalar]) -> Params:
-    params = dict(job.params)
+def _at_point(planned: PlannedProfile, values: Mapping[str, Scalar]) -> Params:
+    params = dict(planned.params)
     for name, value in values.items():
-        params[name] = parse_param(job.profile.params[name], value)
+        params[name] = parse_param(planned.profile.params[name], value)
     return params
 
 
-def _cell_steps(job: Job, params: Params, point: Params, hosts: Sequence[HostAddress]) -> Iterator[Step]:
-    profile = job.profile
+def _cell_steps(planned: PlannedProfile, params: Params, point: Params, hosts: Sequence[HostAddress]) -> Iterator[Step]:
+    profile = planned.profile
     cell = cell_key(profile, point)
     pause = span_of(profile.pause, params)
     if warmup := span_of(profile.warmup, params):
-        step = _one(job, workloads.get(profile.tool).warm(profile, warmup), params, hosts, cell, 0)
+        step = _one(planned, workloads.get(profile.tool).warm(profile, warmup), params, hosts, cell, 0)
         yield replace(step, point=point, warmup=True, pause_s=pause)
-    for number in range(1, job.most + 1):
-        repetition = job.made + number
-        step = _one(job, profile, params, hosts, cell, repetition)
-        yield replace(step, point=point, repetition=repetition, optional=number > job.least, pause_s=pause)
+    for number in range(1, planned.most + 1):
+        repetition = planned.made + number
+        step = _one(planned, profile, params, hosts, cell, repetition)
+        yield replace(step, point=point, repetition=repetition, optional=number > planned.least, pause_s=pause)
 
 
 def _one(
-    job: Job, profile: Profile, params: Params, hosts: Sequence[HostAddress], cell: str, repetition: int
+    planned: PlannedProfile, profile: Profile, params: Params, hosts: Sequence[HostAddress], cell: str, repetition: int
 ) -> Step:
     seeds = {host.name: randseed(cell, host.name, repetition) for host in hosts}
     (step,) = workloads.get(profile.tool).build_steps(profile, params, list(hosts), seeds)
@@ -211,13 +211,13 @@ def _one(
         step,
         name=cell,
         cell=cell,
-        profile=profile.profile if job.member else "",
+        profile=profile.profile if planned.member else "",
         headline=Headline(metric=spec.metric, direction=spec.direction, percentile=spec.percentile)
-        if job.member
+        if planned.member
         else None,
-        latency_kind=step.latency_kind or (profile.latency if job.member else None),
-        drop_caches=profile.drop_caches if job.member else None,
-        until=job.until if job.member else None,
+        latency_kind=step.latency_kind or (profile.latency if planned.member else None),
+        drop_caches=profile.drop_caches if planned.member else None,
+        until=planned.until if planned.member else None,
     )
 
 

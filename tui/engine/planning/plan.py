@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from tui.engine.planning.matrix import Wanted, build_steps, jobs_of, person_text
+from tui.engine.planning.matrix import Wanted, build_steps, person_text, planned_profiles
 from tui.model.matrix import axes
 from tui.model.names import SECRET_PATTERN
 from tui.model.plan import Headline, HostAddress, Plan, ProfileRef, Step, Until
@@ -127,7 +127,7 @@ def headline_of(profile: Profile) -> Headline | None:
 
 def swept(loaded: LoadedProfile, overrides: Mapping[str, str], wanted: Wanted) -> list[str]:
     """Return the names that the steps differ by, the slowest first."""
-    sweeps = [job.sweep for job in jobs_of(loaded, overrides, wanted) if job.sweep is not None]
+    sweeps = [each.sweep for each in planned_profiles(loaded, overrides, wanted) if each.sweep is not None]
     return list(dict.fromkeys(name for sweep in sweeps for name in axes(sweep)))
 
 

@@ -15,7 +15,7 @@ SUFFIXES = (".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BaselineFiles:
     """Baselines with what is wrong in files that could not be read; such a file hides nothing else."""
 
     baselines: tuple[Baseline, ...]
@@ -26,7 +26,7 @@ class Found:
         return [each for each in self.baselines if each.profile in tags or any(tag in tags for tag in each.variants)]
 
 
-def find_baselines(user_dir: Path, tags: Collection[str] | None = None) -> Found:
+def find_baselines(user_dir: Path, tags: Collection[str] | None = None) -> BaselineFiles:
     """Return all baselines, shipped ones first; with `tags` only files that name one of these are parsed."""
     found: list[Baseline] = []
     problems: list[Problem] = []
@@ -37,7 +37,7 @@ def find_baselines(user_dir: Path, tags: Collection[str] | None = None) -> Found
                 found += _parsed(text, str(path))
         except UsageError as error:
             problems += error.problems
-    return Found(tuple(found), tuple(problems))
+    return BaselineFiles(tuple(found), tuple(problems))
 
 
 def read_text(path: Path) -> str:

@@ -142,7 +142,7 @@ def cells_of_record(record: RunRecord, shown: Headline | None = None, *, running
 
 def _recorded(record: RunRecord, found: CellRecord, steps: Sequence[StepRecord], shown: Headline | None) -> Cell:
     headline = shown or _headline_of(found)
-    attempts = [Attempt(step.index, step.state or "done", _figure(record, step, shown)) for step in steps]
+    attempts = [Attempt(step.index, step.state or "done", _headline_value(record, step, shown)) for step in steps]
     cell = cell_of(found.key, found.profile or record.profile.tag, found.point, headline, attempts, found.state)
     cell = replace(cell, short=_shortest(steps))
     if cell.value is None or cell.step is None or headline is None:
@@ -158,7 +158,7 @@ def _headline_of(cell: CellRecord) -> Headline | None:
     return None if found is None else Headline(found.metric, found.direction, found.percentile)
 
 
-def _figure(record: RunRecord, step: StepRecord, shown: Headline | None) -> float | None:
+def _headline_value(record: RunRecord, step: StepRecord, shown: Headline | None) -> float | None:
     from tui.results.text.headline import step_value
 
     return step.headline if shown is None else step_value(shown, step.results.aggregate, record.latency_kind_of(step))

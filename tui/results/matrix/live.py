@@ -32,7 +32,9 @@ class LiveMatrix:
         at = plan.steps[state.step] if state.step is not None and state.step < len(plan.steps) else None
         cells = []
         for key, steps in by_point(plan.steps).items():
-            attempts = [Attempt(step.index, live_state(state, step), self._figure(plan, state, step)) for step in steps]
+            attempts = [
+                Attempt(step.index, live_state(state, step), self._headline_value(plan, state, step)) for step in steps
+            ]
             working = at is not None and at.cell_key == key and not state.ended
             running = working and at is not None and live_state(state, at) in ("running", "missing")
             cell = cell_of(key, steps[0].profile or plan.profile.tag, steps[0].point, plan.headline_of(steps[0]),
@@ -46,18 +48,18 @@ class LiveMatrix:
         """Return how far all steps are."""
         return matrix_progress(self.plan, state, state.clock.now)
 
-    def _figure(self, plan: Plan, state: RunState, step: Step) -> float | None:
+    def _headline_value(self, plan: Plan, state: RunState, step: Step) -> float | None:
         """Return the figure of a step that is over."""
         view = state.steps.get(step.index)
         if view is None or view.ended_t is None:
             return None
         key = (step.index, view.attempt)
         if key not in self._known:
-            self._known[key] = figure_of(plan, state, step)
+            self._known[key] = headline_value(plan, state, step)
         return self._known[key]
 
 
-def figure_of(plan: Plan, state: RunState, step: Step) -> float | None:
+def headline_value(plan: Plan, state: RunState, step: Step) -> float | None:
     """Return the figure that a finished step is about."""
     headline = plan.headline_of(step)
     if headline is None:

@@ -86,7 +86,7 @@ def _figure_runs(text: str, cell: Cell | None, share: float, look: Look) -> list
     return [(lead, TEXT), (before, role), (mark, f"{GOOD}/{ground}" if ground else role), (after, role)]
 
 
-def _figure(cell: Cell, scale: Scale) -> str:
+def _value_text(cell: Cell, scale: Scale) -> str:
     """Return the mark of a cell's state and its figure."""
     if cell.value is None:
         return MARKS[cell.state] or units.UNKNOWN
@@ -230,7 +230,7 @@ def _main_text(table: MatrixTable, cell: Cell | None, scale: Scale) -> str:
         return ""
     tail = (f" {KNEE}" if cell.key in table.knee_keys else GAP) if table.knees else ""
     spread = f" {_ci(cell):>5}" if table.repeated else ""
-    return f"{_figure(cell, scale)}{spread}{tail}"
+    return f"{_value_text(cell, scale)}{spread}{tail}"
 
 
 def _below(table: MatrixTable, cell: Cell | None, scale: Scale) -> str:
@@ -273,7 +273,7 @@ def _columns(table: MatrixTable, tops: Mapping[str, float], look: Look) -> list[
     def figure(row: TableRow) -> list[Run]:
         cell = _only(row)
         whole = mixed and cell.value is not None
-        text = MARKS[cell.state] + BY_UNIT[cell.unit].with_unit(cell.value) if whole else _figure(cell, scale)
+        text = MARKS[cell.state] + BY_UNIT[cell.unit].with_unit(cell.value) if whole else _value_text(cell, scale)
         share = _share(tops, cell) if not look.details and len(tops) == 1 else 0.0  # else a bar tells it
         return _figure_runs(text, cell, share, look)
 

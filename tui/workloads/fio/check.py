@@ -11,7 +11,7 @@ from tui.model.problem import NEEDS_OPTION, Problem
 from tui.model.profile import Profile, expand, placeholders
 from tui.model.profile_check import brace_problems
 from tui.model.quantities import parse_duration, shown
-from tui.model.yaml_text import Document, Path
+from tui.model.yaml_text import Document, KeyPath
 from tui.workloads.fio.body import as_option, job_of
 from tui.workloads.fio.option_table import canonical, is_external, name_problem, option_problem
 from tui.workloads.fio.options import SYNC_OPTIONS
@@ -30,7 +30,7 @@ WRITES = ("write", "randwrite", "rw", "readwrite", "randrw", "trimwrite", "randt
 class Setting:
     """One option that holds for a job: where it stands, and its value with the parameters' defaults."""
 
-    path: Path
+    path: KeyPath
     text: str
 
 
@@ -54,7 +54,7 @@ def name_problems(document: Document) -> Iterator[Problem]:
         yield from _double_problems(path, options, document)
 
 
-def _raw_sections(fio: Mapping[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _raw_sections(fio: Mapping[str, Any]) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
     if isinstance(fio.get("global"), dict):
         yield ("fio", "global"), fio["global"]
     jobs = fio.get("jobs")
@@ -67,7 +67,7 @@ def _is_unknown_engine(engine: object) -> bool:
     return isinstance(engine, str) and (is_external(engine) or bool(placeholders(engine)))
 
 
-def _job_name_problems(path: Path, document: Document) -> Iterator[Problem]:
+def _job_name_problems(path: KeyPath, document: Document) -> Iterator[Problem]:
     name = str(path[-1])
     if len(path) == 2:
         return
@@ -76,7 +76,7 @@ def _job_name_problems(path: Path, document: Document) -> Iterator[Problem]:
         yield document.problem(path, message, key=True)
 
 
-def _double_problems(path: Path, options: Mapping[str, Any], document: Document) -> Iterator[Problem]:
+def _double_problems(path: KeyPath, options: Mapping[str, Any], document: Document) -> Iterator[Problem]:
     first: dict[str, str] = {}
     for name in options:
         other = first.setdefault(canonical(name), name)
@@ -95,7 +95,7 @@ def problems(profile: Profile, document: Document, texts: Mapping[str, str]) -> 
     yield from _headline_problems(profile, jobs, document)
 
 
-def _sections(profile: Profile) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+def _sections(profile: Profile) -> Iterator[tuple[KeyPath, Mapping[str, Any]]]:
     yield ("fio", "global"), job_of(profile).shared
     for name, options in job_of(profile).jobs.items():
         yield ("fio", "jobs", name), options
@@ -103,7 +103,7 @@ def _sections(profile: Profile) -> Iterator[tuple[Path, Mapping[str, Any]]]:
 
 def _option_problems(
     profile: Profile,
-    path: Path,
+    path: KeyPath,
     options: Mapping[str, Any],
     texts: Mapping[str, str],
     document: Document,

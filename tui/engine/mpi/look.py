@@ -28,7 +28,7 @@ def program_of(step: Step) -> MpiProgram:
 
 
 def key_of(step: Step) -> str:
-    """Return what a survey and a trial hold for: the same launch on the same hosts."""
+    """Return what this look and a trial hold for: the same launch on the same hosts."""
     launch = program_of(step).launch
     return f"{step.hosts} {launch.program} {launch.family} {launch.directory} {launch.addresses} {launch.options}"
 
@@ -39,7 +39,7 @@ def sessions_of(ctx: RunContext, step: Step) -> list[HostSession]:
     return [by_name[name] for name in step.hosts]
 
 
-async def survey(ctx: RunContext, step: Step) -> Cluster:
+async def look_at_hosts(ctx: RunContext, step: Step) -> Cluster:
     """Return the hosts of a program as they are; what is wrong with them becomes their problem."""
     program, sessions = program_of(step), sessions_of(ctx, step)
     launch = program.launch
