@@ -42,6 +42,14 @@ def test_an_interval_without_length_belongs_to_one_second() -> None:
     assert series((2.5, 2.5, 8)).rates(2, 3) == [8]
 
 
+def test_seconds_far_apart_take_no_room_between_them() -> None:
+    made = series((-0.5, 0.5, 4), (63, 65, 6), (1e12, 1e12 + 1, 5))
+    assert made.rates(-1, 1) == [2, 2]
+    assert made.rates(62, 66) == [None, 3, 3, None]
+    assert made.rates(1e12, 1e12 + 2) == [5, None]
+    assert made.rates(5, 3) == []
+
+
 def test_an_empty_series_is_a_gap() -> None:
     assert series().rates(0, 2) == [None, None]
 
