@@ -8,6 +8,7 @@ import pytest
 
 from tests.app.driver import INVENTORY, opened, options, write_inventory
 from tests.lab.sshd import SshdLab
+from tui.engine.hosts.fleet import HostCheck
 from tui.model.inventory import load_inventory
 
 
@@ -74,6 +75,20 @@ async def test_the_filter_narrows_while_typing_and_keeps_ticks_and_cursor(home: 
         await user.press("escape")
         assert user.cursor == cursor
         assert "4 of 9 ticked" in user.text
+
+
+async def test_a_checked_host_says_what_it_differs_in_from_the_others_of_its_group(home: Path) -> None:
+    write_inventory(home)
+    async with opened(options(home)) as user:
+        checks = user.app.selection.checks
+        for name in ("weka-01", "weka-02", "weka-03"):
+            checks[name] = HostCheck(name, True, facts={"governor": "performance", "clocksource": "tsc"})
+        checks["weka-02"] = HostCheck("weka-02", True, facts={"governor": "powersave", "clocksource": "tsc"})
+        await user.press("j", "k")
+        assert "differs" not in user.text
+        await user.press("j")
+        assert user.cursor == "weka-02"
+        assert "differs  governor: powersave here, performance on weka-01, weka-03" in user.text
 
 
 async def test_letters_that_are_keys_can_be_typed_into_the_filter(home: Path) -> None:

@@ -12,6 +12,7 @@ from tests.app.stage import SMALL, WIDE, stage
 from tui.app.screens.live.screen import LiveScreen
 from tui.app.screens.result.text import big_digits
 from tui.metrics.units import bandwidth, iops
+from tui.model.event import HostFacts
 from tui.model.record import RunRecord
 from tui.results.record.build import write_record
 
@@ -69,6 +70,21 @@ async def test_changed_parameters_files_left_and_the_path_are_told(maker: RunMak
         assert "Changed  runtime=60s" in page
         assert "Left     weka-01 (4 GiB)  /mnt/weka/fio/read_iops.weka-01.0" in page
         assert str(maker.run_dir / "run.json") in "".join(line[9:] for line in page.splitlines())
+
+
+async def test_what_the_hosts_are_is_told_once_and_who_differs_by_name(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3)).begin().layout(2, 2).go().measure(5)
+    for host, mtu in zip(maker.hosts, (9000, 9000, 1500), strict=True):
+        nics = [{"name": "ens1", "kind": "physical", "mtu": mtu, "speed_mbit": 25000}]
+        maker.add(HostFacts(t=1.0, host=host, facts={"governor": "performance", "nics": nics}))
+    maker.finish()
+    write_record(maker.run_dir)
+    async with stage(maker, step="result") as (app, _):
+        page = app.text_of("#result-page").split("About this run")[1]
+        one, two, three = maker.hosts
+        assert f"Differs  links: mtu: 9000 on {one}, {two}; 1500 on {three}" in page
+        assert page.count("governor performance") == 1
+        assert "Network  1 link, physical, 25 Gbit/s" in page
 
 
 async def test_y_copies_the_path_of_the_record(maker: RunMaker) -> None:

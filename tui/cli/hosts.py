@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from tui.cli.common import add_host_files, ask, load_fleet, paths, say
@@ -28,6 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     listed.add_argument("--json", action="store_true", help="as JSON on stdout")
     check = verbs.add_parser("check", help="reachability, load generators, cores, kernel, free space")
     check.add_argument("--dir", metavar="PATH", help="directory of the file system under test")
+    check.add_argument("--facts", action="store_true", help="everything that was read, and what could not be")
     check.add_argument("--json", action="store_true", help="as JSON on stdout")
     trust = verbs.add_parser("trust", help="show the host keys once, then pin them")
     trust.add_argument("--yes", action="store_true", help="do not ask: the fingerprints were compared elsewhere")
@@ -100,7 +101,29 @@ def check_all(args: argparse.Namespace) -> int:
         print(check_table(checks, args.dir))
         for check in checks:
             print("".join(f"{check.name}: {note}\n" for note in check.notes), end="")
+        for line in facts_of(checks, args.facts):
+            print(line)
     return ALL_GOOD if all(check.ok for check in checks) else UNFIT
+
+
+def facts_of(checks: Sequence[HostCheck], everything: bool) -> Iterator[str]:
+    """Yield what hosts differ in, this machine apart when there are others; of everything, what they share, too."""
+    from tui.metrics.fact_groups import compare, leaf_text, leaf_title
+    from tui.model.hostspec import LOCAL
+    from tui.text.facts import differing_lines, unknown_lines
+
+    known = {check.name: check.facts for check in checks if check.facts}
+    known = {name: facts for name, facts in known.items() if name != LOCAL} or known
+    found = compare(known)
+    if everything:
+        yield f"\n{', '.join(found.hosts)}:"
+        yield from (f"  {leaf_title(name)}: {leaf_text(name, value)}" for name, value in found.common.items())
+    if found.differing:
+        yield "\nhosts differ:"
+        yield from (f"  {''.join(text for text, _ in runs)}" for _, runs in differing_lines(found))
+    if everything:
+        yield "\nunknown:"
+        yield from (f"  {text}" for text in unknown_lines(known))
 
 
 def check_table(checks: list[HostCheck], directory: str | None) -> str:

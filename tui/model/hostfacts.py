@@ -73,10 +73,8 @@ _CPU = (
     HostFact("sockets", "sockets", f"{CPU}/cpu*/topology", "count", "CPU", "matters"),
     HostFact("cores", "cores", f"{CPU}/cpu*/topology", "count", "CPU", "matters"),
     HostFact("cpus_usable", "usable CPUs", f"CPUs that are allowed to us, and {CGROUP}", "number", "CPU", "matters"),
-    HostFact("cpus_allowed", "allowed CPUs", "/proc/self/status", section="CPU"),
-    HostFact(
-        "numa", "NUMA nodes", "/sys/devices/system/node", "table", "CPU", "matters", MEMORY_TOLERANCE, ("mem_bytes",)
-    ),
+    HostFact("cpus_allowed", "allowed CPUs", "/proc/self/status", section="CPU", differs="expected"),
+    HostFact("numa", "NUMA nodes", "/sys/devices/system/node", "table", "CPU", "matters"),
     HostFact("governor", "governor", f"{CPU}/cpufreq/policy*/scaling_governor", section="CPU", differs="matters"),
     HostFact("cpufreq_driver", "frequency driver", f"{CPU}/cpufreq/policy*/scaling_driver", section="CPU"),
     HostFact(
@@ -185,7 +183,7 @@ _TARGET = (
         "table",
         "target",
         "matters",
-        columns=("fstype", "options", "nfs_version"),
+        columns=("options", "nfs_version"),
     ),
     HostFact(
         "devices",

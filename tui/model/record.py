@@ -56,6 +56,32 @@ class HostProblemRecord(Part):
     t_s: float | None = Field(None, description="when, seconds from created_utc")
 
 
+class FactGroupRecord(Part):
+    """Hosts that have the same value of a fact."""
+
+    value: Scalar = Field(description="the value; null: unknown of these hosts")
+    hosts: list[str] = Field(description="hosts that have it")
+
+
+class FactDifferenceRecord(Part):
+    """A fact that hosts differ in."""
+
+    name: str = Field(description="FACT, MAP.KEY or TABLE.COLUMN: nics.mtu, sysctls.vm.dirty_ratio")
+    title: str = Field("", description="what people call it")
+    matters: bool = Field(False, description="whether figures may differ by it")
+    groups: list[FactGroupRecord] = Field(
+        default_factory=list, description="who has which value: the largest group first, what is unknown last"
+    )
+
+
+class FactsRecord(Part):
+    """The facts of all hosts beside each other; those that each host has of its own are left out."""
+
+    hosts: list[str] = Field(default_factory=list, description="hosts of which anything is known")
+    common: dict[str, Scalar] = Field(default_factory=dict, description="what all of them have in common")
+    differing: list[FactDifferenceRecord] = Field(default_factory=list, description="what they differ in")
+
+
 class HostRecord(Part):
     """One host of the run."""
 
@@ -248,6 +274,9 @@ class RunRecord(Part):
     target: str | None = Field(None, description="the storage under test, as the operator names it")
     latency_kind: Literal["clat", "lat"] = Field("clat", description="latency kind of the series and the headline")
     hosts: list[HostRecord] = Field(default_factory=list, description="hosts of the run")
+    facts: FactsRecord | None = Field(
+        None, description="the hosts' facts beside each other; null: of an older version, see hosts[].facts"
+    )
     phases: list[PhaseRecord] = Field(default_factory=list, description="phases that stand before or after all steps")
     steps: list[StepRecord] = Field(default_factory=list, description="measurements in order")
     left_out: list[LeftOutRecord] = Field(default_factory=list, description="what was not run because hosts lack it")

@@ -35,6 +35,7 @@ from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
 from tui.model.step_record import StepRecord
 from tui.results.findings.checks import checks_made, find, verdict_of
 from tui.results.matrix.points import matrix_record
+from tui.results.record.facts import facts_record
 from tui.results.record.journal import JournalData, read_journal
 from tui.results.record.step import build_step, phase_record, rounded
 from tui.results.store.rundir import load_plan, write_atomic
@@ -81,6 +82,7 @@ def build_record(run_dir: Path) -> RunRecord:
         target=plan.target,
         latency_kind=plan.latency_kind,
         hosts=hosts,
+        facts=facts_record({host.name: host.facts for host in hosts}),
         phases=[phase_record(run, span) for span in run.phases],
         steps=steps,
         matrix=matrix_record(plan, steps),

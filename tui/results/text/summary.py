@@ -12,9 +12,11 @@ from tui.metrics.registry import OPERATIONS
 from tui.model.record import Finding, HostRecord, RunRecord
 from tui.model.step_record import DirectionRecord, StepRecord
 from tui.results.matrix.text import matrix_blocks
+from tui.results.record.facts import facts_together
 from tui.results.record.metadata import metadata_lines, metadata_remarks
 from tui.results.text.judged import checks_text, is_short, length_text, submission_text
 from tui.results.text.plain import printable
+from tui.text.facts import common_lines, differing_lines
 
 WIDTH = 80
 NAME_WIDTH = 14
@@ -35,7 +37,7 @@ def summary_text(
     """
     state = ["state: running; figures so far"] if running else _wrapped(f"state: {record.state}", record.reason)
     blocks = [_head(record), state + _headline(record), *_results(record, width, every=steps, running=running)]
-    blocks += [_findings(record), _problems(record), _files_left(record), _notes(record)]
+    blocks += [_findings(record), _problems(record), _facts(record), _files_left(record), _notes(record)]
     blocks += [[f"record: {path}"] if path is not None else []]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
@@ -229,6 +231,17 @@ def _problems(record: RunRecord) -> list[str]:
             if error.code == "tool-error":  # problems of hosts are above
                 lines += _wrapped(f"{error.host}: {step.name}", error.message, indent="  ")
     return ["problems:", *lines] if lines else []
+
+
+def _facts(record: RunRecord) -> list[str]:
+    """Return what the hosts are: what all have in common, and who differs in what."""
+    found = facts_together(record)
+    if not found.hosts:
+        return []
+    lines = [f"{_count(len(found.hosts), 'host')}:"]
+    for label, runs in (*common_lines(found), *differing_lines(found)):
+        lines += _wrapped(label, "".join(text for text, _ in runs), indent="  ")
+    return lines if len(lines) > 1 else []
 
 
 def _files_left(record: RunRecord) -> list[str]:

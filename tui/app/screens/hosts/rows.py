@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tui import workloads
 from tui.app.selection import Selection
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.picklist import Heading
+from tui.metrics.fact_groups import FactsTogether, compare
 from tui.metrics.facts import fact_text
 from tui.model.hostfacts import Fact
+from tui.text.facts import common_lines, odd_lines
 from tui.text.line import ACCENT, BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, indented, labelled
 from tui.text.table import Column
 
@@ -138,8 +140,28 @@ def _shown(facts: Facts, name: str, symbols: Symbols) -> str:
     return fact_text(facts, name) or symbols.unknown
 
 
-def details(host: KnownHost, check: HostCheck | None, checking: bool, symbols: Symbols, width: int) -> list[Line]:
-    """Return everything known of one host; what is wrong comes first."""
+@dataclass(slots=True)
+class Peers:
+    """What a host is compared with: the others that are ticked, else its group. Kept until that changes."""
+
+    _of: tuple[tuple[str, int], ...] = ()
+    _found: FactsTogether = field(default_factory=lambda: compare({}))
+
+    def of(self, host: KnownHost, hosts: Iterable[KnownHost], selection: Selection) -> FactsTogether:
+        """Return the facts of a host and its peers beside each other, as far as they were checked."""
+        ticked = selection.ticked if host.name in selection.ticked and len(selection.ticked) > 1 else ()
+        names = ticked or [each.name for each in hosts if each.group == host.group]
+        checks = {name: check for name in names if (check := selection.checks.get(name)) and check.facts}
+        key = tuple((name, id(check)) for name, check in checks.items())
+        if key != self._of:
+            self._of, self._found = key, compare({name: check.facts for name, check in checks.items()})
+        return self._found
+
+
+def details(
+    host: KnownHost, check: HostCheck | None, checking: bool, symbols: Symbols, width: int, peers: FactsTogether
+) -> list[Line]:
+    """Return everything known of one host; what is wrong comes first, then what differs from its peers."""
     lines: list[Line] = []
     if checking:
         lines.append(Line.of((f"{symbols.wait} checking", ACCENT)))
@@ -147,7 +169,8 @@ def details(host: KnownHost, check: HostCheck | None, checking: bool, symbols: S
         lines.append(key_hint("c", "reaches it and reads what it is", "not checked yet: "))
     else:
         lines += verdict_lines(check, symbols, width)
-    known = [("address", address_runs(host)), *(fact_lines(check.facts) if check else ())]
+    odd = list(odd_lines(peers, host.name)) if check else []
+    known = [*odd, ("address", address_runs(host)), *(fact_lines(check.facts) if check else ())]
     return [*lines, *(line for label, runs in known for line in labelled([(label, LABEL)], runs, width, INDENT))]
 
 
@@ -180,6 +203,8 @@ def fact_lines(facts: Facts) -> Iterator[tuple[str, list[Run]]]:
     space = f"{left} free of {fact_text(facts, 'target_total_bytes')}" if left else None
     mount = f"{facts.get('target_fstype')} from {facts.get('target_source')}" if facts.get("target_source") else None
     yield from fact("target", facts.get("target"), space, mount)
+    known = dict(common_lines(compare({"": facts})))
+    yield from ((subject, known[subject]) for subject in ("network", "disks") if subject in known)
 
 
 def fact(label: str, first: object, *more: object) -> Iterator[tuple[str, list[Run]]]:

@@ -44,6 +44,7 @@ class HostsScreen(FilteredScreen):
         self.checking: set[str] = set()
         self.problem: str | None = None
         self.notices: dict[str, str] = {}
+        self.peers = host_rows.Peers()
 
     def compose_body(self) -> Iterable[Widget]:
         """A notice, the list with its filter, the details of the host under the cursor."""
@@ -110,7 +111,8 @@ class HostsScreen(FilteredScreen):
             return indented([(f"{symbols.bad} {self.problem}", BAD)], width, 0)
         if host:
             check = self.shell.selection.checks.get(host.name)
-            return host_rows.details(host, check, host.name in self.checking, symbols, width)
+            peers = self.peers.of(host, self.hosts, self.shell.selection)
+            return host_rows.details(host, check, host.name in self.checking, symbols, width, peers)
         if self.current_group:
             names = ", ".join(member.name for member in self.members(self.current_group))
             return indented([("Space ticks the whole group: ", LABEL), (names, TEXT)], width, 0)

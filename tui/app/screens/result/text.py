@@ -14,6 +14,7 @@ from tui.app.widgets.graph_panels import KEYS
 from tui.metrics import registry, units
 from tui.metrics.figures import latency_of
 from tui.metrics.registry import METRICS, meaning
+from tui.text.facts import common_lines, differing_lines
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, labelled, rule, spread
 
 if TYPE_CHECKING:
@@ -330,7 +331,9 @@ def problems(page: Page, width: int) -> list[Line]:
 
 
 def facts(page: Page, width: int) -> list[Line]:
-    """Return notes, tags, changed parameters, files left behind, and where the record is."""
+    """Return notes, tags, changed parameters, what the hosts are, files left behind, and where the record is."""
+    from tui.results.record.facts import facts_together
+
     record = page.record
     lines: list[Line] = []
     changed = ", ".join(f"{name}={value}" for name, value in record.profile.changed.items())
@@ -339,6 +342,9 @@ def facts(page: Page, width: int) -> list[Line]:
     sections = [("Changed", changed), ("Tags", tags), ("Tool", versions)]
     sections += [("Note", note.text) for note in record.notes]
     lines += [line for name, text in sections if text for line in fact(name, text, width)]
+    found = facts_together(record)
+    for label, runs in (*common_lines(found), *differing_lines(found)):
+        lines += labelled([(f"{label.capitalize():<9}", LABEL)], runs, width)
     for host in record.hosts:
         if host.files_left is not None:
             size = f" ({units.size(host.files_left.bytes)})" if host.files_left.bytes else ""
