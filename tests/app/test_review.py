@@ -9,6 +9,7 @@ from textual.widgets import Input
 
 from tests.app.driver import User, opened, options, write_inventory
 from tui.app.shell import Options
+from tui.app.widgets.field import SecretInput
 from tui.engine.process.launch import load_plan
 from tui.results.store.runs import is_running, summarize
 
@@ -199,3 +200,30 @@ async def test_in_a_field_two_enters_start_and_the_line_says_so(home: Path) -> N
         await user.sees("Enter Enter runs on local")
         await user.press("escape")
         await user.sees(lambda: "Enter Enter" not in user.text)
+
+
+async def test_a_secret_is_never_shown_in_the_form_the_plan_or_a_message(home: Path) -> None:
+    (home / "profiles").mkdir(exist_ok=True)
+    text = (
+        "profile: my/secret\ntitle: Secret\nextends: demo/quick\n"
+        'params:\n  key: {kind: secret, default: "${OUR_KEY}"}\n'
+        'fio:\n  global: {description: "{key}"}\n'
+    )
+    (home / "profiles" / "secret.yaml").write_text(text)
+    async with opened(review(home, "my/secret"), size=(120, 36)) as user:
+        await user.sees("runs on local")
+        await change(user, "key", "typed-by-hand")
+        await user.sees("cannot start: key")
+        assert "typed" not in user.text
+        field = next(box for box in user.app.screen.query(SecretInput) if box.name == "key")
+        field.action_select_all()
+        field.action_copy()
+        assert "typed" not in user.app.clipboard
+        await user.press("escape", "v")
+        assert "typed" not in user.text
+        await user.press("v", "r")
+        assert "typed" not in user.text + notes(user)
+        assert not (home / "runs").exists()
+        await change(user, "key", "${MY_KEY}")
+        await user.sees("runs on local")
+        assert user.app.screen.plan.secrets == ["MY_KEY"]  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tui.cli.review import review_text
+from tui.cli.run import sweep_of
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue
 from tui.model.plan import HostAddress, Plan
@@ -99,3 +100,8 @@ def test_options_that_are_added_are_a_field_of_each_step() -> None:
         assert step.added_options
         for name, value in step.added_options.items():
             assert (f"\n{name}=" if name == "randseed" else f"\n{name}={value}\n") in step.tasks[0].job_file
+
+
+def test_a_sweep_without_values_is_refused_by_its_name() -> None:
+    with pytest.raises(UsageError, match="--sweep numjobs=: expected NAME=V1,V2"):
+        sweep_of(["numjobs="])

@@ -104,10 +104,13 @@ def plan_from(args: argparse.Namespace) -> Plan:
 
 def sweep_of(words: list[str]) -> dict[str, list[str]]:
     """Return values by parameter. Raises UsageError."""
-    return {
+    found = {
         name: [value.strip() for value in text.split(",") if value.strip()]
         for name, text in pairs(words, "--sweep").items()
     }
+    if empty := next((name for name, values in found.items() if not values), None):
+        raise UsageError(f"--sweep {empty}=: expected NAME=V1,V2")
+    return found
 
 
 def wait_of(text: str | None, *, sure: bool) -> float:

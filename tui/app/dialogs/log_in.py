@@ -13,27 +13,11 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label, Static
 
-from tui.app.widgets.field import TextInput
+from tui.app.widgets.field import SecretInput, TextInput
 
 if TYPE_CHECKING:
     from tui.engine.process.questions import Questions
     from tui.remote.vault import Asker, Question
-
-
-class SecretInput(TextInput):
-    """A field whose content never reaches a clipboard while it is masked: terminals and their logs keep those."""
-
-    def action_copy(self) -> None:
-        """Copy what is selected, unless it is masked."""
-        if not self.password:
-            super().action_copy()
-
-    def action_cut(self) -> None:
-        """Cut what is selected; of what is masked nothing is kept."""
-        if self.password:
-            self.delete_selection()
-        else:
-            super().action_cut()
 
 
 class SecretPrompt(ModalScreen[None]):

@@ -27,3 +27,19 @@ class TextInput(Input):
     def __init__(self, value: str = "", **options: Any) -> None:
         super().__init__(value, compact=True, select_on_focus=False, **options)
         self.cursor_blink = False
+
+
+class SecretInput(TextInput):
+    """A field whose content never reaches a clipboard while it is masked: terminals and their logs keep those."""
+
+    def action_copy(self) -> None:
+        """Copy what is selected, unless it is masked."""
+        if not self.password:
+            super().action_copy()
+
+    def action_cut(self) -> None:
+        """Cut what is selected; of what is masked nothing is kept."""
+        if self.password:
+            self.delete_selection()
+        else:
+            super().action_cut()

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Label, Static
 
-from tui.app.widgets.field import TextInput
+from tui.app.widgets.field import SecretInput, TextInput
 
 Check = Callable[[str, str], str | None]
 """(field's name, text) -> what is wrong with it in one line, or None."""
@@ -29,6 +29,7 @@ class FieldSpec:
     default: str
     hint: str = ""
     label: str = ""  # the name, when empty
+    masked: bool = False  # what is typed is not shown
 
 
 class Field(Vertical):
@@ -60,7 +61,7 @@ class Field(Vertical):
         """One line, and two that show up when needed."""
         with Horizontal():
             yield Label(self.label, classes="field-label", markup=False)
-            yield TextInput(self.spec.value, name=self.spec.name)
+            yield SecretInput(self.spec.value, name=self.spec.name, password=self.spec.masked)
         yield Static(classes="field-error")
         yield Static(self.spec.hint, classes="field-hint", markup=False)
 

@@ -18,9 +18,10 @@ SWEEP_HINT = "values to measure with in turn: numjobs=1,2,4"
 def field_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
     """Return the profile's parameters, then what belongs to the run itself."""
     specs = [
-        FieldSpec(name, selection.overrides.get(name, default_text(param)), default_text(param), hint(param))
+        FieldSpec(name, selection.overrides.get(name, default_text(param)), default_text(param), hint(param),
+                  masked=param.kind == "secret")
         for name, param in profile.params.items()
-    ]
+    ]  # fmt: skip
     keep = yes_no(profile.prepare.cleanup)
     chosen = keep if selection.cleanup is None else yes_no(selection.cleanup)
     often = repeat_text(profile)
