@@ -28,6 +28,7 @@ from tui.model.event import (
     encode,
 )
 from tui.model.plan import Headline, HostAddress, HostTask, Plan, ProfileRef, Step
+from tui.model.record import Finding, RunRecord
 
 DATA = Path(__file__).parents[1] / "data" / "journals"
 CASES = ("mix", "ramp", "lost")
@@ -46,6 +47,11 @@ def direction(latencies_ns: Sequence[int], block: int = 4096, max_ns: int | None
     count = len(latencies_ns)
     top = max_ns if max_ns is not None else max(latencies_ns, default=0)
     return DirectionSample(count, count * block, sum(latencies_ns), top, histogram(latencies_ns))
+
+
+def doubts(record: RunRecord) -> list[Finding]:
+    """Return findings that weaken a run; remarks, such as that it was made once, do not."""
+    return [finding for finding in record.findings if finding.severity != "info"]
 
 
 def sample(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.results.samples import closed, compared, ended, load, result, run_of, started
+from tests.results.samples import closed, compared, doubts, ended, load, result, run_of, started
 from tests.results.test_record import valid
 from tests.results.test_timing import host_run
 from tui.journal.loss import ended_badly, loss_text
@@ -74,12 +74,12 @@ def test_a_host_that_is_lost_is_missing_from_its_last_sample_on(tmp_path: Path) 
 
 def test_a_loss_makes_a_run_invalid_and_the_summary_says_so(tmp_path: Path) -> None:
     record = record_of(tmp_path, [*eight_hosts(("h8", 132.0)), closed(311.0, "partial")])
-    assert [(finding.id, finding.severity, finding.measured, finding.threshold) for finding in record.findings] == [
+    assert [(finding.id, finding.severity, finding.measured, finding.threshold) for finding in doubts(record)] == [
         ("host-loss", "error", 7, 8)
     ]
     text = summary_text(record)
     assert "coverage: 7 of 8 hosts from 132 s on (without h8)" in text
-    assert " checks made, 1 finding\n  error host-loss: not all hosts measured to the end" in text
+    assert "; 1 error, 1 remark\n  error host-loss: not all hosts measured to the end" in text
     assert max(map(len, text.splitlines())) <= 80
 
 
@@ -129,7 +129,7 @@ def test_a_stop_that_was_asked_for_is_no_loss(tmp_path: Path) -> None:
         events.append(result(host, 10.0, end_t, 10.0, final=False))
     record = record_of(tmp_path, events)
     assert slices(record) == [(10.0, 54.5, 8)]
-    assert record.findings == []
+    assert doubts(record) == []
 
 
 def test_hosts_that_finished_a_fixed_amount_early_are_no_loss(tmp_path: Path) -> None:

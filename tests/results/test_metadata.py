@@ -5,14 +5,17 @@ from __future__ import annotations
 import pytest
 
 from tui.journal.metadata import MetadataView
+from tui.journal.state import RunState
 from tui.model.event import MetadataIteration, MetadataPhase, MetadataResult, OperationResult
-from tui.model.plan import HostTask, MpiLaunch, Step
+from tui.model.plan import HostTask, MpiLaunch, Plan, ProfileRef, Step
 from tui.model.step_record import StepRecord
+from tui.results.findings.check import Evidence
+from tui.results.findings.metadata import rank_shift
+from tui.results.record.journal import JournalData
 from tui.results.record.metadata import (
     metadata_lines,
     metadata_record,
     metadata_remarks,
-    operation_findings,
     operation_value,
 )
 
@@ -105,7 +108,11 @@ def test_the_table_fits_80_columns() -> None:
 def test_a_shift_to_the_same_client_is_a_warning(shift: int, nodes: int, phases: str | None) -> None:
     view = MetadataView(0)
     view.result = result(shift=shift, nodes=nodes, ranks_per_node=2, tasks=2 * nodes)
-    found = operation_findings(view, StepRecord(index=0, name="x"))
+    state = RunState(for_record=True)
+    state.at_step(0).metadata = view
+    record = StepRecord(index=0, name="x", metadata=metadata_record(view, STEP))
+    plan = Plan(ProfileRef("x", 1, "", "", ""), {}, [], [STEP])
+    found = rank_shift.look(Evidence(plan, [], [record], JournalData(state)))
     assert [finding.scope["phases"] for finding in found] == ([phases] if phases else [])
     assert all(finding.severity == "warning" for finding in found)
 

@@ -21,6 +21,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "hosts": ("tui.cli.hosts", "list, check, trust, add hosts"),
     "runs": ("tui.cli.runs", "list, show, annotate saved runs"),
     "baselines": ("tui.cli.baselines", "published figures, and a run beside them"),
+    "findings": ("tui.cli.findings", "what is checked about a run, and what each finding means"),
     "schema": ("tui.cli.schema", "print the JSON Schema of profile, inventory or run"),
     "doctor": ("tui.cli.doctor", "what this jump host has and lacks"),
     "app": ("tui.cli.open_app", "open the screens (the same as no verb)"),

@@ -84,6 +84,31 @@ class MpiLaunch(Struct, frozen=True, omit_defaults=True):
         return self.ranks_per_host * hosts
 
 
+class JobLoad(Struct, frozen=True, omit_defaults=True):
+    """One job of a step as each host runs it, in the field's words: what judging its figures takes.
+
+    `held` are I/Os in flight on one host, workers x iodepth. Offered rates are of one host too.
+    """
+
+    name: str
+    directions: tuple[str, ...]  # read, write, trim; what it does beside them, such as syncs, is not listed
+    workers: int = 1
+    held: int = 1
+    wave: int = 0  # jobs of one wave run together, one wave after the other
+    bound_s: float | None = None  # seconds after which it ends; None: it ends with its data
+    queues: bool = False  # I/O is submitted, and completed later
+    direct: bool = False
+    stores: bool = True  # moves data from or to storage, as the null engine and file operations do not
+    paced: bool = False  # held back by a rate, think time or another job: not always `held` in flight
+    rate_iops: dict[str, float] = field(default_factory=dict)  # offered, by direction
+    rate_bytes_per_s: dict[str, float] = field(default_factory=dict)
+    random: bool = False
+    same_offsets: bool = False  # on every host and in every worker the same random offsets
+    reducible: str = ""  # why an array may store less than is written: "zero_buffers=1"
+    durable: str = ""  # how writes are made durable as they go: "fdatasync=1"; empty: never before the end
+    flushed: str = ""  # how they are at the end: "end_fsync=1"
+
+
 class HostTask(Struct, omit_defaults=True):
     """What one host does in one step: its job file, its command, the files it uses."""
 
@@ -126,6 +151,7 @@ class Step(Struct, omit_defaults=True):
     startdelay_s: float = 0.0
     directions: list[str] = field(default_factory=list)
     in_flight: int | None = None  # numjobs x iodepth over all hosts
+    jobs: list[JobLoad] = field(default_factory=list)  # of the first host; empty: not known
     repetition: int = 1
     mpi: MpiLaunch | None = None  # one program over all hosts, in place of one on each
     profile: str = ""  # tag of the profile it comes from, when that is a member of a suite

@@ -285,6 +285,9 @@ class RunRecord(Part):
     checks: list[str] | None = Field(
         None, description="ids of the checks that were made; null: of an older version, which did not say"
     )
+    checks_not_made: dict[str, str] | None = Field(
+        None, description="why other checks could not be made, by their id; null: of an older version"
+    )
     verdict: Verdict | None = Field(
         None, description="invalid: a finding of severity error; null: nothing was measured, or not judged"
     )

@@ -2,85 +2,162 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from statistics import median, quantiles
 
 from tui.journal.loss import names_of
 from tui.metrics.registry import direction
-from tui.model.plan import Plan, Step
-from tui.model.record import Finding, HostRecord
-from tui.model.sharing import common_paths, sharing_text
-from tui.model.step_record import SeriesRecord, StepRecord
+from tui.model.step_record import SeriesRecord, TimingRecord
+from tui.results.findings.check import Evidence, Found, StepEvidence, UnknownError, run_check, step_check
 
+START_SKEW_S = 1.0
+START_SKEW_SHARE = 0.02  # of the runtime
+CLOCK_OFFSET_S = 0.1
 STALL_SHARE = 0.25  # of the host's own median second
 STALL_OF_GOOD = 0.08  # of its good seconds, the upper quarter: a host may stand still for most of a run
 STALL_S = 3  # seconds in a row
 SHORTEST_S = 8  # of fewer seconds the median says little
 
 
-def shared_files(plan: Plan, hosts: Sequence[HostRecord]) -> list[Finding]:
-    """Return that hosts used one and the same file of a shared file system."""
-    groups = dict.fromkeys(str(host.facts["shares_files_with"]) for host in hosts if "shares_files_with" in host.facts)
-    return [finding for group in groups for finding in _shared_by(plan, group.split())]
+@step_check(
+    "V12",
+    "Start skew",
+    rule=f"hosts start within {START_SKEW_S:g} s of each other (error beyond {START_SKEW_SHARE:.0%} of the runtime, "
+    "when clocks are known well enough to be sure)",
+    advice="Look at what the late hosts did before: a layout, a busy CPU, a slow log-in. The common window says what "
+    "all did together.",
+    source="first measured I/O of each host, clocks compared over the connection",
+)
+def start_skew(at: StepEvidence) -> Iterator[Found]:
+    """Hosts that start late measure another load than the rest: the first ones have the storage for themselves."""
+    timing = at.record.timing
+    if timing is None or timing.start_skew_s is None:
+        raise UnknownError("fewer than two hosts measured")
+    if timing.start_skew_s <= START_SKEW_S:
+        return
+    runtime_s = at.step.runtime_s or max(host.end_s - host.start_s for host in timing.hosts.values())
+    sure_s = timing.start_skew_s - (timing.start_skew_uncertainty_s or 0.0)
+    heavy = sure_s > max(START_SKEW_S, START_SKEW_SHARE * runtime_s)
+    scope = {"hosts": " ".join(_late(timing))}
+    yield Found("error" if heavy else "warning", _skew_message(timing), timing.start_skew_s, START_SKEW_S, {**scope})
 
 
-def _shared_by(plan: Plan, names: Sequence[str]) -> list[Finding]:
-    paths = [path for path, users in common_paths(plan).items() if set(names) <= set(users)]
-    if not paths:
-        return []
-    return [
-        Finding(
-            id="shared-files",
-            severity="warning",
-            scope={"hosts": " ".join(names)},
-            measured=float(len(paths)),
-            threshold=0.0,
-            message=sharing_text(plan, paths, names, "a shared file system"),
-        )
-    ]
+def _late(timing: TimingRecord) -> dict[str, float]:
+    """Return hosts that started more than the allowed skew after the first one, and how much, latest first."""
+    first = min(host.start_s for host in timing.hosts.values())
+    behind = {name: host.start_s - first for name, host in timing.hosts.items()}
+    late = {name: delay for name, delay in behind.items() if delay > START_SKEW_S}
+    return dict(sorted(late.items(), key=lambda each: -each[1]))
 
 
-def never_together(record: StepRecord) -> list[Finding]:
-    """Return that there was no moment at which all hosts measured."""
-    timing = record.timing
-    if timing is None or len(timing.hosts) < 2 or timing.window is not None:
-        return []
-    return [
-        Finding(
-            id="never-together",
-            severity="error",
-            scope={"step": record.index, "hosts": " ".join(timing.hosts)},
-            measured=0.0,
-            threshold=0.0,
-            message="the hosts never measured at the same time: the total adds up loads that did not run together",
-        )
-    ]
+def _skew_message(timing: TimingRecord) -> str:
+    late = [f"{name} {delay:+.2f} s" for name, delay in _late(timing).items()]
+    known = timing.start_skew_uncertainty_s
+    error = f" (± {known:.2f} s)" if known is not None else " (by arrival: clocks were not compared)"
+    together = f"{timing.window.length_s:.1f} s" if timing.window is not None else "not at any time"
+    return f"started {timing.start_skew_s:.2f} s apart{error}: {names_of(late)}; all measured together: {together}"
 
 
-def stalls(step: Step, record: StepRecord) -> list[Finding]:
-    """Return hosts that all but stood still for seconds: frozen, or their storage did not answer.
+@run_check(
+    "V13",
+    "Clock offset",
+    rule=f"each host's clock is within {CLOCK_OFFSET_S * 1000:g} ms of the jump host's",
+    advice="Times in this record are corrected; those in the host's own logs are not: set its clock (chrony, ntpd).",
+    source="seven exchanges over the open connection, the quickest one counts",
+)
+def clock_offsets(evidence: Evidence) -> Iterator[Found]:
+    """A clock that is off is allowed for in all times of the record, but not in the host's own logs."""
+    compared = {
+        host.name: host.clock for host in evidence.hosts if host.clock is not None and host.clock.method == "exchange"
+    }
+    if not compared:
+        raise UnknownError("clocks were not compared")
+    off = {
+        name: clock.offset_s
+        for name, clock in compared.items()
+        if clock.offset_s is not None and abs(clock.offset_s) > max(CLOCK_OFFSET_S, clock.uncertainty_s or 0.0)
+    }
+    if off:
+        worst = sorted(off, key=lambda name: -abs(off[name]))
+        named = names_of([f"{name} {off[name]:+.3f} s" for name in worst])
+        message = f"clocks differ from the jump host's: {named}; times here are corrected by it"
+        yield Found("warning", message, off[worst[0]], CLOCK_OFFSET_S, {"hosts": " ".join(worst)})
 
-    The last seconds of a load that is bound by size are left out: its jobs end one after the other.
-    """
-    found = {host: stalled_of(record.series, host, tail=step.runtime_s is not None) for host in _hosts(record.series)}
+
+@run_check(
+    "clock-step",
+    "Clock set while it ran",
+    rule="no clock is set between the comparison and the end",
+    advice="Let the clock be slewed, not stepped, while you measure.",
+    source="stamps of samples against their arrival",
+)
+def clock_steps(evidence: Evidence) -> Iterator[Found]:
+    """A clock that was set during the run: what it says after that is placed by arrival."""
+    if not any(host.clock is not None and host.clock.method == "exchange" for host in evidence.hosts):
+        raise UnknownError("clocks were not compared")
+    for host, step in evidence.seen.clock_steps.items():
+        message = f"{host}: its clock, or the jump host's, was set by about {step.size_s:+.1f} s after they had been "
+        message += "compared; times are placed by arrival instead"
+        yield Found("warning", message, round(step.size_s, 3), 0.0, {"host": host})
+
+
+@step_check(
+    "host-loss",
+    "Hosts to the end",
+    rule="every host measures to the end",
+    advice="Measure again without that host, or with it mended; until then quote what all hosts did together.",
+    source="samples and results of each host",
+)
+def host_loss(at: StepEvidence) -> Iterator[Found]:
+    """A total in which a host is missing for a part of the time is of no number of hosts."""
+    if not at.record.coverage:
+        raise UnknownError("nothing was measured")
+    if at.record.coverage_text:
+        last = at.record.coverage[-1]
+        message = f"not all hosts measured to the end: {at.record.coverage_text}"
+        yield Found("error", message, last.hosts, last.of, {"hosts": " ".join(last.missing)})
+
+
+@step_check(
+    "never-together",
+    "A common window",
+    rule="there is a time in which all hosts measure",
+    advice="Measure longer than the hosts take to start.",
+    source="begin and end of each host",
+)
+def never_together(at: StepEvidence) -> Iterator[Found]:
+    """There was no moment at which all hosts measured, so the total adds up what did not run together."""
+    timing = at.record.timing
+    if timing is None or timing.start_skew_s is None:
+        raise UnknownError("fewer than two hosts measured")
+    if len(timing.hosts) > 1 and timing.window is None:
+        message = "the hosts never measured at the same time: the total adds up loads that did not run together"
+        yield Found("error", message, 0.0, 0.0, {"hosts": " ".join(timing.hosts)})
+
+
+@step_check(
+    "stall",
+    "Seconds without I/O",
+    rule=f"no host does less than {STALL_SHARE:.0%} of its usual second for {STALL_S} seconds in a row",
+    advice="Look at the storage's and the host's logs of that time: a failover, a frozen host, a full journal.",
+    source="I/Os and bytes of each second",
+)
+def stall(at: StepEvidence) -> Iterator[Found]:
+    """A host all but stood still for seconds: it was frozen, or its storage did not answer.
+
+    The last seconds of a load that is bound by size are left out: its jobs end one after the other."""
+    series = at.record.series
+    if series is None:
+        raise UnknownError("there are no samples")
+    found = {host: stalled_of(series, host, tail=at.step.runtime_s is not None) for host in _hosts(series)}
     stood = {host: seconds for host, seconds in found.items() if seconds}
-    if not stood or record.series is None:
-        return []
-    longest = sorted(stood, key=lambda host: -len(stood[host]))
-    said = [f"{host} for {len(stood[host])} s from {stood[host][0]} s on" for host in longest]
-    whole = len(record.series.columns[0].iops)
-    message = f"all but stood still: {names_of(said)}, of {whole} s; frozen, or their storage did not answer"
-    return [
-        Finding(
-            id="stall",
-            severity="warning",
-            scope={"step": record.index, "hosts": " ".join(longest)},
-            measured=float(len(stood[longest[0]])),
-            threshold=float(STALL_S),
-            message=message,
-        )
-    ]
+    if stood:
+        longest = sorted(stood, key=lambda host: -len(stood[host]))
+        said = [f"{host} for {len(stood[host])} s from {stood[host][0]} s on" for host in longest]
+        whole = len(series.columns[0].iops)
+        message = f"all but stood still: {names_of(said)}, of {whole} s; frozen, or their storage did not answer"
+        yield Found("warning", message, float(len(stood[longest[0]])), float(STALL_S), {"hosts": " ".join(longest)})
 
 
 def stalled_of(series: SeriesRecord | None, host: str, *, tail: bool) -> list[int]:
@@ -115,3 +192,6 @@ def _low(columns: Sequence[Sequence[float | None]]) -> list[bool]:
         return [False] * len(sums)
     limit = max(STALL_SHARE * median(known), STALL_OF_GOOD * quantiles(known, n=4)[2])
     return [value is not None and value < limit for value in sums]
+
+
+CHECKS = (start_skew, clock_offsets, clock_steps, host_loss, never_together, stall)

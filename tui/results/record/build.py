@@ -33,7 +33,8 @@ from tui.model.record import (
 )
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
 from tui.model.step_record import StepRecord
-from tui.results.findings.checks import checks_made, find, verdict_of
+from tui.results.findings.catalogue import examine, verdict_of
+from tui.results.findings.check import Evidence
 from tui.results.matrix.points import matrix_record
 from tui.results.record.facts import facts_record
 from tui.results.record.journal import JournalData, read_journal
@@ -67,7 +68,7 @@ def build_record(run_dir: Path) -> RunRecord:
     steps = [build_step(plan, step, run) for step in plan.steps]
     state = final_state(source, steps)
     hosts = [_host(source, host.name, host.transport) for host in plan.hosts]
-    findings = find(plan, seen, hosts, steps)
+    judged = examine(Evidence(plan, hosts, steps, seen))
     return RunRecord(
         schema_name="benchtui.run/1",
         run_id=run.run_id or run_dir.name,
@@ -90,9 +91,10 @@ def build_record(run_dir: Path) -> RunRecord:
             LeftOutRecord(profile=left.profile, steps=left.steps, reason=left.reason, hosts=list(left.hosts))
             for left in plan.left_out
         ],
-        findings=findings,
-        checks=checks_made(hosts, steps),
-        verdict=verdict_of(state, steps, findings),
+        findings=judged.findings,
+        checks=judged.made,
+        checks_not_made=judged.not_made,
+        verdict=verdict_of(state, steps, judged.findings),
         resumed=_resumed(run),
         notes=_notes(source),
         tags=dict(plan.tags),

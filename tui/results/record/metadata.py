@@ -9,8 +9,7 @@ from tui.journal.metadata import MetadataView, rank
 from tui.metrics import units
 from tui.model.event import ONE_RANK, OperationResult
 from tui.model.plan import Step
-from tui.model.record import Finding
-from tui.model.step_record import MetadataRecord, OperationRecord, StepRecord
+from tui.model.step_record import MetadataRecord, OperationRecord
 
 NAME_WIDTH = 14
 ITERATIONS_SHOWN = 4
@@ -58,25 +57,6 @@ def _operation(result: OperationResult) -> OperationRecord:
     record.stddev = round(stdev(rates), 3) if len(rates) > 1 else None
     record.from_iterations = True
     return record
-
-
-def operation_findings(view: MetadataView | None, step: StepRecord) -> list[Finding]:
-    """Return what the load generator itself finds doubtful about its operations."""
-    result = view.result if view is not None else None
-    tool = workloads.find(result.tool) if result is not None else None
-    if result is None or tool is None:
-        return []
-    return [
-        Finding(
-            id=doubt.code,
-            severity="warning",
-            scope={"step": step.index, "phases": " ".join(doubt.phases)},
-            measured=doubt.measured,
-            threshold=doubt.threshold,
-            message=doubt.message,
-        )
-        for doubt in tool.doubts(result)
-    ]
 
 
 def operation_value(metadata: MetadataRecord, direction: str) -> float | None:

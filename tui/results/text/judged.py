@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tui.metrics import units
 
 if TYPE_CHECKING:
-    from tui.model.record import RunRecord  # pydantic: not while a run goes on
+    from tui.model.record import Finding, RunRecord
     from tui.model.step_record import StepRecord  # pydantic: not while a run goes on
 
+VERDICTS: dict[str, str] = {
+    "valid": "valid",
+    "valid-with-warnings": "valid with warnings",
+    "invalid": "INVALID",
+}
 SHORT_SHARE = 0.95  # of the runtime that was asked for
 SUBMISSION_SHARE = 0.1  # of the whole latency
 SHORT_S = 1.0  # what lasts less is no measurement, whatever was asked for
@@ -46,12 +52,35 @@ def submission_text(step: StepRecord, kind: str) -> str:
 
 
 def checks_text(record: RunRecord) -> str:
-    """Return what was checked and what was found: ``6 checks made, nothing found``; empty when nothing was judged."""
+    """Return the verdict, what was checked and what was found; empty when nothing was judged.
+
+    ``valid: 21 checks made, 9 could not be; nothing found``. A record of an older version has no verdict to go by.
+    """
     if record.verdict is None:
         return ""
-    count = len(record.findings)
-    found = f"{count} finding{'' if count == 1 else 's'}" if count else "nothing found"
+    found = found_text([finding.severity for finding in record.findings])
     if record.checks is None:
-        return found if count else "no finding"
-    made = len(record.checks)
-    return f"{made} check{'' if made == 1 else 's'} made, {found}"
+        return found if record.findings else "no finding"
+    made = f"{plural(len(record.checks), 'check')} made"
+    if record.checks_not_made is None:
+        return f"{made}, {found}"
+    missed = f", {len(record.checks_not_made)} could not be" if record.checks_not_made else ""
+    return f"{VERDICTS[record.verdict]}: {made}{missed}; {found}"
+
+
+def by_weight(findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings, the worst first."""
+    order = ("error", "warning", "info")
+    return sorted(findings, key=lambda finding: order.index(finding.severity))
+
+
+def found_text(severities: Sequence[str]) -> str:
+    """Return how much was found of what weight: ``1 error, 2 warnings, 1 remark``."""
+    words = (("error", "error"), ("warning", "warning"), ("info", "remark"))
+    counts = [(severities.count(severity), word) for severity, word in words]
+    return ", ".join(plural(count, word) for count, word in counts if count) or "nothing found"
+
+
+def plural(count: int, word: str) -> str:
+    """Return a number of things."""
+    return f"{count} {word}{'' if count == 1 else 's'}"

@@ -14,7 +14,7 @@ from tui.model.step_record import DirectionRecord, StepRecord
 from tui.results.matrix.text import matrix_blocks
 from tui.results.record.facts import facts_together
 from tui.results.record.metadata import metadata_lines, metadata_remarks
-from tui.results.text.judged import checks_text, is_short, length_text, submission_text
+from tui.results.text.judged import by_weight, checks_text, is_short, length_text, submission_text
 from tui.results.text.plain import printable
 from tui.text.facts import common_lines, differing_lines
 
@@ -212,7 +212,7 @@ def _findings(record: RunRecord) -> list[str]:
     """Return what was checked and each finding; nothing when nothing was judged."""
     if record.verdict is None:
         return []
-    return [checks_text(record), *(line for each in record.findings for line in _finding(record, each))]
+    return [checks_text(record), *(line for each in by_weight(record.findings) for line in _finding(record, each))]
 
 
 def _finding(record: RunRecord, finding: Finding) -> list[str]:

@@ -13,6 +13,7 @@ from tui.model.profile import ParamValue, Profile, host_params
 from tui.workloads.fio.body import resolve_options
 from tui.workloads.fio.jobfile import added_options, explicit_seed, render_options
 from tui.workloads.fio.layout import files_of
+from tui.workloads.fio.loads import job_loads, waves
 from tui.workloads.fio.options import JobOptions, job_options
 
 JOB_FILE = "job.fio"
@@ -57,6 +58,7 @@ def build_steps(
             startdelay_s=span.startdelay_s,
             directions=directions(plans[0]) if plans else [],
             in_flight=sum(map(in_flight, plans)),
+            jobs=job_loads(plans[0]) if plans else [],
             latency_kind=shown_latency(profile, plans[0]) if plans else None,
             added_options=added_options(*resolved[0]) if resolved else {},
         )
@@ -183,16 +185,6 @@ def directions(jobs: Sequence[JobOptions]) -> list[str]:
     """Return the directions that fio will report."""
     found = {direction for job in jobs for direction in job.directions}
     return in_order(found)
-
-
-def waves(jobs: Sequence[JobOptions]) -> list[list[JobOptions]]:
-    """Return the jobs that run together: one with stonewall waits for all before it."""
-    found: list[list[JobOptions]] = []
-    for job in jobs:
-        if not found or job.flag("stonewall"):
-            found.append([])
-        found[-1].append(job)
-    return found
 
 
 def in_flight(jobs: Sequence[JobOptions]) -> int:

@@ -160,7 +160,7 @@ def judgement(record: RunRecord) -> list[Run]:
     """Return how the run ended, what was checked and what was found."""
     from tui.results.text.judged import checks_text
 
-    words = {"complete": ("every host has a final result", "warn" if record.findings else "good")}
+    words = {"complete": ("every host has a final result", "good" if record.verdict in ("valid", None) else "warn")}
     text, key = words.get(record.state, (record.reason or f"the run is {record.state}", "warn"))
     if record.state == "failed" or record.verdict == "invalid":
         key = "bad"
@@ -318,13 +318,15 @@ def chart_lines(page: Page, width: int, height: int) -> list[Line]:
 
 def problems(page: Page, width: int) -> list[Line]:
     """Return problems of hosts and findings; nothing when there is none."""
+    from tui.results.text.judged import by_weight
+
     lines: list[Line] = []
     count = sum(len(host.problems) for host in page.record.hosts) + len(page.record.findings)
     for host in page.record.hosts:
         for problem in host.problems:
             mark, key = SEVERITIES["error" if problem.fatal else "warning"]
             lines += labelled([(f"{mark} ", key)], [(f"{host.name}  {problem.message} ({problem.code})", TEXT)], width)
-    for finding in page.record.findings:
+    for finding in by_weight(page.record.findings):
         mark, key = SEVERITIES[finding.severity]
         lines += labelled([(f"{mark} ", key)], [(finding.message, TEXT)], width)
     return [rule("Problems", str(count), width), *lines, Line()] if lines else []

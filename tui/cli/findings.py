@@ -1,0 +1,58 @@
+"""`benchtui findings [ID]`: every check that a run is put to, with its rule, what it means and what to do."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import textwrap
+
+from tui.model.problem import Problem, UsageError, did_you_mean
+from tui.results.findings.catalogue import BY_ID, CHECKS
+from tui.results.findings.check import Check
+
+SCHEMA = "benchtui.findings/1"
+WIDEST = 100
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("id", nargs="?", help="a check, as it stands before a finding: V02, short, ...")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Print the list of checks, or explain one."""
+    checks = CHECKS if args.id is None else (find(args.id),)
+    if args.json:
+        print(json.dumps({"schema": SCHEMA, "checks": [as_json(check) for check in checks]}, indent=2))
+    elif args.id is None:
+        print("\n".join(f"{check.id:<15} {check.title}" for check in CHECKS))
+        print("\nbenchtui findings ID explains one")
+    else:
+        print(explained(checks[0], min(shutil.get_terminal_size().columns, WIDEST)))
+    return 0
+
+
+def find(name: str) -> Check:
+    """Return a check by its id. Raises UsageError."""
+    by_name = {key.lower(): check for key, check in BY_ID.items()}
+    if name.lower() not in by_name:
+        raise UsageError(Problem(f"no check is called '{name}'{did_you_mean(name, BY_ID)}; see benchtui findings"))
+    return by_name[name.lower()]
+
+
+def explained(check: Check, width: int) -> str:
+    """Return one check for people."""
+    parts = (("Rule", check.rule), ("Meaning", " ".join(check.means.split())), ("What to do", check.advice))
+    lines = [f"{check.id}  {check.title}"]
+    for name, text in (*parts, ("Source", check.source)):
+        indent = " " * 14
+        lines += ["", *textwrap.wrap(text, width, initial_indent=f"  {name:<12}", subsequent_indent=indent)]
+    return "\n".join(lines)
+
+
+def as_json(check: Check) -> dict[str, str]:
+    """Return one check for programs."""
+    names = ("id", "title", "rule", "means", "advice", "source")
+    return {name: " ".join(str(getattr(check, name)).split()) for name in names}

@@ -1,0 +1,55 @@
+"""All checks, in the order in which findings are shown, and what they say of a run together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tui.model.record import Finding, RecordState, Verdict
+from tui.model.step_record import StepRecord
+from tui.results.findings import data, errors, hosts, load, metadata, repeats, steadiness, together
+from tui.results.findings.check import Check, Evidence, UnknownError
+
+CHECKS: tuple[Check, ...] = (
+    *errors.CHECKS,
+    *together.CHECKS,
+    *load.CHECKS,
+    *data.CHECKS,
+    *steadiness.CHECKS,
+    *hosts.CHECKS,
+    *metadata.CHECKS,
+    *repeats.CHECKS,
+)
+BY_ID = {check.id: check for check in CHECKS}
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What came of looking: findings, the ids of checks that were made, and why others were not."""
+
+    findings: list[Finding] = field(default_factory=list)
+    made: list[str] = field(default_factory=list)
+    not_made: dict[str, str] = field(default_factory=dict)
+
+
+def examine(evidence: Evidence) -> Examination:
+    """Make every check for which there is evidence."""
+    outcome = Examination()
+    for check in CHECKS:
+        try:
+            outcome.findings.extend(check.look(evidence))
+        except UnknownError as reason:
+            outcome.not_made[check.id] = str(reason)
+        else:
+            outcome.made.append(check.id)
+    return outcome
+
+
+def verdict_of(state: RecordState, steps: Sequence[StepRecord], findings: Sequence[Finding]) -> Verdict | None:
+    """Return what the findings say together; None when nothing was measured. Only a complete run is valid."""
+    if not any(step.results.aggregate or step.metadata for step in steps):
+        return None
+    severities = {finding.severity for finding in findings}
+    if "error" in severities:
+        return "invalid"
+    return "valid" if state == "complete" and "warning" not in severities else "valid-with-warnings"

@@ -1,0 +1,113 @@
+"""A check: one function that looks at what a run left, with its rule, its meaning and what to do about it.
+
+A check is made when there was evidence. Without it, it raises UnknownError, and the record says why it was not made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from inspect import cleandoc
+from typing import Literal, TypeVar
+
+from tui.model.plan import Plan, Step
+from tui.model.record import Finding, HostRecord
+from tui.model.step_record import Scalar, StepRecord
+from tui.results.record.journal import JournalData
+
+Severity = Literal["info", "warning", "error"]
+
+
+class UnknownError(Exception):
+    """Why a check could not be made, in a few words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a check found. `scope` beyond the step: hosts, direction, ..."""
+
+    severity: Severity
+    message: str
+    measured: Scalar = None
+    threshold: Scalar = None
+    scope: dict[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything that a run left, as its record holds it."""
+
+    plan: Plan
+    hosts: Sequence[HostRecord]
+    steps: Sequence[StepRecord]
+    seen: JournalData
+
+
+@dataclass(frozen=True, slots=True)
+class StepEvidence:
+    """What one step left."""
+
+    run: Evidence
+    step: Step
+    record: StepRecord
+
+
+Look = Callable[[Evidence], Iterable[Found]]
+LookAtStep = Callable[[StepEvidence], Iterable[Found]]
+T = TypeVar("T", Look, LookAtStep)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check. `means` is the docstring of its function: what it is to an engineer who reads the finding."""
+
+    id: str
+    title: str
+    rule: str
+    means: str
+    advice: str
+    source: str
+    of_run: Look | None = None
+    of_step: LookAtStep | None = None
+
+    def look(self, evidence: Evidence) -> list[Finding]:
+        """Return what it finds in a run. Raises UnknownError when there was no evidence anywhere."""
+        if self.of_run is not None:
+            return [self._finding(found, {}) for found in self.of_run(evidence)]
+        findings: list[Finding] = []
+        unknown: list[UnknownError] = []
+        counted = [(step, record) for step, record in _pairs(evidence) if record.state not in ("missing", "skipped")]
+        for step, record in counted:
+            try:
+                found = list(self.of_step(StepEvidence(evidence, step, record))) if self.of_step else []
+            except UnknownError as reason:
+                unknown.append(reason)
+                continue
+            findings += [self._finding(each, {"step": record.index}) for each in found]
+        if len(unknown) == len(counted):
+            raise unknown[0] if unknown else UnknownError("nothing was measured")
+        return findings
+
+    def _finding(self, found: Found, scope: dict[str, Scalar]) -> Finding:
+        return Finding(
+            id=self.id,
+            severity=found.severity,
+            scope=scope | found.scope,
+            measured=found.measured,
+            threshold=found.threshold,
+            message=found.message,
+        )
+
+
+def run_check(name: str, title: str, *, rule: str, advice: str, source: str) -> Callable[[Look], Check]:
+    """Make a check of a function that looks at a whole run."""
+    return lambda look: Check(name, title, rule, cleandoc(look.__doc__ or ""), advice, source, of_run=look)
+
+
+def step_check(name: str, title: str, *, rule: str, advice: str, source: str) -> Callable[[LookAtStep], Check]:
+    """Make a check of a function that looks at one step; it is made for every one that was run."""
+    return lambda look: Check(name, title, rule, cleandoc(look.__doc__ or ""), advice, source, of_step=look)
+
+
+def _pairs(evidence: Evidence) -> Iterable[tuple[Step, StepRecord]]:
+    return zip(evidence.plan.steps, evidence.steps, strict=True)

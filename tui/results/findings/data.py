@@ -1,0 +1,143 @@
+"""Whether the data was storage's to serve: working set, caches, shared offsets, data that shrinks, flushes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tui.journal.loss import names_of
+from tui.metrics import units
+from tui.model.hostfacts import number_of
+from tui.model.record import HostRecord
+from tui.model.sharing import common_paths, sharing_text
+from tui.results.findings.check import Evidence, Found, StepEvidence, UnknownError, run_check, step_check
+
+OF_MEMORY = 2.0  # a working set below this multiple of the memory may be served from it
+
+
+@step_check(
+    "V06",
+    "Working set and memory",
+    rule=f"without direct I/O, the files of a host hold {OF_MEMORY:g} x its memory or more",
+    advice="Use direct=1, or make the files larger than the memory of the clients (and of the servers).",
+    source="page cache",
+)
+def working_set(at: StepEvidence) -> Iterator[Found]:
+    """Files that fit into a host's memory are read from there, and writes end there: the figure is the memory's."""
+    buffered = [job for job in at.step.jobs if job.stores and not job.direct]
+    if not at.step.jobs:
+        raise UnknownError("what the load does is not known")
+    if not buffered:
+        return
+    memory = {host.name: number_of(host.facts, "mem_bytes") for host in at.run.hosts}
+    sizes = {task.host: sum(spec.size_bytes for spec in task.files) for task in at.step.tasks}
+    known = {host: (size, memory.get(host) or 0.0) for host, size in sizes.items() if size and memory.get(host)}
+    if not known:
+        raise UnknownError("sizes of files, or memory of hosts, are not known")
+    small = {host: size / mem for host, (size, mem) in known.items() if size < OF_MEMORY * mem}
+    if small:
+        worst = min(small, key=lambda host: small[host])
+        size, mem = known[worst]
+        message = (
+            f"without direct I/O {units.size(size)} of files on {units.size(mem)} of memory: the page cache serves them"
+        )
+        yield Found("warning", message, round(small[worst], 4), OF_MEMORY, {"hosts": " ".join(small)})
+
+
+@step_check(
+    "V07",
+    "Page cache dropped",
+    rule="where the profile asks for it, every host dropped its page cache before the step",
+    advice="Give the user sudo for /proc/sys/vm/drop_caches; without it only the run's own files can be dropped.",
+    source="/proc/sys/vm/drop_caches, posix_fadvise",
+)
+def caches_dropped(at: StepEvidence) -> Iterator[Found]:
+    """What an earlier step left in memory is read from there."""
+    if at.run.plan.drop_caches_before(at.step) == "no":
+        raise UnknownError("no cache was to be dropped")
+    failed = {drop.host: drop.detail or "not dropped" for drop in at.record.cache_drops if not drop.ok}
+    if failed:
+        named = names_of([f"{host}: {why}" for host, why in failed.items()])
+        yield Found("warning", f"the page cache was not dropped: {named}", len(failed), 0, {"hosts": " ".join(failed)})
+
+
+@run_check(
+    "shared-files",
+    "Files that hosts share",
+    rule="each host has files of its own, unless the target is meant to be shared",
+    advice="Put {host} into directory or filename; or keep it, and say so when you quote the figure.",
+    source="one file system, device and inode on several hosts",
+)
+def shared_files(evidence: Evidence) -> Iterator[Found]:
+    """Hosts that write the same file wait for each other's locks; hosts that read it read each other's cache."""
+    if len(evidence.hosts) < 2:
+        raise UnknownError("one host shares with nobody")
+    for names in _groups(evidence.hosts):
+        paths = [path for path, users in common_paths(evidence.plan).items() if set(names) <= set(users)]
+        if paths:
+            message = sharing_text(evidence.plan, paths, names, "a shared file system")
+            yield Found("warning", message, float(len(paths)), 0.0, {"hosts": " ".join(names)})
+
+
+def _groups(hosts: Sequence[HostRecord]) -> list[list[str]]:
+    shared = (host.facts.get("shares_files_with") for host in hosts)
+    return [str(group).split() for group in dict.fromkeys(group for group in shared if group is not None)]
+
+
+@step_check(
+    "V21",
+    "Same offsets",
+    rule="hosts, and workers on one file, have random offsets of their own",
+    advice="Leave randseed and randrepeat out: benchtui gives each host a seed of its own, and records it.",
+    source="fio issue 1502: randseed is ignored for offsets unless randrepeat=0",
+)
+def same_offsets(at: StepEvidence) -> Iterator[Found]:
+    """Hosts that ask for the same blocks in the same order of one shared target are served by its cache."""
+    jobs = [job for job in at.step.jobs if job.random]
+    if not jobs:
+        raise UnknownError("no random I/O")
+    seeds = [task.randseed for task in at.step.tasks]
+    shared = bool(common_paths(at.run.plan)) or any(task.images for task in at.step.tasks)
+    same = any(job.same_offsets for job in jobs) or len(set(seeds)) < len(seeds)
+    if same and shared and len(seeds) > 1:
+        message = "the same random offsets on every host, on files that they share: the cache of the storage answers"
+        yield Found("warning", message, len(set(seeds)), len(seeds), {"hosts": " ".join(at.step.hosts)})
+
+
+@step_check(
+    "V22",
+    "Data that shrinks",
+    rule="what is written cannot be compressed or deduplicated, unless that is said beside the figure",
+    advice="Use refill_buffers=1 and leave buffer options out; or quote the reduction together with the figure.",
+    source="fio: zero_buffers, buffer_pattern, buffer_compress_percentage, dedupe_percentage",
+)
+def reducible(at: StepEvidence) -> Iterator[Found]:
+    """An array that compresses stores zeros for nothing: it was never asked to write what the figure says."""
+    writers = [job for job in at.step.jobs if "write" in job.directions and job.stores]
+    if not writers:
+        raise UnknownError("nothing is written")
+    said = list(dict.fromkeys(job.reducible for job in writers if job.reducible))
+    if said:
+        yield Found("warning", f"what is written can be reduced to less: {', '.join(said)}", ", ".join(said), "none")
+
+
+@step_check(
+    "V25",
+    "Writes that may not be durable",
+    rule="a remark when writes are never flushed while they are measured",
+    advice="Attest that caches on the way are off or outlive a power cut; or use fsync, fdatasync, sync.",
+    source="fio: fsync, fdatasync, sync, end_fsync",
+)
+def durability(at: StepEvidence) -> Iterator[Found]:
+    """Writes that end in a volatile cache are quick, and lost in a power cut."""
+    writers = [job for job in at.step.jobs if "write" in job.directions and job.stores]
+    if not writers:
+        raise UnknownError("nothing is written")
+    loose = [job for job in writers if not job.durable]
+    if loose:
+        flushed = next((job.flushed for job in loose if job.flushed), "")
+        after = f", {flushed} after it" if flushed else ""
+        message = f"time excludes the flush: nothing is synced while it is measured{after}"
+        yield Found("info", message, "none", "fsync")
+
+
+CHECKS = (working_set, caches_dropped, shared_files, same_offsets, reducible, durability)

@@ -1,0 +1,243 @@
+"""Whether the load was the one that was asked for: concurrency, rate, length, and what its latency holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from tui.journal.loss import names_of
+from tui.metrics import units
+from tui.metrics.registry import MIXED, direction
+from tui.model.plan import JobLoad
+from tui.model.step_record import DirectionRecord, LatencyRecord, StepRecord
+from tui.results.findings.check import Found, Severity, StepEvidence, UnknownError, step_check
+from tui.results.text.judged import SHORT_S, ended_early, is_short, length_text
+
+OCCUPIED, OCCUPIED_AT_ALL = 0.02, 0.05  # how far the share of I/Os in flight may be from 1: warning, error
+BETWEEN_NS = 30_000.0  # a worker may take so long from one I/O to the next: what the load generator itself does
+RATE_REACHED = 0.99
+LONG_S, ENOUGH_S = 60.0, 10.0
+SUBMISSION_SHARE = 0.1  # of the whole latency
+SYNC_SHARE = 0.5  # of the time of all workers
+TAIL_IOS = 10  # slower I/Os behind a percentile that is printed
+PUBLISHED = (50.0, 99.0, 99.5, 99.9)
+
+
+@step_check(
+    "V02",
+    "Concurrency",
+    rule=f"IOPS x mean latency is within {OCCUPIED:.0%} of jobs x queue depth (error beyond {OCCUPIED_AT_ALL:.0%}); "
+    f"less is allowed where the load generator takes under {BETWEEN_NS / 1000:g} µs from one I/O to the next",
+    advice="Less: some jobs did not run, or failed, or waited for other than I/O (a busy CPU); look at "
+    "each host's errors and CPU. More: figure, latency or depth are not of the same load.",
+    source="Little's law",
+)
+def concurrency(at: StepEvidence) -> Iterator[Found]:
+    """By Little's law the I/Os in flight are IOPS times mean latency. When that is not what the profile keeps in
+    flight, the figure belongs to another load than the one that is named beside it."""
+    held = steady_load(at)
+    shares = {
+        host: share for host, dirs in at.record.results.per_host.items() if (share := occupied(dirs, held)) is not None
+    }
+    if not shares:
+        raise UnknownError("latencies or rates of the hosts are not known")
+    doubtful = {host: share for host, share in shares.items() if abs(share - 1) > OCCUPIED}
+    if doubtful:
+        worst = sorted(doubtful, key=lambda host: -abs(doubtful[host] - 1))
+        named = names_of([f"{host} {doubtful[host]:.1%}" for host in worst])
+        yield Found(
+            severity_of_share(doubtful[worst[0]]),
+            f"not the {held} I/Os in flight that the profile keeps on each host: {named} of them",
+            round(doubtful[worst[0]], 4),
+            1.0,
+            {"hosts": " ".join(worst)},
+        )
+
+
+def severity_of_share(share: float) -> Severity:
+    """Return how bad a share of I/Os in flight is."""
+    return "error" if abs(share - 1) > OCCUPIED_AT_ALL else "warning"
+
+
+def steady_load(at: StepEvidence) -> int:
+    """Return the I/Os that each host holds in flight all the time. Raises UnknownError when that changes."""
+    jobs = at.step.jobs
+    if not jobs:
+        raise UnknownError("what the load holds in flight is not known")
+    if any(job.paced for job in jobs):
+        raise UnknownError("the load is held back by a rate or think time")
+    if len({job.wave for job in jobs}) > 1:
+        raise UnknownError("jobs run one after the other")
+    if ended_early(at.record.measured_s, at.record.runtime_s) or at.record.runtime_s is None:
+        raise UnknownError("jobs end with their data, not all at once")
+    if len({len(at.step.tasks), (at.step.in_flight or 0) // sum(job.held for job in jobs)}) > 1:
+        raise UnknownError("hosts hold different numbers of I/Os in flight")
+    return sum(job.held for job in jobs)
+
+
+def occupied(dirs: Mapping[str, DirectionRecord], held: int) -> float | None:
+    """Return which share of `held` I/Os was in flight on average, 1.0 when the rest is the load generator's own time.
+
+    Syncs are part of it: the worker waits for them like for any other I/O. None when a latency is missing.
+    """
+    counted = [MIXED] if MIXED in dirs else [name for name in dirs if direction(name).in_total]
+    waited, rate = 0.0, 0.0
+    for name in [*counted, *(name for name in dirs if not direction(name).in_total)]:
+        latency = _whole(dirs[name])
+        if dirs[name].iops is None or latency is None or latency.mean_ns is None:
+            return None
+        waited += (dirs[name].iops or 0.0) * latency.mean_ns / 1e9
+        rate += (dirs[name].iops or 0.0) if name in counted else 0.0
+    if not rate or not held:
+        return None
+    between_ns = (held - waited) / rate * 1e9
+    return 1.0 if 0 < between_ns < BETWEEN_NS else waited / held
+
+
+def _whole(result: DirectionRecord) -> LatencyRecord | None:
+    return result.lat or result.clat
+
+
+@step_check(
+    "V24",
+    "Offered rate",
+    rule=f"a load that is held at a rate reaches {RATE_REACHED:.0%} of it",
+    advice="The storage, or the client, cannot keep this rate: its latency is that of an overload. Lower the rate, or "
+    "run without one to see what is sustained.",
+    source="coordinated omission: I/Os that were not sent have no latency",
+)
+def rate(at: StepEvidence) -> Iterator[Found]:
+    """A load at a fixed rate says what latency users see at that rate. Where the rate is not reached, I/Os waited
+    before they were sent, and the latency that is printed leaves that wait out."""
+    hosts = len(at.step.tasks)
+    for name, offered, reached, text in _offered(at.step.jobs, at.record):
+        if reached < RATE_REACHED * offered * hosts:
+            share = reached / (offered * hosts)
+            message = f"{name}: {text(reached)} of the {text(offered * hosts)} that were offered ({share:.0%})"
+            yield Found("warning", message, round(share, 4), RATE_REACHED, {"direction": name})
+
+
+Offered = tuple[str, float, float, Callable[[float | None], str]]
+
+
+def _offered(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[Offered]:
+    """Yield each direction with what one host was offered, what all reached, and how that is written."""
+    if not jobs or not any(job.rate_iops or job.rate_bytes_per_s for job in jobs):
+        raise UnknownError("no rate was asked for")
+    for name, result in record.results.aggregate.items():
+        running = [job for job in jobs if name in job.directions]
+        for rates, reached, text in (
+            ([job.rate_iops.get(name) for job in running], result.iops, units.iops),
+            ([job.rate_bytes_per_s.get(name) for job in running], result.bw_bytes_per_s, units.bandwidth),
+        ):
+            if rates and all(rates) and reached is not None:
+                yield name, sum(each or 0.0 for each in rates), reached, text
+
+
+@step_check(
+    "short",
+    "Ended early",
+    rule=f"measured at least 95 % of the runtime, and {SHORT_S:g} s",
+    advice="Look at what ended the load: files that are too small for the runtime (time_based), an error, a full disk.",
+    source="fio: runtime",
+)
+def short(at: StepEvidence) -> Iterator[Found]:
+    """A load that ended before its time has done something else than was asked for, and 0.1 s says nothing."""
+    record = at.record
+    if record.measured_s is None:
+        raise UnknownError("how long was measured is not known")
+    if not record.warmup and record.state != "cut" and is_short(record):
+        threshold = record.runtime_s if ended_early(record.measured_s, record.runtime_s) else SHORT_S
+        message = f"{length_text(record.measured_s, record.runtime_s)}: too little to stand for the load"
+        yield Found("warning", message, record.measured_s, threshold)
+
+
+@step_check(
+    "V09",
+    "Runtime",
+    rule=f"measured {LONG_S:g} s or more (a remark), {ENOUGH_S:g} s or more (a warning)",
+    advice="Measure a minute for a first look, five for a figure that is to be published: caches and flash need longer "
+    "than that to show themselves.",
+    source="SPECstorage 2020: 5 min; IO500: 300 s",
+)
+def runtime(at: StepEvidence) -> Iterator[Found]:
+    """Seconds of load are absorbed by caches and buffers on the way; what a system sustains shows after minutes."""
+    seconds = at.record.measured_s
+    if seconds is None:
+        raise UnknownError("how long was measured is not known")
+    if at.record.warmup or is_short(at.record) or at.record.state == "cut" or seconds >= LONG_S:
+        return
+    severity: Severity = "info" if seconds >= ENOUGH_S else "warning"
+    yield Found(
+        severity, f"measured for {units.seconds(seconds)} only", seconds, LONG_S if severity == "info" else ENOUGH_S
+    )
+
+
+@step_check(
+    "slat",
+    "Wait in the submission",
+    rule=f"slat is under {SUBMISSION_SHARE:.0%} of lat, or lat is shown",
+    advice="Use direct=1, or show lat (latency: lat in the profile): clat begins only after the submission.",
+    source="fio: slat, clat, lat",
+)
+def submission(at: StepEvidence) -> Iterator[Found]:
+    """An asynchronous engine without direct I/O does its I/O while submitting it, so the wait is in slat, and clat is
+    next to nothing."""
+    if not any(result.slat is not None for result in at.record.results.aggregate.values()):
+        raise UnknownError("the engine has no submission latency")
+    if at.run.plan.latency_kind_of(at.step) == "lat":
+        return
+    for name, result in at.record.results.aggregate.items():
+        slat, lat = (latency.mean_ns if latency is not None else None for latency in (result.slat, result.lat))
+        if slat and lat and slat > SUBMISSION_SHARE * lat:
+            message = f"clat leaves out the wait in the submission: {name} slat mean {units.latency(slat)} "
+            message += f"of {units.latency(lat)}"
+            yield Found("warning", message, round(slat / lat, 4), SUBMISSION_SHARE, {"direction": name})
+
+
+@step_check(
+    "sync",
+    "Time spent in syncs",
+    rule=f"a remark when workers wait more than {SYNC_SHARE:.0%} of their time for fsync or fdatasync",
+    advice="The write figure is that of the flush: quote the sync latency, and look at write caches and journals.",
+    source="fio: sync section",
+)
+def sync_bound(at: StepEvidence) -> Iterator[Found]:
+    """Where most of the time goes into flushes, writes look quick and the application is slow."""
+    jobs = [job for job in at.step.jobs if job.durable]
+    if not jobs or "sync" not in at.record.results.aggregate:
+        raise UnknownError("no syncs were measured")
+    result = at.record.results.aggregate["sync"]
+    latency = result.lat.mean_ns if result.lat is not None else None
+    held = sum(job.workers for job in jobs) * len(at.step.tasks)
+    share = (result.iops or 0.0) * (latency or 0.0) / 1e9 / held
+    if share > SYNC_SHARE:
+        message = f"{share:.0%} of the time is spent in syncs, mean {units.latency(latency)}"
+        yield Found("info", message, round(share, 4), SYNC_SHARE, {"direction": "sync"})
+
+
+@step_check(
+    "V23",
+    "I/Os behind the percentiles",
+    rule=f"{TAIL_IOS} I/Os or more are slower than a percentile that is printed",
+    advice="Measure longer, or quote a lower percentile: with so few I/Os the next run will say something else.",
+    source="order statistics: the rank of a percentile is known to about the root of the number of slower I/Os",
+)
+def tails(at: StepEvidence) -> Iterator[Found]:
+    """A p99.9 of 2000 I/Os is made of two of them. What so few say is chance."""
+    counted = [(name, _whole(result)) for name, result in at.record.results.aggregate.items()]
+    if not any(latency for _, latency in counted):
+        raise UnknownError("no latencies were measured")
+    for name, latency in counted:
+        thin = [each for each in PUBLISHED if latency is not None and not enough_behind(latency.n, each)]
+        if latency is not None and latency.n and thin:
+            slower = latency.n * (100 - thin[0]) / 100
+            message = f"{name}: {units.exact(latency.n)} I/Os are too few for p{thin[0]:g} and above"
+            yield Found("info", message, round(slower, 1), TAIL_IOS, {"direction": name})
+
+
+def enough_behind(count: int, percentile: float) -> bool:
+    """Tell whether enough I/Os are slower than a percentile for it to be printed."""
+    return count * (100 - percentile) / 100 >= TAIL_IOS - 1e-9
+
+
+CHECKS = (concurrency, rate, short, runtime, submission, sync_bound, tails)

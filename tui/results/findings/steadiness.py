@@ -1,0 +1,146 @@
+"""Whether the load was steady while it was measured: SNIA's window, a warm-up that was measured, missing seconds.
+
+The series is the cluster's own, all hosts together, in the headline's direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean, pstdev
+
+from tui.metrics.registry import MIXED, direction
+from tui.model.step_record import SeriesRecord
+from tui.results.findings.check import Found, StepEvidence, UnknownError, step_check
+
+ROUNDS = 5
+RANGE, SLOPE = 0.20, 0.10  # of the mean, over five rounds: SNIA SSS PTS
+ROUND_S = 5  # seconds a round has at least
+WARM_SHARE, WARM_OFF, WARM_S = 0.1, 0.10, 20  # first part of the series, how far it may be off, seconds it takes
+MISSING = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Rounds of equal length: their means, and how far these are apart and drift, as shares of their mean."""
+
+    means: tuple[float, ...]
+    range: float
+    slope: float
+
+    @property
+    def steady(self) -> bool:
+        """Whether it is steady by SNIA's two rules."""
+        return self.range <= RANGE and self.slope <= SLOPE
+
+
+def window_of(means: Sequence[float]) -> Window | None:
+    """Return the window over these rounds; None when nothing was done in them.
+
+    `slope` is the excursion of the least-squares line over the window (SNIA SSS PTS: slope x (rounds - 1)).
+    """
+    mean = fmean(means)
+    if not mean:
+        return None
+    middle = (len(means) - 1) / 2
+    squares = sum((x - middle) ** 2 for x in range(len(means)))
+    slope = sum((x - middle) * (y - mean) for x, y in enumerate(means)) / squares
+    return Window(tuple(means), (max(means) - min(means)) / mean, abs(slope) * (len(means) - 1) / mean)
+
+
+def rounds_of(values: Sequence[float]) -> Window | None:
+    """Return the window over a whole series, cut into equal rounds; None when it is too short."""
+    length = len(values) // ROUNDS
+    if length < ROUND_S:
+        return None
+    return window_of([fmean(values[at * length : (at + 1) * length]) for at in range(ROUNDS)])
+
+
+@step_check(
+    "V10",
+    "Steady state",
+    rule=f"five equal windows are within {RANGE:.0%} of their mean, and drift by {SLOPE:.0%} at most",
+    advice="Fill the device, measure longer, or let the profile precondition: what falls is a cache or fresh flash "
+    "that fills up, what rises is a cache that warms up.",
+    source="SNIA SSS PTS 2.0",
+)
+def steady_state(at: StepEvidence) -> Iterator[Found]:
+    """A mean over a rate that still moves depends on how long one looks."""
+    values = cluster_rates(at.record.series)
+    window = rounds_of(values)
+    if at.step.runtime_s is None:
+        raise UnknownError("the load is bound by size: it runs out at its end")
+    if window is None:
+        raise UnknownError(f"under {ROUNDS * ROUND_S} s were measured")
+    if not at.record.warmup and not window.steady:
+        message = f"not in steady state: five windows {window.range:.0%} apart, drifting by {window.slope:.0%}"
+        slow = window.range <= RANGE
+        measured, threshold = (window.slope, SLOPE) if slow else (window.range, RANGE)
+        yield Found("warning", message, round(measured, 4), threshold)
+
+
+@step_check(
+    "V11",
+    "Warm-up in the figure",
+    rule=f"without ramp_time, the first {WARM_SHARE:.0%} are within {WARM_OFF:.0%} of the rest, or its noise",
+    advice="Give the profile a ramp_time that covers it.",
+    source="mean of the first tenth against the rest",
+)
+def warm_up(at: StepEvidence) -> Iterator[Found]:
+    """Caches, connections and clocks take time to get going: without a ramp that time is in the figure."""
+    values = cluster_rates(at.record.series)
+    if at.step.ramp_s:
+        raise UnknownError("the load has a ramp")
+    if len(values) < WARM_S:
+        raise UnknownError(f"under {WARM_S} s were measured")
+    count = max(2, round(len(values) * WARM_SHARE))
+    first, rest = values[:count], values[count:]
+    mean, noise = fmean(rest), pstdev(rest)
+    off = fmean(first) / mean - 1 if mean else 0.0
+    if not at.record.warmup and abs(off) > WARM_OFF and abs(off) * mean > 3 * noise:
+        where = "above" if off > 0 else "below"
+        message = f"the first {count} s are {abs(off):.0%} {where} the rest, and there is no ramp"
+        yield Found("warning", message, round(off, 4), WARM_OFF)
+
+
+@step_check(
+    "V30",
+    "Seconds without samples",
+    rule=f"samples are missing for {MISSING:.0%} of the seconds of a host at most",
+    advice="Look at the connection and the load of the host: totals are whole, the series is not.",
+    source="samples of each host",
+)
+def missing_seconds(at: StepEvidence) -> Iterator[Found]:
+    """Charts and percentiles over time have gaps where no samples came; the result itself does not depend on them."""
+    series = at.record.series
+    if series is None:
+        raise UnknownError("there are no samples")
+    gaps = {host: gap for host, gap in _gaps(series).items() if gap > max(1, MISSING * len(series.columns[0].iops))}
+    if gaps:
+        worst = max(gaps, key=lambda host: gaps[host])
+        message = f"no samples of {worst} for {gaps[worst]} of {len(series.columns[0].iops)} s"
+        yield Found("warning", message, gaps[worst], MISSING, {"hosts": " ".join(gaps)})
+
+
+def _gaps(series: SeriesRecord) -> dict[str, int]:
+    """Return seconds of which nothing is known, between the first and the last known one, by host."""
+    found: dict[str, int] = {}
+    for column in series.columns:
+        known = [second for second, value in enumerate(column.iops) if value is not None]
+        if column.host is not None and known:
+            gap = known[-1] - known[0] + 1 - len(known)
+            found[column.host] = min(found.get(column.host, gap), gap)
+    return found
+
+
+def cluster_rates(series: SeriesRecord | None) -> list[float]:
+    """Return IOPS of all hosts and directions by second, without the seconds of which nothing is known."""
+    if series is None:
+        raise UnknownError("there are no samples")
+    columns = [each for each in series.columns if each.host is None and direction(each.direction).in_total]
+    columns = [each for each in columns if each.direction == MIXED] or columns
+    rows = zip(*(column.iops for column in columns), strict=True)
+    return [sum(value or 0.0 for value in row) for row in rows if any(value is not None for value in row)]
+
+
+CHECKS = (steady_state, warm_up, missing_seconds)
