@@ -252,7 +252,7 @@ def test_writes_that_are_never_flushed_are_a_remark() -> None:
         ([100.0] * 36 + [60.0] * 24, True),
     ],
 )
-def test_a_rate_that_moves_is_no_steady_state(values: list[float | None], doubt: bool) -> None:
+def test_a_rate_that_moves_is_no_steady_state(values: Sequence[float | None], doubt: bool) -> None:
     assert bool(found("V10", evidence(series=series(values)))) is doubt
 
 
@@ -263,7 +263,7 @@ def test_a_short_series_is_not_judged() -> None:
 
 @pytest.mark.parametrize(("first", "doubt"), [(100.0, False), (95.0, False), (40.0, True), (250.0, True)])
 def test_a_warm_up_that_is_in_the_figure_is_told(first: float, doubt: bool) -> None:
-    values: list[float | None] = [first] * 6 + [100.0, 101.0, 99.0] * 18
+    values: Sequence[float | None] = [first] * 6 + [100.0, 101.0, 99.0] * 18
     assert bool(found("V11", evidence(series=series(values)))) is doubt
 
 
