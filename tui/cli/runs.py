@@ -79,12 +79,12 @@ def table(summaries: list[RunSummary]) -> list[str]:
     from tui.results.text.plain import printable
 
     id_width = max(len("run"), *(len(each.run_id) for each in summaries))
-    found_width = max(len("found"), *(len(each.found) for each in summaries))
-    lines = [f"{'run':<{id_width}}  {'state':<11} hosts    time  {'found':<{found_width}}  headline"]
+    found_width = max(len("verdict"), *(len(each.judged) for each in summaries))
+    lines = [f"{'run':<{id_width}}  {'state':<11} hosts    time  {'verdict':<{found_width}}  headline"]
     for each in summaries:
         begin = f"{each.run_id:<{id_width}}  {each.state:<11} {len(each.hosts):>5} {units.duration(each.duration_s):>7}"
         note = f"  ({' '.join(printable(each.note).split())})" if each.note else ""
-        lines.append(f"{begin}  {each.found or '-':<{found_width}}  {each.headline}{note}".rstrip())
+        lines.append(f"{begin}  {each.judged or '-':<{found_width}}  {each.headline}{note}".rstrip())
     return lines
 
 

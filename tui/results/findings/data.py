@@ -88,7 +88,7 @@ def _groups(hosts: Sequence[HostRecord]) -> list[list[str]]:
     "Same offsets",
     rule="hosts, and workers on one file, have random offsets of their own",
     advice="Leave randseed and randrepeat out: benchtui gives each host a seed of its own, and records it.",
-    source="fio issue 1502: randseed is ignored for offsets unless randrepeat=0",
+    source="seeds of the job files; random generators repeat themselves by default",
 )
 def same_offsets(at: StepEvidence) -> Iterator[Found]:
     """Hosts that ask for the same blocks in the same order of one shared target are served by its cache."""
@@ -108,7 +108,7 @@ def same_offsets(at: StepEvidence) -> Iterator[Found]:
     "Data that shrinks",
     rule="what is written cannot be compressed or deduplicated, unless that is said beside the figure",
     advice="Use refill_buffers=1 and leave buffer options out; or quote the reduction together with the figure.",
-    source="fio: zero_buffers, buffer_pattern, buffer_compress_percentage, dedupe_percentage",
+    source="zero_buffers, buffer_pattern, buffer_compress_percentage, dedupe_percentage",
 )
 def reducible(at: StepEvidence) -> Iterator[Found]:
     """An array that compresses stores zeros for nothing: it was never asked to write what the figure says."""
@@ -125,7 +125,7 @@ def reducible(at: StepEvidence) -> Iterator[Found]:
     "Writes that may not be durable",
     rule="a remark when writes are never flushed while they are measured",
     advice="Attest that caches on the way are off or outlive a power cut; or use fsync, fdatasync, sync.",
-    source="fio: fsync, fdatasync, sync, end_fsync",
+    source="fsync, fdatasync, sync, end_fsync",
 )
 def durability(at: StepEvidence) -> Iterator[Found]:
     """Writes that end in a volatile cache are quick, and lost in a power cut."""

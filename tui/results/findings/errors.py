@@ -18,7 +18,7 @@ RESTARTED = ("host-rebooted",)
     "Errors of the load generator",
     rule="every host ends without an error, a short or a dropped I/O",
     advice="Look at the host's stderr under raw/ and its kernel log; a figure of I/O that failed is none.",
-    source="fio: error, short_ios, drop_ios; exit codes",
+    source="error numbers, short and dropped I/Os, exit codes",
 )
 def tool_errors(at: StepEvidence) -> Iterator[Found]:
     """I/O that failed is not I/O: it is quick, and it moves nothing."""

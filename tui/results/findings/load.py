@@ -138,7 +138,7 @@ def _offered(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[Offered]:
     "Ended early",
     rule=f"measured at least 95 % of the runtime, and {SHORT_S:g} s",
     advice="Look at what ended the load: files that are too small for the runtime (time_based), an error, a full disk.",
-    source="fio: runtime",
+    source="runtime of the profile",
 )
 def short(at: StepEvidence) -> Iterator[Found]:
     """A load that ended before its time has done something else than was asked for, and 0.1 s says nothing."""
@@ -177,7 +177,7 @@ def runtime(at: StepEvidence) -> Iterator[Found]:
     "Wait in the submission",
     rule=f"slat is under {SUBMISSION_SHARE:.0%} of lat, or lat is shown",
     advice="Use direct=1, or show lat (latency: lat in the profile): clat begins only after the submission.",
-    source="fio: slat, clat, lat",
+    source="slat, clat and lat of the load generator",
 )
 def submission(at: StepEvidence) -> Iterator[Found]:
     """An asynchronous engine without direct I/O does its I/O while submitting it, so the wait is in slat, and clat is
@@ -199,7 +199,7 @@ def submission(at: StepEvidence) -> Iterator[Found]:
     "Time spent in syncs",
     rule=f"a remark when workers wait more than {SYNC_SHARE:.0%} of their time for fsync or fdatasync",
     advice="The write figure is that of the flush: quote the sync latency, and look at write caches and journals.",
-    source="fio: sync section",
+    source="latency of syncs, as the load generator counts it",
 )
 def sync_bound(at: StepEvidence) -> Iterator[Found]:
     """Where most of the time goes into flushes, writes look quick and the application is slow."""

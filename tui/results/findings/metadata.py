@@ -14,7 +14,7 @@ from tui.results.findings.check import Found, StepEvidence, UnknownError, step_c
     rule="each phase works on files that another host has made",
     advice="Place ranks in blocks by host, and shift by the ranks of a host (stride: next-client): then no client's "
     "cache answers for the storage. With one host there is no other.",
-    source="mdtest -N",
+    source="ranks by host, and the shift between phases",
 )
 def rank_shift(at: StepEvidence) -> Iterator[Found]:
     """A host that stats and reads what it has made itself asks its own cache, not the storage."""

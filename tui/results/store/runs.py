@@ -36,6 +36,9 @@ class FindingSummary(Struct):
     message: str = ""
 
 
+MARKS = {"valid": "valid", "valid-with-warnings": "!", "invalid": "INVALID"}
+
+
 class RunSummary(Struct):
     """One line of a list of runs. `duration_s` of a running one counts until now.
 
@@ -58,13 +61,14 @@ class RunSummary(Struct):
     findings: list[FindingSummary] = field(default_factory=list)
 
     @property
-    def found(self) -> str:
-        """What the checks found, errors first: ``host-loss, V14 +1``; ``nothing``; empty when nothing was judged."""
+    def judged(self) -> str:
+        """The verdict and what it rests on: ``valid``, ``! V14``, ``INVALID host-loss, V14 +1``; empty: not judged."""
         if self.verdict is None:
             return ""
-        ids = list(dict.fromkeys(each.id for each in sorted(self.findings, key=lambda each: each.severity != "error")))
+        by_weight = sorted(self.findings, key=lambda each: each.severity != "error")
+        ids = list(dict.fromkeys(each.id for each in by_weight if each.severity != "info"))
         more = f" +{len(ids) - NAMED_FINDINGS}" if len(ids) > NAMED_FINDINGS else ""
-        return ", ".join(ids[:NAMED_FINDINGS]) + more or "nothing"
+        return f"{MARKS[self.verdict]} {', '.join(ids[:NAMED_FINDINGS])}{more}".strip()
 
 
 class _CachedSummary(Struct):
