@@ -59,6 +59,7 @@ PROBE_TIMEOUT_S = 90.0  # a host under load answers late; one whose file system 
 SYNC_TIMEOUT_S = 600.0  # `sync` writes out everything that is dirty, which may be most of the memory
 STREAM_TIMEOUT_S = 20.0
 CLOCK_TIMEOUT_S = 60.0
+POLL_S = 0.25  # how often the host looks for more output
 PATHS_AT_ONCE = 500  # far below the longest argument list of any system
 
 
@@ -203,17 +204,20 @@ class Agent:
         )
         return answer.values["dir"]
 
-    async def stream(self, task: str, out_offset: int, err_offset: int) -> AgentStream:
-        """Open the stream of a task's output from these byte offsets; an older stream of the task is ended."""
+    async def stream(self, task: str, out_offset: int, err_offset: int, poll_s: float = POLL_S) -> AgentStream:
+        """Open the stream of a task's output from these byte offsets; an older stream of the task is ended.
+
+        `poll_s`: how often the host looks for more.
+        """
         generation = time.time_ns() // 1_000_000
         try:
-            return await self._stream(task, out_offset, err_offset, generation)
+            return await self._stream(task, out_offset, err_offset, generation, poll_s)
         except AgentError as error:
             fenced = error.answer.values.get("fenced", "")
             if not fenced.isdigit():
                 raise
             # the one before us had a clock that is ahead of ours
-            return await self._stream(task, out_offset, err_offset, int(fenced) + 1)
+            return await self._stream(task, out_offset, err_offset, int(fenced) + 1, poll_s)
 
     async def status(self, task: str) -> TaskStatus:
         """Return how a task is doing."""
@@ -326,8 +330,10 @@ class Agent:
             raise HostError("processes-stuck", self.host, text)
         return parse_processes(answer)
 
-    async def _stream(self, task: str, out_offset: int, err_offset: int, generation: int) -> AgentStream:
-        numbers = (str(out_offset + 1), str(err_offset + 1), str(generation))
+    async def _stream(
+        self, task: str, out_offset: int, err_offset: int, generation: int, poll_s: float
+    ) -> AgentStream:
+        numbers = (str(out_offset + 1), str(err_offset + 1), str(generation), f"{poll_s:g}")
         script = self._script("stream", self.run_id, self.mark, task, *numbers)
         channel = await self.transport.open(script.alone())
         stream = AgentStream(channel, self.host, script.token, out_offset, err_offset)

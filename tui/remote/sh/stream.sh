@@ -1,8 +1,9 @@
 # The stream of a task: its output to us, our few words to it.
 
-bt_stream() { # RUN HOST TASK OUT_FROM ERR_FROM GENERATION: the first byte of each file is number 1
+bt_stream() { # RUN HOST TASK OUT_FROM ERR_FROM GENERATION POLL: the first byte of each file is number 1
   bt_task "$1" "$2" "$3"
   bt_fence "$6"
+  BT_POLL=$7
   exec 3<out 4<&0 6<err 7>&2 2>/dev/null
   bt_proc $$
   BT_STREAMER_START=$BT_START
@@ -50,7 +51,7 @@ bt_spool() { # `done` is looked at before the last copy: the other way round los
     if [ -s err ] && [ $((rounds % 3 * (1 - last))) = 0 ]; then cat <&6 >&7 || bt_stream_end 75; fi
     [ "$last" = 0 ] || return 0
     if [ $((rounds % 8)) = 0 ] && ! bt_supervised && [ ! -e done ]; then bt_stream_end 76; fi
-    bt_nap 0.25
+    bt_nap "$BT_POLL"
   done
 }
 

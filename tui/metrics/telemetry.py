@@ -1,0 +1,137 @@
+"""What telemetry measures of a host: every column once, with unit, source and how it is written.
+
+A column is named FAMILY.FIELD or FAMILY.SUBJECT.FIELD, the subject being a NIC, a device, a port, a group of processes;
+it may hold dots (``nic.eth0.100.rx``). Values are of one interval of about a second; None is unknown, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from tui.metrics import units
+
+TelemetryUnit = Literal["percent", "core_percent", "bytes_per_s", "bytes", "per_s", "count", "ms", "number"]
+Better = Literal["higher", "lower", ""]
+
+
+def _percent(value: float | None) -> str:
+    return units.UNKNOWN if value is None else f"{value:.0f} %" if value >= 9.95 or value == 0 else f"{value:.1f} %"
+
+
+def _ms(value: float | None) -> str:
+    return units.latency(None if value is None else value * 1e6)
+
+
+FORMATTERS: dict[TelemetryUnit, Callable[[float | None], str]] = {
+    "percent": _percent,
+    "core_percent": _percent,  # 100 is one core
+    "bytes_per_s": units.bandwidth,
+    "bytes": units.size,
+    "per_s": lambda value: units.iops(value) + ("/s" if value is not None else ""),
+    "count": units.count,
+    "ms": _ms,
+    "number": lambda value: units.UNKNOWN if value is None else f"{value:g}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TelemetryMetric:
+    """One kind of column. Counts are summed over a window, everything else is averaged over time."""
+
+    family: str
+    field: str
+    unit: TelemetryUnit
+    title: str
+    source: str
+    better: Better = ""
+
+    def text(self, value: float | None) -> str:
+        """Return a value for people."""
+        return FORMATTERS[self.unit](value)
+
+
+CPU, LOAD = "/proc/stat", "/proc/PID/stat of the load's processes, their children and threads"
+IO = "/proc/PID/io of the load's processes"
+NET, RDMA = "/proc/net/dev", "/sys/class/infiniband/*/ports/*/counters"
+DISK, NFS = "/proc/diskstats", "/proc/self/mountstats, the mount of the target"
+MEMORY, PRESSURE = "/proc/meminfo", "/proc/pressure/{cpu,io,memory}"
+GROUP = "/proc/PID/stat of processes by a pattern (grep on /proc/PID/comm, then cmdline)"
+
+_ALL = (
+    TelemetryMetric("cpu", "busy", "percent", "CPU busy, all cores", CPU, "lower"),
+    TelemetryMetric("cpu", "iowait", "percent", "CPU idle while I/O is awaited", CPU),
+    TelemetryMetric("cpu", "steal", "percent", "CPU taken by the hypervisor", CPU, "lower"),
+    TelemetryMetric("cpu", "softirq", "percent", "CPU in soft interrupts", CPU, "lower"),
+    TelemetryMetric("core", "number", "number", "number of the busiest core", CPU),
+    TelemetryMetric("core", "busy", "percent", "busiest core", CPU, "lower"),
+    TelemetryMetric("core", "softirq", "percent", "soft interrupts of the busiest core", CPU, "lower"),
+    TelemetryMetric("core", "hot", "number", "cores busy for more than 95 %", CPU, "lower"),
+    TelemetryMetric("gen", "procs", "number", "processes of the load", LOAD),
+    TelemetryMetric("gen", "cpu", "core_percent", "CPU of the load, all its processes", LOAD, "lower"),
+    TelemetryMetric("gen", "thread", "core_percent", "busiest thread of the load", LOAD, "lower"),
+    TelemetryMetric("gen", "rchar", "bytes_per_s", "bytes that the load read by system calls", IO),
+    TelemetryMetric("gen", "wchar", "bytes_per_s", "bytes that the load wrote by system calls", IO),
+    TelemetryMetric("gen", "read_bytes", "bytes_per_s", "bytes that were fetched from storage for the load", IO),
+    TelemetryMetric("gen", "write_bytes", "bytes_per_s", "bytes that the load sent towards storage", IO),
+    TelemetryMetric("nic", "rx", "bytes_per_s", "received", NET),
+    TelemetryMetric("nic", "tx", "bytes_per_s", "sent", NET),
+    TelemetryMetric("nic", "bad", "count", "errors and drops", NET, "lower"),
+    TelemetryMetric("tcp", "out", "per_s", "TCP segments sent", "/proc/net/snmp"),
+    TelemetryMetric("tcp", "retrans", "count", "TCP segments sent again", "/proc/net/snmp", "lower"),
+    TelemetryMetric("rdma", "rx", "bytes_per_s", "received", f"{RDMA}/port_rcv_data x 4"),
+    TelemetryMetric("rdma", "tx", "bytes_per_s", "sent", f"{RDMA}/port_xmit_data x 4"),
+    TelemetryMetric("rdma", "bad", "count", "errors", f"{RDMA}: port_rcv_errors, port_xmit_discards, symbol_error"),
+    TelemetryMetric("dev", "rd", "bytes_per_s", "read", DISK),
+    TelemetryMetric("dev", "wr", "bytes_per_s", "written", DISK),
+    TelemetryMetric("dev", "reads", "per_s", "reads", DISK),
+    TelemetryMetric("dev", "writes", "per_s", "writes", DISK),
+    TelemetryMetric("dev", "rlat", "ms", "mean time of a read", DISK, "lower"),
+    TelemetryMetric("dev", "wlat", "ms", "mean time of a write", DISK, "lower"),
+    TelemetryMetric("dev", "busy", "percent", "time with requests in flight (io_ticks)", DISK),
+    TelemetryMetric("dev", "queue", "number", "requests in flight", DISK),
+    TelemetryMetric("dev", "bytes", "bytes_per_s", "read and written by all other disks", DISK),
+    TelemetryMetric("nfs", "rd_normal", "bytes_per_s", "read through the page cache", NFS),
+    TelemetryMetric("nfs", "wr_normal", "bytes_per_s", "written through the page cache", NFS),
+    TelemetryMetric("nfs", "rd_direct", "bytes_per_s", "read with O_DIRECT", NFS),
+    TelemetryMetric("nfs", "wr_direct", "bytes_per_s", "written with O_DIRECT", NFS),
+    TelemetryMetric("nfs", "rd_server", "bytes_per_s", "read from the server", NFS),
+    TelemetryMetric("nfs", "wr_server", "bytes_per_s", "written to the server", NFS),
+    TelemetryMetric("nfs", "ops", "per_s", "calls", NFS),
+    TelemetryMetric("nfs", "rtt", "ms", "mean round trip of a call", NFS, "lower"),
+    TelemetryMetric("nfs", "exec", "ms", "mean time of a call, waiting on the client included", NFS, "lower"),
+    TelemetryMetric("nfs", "retrans", "count", "calls sent again", NFS, "lower"),
+    TelemetryMetric("mem", "available", "bytes", "memory available", MEMORY),
+    TelemetryMetric("mem", "cached", "bytes", "page cache", MEMORY),
+    TelemetryMetric("mem", "dirty", "bytes", "page cache not yet written", MEMORY),
+    TelemetryMetric("mem", "writeback", "bytes", "page cache being written", MEMORY),
+    TelemetryMetric("psi", "some", "percent", "time in which some task waited", PRESSURE, "lower"),
+    TelemetryMetric("psi", "full", "percent", "time in which all tasks waited", PRESSURE, "lower"),
+    TelemetryMetric("group", "procs", "number", "processes", GROUP),
+    TelemetryMetric("group", "cpu", "core_percent", "CPU", GROUP, "lower"),
+)
+TELEMETRY: dict[tuple[str, str], TelemetryMetric] = {(each.family, each.field): each for each in _ALL}
+"""All kinds of columns, by family and field."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnName:
+    """The parts of a column's name; `subject` is empty where the family has only one."""
+
+    family: str
+    subject: str
+    field: str
+
+
+def parse_column(name: str) -> ColumnName:
+    """Return the parts of a column's name."""
+    family, *between, field = name.split(".") if "." in name else (name, "")
+    return ColumnName(family, ".".join(between), field)
+
+
+def metric_of(name: str) -> TelemetryMetric:
+    """Return what a column holds; one that nobody knows is a number."""
+    parts = parse_column(name)
+    known = TELEMETRY.get((parts.family, parts.field))
+    return known or TelemetryMetric(parts.family, parts.field, "number", name, "unknown to this version")

@@ -1,0 +1,116 @@
+# What a host does while a load runs: the task `N.telemetry`. Its files are agent.sh, telemetry.sh, telemetry.awk, and for
+# each group of processes `group.I` with a pattern. Prints lines, fields separated by one blank:
+#
+#   t EPOCH UPTIME            first: the time of day (seconds, fractions where date has them) at this uptime
+#   d NAME below|top          a block device of the target: itself, or one that it lies on
+#   u NAME REASON...          what this host cannot give, once
+#   c NAME...                 the columns of what follows, again when they change
+#   v UPTIME SECONDS VALUE... a value a column over so many seconds; `-` is unknown
+
+bt_telemetry() { # LOADS PATTERNS TARGET...: names of tasks whose processes count, names of groups; until it is ended
+  BT_LOADS=$1 BT_GROUPS=$2 BT_DEVICES='' BT_RANK=0 BT_NFS='' BT_PORTS='' BT_DIR=$PWD BT_ROOT=${BT_ROOT-}
+  shift 2
+  BT_HZ=$(getconf CLK_TCK 2>/dev/null) || BT_HZ=100
+  bt_stamp
+  bt_ports
+  if [ $# = 0 ]; then BT_RANK=1; bt_disks; fi
+  while [ $# -gt 0 ]; do
+    bt_below_target "$1"
+    shift
+  done
+  export BT_LOADS BT_GROUPS BT_DEVICES BT_RANK BT_NFS BT_PORTS BT_DIR BT_ROOT BT_HZ
+  exec ${BENCHTUI_AWK:-awk} -f telemetry.awk
+}
+
+bt_stamp() {
+  local up='' rest=''
+  read -r up rest <"$BT_ROOT/proc/uptime"
+  bt_say "t $(date +%s.%N) $up"
+}
+
+bt_unknown() { bt_say "u $*"; } # NAME REASON
+
+bt_ports() { # sets BT_PORTS: RDMA ports that are up, four at most
+  local state='' port='' count=0
+  for state in "$BT_ROOT"/sys/class/infiniband/*/ports/*/state; do
+    [ -e "$state" ] && [ "$count" -lt 4 ] && bt_get "$state" || continue
+    port=${state%/state} port=${port#"$BT_ROOT/sys/class/infiniband/"}
+    case $BT_GOT in *ACTIVE*) BT_PORTS="$BT_PORTS $port" count=$((count + 1)) ;; esac
+  done
+}
+
+bt_disks() { # sets BT_DEVICES: what has hardware of its own
+  local dir=''
+  for dir in "$BT_ROOT"/sys/block/*/device; do
+    [ -e "$dir" ] || continue
+    dir=${dir%/device}
+    BT_DEVICES="$BT_DEVICES $(bt_kernel_name "${dir##*/}")"
+  done
+}
+
+bt_kernel_name() { bt_say "$1" | tr '!' '/'; } # as /proc/diskstats has it
+
+bt_below_target() { # PATH: adds its devices to BT_DEVICES, or finds its mount
+  local path='' mount='' number='' type='' source=''
+  path=$(readlink -f -- "$1" 2>/dev/null) || path=$1
+  if [ -b "$path" ]; then
+    bt_chain "$(bt_number "$path")" top 0
+    return
+  fi
+  mount=$(bt_mount "$path")
+  number=${mount%% *} mount=${mount#* }
+  type=${mount%% *} mount=${mount#* }
+  source=${mount%% *} mount=${mount#* }
+  case $number:$type:$source in
+    *:nfs*) BT_NFS=$mount ;;
+    0:*:/dev/*) bt_chain "$(bt_number "$source")" top 0 ;;
+    0:* | :*) bt_unknown dev "no block device below ${path}: ${type:-not mounted}" ;;
+    *) bt_chain "$number" top 0 ;;
+  esac
+}
+
+bt_number() { # DEVICE: prints major:minor
+  local numbers=''
+  numbers=$(stat -L -c '%t %T' -- "$1" 2>/dev/null) || return 0
+  bt_say "$((0x${numbers% *})):$((0x${numbers#* }))"
+}
+
+bt_mount() { # PATH: prints number, type, source and mount point (as the kernel writes it) of what it lies on
+  # shellcheck disable=SC2016  # awk's dollars
+  BT_PATH=$1 ${BENCHTUI_AWK:-awk} '
+    BEGIN {
+      path = ENVIRON["BT_PATH"]
+      gsub(/\\/, "\\134", path); gsub(/ /, "\\040", path); gsub(/\t/, "\\011", path)
+      path = path "/"
+    }
+    {
+      point = $5 == "/" ? "" : $5
+      if (index(path, point "/") != 1 || length(point) < longest) next
+      longest = length(point)
+      for (i = 7; $i != "-"; i++);
+      found = $3 " " $(i + 1) " " $(i + 2) " " $5
+    }
+    END { print found }' "$BT_ROOT/proc/self/mountinfo" 2>/dev/null
+}
+
+bt_chain() { # MAJOR:MINOR top|below DEPTH: adds a device and what it lies on
+  local sys='' name='' slave=''
+  [ -n "$1" ] && [ "$3" -lt 8 ] || return 0
+  sys=$(readlink -f "$BT_ROOT/sys/dev/block/$1" 2>/dev/null) && [ -d "$sys" ] || return 0
+  name=$(bt_kernel_name "${sys##*/}")
+  case " $BT_DEVICES " in *" $name "*) return 0 ;; esac
+  BT_DEVICES="$BT_DEVICES $name"
+  bt_say "d $name $2"
+  if [ -e "$sys/partition" ] && bt_get "${sys%/*}/dev"; then bt_chain "$BT_GOT" below $(($3 + 1)); fi
+  for slave in "$sys"/slaves/*; do
+    if bt_get "$slave/dev"; then bt_chain "$BT_GOT" below $(($3 + 1)); fi
+  done
+  if bt_get "$sys/loop/backing_file" && [ -n "$BT_GOT" ]; then bt_below_loop "$BT_GOT" $(($3 + 1)); fi
+}
+
+bt_below_loop() { # FILE DEPTH: the device that a loop device's file lies on
+  local number=''
+  if [ -b "$1" ]; then number=$(bt_number "$1"); else number=$(bt_mount "$1"); fi
+  number=${number%% *}
+  case $number in 0:* | '') ;; *) bt_chain "$number" below "$2" ;; esac
+}

@@ -1,0 +1,151 @@
+"""Telemetry of a host: the command that prints it, and the reader of its lines (tui/remote/sh/telemetry.sh)."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+
+from tui.remote.scripts import functions
+
+LONGEST_LINE = 1 << 16
+RUN = '. ./agent.sh; . ./telemetry.sh; bt_telemetry "$@"'
+STAMP = re.compile(r"(\d{1,12})(?:\.(\d{1,9}))?")
+GROUP_NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
+
+
+@functools.cache
+def scripts() -> dict[str, str]:
+    """Return the files that telemetry needs in its directory beside the agent's own, by name."""
+    awk = resources.files("tui.remote").joinpath("awk", "telemetry.awk").read_text(encoding="utf-8")
+    return {"telemetry.sh": functions("telemetry"), "telemetry.awk": awk}
+
+
+def telemetry_files(groups: Mapping[str, str]) -> dict[str, str]:
+    """Return the files of the task. `groups`: extended regular expressions by name, each in a file of its own.
+
+    In a command line a pattern would match the process that looks for it.
+    """
+    return {**scripts(), **{f"group.{place}": pattern for place, pattern in enumerate(groups.values(), 1)}}
+
+
+def telemetry_command(loads: Sequence[str], groups: Sequence[str], targets: Sequence[str]) -> list[str]:
+    """Return the command of the task. `loads`: tasks of this run whose processes are the load.
+
+    `targets`: the paths whose devices, or NFS mount, are of interest; none: the busiest disks.
+    """
+    return ["sh", "-c", RUN, "benchtui-telemetry", " ".join(loads), " ".join(groups), *targets]
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """The host's time of day in ms at this uptime in s."""
+
+    epoch_ms: float
+    uptime_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A block device of the target: `top` is what is mounted or used, `below` what that lies on."""
+
+    name: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """What the host cannot give, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The names of the values that follow."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """One value a column over the last `interval_s` seconds before this uptime; None is unknown."""
+
+    uptime_s: float
+    interval_s: float
+    values: tuple[float | None, ...]
+
+
+TelemetryLine = Stamp | Device | Lacking | Columns | Values
+
+
+class TelemetryLines:
+    """Turns bytes, in any pieces, into what the lines say. `damaged` counts those that say nothing."""
+
+    def __init__(self) -> None:
+        self.damaged = 0
+        self._partial = b""
+        self._columns = 0
+
+    def feed(self, data: bytes) -> Iterator[TelemetryLine]:
+        """Yield what these bytes complete."""
+        *lines, self._partial = (self._partial + data).split(b"\n")
+        if len(self._partial) > LONGEST_LINE:
+            self._partial = b""
+            self.damaged += 1
+        for raw in lines:
+            found = parse_line(raw.decode("utf-8", "replace"))
+            if found is None or (isinstance(found, Values) and len(found.values) != self._columns):
+                self.damaged += 1
+                continue
+            if isinstance(found, Columns):
+                self._columns = len(found.names)
+            yield found
+
+
+def parse_line(line: str) -> TelemetryLine | None:
+    """Return what a line says; None for one that says nothing."""
+    kind, _, rest = line.partition(" ")
+    words = rest.split(" ") if rest else []
+    match kind, words:
+        case "t", [epoch, uptime]:
+            return _stamp(epoch, uptime)
+        case "d", [name, ("top" | "below") as place] if name:
+            return Device(name, place)
+        case "u", [name, *reason] if name:
+            return Lacking(name, " ".join(reason))
+        case "c", names if names and all(names) and len(set(names)) == len(names):
+            return Columns(tuple(names))
+        case "v", [uptime, interval, *values]:
+            return _values(uptime, interval, values)
+    return None
+
+
+def _stamp(epoch: str, uptime: str) -> Stamp | None:
+    """Return the stamp; a `date` without fractions of a second leaves their letters."""
+    match, up = STAMP.match(epoch), _number(uptime)
+    if match is None or up is None:
+        return None
+    return Stamp(int(match[1]) * 1000 + int((match[2] or "0").ljust(9, "0")) / 1e6, up)
+
+
+def _values(uptime: str, interval: str, words: Sequence[str]) -> Values | None:
+    up, seconds = _number(uptime), _number(interval)
+    values = [None if word == "-" else _number(word) for word in words]
+    sound = all(value is not None or word == "-" for value, word in zip(values, words, strict=True))
+    return Values(up, seconds, tuple(values)) if up is not None and seconds and sound else None
+
+
+def _number(word: str) -> float | None:
+    """Return a finite number that is not negative, as awk prints one; None for anything else."""
+    if not word.isascii() or not word[:1].isdigit() or "_" in word:
+        return None
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
