@@ -47,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--cleanup", action=argparse.BooleanOptionalAction, help="remove the test files that the run created")
     add("--skip-missing", action="store_true", help="leave out the steps of a suite whose load generator hosts lack")
     add("--destroy", action="append", default=[], metavar="PATH", help="agree that this device or file is overwritten")
+    add("--no-telemetry", action="store_true", help="do not look at CPU, network, disks of the hosts every second")
     add("--dry-run", action="store_true", help="print the plan and run nothing")
     add("--detach", action="store_true", help="start the run and return")
     add("--yes", action="store_true", help="do not ask")
@@ -98,6 +99,7 @@ def plan_from(args: argparse.Namespace) -> Plan:
         on_host_loss=args.on_host_loss,
         take_locks=args.take_locks,
         wait_s=wait_of(args.wait, sure=args.take_locks),
+        telemetry=not args.no_telemetry,
     )
     return build_plan(loaded, choices)
 

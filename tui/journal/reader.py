@@ -13,7 +13,7 @@ from typing import Any, Union, get_args
 import msgspec
 
 from tui.metrics.buckets import PLAT_BUCKETS
-from tui.model.event import AnyEvent, Buckets, DirectionSample, HostResult, PhaseName, Sample, encode
+from tui.model.event import AnyEvent, Buckets, DirectionSample, HostResult, PhaseName, Sample, TelemetrySample, encode
 
 CHUNK_BYTES = 1 << 20
 KNOWN_TYPES = frozenset(kind.__struct_config__.tag for kind in get_args(AnyEvent))
@@ -82,6 +82,8 @@ def _is_sound(event: AnyEvent | SampleStamp) -> bool:
         whole = 0 <= event.interval_s < LONGEST_S and abs(event.host_time_ms) < BEYOND
         own = (part for dirs in event.jobs.values() for part in dirs.values() if part is not None)
         return whole and all(map(_is_sound_part, (*event.dirs.values(), *own)))
+    if isinstance(event, TelemetrySample) and not 0 < event.interval_s < LONGEST_S:
+        return False
     encode(event)  # refuses numbers that no journal can hold
     return not isinstance(event, HostResult) or all(map(_fits, _buckets_of(event)))
 

@@ -45,6 +45,7 @@ from tui.model.event import (
     StopRequested,
     TaskEnded,
     TaskStarted,
+    TelemetrySample,
 )
 
 StateName = Literal["starting", "running", "stopping", "complete", "partial", "aborted", "failed"]
@@ -388,6 +389,16 @@ class RunState:
         measurement = self.current if self.current.holds(event) else self.at_step(event.step).measurement
         if measurement is not None and measurement.holds(event):  # a late sample of a phase before counts nowhere else
             measurement.add(event, t0, t1)
+
+    @HANDLERS.on(TelemetrySample)
+    def _on_telemetry(self, event: TelemetrySample) -> None:
+        kept = self.at_step(event.step).telemetry.get(event.host)
+        if kept is None:
+            return
+        clock = self.clocks.get(event.host)  # read alone: what is stamped by uptime says nothing of the wall clock
+        offset_s = clock.offset_s if clock is not None else None
+        end_t = event.t if offset_s is None else min(event.t, event.host_time_ms / 1000 + offset_s)
+        kept.add(event, max(0.0, end_t), keep_all=self.for_record)
 
     @HANDLERS.on(HostResult)
     def _on_host_result(self, event: HostResult) -> None:

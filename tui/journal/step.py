@@ -10,6 +10,7 @@ from tui.journal.handlers import Handlers
 from tui.journal.measurement import Measurement
 from tui.journal.metadata import MetadataView
 from tui.journal.reader import SampleStamp
+from tui.journal.telemetry import HostTelemetry
 from tui.model.event import (
     CacheDropped,
     HostProblem,
@@ -25,6 +26,7 @@ from tui.model.event import (
     StepStarted,
     TaskEnded,
     TaskStarted,
+    TelemetryColumns,
 )
 
 StepStateName = Literal["missing", "running", "done", "failed", "cut", "skipped"]
@@ -67,6 +69,7 @@ class StepState:
     readings: dict[str, Reading] = field(default_factory=dict)  # how a host's clock stood when its result came
     measurement: Measurement | None = None
     metadata: MetadataView | None = None
+    telemetry: dict[str, HostTelemetry] = field(default_factory=dict)  # by host, those of role server too
     cache_drops: list[CacheDropped] = field(default_factory=list)
     problems: list[HostProblem] = field(default_factory=list)
 
@@ -129,6 +132,10 @@ class StepState:
     @HANDLERS.on(CacheDropped)
     def _drop_cache(self, event: CacheDropped) -> None:
         self.cache_drops.append(event)
+
+    @HANDLERS.on(TelemetryColumns)
+    def _head_telemetry(self, event: TelemetryColumns) -> None:
+        self.telemetry.setdefault(event.host, HostTelemetry(event.host)).head(event)
 
     def _operations(self) -> MetadataView:
         self.metadata = self.metadata or MetadataView(self.index)

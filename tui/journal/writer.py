@@ -37,6 +37,8 @@ from tui.model.event import (
     RunStarted,
     Sample,
     StepEnded,
+    TelemetryColumns,
+    TelemetrySample,
     encode,
 )
 from tui.model.problem import BenchtuiError, Problem
@@ -45,7 +47,8 @@ from tui.model.rundir import JOURNAL_FILE, RESERVE_FILE
 SYNC_EVERY_S = 1.0
 RESERVE_BYTES = 1 << 20
 LEFT_TO_RECOVERY = (
-    Sample, HostResult, MetadataPhase, MetadataIteration, MetadataResult, Artefact, StepEnded, RunEnded,
+    Sample, HostResult, MetadataPhase, MetadataIteration, MetadataResult, TelemetryColumns, TelemetrySample, Artefact,
+    StepEnded, RunEnded,
 )  # fmt: skip
 
 E = TypeVar("E", bound=Event)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from tui.metrics import units
 
-TelemetryUnit = Literal["percent", "core_percent", "bytes_per_s", "bytes", "per_s", "count", "ms", "number"]
+TelemetryUnit = Literal["percent", "core_percent", "bytes_per_s", "bytes", "per_s", "count", "ms", "number", "id"]
 Better = Literal["higher", "lower", ""]
 
 
@@ -33,6 +33,7 @@ FORMATTERS: dict[TelemetryUnit, Callable[[float | None], str]] = {
     "count": units.count,
     "ms": _ms,
     "number": lambda value: units.UNKNOWN if value is None else f"{value:g}",
+    "id": lambda value: units.UNKNOWN if value is None else f"{value:g}",  # it has neither mean nor maximum
 }
 
 
@@ -64,7 +65,7 @@ _ALL = (
     TelemetryMetric("cpu", "iowait", "percent", "CPU idle while I/O is awaited", CPU),
     TelemetryMetric("cpu", "steal", "percent", "CPU taken by the hypervisor", CPU, "lower"),
     TelemetryMetric("cpu", "softirq", "percent", "CPU in soft interrupts", CPU, "lower"),
-    TelemetryMetric("core", "number", "number", "number of the busiest core", CPU),
+    TelemetryMetric("core", "number", "id", "number of the busiest core", CPU),
     TelemetryMetric("core", "busy", "percent", "busiest core", CPU, "lower"),
     TelemetryMetric("core", "softirq", "percent", "soft interrupts of the busiest core", CPU, "lower"),
     TelemetryMetric("core", "hot", "number", "cores busy for more than 95 %", CPU, "lower"),

@@ -321,6 +321,35 @@ class MetadataResult(Event, tag="metadata_result"):
     final: bool = True
 
 
+class TelemetryColumns(Event, tag="telemetry_columns"):
+    """What the telemetry of a host gives from here on. Names: tui/metrics/telemetry.py.
+
+    `devices`: block devices of the target, "top" or what these lie on, "below". `unknown`: what this host cannot give,
+    and why.
+    """
+
+    host: str
+    step: int
+    columns: list[str]
+    devices: dict[str, str] = field(default_factory=dict)
+    unknown: dict[str, str] = field(default_factory=dict)
+    role: Literal["client", "server"] = "client"
+
+
+class TelemetrySample(Event, tag="telemetry"):
+    """One value a column for one interval of one host, that which ended at `host_time_ms` on its clock.
+
+    `quiet`: nothing of the run was on any host, the run had not begun to load them.
+    """
+
+    host: str
+    step: int
+    host_time_ms: int
+    interval_s: float
+    values: list[float | None]
+    quiet: bool = False
+
+
 class Artefact(Event, tag="artefact"):
     """A file kept in the run directory, relative path, size and SHA-256 of the stored bytes."""
 
@@ -398,6 +427,8 @@ AnyEvent = (
     | MetadataPhase
     | MetadataIteration
     | MetadataResult
+    | TelemetryColumns
+    | TelemetrySample
     | Artefact
     | FileCreated
     | FilesRemoved

@@ -225,6 +225,7 @@ class Plan(Struct, omit_defaults=True):
     cleanup: bool = False
     allow_device: bool = False
     lease_s: float = 60.0
+    telemetry: bool = False  # what hosts do is looked at once a second; plans of before telemetry had none
     on_host_loss: Literal["continue", "stop"] = "continue"
     take_locks: bool = False  # run on hosts that another run has locked
     wait_s: float = 0.0  # how long to wait for hosts that another run has locked

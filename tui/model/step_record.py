@@ -240,6 +240,42 @@ class MetadataRecord(Part):
     )
 
 
+class TelemetryColumn(Part):
+    """One thing that was seen of a host every second. Names: docs/telemetry.md."""
+
+    name: str = Field(description="family.field, or family.subject.field: cpu.busy, nic.eth0.rx")
+    unit: Literal["percent", "core_percent", "bytes_per_s", "bytes", "per_s", "count", "ms", "number", "id"] = Field(
+        description="unit of the values; core_percent: 100 is one core; count: in that interval"
+    )
+    mean: float | None = Field(None, description="over the measured window, weighted by time; of a count the sum")
+    max: float | None = Field(None, description="the largest value in the measured window")
+    values: list[float | None] | None = Field(
+        None, description="one an interval, null: unknown; null alone: all of them are `constant`"
+    )
+    constant: float | None = Field(None, description="the value of all intervals, when values is null")
+
+
+class HostTelemetryRecord(Part):
+    """What one host did while a step went on."""
+
+    host: str = Field(description="host name")
+    role: Literal["client", "server"] = Field("client", description="client: it generated load; server: it did not")
+    start_s: float | None = Field(None, description="begin of the measured window that mean and max are of")
+    end_s: float | None = Field(None, description="end of that window")
+    t_s: list[float] = Field(default_factory=list, description="end of each interval, seconds from created_utc")
+    interval_s: list[float] = Field(default_factory=list, description="length of each interval")
+    quiet: int = Field(0, description="so many intervals at the begin are of before the run loaded any host")
+    columns: list[TelemetryColumn] = Field(default_factory=list, description="what was seen")
+    devices: dict[str, str] = Field(
+        default_factory=dict, description="block devices of the target: top, or below: what these lie on"
+    )
+    unknown: dict[str, str] = Field(default_factory=dict, description="what the host cannot give, and why")
+
+    def column(self, name: str) -> TelemetryColumn | None:
+        """Return a column; None when the host did not give it."""
+        return next((column for column in self.columns if column.name == name), None)
+
+
 class StepRecord(Part):
     """One measurement on all hosts at once."""
 
@@ -274,6 +310,9 @@ class StepRecord(Part):
     )
     coverage_text: str = Field("", description="the loss of hosts for people: 7 of 8 hosts from 132 s on ...")
     series: SeriesRecord | None = Field(None, description="measured load over time; null: no samples")
+    telemetry: list[HostTelemetryRecord] = Field(
+        default_factory=list, description="what hosts did meanwhile, second by second; empty: nobody looked"
+    )
     added_options: dict[str, str] = Field(
         default_factory=dict, description="options that benchtui added to those of the profile, by name"
     )

@@ -17,6 +17,7 @@ from tui.engine.running.context import RunContext, StopMode
 from tui.engine.running.load import ABORT_PATIENCE_S, STOP_PATIENCE_S, end_runs
 from tui.engine.running.session import HostSession
 from tui.engine.running.task import Outcome, TaskRun
+from tui.engine.running.telemetry import is_telemetry
 from tui.model.event import Artefact, HostStateName, PhaseName
 from tui.model.plan import HostTask, Step
 from tui.remote import mpi
@@ -293,6 +294,7 @@ class MpiJob:
         for task in followers.values():
             task.cancel()
         await asyncio.gather(*followers.values(), return_exceptions=True)
+        await self.ctx.telemetry.end()  # the sweep ends it too
         await self._sweep()
 
     async def _stop(
@@ -312,8 +314,8 @@ class MpiJob:
 
     async def _sweep_one(self, session: HostSession) -> None:
         try:
-            left = await session.agent.sweep(kill=True)
-            if left:
+            swept = await session.agent.sweep(kill=True)
+            if left := [each for each in swept if not is_telemetry(each.task)]:
                 session.say("warning", f"{len(left)} processes of the run were left, and were ended")
         except HostError as error:
             session.problem(

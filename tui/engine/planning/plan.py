@@ -35,6 +35,7 @@ class Choices:
     on_host_loss: Literal["continue", "stop"] | None = None
     take_locks: bool = False
     wait_s: float = 0.0
+    telemetry: bool = True
 
 
 def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
@@ -61,6 +62,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         cleanup=profile.prepare.cleanup if choices.cleanup is None else choices.cleanup,
         allow_device=profile.allow_device or any(member.profile.allow_device for member in members),
         lease_s=choices.lease_s,
+        telemetry=choices.telemetry,
         on_host_loss=choices.on_host_loss or profile.on_host_loss,
         take_locks=choices.take_locks,
         wait_s=choices.wait_s,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from tui.engine.running.session import HostSession
+from tui.engine.running.telemetry import Telemetry
 from tui.engine.safety.made_files import MadeFiles
 from tui.journal.writer import Journal
 from tui.model.event import (
@@ -58,6 +59,7 @@ class RunContext:
     sampled: bool = False  # whether a dead engine had samples of a measurement
     stop_event: asyncio.Event = field(default_factory=asyncio.Event)
     abort_event: asyncio.Event = field(default_factory=asyncio.Event)  # it overtakes a stop
+    telemetry: Telemetry = field(init=False)
     made_files: MadeFiles = field(init=False)  # the files that runs of this user have made
     active: dict[str, TaskRun] = field(default_factory=dict)  # loads that go on, by host
     tasks: set[asyncio.Task[None]] = field(default_factory=set)  # held, or asyncio would drop them
@@ -69,6 +71,7 @@ class RunContext:
 
     def __post_init__(self) -> None:
         self.made_files = MadeFiles.beside(self.run_dir)
+        self.telemetry = Telemetry(self.plan, self.journal)
 
     @property
     def run_id(self) -> str:

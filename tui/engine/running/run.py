@@ -124,6 +124,7 @@ async def _connect_one(session: HostSession) -> None:
 
 async def leave_hosts(ctx: RunContext) -> None:
     """Remove what was asked for and the agent's own directories, then close all connections."""
+    await ctx.telemetry.leave()
     await ctx.journal.settled()
     if ctx.plan.cleanup and any(session.created for session in ctx.sessions):
         await clean_up(ctx)

@@ -13,6 +13,7 @@ from tui.engine.running.locks import take_locks
 from tui.engine.running.on_hosts import BRING_BACK, DROP_CACHES, EXIT_PARTIAL, on_hosts
 from tui.engine.running.preflight import still_free
 from tui.engine.running.session import HostSession
+from tui.engine.running.telemetry import quiet_s
 from tui.metrics.figures import over_hosts, value_of
 from tui.metrics.repeat import relative_ci
 from tui.model.event import CacheDropped, StepEnded, StepStarted
@@ -56,6 +57,7 @@ async def run_step(ctx: RunContext, step: Step) -> None:
         if not ctx.taking_part(step):
             raise RunRefused("failed", EXIT_PARTIAL, "no host is left")
         await take_locks(ctx)
+        await look_at_quiet_hosts(ctx, step)
         await still_free(ctx, step)
         await make_directories(ctx, step)
         await layout(ctx, step)
@@ -67,9 +69,24 @@ async def run_step(ctx: RunContext, step: Step) -> None:
         reason = refused.reason
         raise
     finally:
+        await ctx.telemetry.end()
         cut = ctx.stop_mode is not None and not ctx.is_whole(step)
         ok = not reason and not cut and problems == ctx.journal.problems
         ctx.journal.append(StepEnded(t=0.0, step=step.index, ok=ok, cut=cut, reason=reason))
+
+
+async def look_at_quiet_hosts(ctx: RunContext, step: Step) -> None:
+    """Begin telemetry, before the first load of a run with some seconds without any: are the hosts quiet?"""
+    await ctx.unless_stopped(ctx.telemetry.begin(step, ctx.taking_part(step)))
+    seconds = quiet_s(ctx.plan)
+    if ctx.telemetry.looked or not seconds:
+        return
+    ctx.telemetry.quiet(now=True)
+    try:
+        with ctx.phase("pause", step.index, expected_s=seconds):
+            await ctx.unless_stopped(asyncio.sleep(seconds))
+    finally:
+        ctx.telemetry.quiet(now=False)
 
 
 def name_the_absent(ctx: RunContext, step: Step) -> None:

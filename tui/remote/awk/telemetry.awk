@@ -140,7 +140,7 @@ function cpu(   file, line, f, all, busy, share, most, core, soft, hot, d) {
 # ---- the load generator's processes ------------------------------------------------------------------------------
 
 function load(   i, pid, cpu_sum, most, rch, wch, rb, wb) {
-  due = round - changed < 4 || round % 5 == 0
+  due = members < 3 || round - changed < 10 || round % 5 == 0 # tools fork their workers late
   if (due) find_load()
   in_turn = read_in_turn(members, turn, 1)
   turn = in_turn

@@ -16,6 +16,7 @@ from tui.results.record.columns import series_record
 from tui.results.record.coverage import coverage, coverage_text
 from tui.results.record.figures import StepFigures
 from tui.results.record.metadata import metadata_record
+from tui.results.record.telemetry import telemetry_records
 from tui.results.record.timing import HostSpan, host_spans, timing_record
 from tui.results.text.headline import step_value
 
@@ -57,6 +58,7 @@ def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
         coverage=covered,
         coverage_text=coverage_text(covered),
         series=series_record(measurement) if measurement is not None else None,
+        telemetry=telemetry_records(seen, spans),
         errors=_errors(seen, step, results),
         added_options=dict(step.added_options),
     )

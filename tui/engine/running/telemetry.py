@@ -1,0 +1,275 @@
+"""Telemetry of the hosts of a run: a small task on each while a step goes on, followed into the journal.
+
+It is extra: nothing that goes wrong with it fails the run, delays a load, or is said more than once a host and step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from tui.engine.hosts.fan_out import host_error
+from tui.engine.running.session import BROKEN, HostSession
+from tui.journal.writer import Journal
+from tui.model.event import Event, TelemetryColumns, TelemetrySample
+from tui.model.plan import Plan, Step
+from tui.remote.agent import AgentError, AgentStream
+from tui.remote.telemetry import (
+    Columns,
+    Device,
+    Lacking,
+    Stamp,
+    TelemetryLines,
+    Values,
+    telemetry_command,
+    telemetry_files,
+)
+from tui.remote.transport import HostError
+
+TASK = "telemetry"
+LOADS = ("measure", "proxy", "layout")  # tasks of a step whose processes are the load
+POLL_S = 1.0  # how often a host looks for a new line: seldom, for each look costs it two processes
+GRACE_S = 1.0
+BACK_S = 1.0  # between looks whether a connection that broke is back
+RENEWALS_PER_LEASE = 6
+LONGEST_RENEWAL_S = 10.0
+STARTED_S = 3.0  # what the load waits for a host's telemetry at most
+LEFT_S = 2.5  # what the end of a run waits for its last lines
+QUIET_S = 5.0
+SHORTEST_QUIET_S = 1.0  # less holds no whole second
+QUIET_SHARE = 0.1  # of the time that the run is planned to measure
+
+
+def is_telemetry(task: str) -> bool:
+    """Tell whether a task of the agent is telemetry, by its name."""
+    return task.split(".")[1:2] == [TASK]
+
+
+def quiet_s(plan: Plan) -> float:
+    """Return how long hosts are looked at before the first load: at most a tenth of the planned load, or not at all."""
+    expected = plan.expected_s
+    seconds = QUIET_S if expected is None else min(QUIET_S, QUIET_SHARE * expected)
+    return seconds if plan.telemetry and seconds >= SHORTEST_QUIET_S else 0.0
+
+
+def targets_of(plan: Plan, step: Step, host: str) -> list[str]:
+    """Return the paths that a host works on in a step: its directory, or its devices and files."""
+    tasks = [task for task in step.tasks if task.host == host]
+    named = [task.required_dir for task in tasks if task.required_dir]
+    files = [spec.path for task in tasks for spec in task.files][:4]
+    return list(dict.fromkeys(named or files or [path for path in [plan.target] if path and path.startswith("/")]))
+
+
+class TelemetryReader:
+    """Turns what a host prints into events of one step."""
+
+    def __init__(self, host: str, step: int) -> None:
+        self.host = host
+        self.step = step
+        self.quiet = False
+        self._lines = TelemetryLines()
+        self._stamp: Stamp | None = None
+        self._devices: dict[str, str] = {}
+        self._unknown: dict[str, str] = {}
+
+    def feed(self, data: bytes) -> Iterator[Event]:
+        """Yield the events that these bytes complete."""
+        for line in self._lines.feed(data):
+            match line:
+                case Stamp():
+                    self._stamp = line
+                case Device(name, place):
+                    self._devices[name] = place
+                case Lacking(name, reason):
+                    self._unknown[name] = reason
+                case Columns(names):
+                    yield self._columns(names)
+                case Values() if self._stamp is not None:
+                    yield self._sample(line, self._stamp)
+
+    def lacking(self) -> dict[str, str]:
+        """Return what the host cannot give, and why."""
+        return dict(self._unknown)
+
+    def _columns(self, names: tuple[str, ...]) -> TelemetryColumns:
+        return TelemetryColumns(
+            t=0.0,
+            host=self.host,
+            step=self.step,
+            columns=list(names),
+            devices=dict(self._devices),
+            unknown=dict(self._unknown),
+        )
+
+    def _sample(self, line: Values, stamp: Stamp) -> TelemetrySample:
+        return TelemetrySample(
+            t=0.0,
+            host=self.host,
+            step=self.step,
+            host_time_ms=round(stamp.epoch_ms + 1000 * (line.uptime_s - stamp.uptime_s)),
+            interval_s=line.interval_s,
+            values=[int(value) if value is not None and value.is_integer() else value for value in line.values],
+            quiet=self.quiet,
+        )
+
+
+class TelemetryRun:
+    """The telemetry of one host in one step: started, followed over broken connections, ended."""
+
+    def __init__(self, session: HostSession, step: Step, plan: Plan) -> None:
+        again = f".{step.attempt}" if step.attempt > 1 else ""
+        self.session = session
+        self.task_id = f"{step.index}.{TASK}{again}"
+        self.reader = TelemetryReader(session.name, step.index)
+        self.begun = asyncio.Event()  # it runs, or it never will
+        self.over = False  # nobody wants it any more
+        self._loads = [f"{step.index}.{name}{again}" for name in LOADS]
+        self._targets = targets_of(plan, step, session.name)
+        self._lease_s = plan.lease_s
+        self._offsets = {"out": 0, "err": 0}
+        self._stream: AgentStream | None = None
+        self._said = ""
+
+    async def run(self) -> None:
+        """Start and follow it to its end. Raises nothing but what ends this process."""
+        renewing = asyncio.create_task(self._renew())
+        try:
+            await self._start()
+            self.begun.set()
+            await self._follow()
+        except Exception as fault:
+            self._tell(host_error(self.session.name, fault).message)
+        finally:
+            self.begun.set()
+            renewing.cancel()
+            await asyncio.gather(renewing, return_exceptions=True)
+            if self._stream is not None:
+                await self._stream.close()
+
+    async def end(self) -> None:
+        """Tell the host that it is enough; its last lines arrive through `run`."""
+        self.over = True
+        with contextlib.suppress(HostError):
+            if self._stream is not None and not self._stream.broken:
+                await self._stream.stop(abort=True)
+
+    async def _start(self) -> None:
+        command = telemetry_command(self._loads, [], self._targets)
+        await self.session.agent.start(
+            self.task_id, command, telemetry_files({}), lease_s=self._lease_s, grace_s=GRACE_S, armed=False
+        )
+        await self._open()
+
+    async def _open(self) -> None:
+        out, err = self._offsets["out"], self._offsets["err"]
+        self._stream = await self.session.agent.stream(self.task_id, out, err, POLL_S)
+        if self.over:  # the word may have been lost with the connection
+            await self._stream.stop(abort=True)
+
+    async def _follow(self) -> None:
+        while True:
+            try:
+                if self._stream is not None and await self._take(self._stream):
+                    break
+                await asyncio.sleep(BACK_S)
+                await self._open()
+            except AgentError:
+                raise  # its directory is gone
+            except HostError as error:
+                if error.code not in BROKEN or self.over:
+                    raise
+                self._stream = None
+                await self._await_connection()
+        if not self.over:
+            self._tell(self._said or "it ended by itself")
+        for name, reason in self.reader.lacking().items():
+            self.session.say("info", f"telemetry: {name} is unknown here: {reason}")
+
+    async def _take(self, stream: AgentStream) -> bool:
+        """Take pieces until the stream ends; True when the agent says that this was everything."""
+        while (piece := await stream.next()) is not None:
+            kind, data = piece
+            self._offsets[kind] += len(data)
+            if kind == "err":
+                self._said = data.decode(errors="replace").strip().splitlines()[-1:][0] if data.strip() else self._said
+                continue
+            for event in self.reader.feed(data):
+                self.session.journal.append(event)
+            if self.session.failed and not self.over:  # it takes no further part
+                self.over = True
+                await stream.stop(abort=True)
+        return stream.complete
+
+    async def _await_connection(self) -> None:
+        """Wait until those who need the host have connected to it again."""
+        deadline = asyncio.get_running_loop().time() + self._lease_s
+        while asyncio.get_running_loop().time() < deadline and not self.over:
+            await asyncio.sleep(BACK_S)
+            with contextlib.suppress(HostError):
+                await self._open()
+                return
+        if not self.over:
+            raise HostError("lost", self.session.name, "the connection did not come back")
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(min(self._lease_s / RENEWALS_PER_LEASE, LONGEST_RENEWAL_S))
+            if self._stream is not None:
+                with contextlib.suppress(HostError, OSError):
+                    await self._stream.renew()
+
+    def _tell(self, why: str) -> None:
+        if not self.over:
+            self.session.say("warning", f"no telemetry from here on: {why}; the load goes on without it")
+
+
+@dataclass
+class Telemetry:
+    """The telemetry of a run: one step after the other."""
+
+    plan: Plan
+    journal: Journal
+    looked: bool = False  # whether hosts have been looked at while they were quiet
+    runs: list[TelemetryRun] = field(default_factory=list)  # of the step that goes on
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def begin(self, step: Step, sessions: Iterable[HostSession]) -> None:
+        """Begin on the hosts of a step; those that take long are not waited for."""
+        if not self.plan.telemetry:
+            return
+        self.runs = [TelemetryRun(session, step, self.plan) for session in sessions]
+        for run in self.runs:
+            self._keep(asyncio.create_task(run.run()))
+        waiting = [asyncio.create_task(run.begun.wait()) for run in self.runs]
+        if waiting:
+            await asyncio.wait(waiting, timeout=STARTED_S)
+        for task in waiting:
+            task.cancel()
+
+    def quiet(self, *, now: bool) -> None:
+        """Say that nothing of the run loads any host now, or that this is over."""
+        self.looked = True
+        for run in self.runs:
+            run.reader.quiet = now
+
+    async def end(self) -> None:
+        """End what was begun for the step that is over; the last lines may still arrive."""
+        runs, self.runs = self.runs, []
+        for run in runs:
+            run.over = True
+            self._keep(asyncio.create_task(run.end()))
+
+    async def leave(self) -> None:
+        """Wait a little for the last lines, and follow nothing any more."""
+        await self.end()
+        if self.tasks:
+            await asyncio.wait(self.tasks, timeout=LEFT_S)
+        for task in list(self.tasks):
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)

@@ -1,0 +1,90 @@
+"""Telemetry of one host in one step: columns of numbers, four bytes each."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tui.model.event import TelemetryColumns, TelemetrySample
+
+UNKNOWN = float("nan")
+KEPT_S = 600  # what screens look back on; the record has all
+
+
+@dataclass(slots=True)
+class HostTelemetry:
+    """What one host gave: the end of each interval in run time, its length, whether the host was quiet, and values.
+
+    A value that is not known is NaN: of a column that came later too, or that there was only before.
+    """
+
+    host: str
+    role: Literal["client", "server"] = "client"
+    devices: dict[str, str] = field(default_factory=dict)
+    unknown: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, array[float]] = field(default_factory=dict)
+    end_t: array[float] = field(default_factory=lambda: array("d"))
+    interval_s: array[float] = field(default_factory=lambda: array("f"))
+    quiet: array[int] = field(default_factory=lambda: array("b"))
+    current: list[str] = field(default_factory=list)  # names of the values that come
+
+    def head(self, event: TelemetryColumns) -> None:
+        """Take the columns of what follows."""
+        self.role, self.current = event.role, event.columns
+        self.devices.update(event.devices)
+        self.unknown.update(event.unknown)
+        for name in event.columns:
+            if name not in self.columns:
+                self.columns[name] = array("f", [UNKNOWN]) * len(self.end_t)
+
+    def add(self, event: TelemetrySample, end_t: float, *, keep_all: bool) -> None:
+        """Take an interval that ended at `end_t`; one that does not fit the columns says nothing."""
+        if len(event.values) != len(self.current):
+            return
+        self.end_t.append(end_t)
+        self.interval_s.append(event.interval_s)
+        self.quiet.append(event.quiet)
+        for values in self.columns.values():
+            values.append(UNKNOWN)
+        for name, value in zip(self.current, event.values, strict=True):
+            if value is not None:
+                self.columns[name][-1] = value
+        if not keep_all and len(self.end_t) > 2 * KEPT_S:
+            self._forget_old()
+
+    def _forget_old(self) -> None:
+        del self.quiet[:-KEPT_S]
+        for each in (self.end_t, self.interval_s, *self.columns.values()):
+            del each[:-KEPT_S]
+
+    def newest(self, name: str) -> float | None:
+        """Return the newest value of a column; None when it is not known."""
+        values = self.columns.get(name)
+        return _known(values[-1]) if values else None
+
+    def values(self, name: str) -> list[float | None]:
+        """Return a column, one value an interval."""
+        return [_known(value) for value in self.columns[name]]
+
+    def weighted(self, name: str, start_t: float, end_t: float) -> Iterator[tuple[float, float]]:
+        """Yield (value, seconds) of the known values between two times, quiet ones left out.
+
+        An interval counts by the part of it that lies between.
+        """
+        rows: Sequence[tuple[float, float, int, float]]
+        rows = list(zip(self.end_t, self.interval_s, self.quiet, self.columns.get(name, ()), strict=False))
+        for end, seconds, quiet, value in rows:
+            inside = min(end, end_t) - max(end - seconds, start_t)
+            if inside > 0 and not quiet and value == value:
+                yield value, inside
+
+    def of_family(self, family: str) -> list[str]:
+        """Return the names of the columns of a family."""
+        return [name for name in self.columns if name.startswith(f"{family}.")]
+
+
+def _known(value: float) -> float | None:
+    """Return a value; None for NaN."""
+    return value if value == value else None
