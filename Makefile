@@ -9,7 +9,7 @@ help:
 	@echo "make test    ruff, mypy, lint-imports, shellcheck and all tests"
 	@echo "make lint    the checkers alone"
 	@echo "make bench   figures: start skew and frozen hosts beside fio --client"
-	@echo "make soak    random faults against real runs; SEED=7 N=20 HOSTS=4 to choose"
+	@echo "make soak    random faults against real runs, random examples of properties; SEED=7 N=20 HOSTS=4 to choose"
 	@echo "make clean   remove .venv and everything else that make left here"
 
 demo:
@@ -50,7 +50,8 @@ N ?= 20
 HOSTS ?= 4
 soak:
 	@.ci/setup test
-	@$(BIN)/python -m pytest -m slow tests/faults tests/model tests/workloads/fio
+	@$(BIN)/python -m pytest --hypothesis-profile search -m slow tests/faults tests/model tests/workloads/fio
+	@$(BIN)/python -m pytest --hypothesis-profile search -m 'hypothesis and not slow'
 	@$(BIN)/python -m tests.soak --trials $(N) --hosts $(HOSTS) $(if $(SEED),--seed $(SEED))
 
 clean:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests import leftovers
 from tests.lab.sshd import SSHD, SshdLab
@@ -15,6 +16,11 @@ from tests.lab.sshd import SSHD, SshdLab
 FAULTS = Path(__file__).parent / "faults"
 QUICK_FAULTS = ("test_soak_short.py", "test_stop.py")  # the others take minutes: `make soak` runs them
 LEFT = pytest.StashKey[list[str]]()
+
+# the same examples every time: what passes here passes on every machine, however busy; `make soak` looks for new ones
+settings.register_profile("suite", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.load_profile("suite")
 
 
 def is_worker(config: pytest.Config) -> bool:
@@ -54,13 +60,13 @@ def base_of(config: pytest.Config) -> Path:
     return factory.getbasetemp()
 
 
-WAITING = ("faults", "e2e", "remote")  # tests of these folders wait more than they compute
+WAITING = ("faults", "e2e", "remote")  # tests of these folders wait more than they compute, as those marked e2e
 
 
 @pytest.hookimpl(tryfirst=True)  # before the slow ones are left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the fault tests that are too slow for every change; what waits longest comes first."""
-    items.sort(key=lambda item: item.path.parent.name not in WAITING)
+    items.sort(key=lambda item: item.path.parent.name not in WAITING and item.get_closest_marker("e2e") is None)
     for item in items:
         if item.path.parent == FAULTS and item.path.name not in QUICK_FAULTS:
             item.add_marker(pytest.mark.slow)

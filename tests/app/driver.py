@@ -7,10 +7,12 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+import tui.app.app
 from tests.patience import PATIENCE_S
 from tui.app.app import BenchtuiApp
 from tui.app.shell import Options
@@ -24,6 +26,20 @@ hosts:
   mapr-[1-3]: {user: bench, groups: [mapr]}
   spare: {address: 127.0.0.1, port: 1}
 """
+
+
+class Listened(BenchtuiApp):
+    """The real app; what it told in toasts is kept, which are gone from the screen after seconds."""
+
+    CSS_PATH = str(Path(tui.app.app.__file__).with_name("app.tcss"))
+
+    def __init__(self, given: Options) -> None:
+        super().__init__(given)
+        self.told: list[str] = []
+
+    def notify(self, message: str, **options: Any) -> None:
+        self.told.append(message)
+        super().notify(message, **options)
 
 
 class User:
@@ -50,6 +66,16 @@ class User:
             assert time.monotonic() < end, f"not seen: {what}\n{self.text}"
             await self.pilot.pause()
             await asyncio.sleep(0.02)
+
+    async def is_told(self, what: str) -> None:
+        """Wait until a toast has said something, whether it is still on the screen or not."""
+        await self.sees(lambda: what in self.told)
+
+    @property
+    def told(self) -> str:
+        """All that toasts have said."""
+        assert isinstance(self.app, Listened)
+        return "\n".join(self.app.told)
 
     @property
     def text(self) -> str:
@@ -91,7 +117,7 @@ def options(home: Path, **changes: object) -> Options:
 @asynccontextmanager
 async def opened(given: Options, size: tuple[int, int] = (80, 24)) -> AsyncIterator[User]:
     """Open the app and wait until its first list is filled."""
-    app = BenchtuiApp(given)
+    app = Listened(given)
     async with app.run_test(size=size, notifications=True) as pilot:
         user = User(app, pilot)
         await user.sees(lambda: user.scope != "Screen" and not any(w.is_running for w in app.workers))

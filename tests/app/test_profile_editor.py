@@ -276,7 +276,7 @@ async def test_saving_is_never_refused_and_a_broken_file_is_listed_as_broken(hom
     async with editing(home) as user:
         await user.write("30s", "soon")
         await user.press("ctrl+s")
-        await user.sees("saved with 1 problem: it cannot be run yet")
+        await user.user.is_told("saved with 1 problem: it cannot be run yet")
         assert "soon" in user.path.read_text()
         await user.press("escape")
         await user.sees(lambda: user.user.scope == "profiles")
@@ -298,7 +298,7 @@ async def test_a_file_that_cannot_be_written_is_told_and_the_text_stays(home: Pa
         await user.write("30s", "20s")
         user.screen.path = Path("/proc/nothing/here.yaml")
         await user.press("ctrl+s")
-        await user.sees("cannot be written")
+        await user.user.is_told("cannot be written")
         assert user.screen.unsaved
 
 
@@ -354,7 +354,7 @@ async def test_what_is_typed_wins_over_the_file_only_after_a_question(home: Path
     async with editing(home) as user:
         await user.write("30s", "20s")
         user.path.write_text(OWN.replace("30s", "77s"))
-        await user.sees("saving asks first")
+        await user.user.is_told("saving asks first")
         await user.press("ctrl+s")
         await user.sees("my/reads.yaml was changed outside")
         await user.press("c")

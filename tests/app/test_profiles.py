@@ -147,7 +147,7 @@ async def test_a_preset_is_not_for_the_editor_outside(home: Path) -> None:
     async with opened(options(home), size=(120, 36)) as user:
         await go_to(user, "demo/quick")
         await user.press("E")
-        await user.sees("a preset stays as it is")
+        await user.is_told("a preset stays as it is")
 
 
 async def test_what_is_changed_in_the_editor_outside_is_shown(home: Path) -> None:
@@ -176,7 +176,7 @@ async def test_an_editor_that_does_not_work_is_told(home: Path, command: str, sa
     async with opened(options(home, environ=environ), size=(120, 36)) as user:
         await go_to(user, "lab/nightly")
         await user.press("E")
-        await user.sees(said)
+        await user.is_told(said)
         assert user.scope == "profiles"
 
 

@@ -12,6 +12,7 @@ import pytest
 from tests.app.driver import opened, options
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.e2e.command import benchtui, measures, wait_until
+from tests.lab.course import LOAD
 from tests.lab.sshd import SshdLab
 from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.live.screen import LiveScreen
@@ -28,14 +29,14 @@ async def test_start_tells_of_runs_that_were_cut_off_and_says_the_key(home: Path
     cut_off(home, 18)
     cut_off(home, 19)
     async with opened(options(home)) as user:
-        await user.sees("2 runs were cut off: R finishes them")
+        await user.is_told("2 runs were cut off: R finishes them")
 
 
 async def test_start_is_silent_when_every_run_has_its_end(home: Path) -> None:
     RunMaker(home / "runs" / RUN_ID, host_names(2), READS).begin().go().measure(2).finish()
     async with opened(options(home)) as user:
         await user.app.workers.wait_for_complete()
-        assert "cut off" not in user.text
+        assert "cut off" not in user.told
         await user.press("R")
         assert not isinstance(user.app.screen, Confirm)
 
@@ -65,14 +66,14 @@ async def test_on_runs_the_question_is_about_the_run_under_the_cursor(home: Path
 async def test_yes_takes_the_run_over_and_shows_it(home: Path, lab: SshdLab, tmp_path: Path) -> None:
     settings = (f"directory={tmp_path}", "numjobs=1", "size=4m", "runtime=6s")
     words = [part for each in settings for part in ("--set", each)]
-    begin = ["run", "weka/read-iops", "--hosts", "h1", "--ssh-config", str(lab.ssh_config), *words, "--detach"]
+    begin = ["run", str(LOAD), "--hosts", "h1", "--ssh-config", str(lab.ssh_config), *words, "--detach"]
     started = await asyncio.to_thread(benchtui, home, *begin)
     assert started.returncode == 0, started.stderr
     run_dir = home / "runs" / started.stdout.strip()
     await asyncio.to_thread(wait_until, lambda: measures(run_dir), "live samples")
     os.kill(int((run_dir / "engine.pid").read_text().split()[0]), signal.SIGKILL)
     async with opened(options(home)) as user:
-        await user.sees("1 run was cut off")
+        await user.is_told("1 run was cut off")
         await user.press("R")
         await user.sees(lambda: isinstance(user.app.screen, Confirm))
         await user.press("y")

@@ -26,10 +26,6 @@ async def change(user: User, name: str, text: str) -> None:
     await user.types(text)
 
 
-def notes(user: User) -> str:
-    return "\n".join(note.message for note in user.app._notifications)
-
-
 async def test_it_opens_on_review_when_hosts_and_profile_are_given(home: Path) -> None:
     async with opened(review(home)) as user:
         assert user.scope == "review"
@@ -79,7 +75,7 @@ async def test_a_wrong_value_is_told_under_its_field_and_nothing_can_start(home:
         await user.press("enter")
         assert user.scope == "review"
         await user.press("escape", "r")
-        assert "numjobs" in notes(user)
+        assert "numjobs" in user.told
         assert not (home / "runs").exists()
 
 

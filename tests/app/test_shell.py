@@ -43,7 +43,7 @@ async def test_live_and_result_need_a_run(home: Path) -> None:
     async with opened(options(home)) as user:
         await user.press("4")
         assert user.scope == "hosts"
-        await user.sees("no run yet")
+        await user.is_told("no run yet")
         await user.press("5")
         assert user.scope == "hosts"
 

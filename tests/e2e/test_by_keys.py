@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,17 @@ import pytest
 
 from tests.app.tmux import Terminal
 from tests.e2e.command import journal_has, only_run, wait_until
+from tests.lab.course import LOAD
 from tests.lab.sshd import SshdLab
+from tui.results.store.runs import summarize
 
 pytestmark = pytest.mark.e2e
 
 
 def app(lab: SshdLab, folder: Path, size: str) -> Terminal:
+    own = folder / "home" / "profiles"
+    own.mkdir(parents=True)
+    shutil.copy(LOAD, own / "load.yaml")
     locks = {"BENCHTUI_LOCKS": os.environ["BENCHTUI_LOCKS"]}
     return Terminal(folder, "--ssh-config", str(lab.ssh_config), size=size, environ=locks)
 
@@ -30,14 +36,14 @@ def set_field(terminal: Terminal, value: str) -> None:
 
 
 def launch(terminal: Terminal, target: Path, runtime: str) -> None:
-    """From the first screen to a launched run: hosts h1 and h2, the 70/30 profile, four small files."""
+    """From the first screen to a launched run: hosts h1 and h2, a light load, four small files."""
     terminal.wait_for("h2")
     terminal.keys("Space", "j", "Space")
     terminal.wait_for("2 hosts")
     terminal.keys("Enter")
     terminal.wait_for("demo/quick")
     terminal.keys("/")
-    terminal.keys("weka/read-iops")
+    terminal.keys("fault-load")
     terminal.wait_until(lambda: "demo/quick" not in terminal.screen(), "the filtered list")
     terminal.keys("Enter")
     terminal.keys("Enter")
@@ -49,6 +55,11 @@ def launch(terminal: Terminal, target: Path, runtime: str) -> None:
     terminal.keys("Escape")
     terminal.wait_for("d defaults")  # the footer of the screen, not of a field
     terminal.keys("r")
+
+
+def goes_on(run_dir: Path) -> bool:
+    summary = summarize(run_dir)
+    return summary is not None and summary.state == "running"
 
 
 def samples(run_dir: Path) -> list[dict[str, Any]]:
@@ -69,9 +80,10 @@ def test_the_whole_job(lab: SshdLab, tmp_path: Path, size: str) -> None:
         terminal.wait_until(lambda: "p99" in terminal.screen() and "µs" in terminal.screen(), "live percentiles")
         terminal.wait_for("COMPLETE")
         terminal.keys("6")
-        terminal.wait_for("weka/read-iops")
+        terminal.wait_for("test/fault-load")
         terminal.keys("Enter")
         terminal.wait_for("COMPLETE")
+        wait_until(lambda: not goes_on(run_dir), "the end of the engine")  # until then q asks
         terminal.keys("q")
         assert terminal.exit_code() == 0
     record = json.loads((run_dir / "run.json").read_text())

@@ -26,7 +26,8 @@ params:
 prepare: {layout: true}
 fio:
   global:
-    {ioengine: psync, rw: randread, bs: 4k, time_based: 1, runtime: "{runtime}", directory: "{directory}/{host}/deep"}
+    {ioengine: psync, rw: randread, bs: 4k, rate_iops: 300, time_based: 1, runtime: "{runtime}",
+     directory: "{directory}/{host}/deep"}
   jobs:
     data: {filesize: 1M, nrfiles: 2}
 headline: {metric: iops, direction: read}

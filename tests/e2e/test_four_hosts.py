@@ -22,7 +22,7 @@ pytestmark = pytest.mark.e2e
 
 DATA = Path(__file__).parents[1] / "data" / "profiles"
 PERCENTILES = ["1", "5", "10", "25", "50", "75", "90", "95", "99", "99.5", "99.9", "99.95", "99.99"]
-SETTINGS = ["--set", "numjobs=4", "--set", "size=32m", "--set", "runtime=10s"]
+SETTINGS = ["--set", "numjobs=2", "--set", "size=16m", "--set", "runtime=5s"]
 
 
 @pytest.fixture(scope="module", params=["weka/read-iops", str(DATA / "mix-70-30.yaml")], ids=["read", "mix"])
@@ -133,7 +133,7 @@ def test_record_holds_a_series_of_the_measurement(measured: Measured) -> None:
     series = measured.record["steps"][0]["series"]
     columns = [column for column in series["columns"] if column["host"] is None]
     seconds = [value for column in columns for value in column["iops"] if value]
-    assert len(seconds) >= 8 * len(measured.directions)
+    assert len(seconds) >= 3 * len(measured.directions)
 
 
 def test_nothing_of_the_agent_stays_on_the_host(measured: Measured) -> None:

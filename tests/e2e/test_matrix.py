@@ -24,7 +24,8 @@ params:
   jobs: {default: 1, kind: count}
   runtime: {default: 1s, kind: duration}
 fio:
-  global: {ioengine: psync, time_based: 1, runtime: "{runtime}", size: 1M, group_reporting: 1}
+  global: {ioengine: psync, time_based: 1, runtime: "{runtime}", size: 1M, group_reporting: 1,
+    rate_iops: 500}
   jobs: {r: {rw: randread, direct: 0, filename: "{directory}/data", bs: "{bs}", numjobs: "{jobs}"}}
 prepare: {layout: true}
 headline: {metric: bandwidth, direction: read}

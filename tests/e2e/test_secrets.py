@@ -24,7 +24,8 @@ params:
   key: {kind: secret, default: "${OUR_TEST_KEY}"}
   runtime: {kind: duration, default: 4s}
 fio:
-  global: {ioengine: psync, time_based: 1, runtime: "{runtime}", directory: "{directory}/{host}", size: 64k}
+  global:
+    {ioengine: psync, time_based: 1, runtime: "{runtime}", directory: "{directory}/{host}", size: 64k, rate_iops: 300}
   jobs:
     data: {rw: randread, description: "{key}"}
 headline: {metric: iops, direction: read}

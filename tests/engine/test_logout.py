@@ -96,17 +96,16 @@ def forwarded(lab: SshdLab, own_agent: Path, tmp_path: Path) -> Iterator[Path]:
     if shutil.which("ssh") is None:
         pytest.skip("no ssh on this machine")
     told = tmp_path / "socket"
-    script = f"echo $SSH_AUTH_SOCK > {told}.new; mv {told}.new {told}; exec sleep 60"
+    script = f"echo $SSH_AUTH_SOCK > {told}.new; mv {told}.new {told}; exec cat"
     environ = {**os.environ, "SSH_AUTH_SOCK": str(own_agent)}
-    session = subprocess.Popen(["ssh", "-A", "-F", lab.ssh_config, "h1", script], env=environ)
+    session = subprocess.Popen(["ssh", "-A", "-F", lab.ssh_config, "h1", script], env=environ, stdin=subprocess.PIPE)
     wait_for(told)
     yield Path(told.read_text().strip())
-    session.terminate()
-    session.wait(PATIENCE_S)
+    session.communicate(timeout=PATIENCE_S)
 
 
 def wait_for(path: Path) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while not path.exists():
         assert time.monotonic() < deadline, f"{path} does not appear"
         time.sleep(0.02)

@@ -137,7 +137,8 @@ async def gone(run_id: str) -> bool:
 
 
 async def remove(directory: Path) -> str:
-    shutil.rmtree(directory.parent.parent)
+    while directory.parent.parent.exists():  # a shell may write into it while it goes
+        shutil.rmtree(directory.parent.parent, ignore_errors=True)
     return "removed"
 
 
