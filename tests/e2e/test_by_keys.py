@@ -49,7 +49,7 @@ def launch(terminal: Terminal, target: Path, runtime: str) -> None:
     terminal.keys("Enter")
     terminal.wait_for("Parameters")
     terminal.keys("e")
-    for value in (str(target), runtime, "8m", "2"):
+    for value in (str(target), runtime, "8m", "3"):
         set_field(terminal, value)
     terminal.wait_for("4 changed")
     terminal.keys("Escape")
