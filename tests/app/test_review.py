@@ -218,7 +218,7 @@ async def test_a_secret_is_never_shown_in_the_form_the_plan_or_a_message(home: P
         await user.press("escape", "v")
         assert "typed" not in user.text
         await user.press("v", "r")
-        assert "typed" not in user.text + notes(user)
+        assert "typed" not in user.text + user.told
         assert not (home / "runs").exists()
         await change(user, "key", "${MY_KEY}")
         await user.sees("runs on local")
