@@ -211,7 +211,8 @@ def figures(page: Page, width: int) -> list[Line]:
         return result_lines(step.metadata, width)
     _, titles = columns(width)
     kind = page.record.latency_kind if step is None else page.record.latency_kind_of(step)
-    title = f"{page.shown_job or 'All hosts'}, {kind}" if width >= NARROW else f"{'Job' if page.shown_job else 'All'} {kind}"
+    short = "Job" if page.shown_job else "All"
+    title = f"{page.shown_job or 'All hosts'}, {kind}" if width >= NARROW else f"{short} {kind}"
     room = width - len(titles)
     lines = [*job_lines(page, width), rule(fit(title, max(room - 2, 4)).rstrip(), titles, width)]
     if step is None or not page.all_hosts:
