@@ -15,6 +15,7 @@ from tests.leftovers import mark
 from tests.remote import machines
 
 pytestmark = pytest.mark.e2e
+SHORT = ("--set", "runtime=2s")
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def made(mixed_lab: SshdLab, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     """The home and the record of a run on these hosts."""
     home, target = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("target")
     words = ["--hosts", "h[1-3]", "--ssh-config", str(mixed_lab.ssh_config), "--set", f"directory={target}"]
-    done = benchtui(home, "run", "weka/read-iops", *words, "--set", "size=1m", "--set", "runtime=1s", "--json")
+    done = benchtui(home, "run", "weka/read-iops", *words, "--set", "size=8m", "--set", "numjobs=1", *SHORT, "--json")
     assert done.returncode == 0, done.stderr
     return home, json.loads(done.stdout)
 

@@ -37,6 +37,7 @@ from tui.remote.facts import cpu_list, host_facts, parse_facts
 from tui.remote.local import LocalTransport
 from tui.remote.probe import HostProbe
 from tui.remote.scripts import script
+from tui.remote.transport import HostError
 
 NOTHING = HostProbe({}, {})
 MOST_PROCESSES = 60
@@ -73,6 +74,8 @@ async def test_every_shell_tells_the_same_of_this_machine(tmp_path: Path, shell:
         agent = Agent(LocalTransport(HostAddress(name="l", transport="local"), SHELLS[each]), new_run_id())
         probe = await agent.probe([str(tmp_path)], {"fio": ["--version"]})
         facts = await agent.facts(probe, [str(tmp_path)], ["fio"])
+        assert rows(facts, Mount)[0].free_bytes
+        facts["mounts"] = [msgspec.structs.replace(row, free_bytes=None) for row in rows(facts, Mount)]
         found.append({name: value for name, value in facts.items() if name not in changing})
     assert found[0] == found[1]
 
@@ -112,6 +115,29 @@ def test_reading_the_facts_costs_few_processes_and_few_bytes(tmp_path: Path, she
     )
     assert int(done.stdout) < MOST_PROCESSES
     assert (tmp_path / "out").stat().st_size < MOST_BYTES
+
+
+async def test_facts_that_cannot_be_read_are_unknown_and_keep_nobody_from_running(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probe = await agent.probe()
+
+    async def hangs(*_: object, **__: object) -> Answer:
+        raise HostError("timeout", "local", "no answer in 30s")
+
+    monkeypatch.setattr(agent, "call", hangs)
+    facts = await agent.facts(probe, ["/"])
+    assert facts["kernel"] == probe.values["kernel"]
+    assert {why_unknown(facts, name) for name in ("governor", "nics", "cgroup_cpus")} == {"no answer in 30s"}
+
+
+async def test_each_target_has_its_mount_with_the_room_there(agent: Agent, tmp_path: Path) -> None:
+    targets = [str(tmp_path), "/dev/shm"]
+    probe = await agent.probe(targets)
+    found = rows(await agent.facts(probe, targets), Mount)
+    assert [(each.path, each.total_bytes) for each in found] == [
+        (path, probe.dirs[path].total_bytes) for path in targets
+    ]
 
 
 # -- other machines
@@ -196,6 +222,8 @@ async def test_a_bond_its_links_and_what_stands_on_it(tmp_path: Path, shell: str
     assert (bond.kind, bond.bond_mode, bond.bond_hash, bond.slaves) == ("bond", "802.3ad", "layer3+4", ["ens1", "ens2"])
     assert (up.kind, up.speed_mbit, up.mtu, up.driver, up.master) == ("physical", 25000, 9000, "mlx5_core", "bond0")
     assert (down.state, down.speed_mbit) == ("down", None)
+    facts = await facts_of(tmp_path, shell)
+    assert why_unknown(facts, "nics.speed_mbit") == "the driver of bond0.7 does not tell its speed"
     assert (links["bond0.7"].kind, links["bond0.7"].over) == ("stacked", ["bond0"])
 
 

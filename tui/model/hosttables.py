@@ -78,7 +78,7 @@ class FcHost(Struct, frozen=True, omit_defaults=True):
 
 
 class Mount(Struct, frozen=True, omit_defaults=True):
-    """The mount that a target lies on. `server` and `nfs_version` of network file systems alone."""
+    """The mount that a target lies on. `server` and `nfs_version` of network file systems alone; free for this user."""
 
     path: str
     at: str = ""
@@ -87,6 +87,8 @@ class Mount(Struct, frozen=True, omit_defaults=True):
     options: list[str] = field(default_factory=list)
     server: str = ""
     nfs_version: str = ""
+    total_bytes: int | None = None
+    free_bytes: int | None = None
 
 
 class Route(Struct, frozen=True, omit_defaults=True):

@@ -31,7 +31,7 @@ from tui.remote.answers import (
 )
 from tui.remote.clock import ClockOffset, measure_clock
 from tui.remote.devices import DeviceFacts, parse_devices, parse_peek, parse_room, with_peek
-from tui.remote.facts import host_facts
+from tui.remote.facts import host_facts, with_unknown
 from tui.remote.probe import DirFacts, HostProbe, parse_probe
 from tui.remote.scripts import Script, supervisor_script
 from tui.remote.signatures import windows
@@ -56,6 +56,7 @@ __all__ = [
 
 TIMEOUT_S = 60.0
 PROBE_TIMEOUT_S = 90.0  # a host under load answers late; one whose file system hangs never does
+FACTS_TIMEOUT_S = 30.0
 SYNC_TIMEOUT_S = 600.0  # `sync` writes out everything that is dirty, which may be most of the memory
 STREAM_TIMEOUT_S = 20.0
 CLOCK_TIMEOUT_S = 60.0
@@ -115,9 +116,17 @@ class Agent:
     async def facts(
         self, probe: HostProbe, targets: Sequence[str] = (), commands: Sequence[str] = ()
     ) -> dict[str, Fact]:
-        """Return all facts of the host, with the checksums of commands and what lies below targets."""
+        """Return all facts of the host, with the checksums of commands and what lies below targets.
+
+        They tell of figures and decide nothing: when they cannot be read, or not in time, they are unknown.
+        """
         words = [str(len(commands)), *commands, *targets]
-        return host_facts(probe, await self.call("facts", *words, timeout_s=PROBE_TIMEOUT_S), commands)
+        try:
+            return host_facts(probe, await self.call("facts", *words, timeout_s=FACTS_TIMEOUT_S), commands)
+        except HostError as error:
+            if error.code not in ("agent-failed", "timeout"):
+                raise
+            return with_unknown(probe.facts(), error.message)
 
     async def trial(self, words: Sequence[str]) -> str:
         """Run a command that touches nothing; return what it said when it did not end well, else an empty text."""

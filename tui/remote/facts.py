@@ -5,15 +5,15 @@ from __future__ import annotations
 import itertools
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from tui.model.hostfacts import HOST_FACTS, Fact
-from tui.model.hosttables import TABLES, Unknown
+from tui.model.hosttables import TABLES
 from tui.remote.answers import Answer
-from tui.remote.probe import HostProbe, as_int
+from tui.remote.probe import DirFacts, HostProbe, as_int
 
 Words = dict[str, str]
 
@@ -66,6 +66,8 @@ SOME_KIND = "of an unknown kind"
 def host_facts(probe: HostProbe, answer: Answer, commands: Sequence[str]) -> dict[str, Fact]:
     """Return everything known of a host: what the probe found, and what `bt_facts` answered about these commands."""
     facts = {**probe.facts(), **parse_facts(answer, commands)}
+    if isinstance(listed := facts.get("mounts"), list):
+        facts["mounts"] = [row | room_of(probe.dirs.get(row["path"])) for row in listed]
     memory = [size for name in ("mem_bytes", "cgroup_mem_bytes") if isinstance(size := facts.get(name), int)]
     if memory and isinstance(facts.get("mem_bytes"), int):
         facts["mem_usable_bytes"] = min(memory)
@@ -75,13 +77,20 @@ def host_facts(probe: HostProbe, answer: Answer, commands: Sequence[str]) -> dic
     return with_unknown(facts)
 
 
-def with_unknown(facts: dict[str, Fact]) -> dict[str, Fact]:
-    """Return facts with everything that the registry has, and they have not, listed as unknown."""
+def room_of(found: DirFacts | None) -> dict[str, int]:
+    """Return size and free space of a target as columns of its mount."""
+    sizes = {} if found is None else {"total_bytes": found.total_bytes, "free_bytes": found.free_bytes}
+    return {name: size for name, size in sizes.items() if size is not None}
+
+
+def with_unknown(facts: Mapping[str, Fact], why: str = "") -> dict[str, Fact]:
+    """Return facts with everything that the registry has, and they have not, listed as unknown, for this reason."""
+    facts = dict(facts)
     listed = facts.pop("unknown", None)
     unknown = {row["name"]: row for row in listed if isinstance(row, dict)} if isinstance(listed, list) else {}
     for name, known in HOST_FACTS.items():
-        if name not in facts and not known.absent and known.section not in ("target", "tools"):
-            unknown.setdefault(name, msgspec.to_builtins(Unknown(name, f"{known.source} does not tell it")))
+        if name not in facts and (why or not known.absent) and known.section not in ("target", "tools"):
+            unknown.setdefault(name, _unknown(name, why or f"{known.source} does not tell it"))
     return {**facts, "unknown": list(unknown.values())} if unknown else facts
 
 
@@ -92,7 +101,9 @@ def parse_facts(answer: Answer, commands: Sequence[str] = ()) -> dict[str, Fact]
     facts |= {name: table(lines, name) for name in TABLES if name in ROW_READERS}
     for index, command in enumerate(commands):
         facts[f"{posixpath.basename(command)}_sha256"] = lines.one(f"checksum.{index}")
-    facts["unknown"] = [row for line in lines.all("unknown") if (row := unknown_row(line))]
+    facts["unknown"] = [row for line in lines.all("unknown") if (row := unknown_row(line))] + silent_links(
+        facts["nics"]
+    )
     return {name: value for name, value in facts.items() if value not in (None, "", [], {})}
 
 
@@ -394,6 +405,17 @@ ROW_READERS: dict[str, Callable[[Lines], Iterable[Words]]] = {
     "devices": devices,
     "running": lambda lines: lines.rows("running"),
 }
+
+
+def silent_links(nics: Fact) -> list[dict[str, str]]:
+    """Return links that are up and whose driver does not tell their speed, as virtual ones do."""
+    links = [row for row in nics if isinstance(row, dict)] if isinstance(nics, list) else []
+    up = (row["name"] for row in links if row.get("state") == "up" and "speed_mbit" not in row)
+    return [_unknown("nics.speed_mbit", f"the driver of {name} does not tell its speed") for name in up]
+
+
+def _unknown(name: str, reason: str) -> dict[str, str]:
+    return {"name": name, "reason": reason}
 
 
 def unknown_row(line: str) -> dict[str, str] | None:

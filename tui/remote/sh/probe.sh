@@ -47,7 +47,8 @@ bt_cpu_model() {
 
 bt_probe_tools() {
   local tool='' there=''
-  for tool in setsid sudo numactl nvme ethtool iostat nfsiostat chronyc; do
+  for tool in setsid sudo numactl taskset nvme ethtool ip iostat nfsiostat mdadm multipath lsblk filefrag fincore \
+    smartctl perf chronyc; do
     command -v "$tool" >/dev/null 2>&1 && there=$there${there:+ }$tool
   done
   bt_kv tools "$there"
