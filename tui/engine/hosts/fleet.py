@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tui import workloads
-from tui.engine.hosts import mpi_check
 from tui.engine.hosts.fan_out import agent_on, fan_out
 from tui.model import hostspec
 from tui.model.inventory import Inventory
@@ -155,6 +154,8 @@ async def check_hosts(
     addresses: Sequence[HostAddress], directory: str | None, connections: Connections
 ) -> list[HostCheck]:
     """Look at all hosts at once and return what was found, in the order asked."""
+    from tui.engine.hosts import mpi_check  # lists of hosts do without it
+
     checks, errors = await fan_out({each.name: check_host(each, directory, connections) for each in addresses})
     told = mpi_check.notes({name: check.seen for name, check in checks.items()})
     checks = {name: replace(check, notes=tuple(told[name])) for name, check in checks.items()}
@@ -164,6 +165,7 @@ async def check_hosts(
 
 async def check_host(address: HostAddress, directory: str | None, connections: Connections) -> HostCheck:
     """Connect to one host, probe it, judge it. Raises HostError."""
+    from tui.engine.hosts import mpi_check
     from tui.engine.running.preflight import commands_of
 
     async with agent_on(address, connections, "check") as agent:
