@@ -1,6 +1,8 @@
 # Everything a checkout needs: make demo, make test. Packages that are missing are installed first (see .ci/setup).
 BIN := .venv/bin
 export PYTHON
+# tests start hundreds of processes: each would compile the product again
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test lint bench soak clean
 
