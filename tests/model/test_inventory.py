@@ -67,7 +67,7 @@ def test_an_inventory_may_be_empty(text: str) -> None:
         (
             "hosts:\n  a: {adress: x}\n",
             "i.yaml:2:7: unknown key 'adress' (did you mean 'address'?); "
-            "allowed are port, user, identity, address, groups",
+            "allowed are port, user, identity, role, processes, address, groups",
         ),
         ("host: {}\n", "i.yaml:1:1: unknown key 'host' (did you mean 'hosts'?); allowed are defaults, hosts, groups"),
         ("hosts: [a]\n", "i.yaml:1:8: hosts: found a list; allowed is a mapping"),
@@ -138,3 +138,18 @@ def test_any_text_is_an_inventory_or_a_clean_refusal(text: str) -> None:
         load_inventory(text, "i.yaml")
     except UsageError as error:
         assert all(str(problem).startswith("i.yaml:") for problem in error.problems)
+
+
+def test_a_storage_node_says_which_processes_to_watch() -> None:
+    text = "defaults: {processes: {OSD: ceph-osd}}\nhosts:\n  s[1-2]: {role: server}\n  c1:\n"
+    inventory = load_inventory(text, "i")
+    assert (inventory.address("s2").role, inventory.address("s2").processes) == ("server", (("OSD", "ceph-osd"),))
+    assert inventory.address("c1").role == "client"
+
+
+@pytest.mark.parametrize(
+    ("processes", "said"), [("{OSD: 'a('}", "regular expression"), ("{'a b': x}", "processes"), ("{OSD: ''}", "OSD")]
+)
+def test_a_pattern_that_is_none_is_refused_with_its_place(processes: str, said: str) -> None:
+    message = refusal(f"hosts:\n  s1: {{processes: {processes}}}\n")
+    assert said in message and message.startswith("i.yaml:2:")

@@ -30,6 +30,8 @@ def review_text(plan: Plan) -> str:
 def _lines(plan: Plan) -> Iterator[str]:
     yield f"profile   {plan.profile.tag} v{plan.profile.version}: {plan.profile.title}"
     yield f"hosts     {', '.join(host.name for host in plan.hosts)}"
+    if plan.servers:
+        yield f"servers   {', '.join(server.name for server in plan.servers)} (looked at, no load)"
     yield f"params    {', '.join(f'{name}={value}' for name, value in {**plan.params, **plan.texts}.items())}"
     yield from (f"note      {remark}" for remark in plan.remarks)
     bounded = f"{units.duration(plan.expected_s)} of load, plus layout" if plan.expected_s else "not bounded by time"

@@ -35,6 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("profile", metavar="PROFILE", help="a profile's name, or the path of its YAML file")
     add("--hosts", action="append", default=[], metavar="SPEC", help="names, @groups, ranges like h[1-4], or local")
+    add("--servers", action="append", default=[], metavar="SPEC", help="storage nodes to look at meanwhile, as --hosts")
     add("--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides", help="change a parameter")
     add("--sweep", action="append", default=[], metavar="NAME=V1,V2", help="measure with each of these values in turn")
     add("--repeat", type=int, metavar="N", help="measure each point N times (default: as the profile says)")
@@ -87,8 +88,10 @@ def plan_from(args: argparse.Namespace) -> Plan:
 
     lease_s = lease_of(args.lease, sure=args.yes)
     loaded = Catalogue(paths().profiles).load(args.profile)
+    fleet = load_fleet(args)
     choices = Choices(
-        hosts=load_fleet(args).resolve(args.hosts),
+        hosts=fleet.resolve(args.hosts),
+        servers=fleet.resolve(args.servers),
         overrides=pairs(args.overrides, "--set"),
         repeat=args.repeat,
         sweep=sweep_of(args.sweep),

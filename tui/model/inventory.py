@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from tui.model import hostspec
 from tui.model.plan import HostAddress
@@ -33,12 +34,30 @@ GroupName = Annotated[str, Field(pattern=GROUP_PATTERN)]
 Word = Annotated[str, Field(pattern=WORD_PATTERN)]
 
 
+def _expression(text: str) -> str:
+    try:
+        re.compile(text)  # nearly the language of grep -E: what is no expression at all is seen here
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from None
+    return text
+
+
+ProcessGroup = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
+Pattern = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f]+$"), AfterValidator(_expression)]
+
+
 class HostDefaults(_Strict):
     """What holds for every host of the file that says nothing else."""
 
     port: int | None = Field(None, ge=1, le=65535, description="Port of the SSH server")
     user: Word | None = Field(None, description="User to log in as")
     identity: str | None = Field(None, min_length=1, description="Private key file on this machine")
+    role: Literal["client", "server"] | None = Field(
+        None, description="client: it generates load; server: storage node, looked at with run --servers"
+    )
+    processes: dict[ProcessGroup, Pattern] | None = Field(
+        None, description="Groups of processes whose CPU is of interest: name, and what grep -E finds them by"
+    )
 
 
 class HostEntry(HostDefaults):
@@ -80,6 +99,8 @@ class Inventory(_Strict):
             identity=entry.identity,
             ssh_config=ssh_config,
             groups=groups,
+            role=entry.role or "client",
+            processes=tuple((entry.processes or {}).items()),
         )
 
 

@@ -24,6 +24,8 @@ class HostAddress(Struct, frozen=True, omit_defaults=True):
     identity: str | None = None
     ssh_config: str | None = None
     groups: tuple[str, ...] = ()
+    role: Literal["client", "server"] = "client"  # as the inventory has it; a plan's `servers` generate no load
+    processes: tuple[tuple[str, str], ...] = ()  # groups of processes to watch: name, pattern
 
 
 FILE_NUMBER = "$filenum"  # in a path: any number from 0, so that one path stands for very many files
@@ -225,6 +227,7 @@ class Plan(Struct, omit_defaults=True):
     cleanup: bool = False
     allow_device: bool = False
     lease_s: float = 60.0
+    servers: list[HostAddress] = field(default_factory=list)  # they are looked at while the hosts generate load
     telemetry: bool = False  # what hosts do is looked at once a second; plans of before telemetry had none
     on_host_loss: Literal["continue", "stop"] = "continue"
     take_locks: bool = False  # run on hosts that another run has locked

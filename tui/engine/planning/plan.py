@@ -36,6 +36,7 @@ class Choices:
     take_locks: bool = False
     wait_s: float = 0.0
     telemetry: bool = True
+    servers: Sequence[HostAddress] = ()
 
 
 def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
@@ -53,7 +54,8 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         profile=suite_ref(loaded, params, reaching) if members else profile_ref(loaded, params),
         params=dict(params),
         texts={name: person_text(profile, name, value) for name, value in params.items()} | reached,
-        remarks=[remark for name, text in reached.items() if (remark := uneven(loaded, name, text))],
+        remarks=[remark for name, text in reached.items() if (remark := uneven(loaded, name, text))]
+        + loads_on_servers(hosts),
         hosts=hosts,
         steps=steps,
         headline=headline_of(profile),
@@ -63,6 +65,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         allow_device=profile.allow_device or any(member.profile.allow_device for member in members),
         lease_s=choices.lease_s,
         telemetry=choices.telemetry,
+        servers=[server for server in choices.servers if server.name not in {host.name for host in hosts}],
         on_host_loss=choices.on_host_loss or profile.on_host_loss,
         take_locks=choices.take_locks,
         wait_s=choices.wait_s,
@@ -113,6 +116,12 @@ def secret_names(loaded: LoadedProfile, steps: Sequence[Step]) -> list[str]:
     kinds = {name for profile in profiles for name, param in profile.params.items() if param.kind == "secret"}
     values = (str(step.params[name]) for step in steps for name in sorted(kinds) if name in step.params)
     return list(dict.fromkeys(value[2:-1] for value in values if re.fullmatch(SECRET_PATTERN, value)))
+
+
+def loads_on_servers(hosts: Sequence[HostAddress]) -> list[str]:
+    """Return what to know of hosts that the inventory has as storage nodes and that shall generate load."""
+    names = [host.name for host in hosts if host.role == "server"]
+    return [f"{', '.join(names)}: of role server in the inventory, and generates load here"] if names else []
 
 
 def first_target(members: Sequence[LoadedProfile]) -> str | None:

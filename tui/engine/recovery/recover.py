@@ -19,6 +19,7 @@ from tui.engine.running.load import run_load
 from tui.engine.running.on_hosts import EXIT_PARTIAL, LOOK, on_hosts
 from tui.engine.running.preflight import preflight
 from tui.engine.running.run import brought_to_an_end, connect_all, ended, how_it_ended
+from tui.engine.running.servers import connect_servers
 from tui.engine.running.session import HostSession
 from tui.engine.running.steps import run_steps
 from tui.model.event import RunEnded, StepEnded, TaskStarted
@@ -101,6 +102,7 @@ async def connect_again(ctx: RunContext) -> None:
     """Connect to every host; one that cannot be reached is lost, the others go on."""
     with ctx.phase("connect"):
         await asyncio.gather(*(_connect_one(session) for session in ctx.sessions))
+        await connect_servers(ctx)  # what a dead engine had there is removed in the end
         ctx.on_connected()
 
 

@@ -54,6 +54,7 @@ class RunContext:
     plan: Plan
     journal: Journal
     sessions: list[HostSession]
+    servers: list[HostSession] = field(default_factory=list)  # hosts that are looked at and generate no load
     stop_mode: StopMode | None = None
     stop_reason: str = ""  # why, when nobody asked for it
     sampled: bool = False  # whether a dead engine had samples of a measurement

@@ -17,6 +17,7 @@ from tui.engine.running.layout import clean_up
 from tui.engine.running.on_hosts import CONNECT, EXIT_COMPLETE, EXIT_PARTIAL, EXIT_PREFLIGHT, LEAVE, on_hosts
 from tui.engine.running.preflight import preflight
 from tui.engine.running.secrets import NO_SECRET
+from tui.engine.running.servers import ServerSession, connect_servers, leave_servers
 from tui.engine.running.session import HostSession
 from tui.engine.running.steps import run_steps
 from tui.journal.writer import Journal, Resume
@@ -34,7 +35,8 @@ def open_run(run_dir: Path, plan: Plan, connections: Connections, history: Histo
     """Return the context of a run, its journal begun, or gone on with after the engine that wrote `history`."""
     journal = Journal(run_dir, resume_point(run_dir, history) if history else None)
     sessions = [HostSession(host, connections, run_dir.name, journal) for host in plan.hosts]
-    ctx = RunContext(run_dir, plan, journal, sessions)
+    servers: list[HostSession] = [ServerSession(host, connections, run_dir.name, journal) for host in plan.servers]
+    ctx = RunContext(run_dir, plan, journal, sessions, servers)
     if history is None or history.seen.started is None:
         journal.append(run_started(run_dir, plan, journal.zero_ms))
     if history is not None:
@@ -112,6 +114,7 @@ async def connect_all(ctx: RunContext) -> None:
     with ctx.phase("connect"):
         try:
             await on_hosts(ctx, CONNECT, ctx.sessions, _connect_one)
+            await ctx.unless_stopped(connect_servers(ctx))
         finally:
             ctx.on_connected()
 
@@ -128,6 +131,7 @@ async def leave_hosts(ctx: RunContext) -> None:
     await ctx.journal.settled()
     if ctx.plan.cleanup and any(session.created for session in ctx.sessions):
         await clean_up(ctx)
+    await leave_servers(ctx)
     reached = [session for session in ctx.sessions if session.reached]  # on the others there is nothing of ours
     await on_hosts(ctx, LEAVE, reached, partial(_leave, ctx), _stays_behind)
     await on_hosts(ctx, LEAVE, reached, HostSession.disconnect, lambda *_: None)

@@ -77,7 +77,7 @@ async def run_step(ctx: RunContext, step: Step) -> None:
 
 async def look_at_quiet_hosts(ctx: RunContext, step: Step) -> None:
     """Begin telemetry, before the first load of a run with some seconds without any: are the hosts quiet?"""
-    await ctx.unless_stopped(ctx.telemetry.begin(step, ctx.taking_part(step)))
+    await ctx.unless_stopped(ctx.telemetry.begin(step, ctx.taking_part(step), ctx.servers))
     seconds = quiet_s(ctx.plan)
     if ctx.telemetry.looked or not seconds:
         return

@@ -9,13 +9,14 @@ import asyncio
 import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 from tui.engine.hosts.fan_out import host_error
 from tui.engine.running.session import BROKEN, HostSession
 from tui.journal.writer import Journal
 from tui.model.event import Event, TelemetryColumns, TelemetrySample
 from tui.model.plan import Plan, Step
-from tui.remote.agent import AgentError, AgentStream
+from tui.remote.agent import Agent, AgentError, AgentStream
 from tui.remote.telemetry import (
     Columns,
     Device,
@@ -28,6 +29,7 @@ from tui.remote.telemetry import (
 )
 from tui.remote.transport import HostError
 
+Role = Literal["client", "server"]
 TASK = "telemetry"
 LOADS = ("measure", "proxy", "layout")  # tasks of a step whose processes are the load
 POLL_S = 1.0  # how often a host looks for a new line: seldom, for each look costs it two processes
@@ -57,6 +59,8 @@ def quiet_s(plan: Plan) -> float:
 def targets_of(plan: Plan, step: Step, host: str) -> list[str]:
     """Return the paths that a host works on in a step: its directory, or its devices and files."""
     tasks = [task for task in step.tasks if task.host == host]
+    if not tasks:
+        return []
     named = [task.required_dir for task in tasks if task.required_dir]
     files = [spec.path for task in tasks for spec in task.files][:4]
     return list(dict.fromkeys(named or files or [path for path in [plan.target] if path and path.startswith("/")]))
@@ -65,9 +69,10 @@ def targets_of(plan: Plan, step: Step, host: str) -> list[str]:
 class TelemetryReader:
     """Turns what a host prints into events of one step."""
 
-    def __init__(self, host: str, step: int) -> None:
+    def __init__(self, host: str, step: int, role: Role = "client") -> None:
         self.host = host
         self.step = step
+        self.role: Role = role
         self.quiet = False
         self._lines = TelemetryLines()
         self._stamp: Stamp | None = None
@@ -101,6 +106,7 @@ class TelemetryReader:
             columns=list(names),
             devices=dict(self._devices),
             unknown=dict(self._unknown),
+            role=self.role,
         )
 
     def _sample(self, line: Values, stamp: Stamp) -> TelemetrySample:
@@ -116,16 +122,21 @@ class TelemetryReader:
 
 
 class TelemetryRun:
-    """The telemetry of one host in one step: started, followed over broken connections, ended."""
+    """The telemetry of one host in one step: started, followed over broken connections, ended.
 
-    def __init__(self, session: HostSession, step: Step, plan: Plan) -> None:
+    A server has no load, and nobody else who would connect to it again.
+    """
+
+    def __init__(self, session: HostSession, step: Step, plan: Plan, role: Role = "client") -> None:
         again = f".{step.attempt}" if step.attempt > 1 else ""
         self.session = session
         self.task_id = f"{step.index}.{TASK}{again}"
-        self.reader = TelemetryReader(session.name, step.index)
+        self.reader = TelemetryReader(session.name, step.index, role)
         self.begun = asyncio.Event()  # it runs, or it never will
         self.over = False  # nobody wants it any more
-        self._loads = [f"{step.index}.{name}{again}" for name in LOADS]
+        self._role = role
+        self._groups = dict(session.address.processes)
+        self._loads = [f"{step.index}.{name}{again}" for name in LOADS] if role == "client" else []
         self._targets = targets_of(plan, step, session.name)
         self._lease_s = plan.lease_s
         self._offsets = {"out": 0, "err": 0}
@@ -156,11 +167,14 @@ class TelemetryRun:
                 await self._stream.stop(abort=True)
 
     async def _start(self) -> None:
-        command = telemetry_command(self._loads, [], self._targets)
-        await self.session.agent.start(
-            self.task_id, command, telemetry_files({}), lease_s=self._lease_s, grace_s=GRACE_S, armed=False
-        )
-        await self._open()
+        command = telemetry_command(self._loads, list(self._groups), self._targets)
+        files = telemetry_files(self._groups)
+
+        async def begin(agent: Agent) -> None:
+            await agent.start(self.task_id, command, files, lease_s=self._lease_s, grace_s=GRACE_S, armed=False)
+            await self._open()
+
+        await (self.session.ask(begin) if self._role == "server" else begin(self.session.agent))
 
     async def _open(self) -> None:
         out, err = self._offsets["out"], self._offsets["err"]
@@ -203,7 +217,9 @@ class TelemetryRun:
         return stream.complete
 
     async def _await_connection(self) -> None:
-        """Wait until those who need the host have connected to it again."""
+        """Wait until those who need the host have connected to it again; a server nobody else needs."""
+        if self._role == "server" and not await self.session.reconnect(self._lease_s):
+            raise HostError("lost", self.session.name, self.session.refusal or "the connection did not come back")
         deadline = asyncio.get_running_loop().time() + self._lease_s
         while asyncio.get_running_loop().time() < deadline and not self.over:
             await asyncio.sleep(BACK_S)
@@ -235,11 +251,12 @@ class Telemetry:
     runs: list[TelemetryRun] = field(default_factory=list)  # of the step that goes on
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
-    async def begin(self, step: Step, sessions: Iterable[HostSession]) -> None:
+    async def begin(self, step: Step, sessions: Iterable[HostSession], servers: Iterable[HostSession] = ()) -> None:
         """Begin on the hosts of a step; those that take long are not waited for."""
         if not self.plan.telemetry:
             return
         self.runs = [TelemetryRun(session, step, self.plan) for session in sessions]
+        self.runs += [TelemetryRun(each, step, self.plan, "server") for each in servers if not each.failed]
         for run in self.runs:
             self._keep(asyncio.create_task(run.run()))
         waiting = [asyncio.create_task(run.begun.wait()) for run in self.runs]

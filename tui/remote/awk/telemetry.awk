@@ -25,7 +25,7 @@ function prepare(   words, i) {
   nfs_mount = ENVIRON["BT_NFS"]
   at_once = 16 # processes, and threads, that are read in one second
   most_nics = 4
-  most_devices = 8
+  most_devices = rank ? 16 : 8
   columns = ""
 }
 

@@ -14,6 +14,7 @@ from tui.model.step_record import DirectionRecord, StepRecord
 from tui.results.matrix.text import matrix_blocks
 from tui.results.record.facts import facts_together
 from tui.results.record.metadata import metadata_lines, metadata_remarks
+from tui.results.text.host_load import load_lines
 from tui.results.text.judged import by_weight, checks_text, is_short, length_text, submission_text
 from tui.results.text.plain import printable
 from tui.text.facts import common_lines, differing_lines
@@ -87,11 +88,11 @@ def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
     lines = [f"step {step.index + 1}: {step.name}"] if named else []
     if step.metadata is not None:
         remarks = (line for text in metadata_remarks(step.metadata) for line in _wrapped_text(text))
-        return [*lines, *metadata_lines(step.metadata), *remarks]
+        return [*lines, *metadata_lines(step.metadata), *remarks, *load_lines(step)]
     for direction in step.results.aggregate:
         rows = [*_rows(step, direction), *_job_rows(step, direction)]
         lines += _table(direction, rows, record.latency_kind_of(step), _operation(record, step))
-    return lines + _remarks(step, record.latency_kind_of(step))
+    return lines + _remarks(step, record.latency_kind_of(step)) + load_lines(step)
 
 
 def _operation(record: RunRecord, step: StepRecord) -> str | None:

@@ -77,6 +77,8 @@ def summary(plan: Plan) -> Iterator[tuple[str, list[Run]]]:
     yield pair("profile", plan.profile.title, f"  v{plan.profile.version}")
     count = f"{len(plan.hosts)}: " if len(plan.hosts) > 1 else ""
     yield "hosts", [(count, BRIGHT), (some(host.name for host in plan.hosts), TEXT)]
+    if plan.servers:
+        yield "servers", [(some(server.name for server in plan.servers), TEXT), (" (looked at, no load)", LABEL)]
     yield pair("target", plan.target or units.UNKNOWN)
     yield pair("time", time_text(plan.expected_s), " of load, plus layout" if plan.expected_s else "")
     yield pair("layout", *each_and_all(layout_bytes(plan), "nothing is laid out", "where missing"))

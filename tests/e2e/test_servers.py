@@ -1,0 +1,93 @@
+"""Storage nodes that are looked at while others generate load: real processes on loopback hosts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.command import benchtui
+from tests.lab.sshd import SshdLab
+from tests.remote.conftest import SHELLS
+
+pytestmark = pytest.mark.e2e
+
+DATA = Path(__file__).parents[1] / "data" / "profiles"
+INVENTORY = """
+hosts:
+  h[1-2]: {}
+  h3: {role: server, processes: {OSD: "ceph-osd|vitastor-osd", monitor: "ceph-mon"}}
+  gone: {role: server, address: 127.0.0.1, port: 9}
+groups: {osds: [h3, gone]}
+"""
+SETTINGS = ["--set", "numjobs=2", "--set", "size=8m", "--set", "runtime=8s"]
+
+
+@pytest.fixture(scope="module")
+def osds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Two processes that are called vitastor-osd, one of which spins."""
+    program = tmp_path_factory.mktemp("bin") / "vitastor-osd"
+    shutil.copy(shutil.which(SHELLS["dash"][0]) or "/bin/sh", program)
+    loads = ["while :; do :; done", "read wait"]
+    made = [subprocess.Popen([program, "-c", load], stdin=subprocess.PIPE) for load in loads]
+    yield
+    for each in made:
+        each.kill()
+        each.communicate()
+
+
+@pytest.fixture(scope="module")
+def shown(lab: SshdLab, osds: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
+    """The record of a run, and its summary."""
+    home, target = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("target")
+    inventory = home / "hosts.yaml"
+    inventory.write_text(INVENTORY)
+    places: list[str | Path] = ["--hosts", "h[1-2]", "--servers", "@osds"]
+    places += ["--inventory", inventory, "--ssh-config", lab.ssh_config]
+    profile = str(DATA / "mix-70-30.yaml")
+    done = benchtui(home, "run", profile, *places, "--set", f"directory={target}", *SETTINGS, "--json")
+    assert done.returncode == 0, done.stderr
+    record: dict[str, Any] = json.loads(done.stdout)
+    return record, benchtui(home, "runs", "show", record["run_id"]).stdout
+
+
+def server(record: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = next(each for each in record["steps"][0]["telemetry"] if each["role"] == "server")
+    return found
+
+
+def test_processes_by_a_pattern_are_counted_and_their_cpu_summed(shown: tuple[dict[str, Any], str]) -> None:
+    columns = {column["name"]: column for column in server(shown[0])["columns"]}
+    assert columns["group.OSD.procs"]["max"] == 2
+    assert columns["group.OSD.cpu"]["mean"] > 5
+    assert columns["group.monitor.procs"]["max"] == 0
+
+
+def test_a_server_generates_no_load_and_is_no_host_of_the_run(shown: tuple[dict[str, Any], str]) -> None:
+    record = shown[0]
+    assert [host["name"] for host in record["hosts"]] == ["h1", "h2"]
+    assert server(record)["host"] == "h3"
+    assert not [column for column in server(record)["columns"] if column["name"].startswith("gen.")]
+
+
+def test_a_server_that_is_not_reached_is_a_warning(shown: tuple[dict[str, Any], str]) -> None:
+    record = shown[0]
+    assert (record["state"], record["exit_code"]) == ("complete", 0)
+    said = [message for message in record["messages"] if message["host"] == "gone"]
+    assert [message["severity"] for message in said] == ["warning"]
+
+
+def test_the_summary_has_the_load_of_hosts_and_servers(shown: tuple[dict[str, Any], str]) -> None:
+    text = shown[1]
+    assert "load on hosts" in text and "\nservers " in text
+    assert "CPU of OSD: " in text and " 2 processes on 1 hosts" in text
+    assert "per client process (4)" in text
+
+
+def test_nothing_stays_on_a_server(shown: tuple[dict[str, Any], str]) -> None:
+    assert not list(Path("/tmp").glob(f".benchtui-*/{shown[0]['run_id']}"))

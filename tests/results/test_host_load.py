@@ -1,0 +1,57 @@
+"""The load on hosts as text: the figures of Vitastor's two tables of CPU among them."""
+
+from __future__ import annotations
+
+from tui.metrics.telemetry import metric_of
+from tui.model.step_record import HostTelemetryRecord, StepRecord, TelemetryColumn
+from tui.results.text.host_load import disks_in_use, load_lines
+
+
+def host(name: str, role: str = "client", **columns: tuple[float, float]) -> HostTelemetryRecord:
+    """A host with (mean, largest) by column, dots written as two underscores."""
+    named = {key.replace("__", "."): value for key, value in columns.items()}
+    made = [TelemetryColumn(name=k, unit=metric_of(k).unit, mean=mean, max=most) for k, (mean, most) in named.items()]
+    return HostTelemetryRecord.model_validate({"host": name, "role": role, "start_s": 1, "end_s": 9, "columns": made})
+
+
+def lines(*hosts: HostTelemetryRecord) -> list[str]:
+    return load_lines(StepRecord(index=0, name="s", telemetry=list(hosts)))
+
+
+def test_without_telemetry_there_is_no_table() -> None:
+    assert lines() == []
+
+
+def test_a_line_a_host_with_the_busiest_nic_and_disk() -> None:
+    seen = host(
+        "h1",
+        cpu__busy=(42, 55),
+        core__busy=(91, 99),
+        gen__cpu=(182, 200),
+        nic__eth0__rx=(1024, 2048),
+        nic__eth1__tx=(1024**3, 2 * 1024**3),
+        dev__sda__busy=(97, 100),
+        dev__dm_0__busy=(3, 4),
+    )
+    header, line, *_ = lines(seen)
+    assert header.startswith("load on hosts") and header.endswith("busiest NIC, disk")
+    assert line.split() == ["h1", "42/55", "91/99", "182/200", "–", "eth1", "1.00", "GiB/s,", "sda", "97", "%"]
+
+
+def test_cpu_of_a_group_is_given_per_disk_with_traffic() -> None:
+    disks = {f"dev__nvme{number}n1__rd": (1e9, 1e9) for number in range(2)}
+    osds = [
+        host(name, "server", group__OSD__cpu=(300, 320), group__OSD__procs=(8, 8), dev__sda__rd=(10.0, 20.0), **disks)
+        for name in ("s1", "s2")
+    ]
+    assert disks_in_use(osds[0]) == ["nvme0n1", "nvme1n1"]
+    assert lines(*osds)[-1] == "CPU of OSD: 600 % of a core, 16 processes on 2 hosts; 150.0 % per disk (4 with traffic)"
+
+
+def test_cpu_of_the_load_is_given_per_client_process() -> None:
+    seen = [host(name, gen__cpu=(400, 400), gen__procs=(5, 5)) for name in ("h1", "h2")]
+    assert lines(*seen)[-1] == "CPU of the load: 800 % of a core, 100.0 % per client process (8)"
+
+
+def test_one_process_with_threads_is_one_client() -> None:
+    assert lines(host("h1", gen__cpu=(85, 99), gen__procs=(1, 1)))[-1].endswith("85.0 % per client process (1)")

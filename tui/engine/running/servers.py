@@ -1,0 +1,64 @@
+"""Storage nodes of a run: looked at while the hosts generate load. What is wrong with one is a warning, no more."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from tui.engine.hosts.fan_out import host_error
+from tui.engine.running.context import RunContext
+from tui.engine.running.session import HostSession
+from tui.model.event import HostStateName, PhaseName
+from tui.remote.agent import AgentError
+from tui.remote.transport import HostError
+
+CONNECT_S = 20.0
+LEAVE_S = 10.0
+
+
+class ServerSession(HostSession):
+    """A storage node: it is no host of the run, so the journal has neither states nor problems of it."""
+
+    def enter(self, state: HostStateName, detail: str = "") -> None:  # noqa: ARG002  (nobody reads it)
+        """Change the state."""
+        self.state = state
+
+    def problem(self, phase: PhaseName, code: str, message: str, *, fatal: bool = True) -> None:  # noqa: ARG002
+        """Say what is wrong; a fatal problem leaves the node out."""
+        self.say("warning", message)
+        if fatal:
+            self.state = "failed"
+
+
+async def connect_servers(ctx: RunContext) -> None:
+    """Connect to the storage nodes; one that cannot be reached is named and left out."""
+    if ctx.plan.telemetry:
+        await asyncio.gather(*(_connect(server) for server in ctx.servers))
+
+
+async def _connect(server: HostSession) -> None:
+    try:
+        await server.connect(CONNECT_S)
+    except Exception as fault:
+        server.enter("failed")
+        server.say("warning", f"server not reached, it is not looked at: {host_error(server.name, fault).message}")
+
+
+async def leave_servers(ctx: RunContext) -> None:
+    """Remove what the agent had on the storage nodes, and disconnect."""
+    await asyncio.gather(*(_leave(server) for server in ctx.servers if server.reached))
+
+
+async def _leave(server: HostSession) -> None:
+    try:
+        async with asyncio.timeout(LEAVE_S):
+            try:
+                await server.agent.clean()
+            except AgentError:
+                await server.agent.sweep(kill=True)
+                await server.agent.clean()
+    except (HostError, TimeoutError) as error:
+        why = str(error) or f"no answer in {LEAVE_S:g}s"
+        server.say("warning", f"the agent's directory under /tmp may stay behind: {why}")
+    with contextlib.suppress(HostError):
+        await server.disconnect()

@@ -1,0 +1,110 @@
+"""What hosts did while they were measured, as text: a line a host, storage nodes after those that generated load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from tui.metrics import units
+from tui.metrics.telemetry import metric_of, parse_column
+from tui.model.step_record import HostTelemetryRecord, StepRecord
+
+NAME_WIDTH = 14
+CARRIES = 0.05  # of the traffic of the busiest disk: one with less is not part of it
+
+
+def load_lines(step: StepRecord) -> list[str]:
+    """Return the tables of a step; nothing when nobody looked."""
+    clients = [each for each in step.telemetry if each.role == "client" and each.start_s is not None]
+    servers = [each for each in step.telemetry if each.role == "server" and each.start_s is not None]
+    return [*_clients(clients), *_servers(servers), *_groups([*clients, *servers]), *_per_client(clients)]
+
+
+def _clients(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
+    if not hosts:
+        return
+    yield f"{'load on hosts':<{NAME_WIDTH}} {'CPU %':>8}{'core %':>9}{'load %':>9}{'thread %':>10}  busiest NIC, disk"
+    for host in hosts:
+        cells = f"{_both(host, 'cpu.busy'):>8}{_both(host, 'core.busy'):>9}"
+        cells += f"{_both(host, 'gen.cpu'):>9}{_both(host, 'gen.thread'):>10}"
+        yield f"{host.host[:NAME_WIDTH]:<{NAME_WIDTH}} {cells}  {_nic_and_disk(host)}"
+
+
+def _servers(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
+    if not hosts:
+        return
+    yield f"{'servers':<{NAME_WIDTH}} {'CPU %':>8}{'core %':>9}  busiest NIC, disk"
+    for host in hosts:
+        cells = f"{_both(host, 'cpu.busy'):>8}{_both(host, 'core.busy'):>9}"
+        yield f"{host.host[:NAME_WIDTH]:<{NAME_WIDTH}} {cells}  {_nic_and_disk(host)}"
+
+
+def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
+    """Yield the CPU of each group of processes over all hosts that have it, and per disk that carried traffic."""
+    names = dict.fromkeys(parse_column(name).subject for host in hosts for name in _family(host, "group"))
+    for name in names:
+        having = [host for host in hosts if _mean(host, f"group.{name}.procs")]
+        cpu = sum(_mean(host, f"group.{name}.cpu") or 0.0 for host in having)
+        count = round(sum(_mean(host, f"group.{name}.procs") or 0.0 for host in having))
+        disks = sum(len(disks_in_use(host)) for host in having)
+        per_disk = f"; {cpu / disks:.1f} % per disk ({disks} with traffic)" if disks else ""
+        yield f"CPU of {name}: {cpu:.0f} % of a core, {count} processes on {len(having)} hosts{per_disk}"
+
+
+def _per_client(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
+    """Yield the load's CPU per process, on hosts whose storage nodes are looked at as well."""
+    workers = sum(_workers(host) for host in hosts)
+    if not workers:
+        return
+    cpu = sum(_mean(host, "gen.cpu") or 0.0 for host in hosts)
+    yield f"CPU of the load: {cpu:.0f} % of a core, {cpu / workers:.1f} % per client process ({workers})"
+
+
+def _workers(host: HostTelemetryRecord) -> int:
+    """Return the processes that do the work: where there are several, the first one only waits for them."""
+    column = host.column("gen.procs")
+    count = round(column.max) if column is not None and column.max is not None else 0
+    return max(count - 1, 1) if count else 0
+
+
+def disks_in_use(host: HostTelemetryRecord) -> list[str]:
+    """Return the names of the disks that carried a share of the traffic."""
+    traffic = {name: _traffic(host, "dev", name, ("rd", "wr")) for name in _subjects(host, "dev")}
+    most = max(traffic.values(), default=0.0)
+    return [name for name, value in traffic.items() if value > CARRIES * most]
+
+
+def _nic_and_disk(host: HostTelemetryRecord) -> str:
+    nics = {name: _traffic(host, "nic", name, ("rx", "tx")) for name in _subjects(host, "nic")}
+    nics |= {name: _traffic(host, "rdma", name, ("rx", "tx")) for name in _subjects(host, "rdma")}
+    nic = max(nics, key=lambda name: nics[name], default="")
+    disks = {name: _mean(host, f"dev.{name}.busy") or 0.0 for name in _subjects(host, "dev")}
+    disk = max(disks, key=lambda name: disks[name], default="")
+    parts = [f"{nic} {units.bandwidth(nics[nic])}"] if nic else []
+    parts += [f"{disk} {disks[disk]:.0f} %"] if disk else []
+    return ", ".join(parts)
+
+
+def _both(host: HostTelemetryRecord, name: str) -> str:
+    """Return mean and maximum of a share; a dash for what is unknown."""
+    column = host.column(name)
+    if column is None or column.mean is None or column.max is None:
+        return units.UNKNOWN
+    return f"{column.mean:.0f}/{column.max:.0f}"
+
+
+def _mean(host: HostTelemetryRecord, name: str) -> float | None:
+    column = host.column(name)
+    return column.mean if column is not None else None
+
+
+def _traffic(host: HostTelemetryRecord, family: str, subject: str, fields: Iterable[str]) -> float:
+    return sum(_mean(host, f"{family}.{subject}.{field}") or 0.0 for field in fields)
+
+
+def _family(host: HostTelemetryRecord, family: str) -> list[str]:
+    return [column.name for column in host.columns if metric_of(column.name).family == family]
+
+
+def _subjects(host: HostTelemetryRecord, family: str) -> list[str]:
+    found = dict.fromkeys(parse_column(name).subject for name in _family(host, family))
+    return [name for name in found if name != "others"]
