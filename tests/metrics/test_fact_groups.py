@@ -67,6 +67,18 @@ def test_of_mount_options_those_are_shown_that_differ() -> None:
     assert options.text.endswith("without on odd")
 
 
+def test_a_list_that_is_empty_on_one_host_is_none_there() -> None:
+    found = compare({"a": {"vulnerable": ["mds"], "kernel": "x"}, "b": {"kernel": "x"}})
+    assert [each.text for each in found.differing] == ["without mitigation: mds on a; none on b"]
+
+
+def test_a_column_that_a_driver_does_not_tell_is_unknown_and_no_bond_is_none() -> None:
+    bond = {"name": "bond0", "speed_mbit": 25000, "bond_mode": "802.3ad"}
+    speed, mode = sorted(compare({"a": {"nics": [bond]}, "b": {"nics": [{"name": "e"}]}}).differing, key=str)[::-1]
+    assert not speed.differs and speed.text == "links: speed: 25 Gbit/s on a; unknown on b"
+    assert mode.differs and mode.text == "links: bond mode: 802.3ad on a; none on b"
+
+
 def test_settings_are_compared_one_by_one() -> None:
     found = compare(alike(1, {"sysctls": {"a": "1", "b": "3"}}, sysctls={"a": "1", "b": "2"}))
     assert found.common == {"sysctls.a": "1"}

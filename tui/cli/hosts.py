@@ -110,7 +110,7 @@ def facts_of(checks: Sequence[HostCheck], everything: bool) -> Iterator[str]:
     """Yield what hosts differ in, this machine apart when there are others; of everything, what they share, too."""
     from tui.metrics.fact_groups import compare, leaf_text, leaf_title
     from tui.model.hostspec import LOCAL
-    from tui.text.facts import differing_lines, unknown_lines
+    from tui.text.facts import differing_lines, every_difference, own_lines, unknown_lines
 
     known = {check.name: check.facts for check in checks if check.facts}
     known = {name: facts for name, facts in known.items() if name != LOCAL} or known
@@ -119,9 +119,12 @@ def facts_of(checks: Sequence[HostCheck], everything: bool) -> Iterator[str]:
         yield f"\n{', '.join(found.hosts)}:"
         yield from (f"  {leaf_title(name)}: {leaf_text(name, value)}" for name, value in found.common.items())
     if found.differing:
-        yield "\nhosts differ:"
-        yield from (f"  {''.join(text for text, _ in runs)}" for _, runs in differing_lines(found))
+        short = (f"{label}: {''.join(text for text, _ in runs)}" for label, runs in differing_lines(found))
+        yield "\nhosts differ:" if everything else ""
+        yield from (f"  {text}" for text in every_difference(found)) if everything else short
     if everything:
+        yield "\neach of its own:"
+        yield from (f"  {text}" for text in own_lines(known))
         yield "\nunknown:"
         yield from (f"  {text}" for text in unknown_lines(known))
 

@@ -17,6 +17,8 @@ Leaf = Value | tuple[str, ...]
 USABLE = {"cpus_usable": "cpus", "mem_usable_bytes": "mem_bytes"}  # worth telling where it is less
 NONE = "none"
 WITHOUT = "without"
+OPTIONAL = ("bond_mode", "bond_hash", "md_level", "md_action", "nfs_version", "paths", "via")
+"""Columns that say by their absence that there is no such thing; others are unknown."""
 NAMED_HOSTS = 4
 _PLACES = {name: place for place, name in enumerate(HOST_FACTS)}
 
@@ -161,10 +163,10 @@ def _missing(facts: Mapping[str, Fact], name: str) -> Leaf:
         return number_of(facts, USABLE[fact])
     if why_unknown(facts, fact):
         return None
-    if known.kind in ("list", "table") and (part or known.absent) and (fact in facts or known.absent):
-        return () if known.kind == "list" else 0 if not part else NONE
-    if part and fact in facts:
-        return NONE
+    if part:
+        return NONE if part in OPTIONAL and known.kind == "table" and (fact in facts or known.absent) else None
+    if known.absent and known.kind in ("list", "table"):
+        return () if known.kind == "list" else 0
     return (known.absent or None) if "unknown" in facts else None  # older records do not tell the two apart
 
 
@@ -210,7 +212,7 @@ def _difference(name: str, groups: Sequence[tuple[Leaf, tuple[str, ...]]]) -> Fa
     found = []
     for value, hosts in groups:
         if isinstance(value, tuple):
-            own: Value = ", ".join(word for word in value if word not in shared) or WITHOUT
+            own: Value = ", ".join(word for word in value if word not in shared) or (WITHOUT if value else NONE)
         else:
             own = value
         found.append(FactGroup(own, hosts))

@@ -218,7 +218,7 @@ _TARGET = (
 _REST = (
     HostFact("sysctls", "sysctl", "/proc/sys", "map", "kernel settings", "matters"),
     HostFact("tools", "tools", "command -v", section="tools"),
-    HostFact("running", "load generators that run", "/proc/*/comm", "table", "tools", columns=("name",), absent="none"),
+    HostFact("running", "load generators that run", "/proc/*/comm", "table", "tools", "expected", absent="none"),
     HostFact("unknown", "unknown", "what could not be read, and why", "table", "tools", "expected"),
 )
 

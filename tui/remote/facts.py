@@ -60,7 +60,7 @@ VIRTUAL = (
     ("parallels", "parallels"),
     ("nutanix", "nutanix"),
 )
-SOME_KIND = "of an unknown kind"
+SOME_KIND = "vm-other"  # as systemd-detect-virt has it
 
 
 def host_facts(probe: HostProbe, answer: Answer, commands: Sequence[str]) -> dict[str, Fact]:

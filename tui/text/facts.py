@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from tui.metrics.fact_groups import NONE, FactsTogether, Value, hosts_text, leaf_text, leaf_title
-from tui.model.hostfacts import Fact
-from tui.model.hosttables import Unknown, rows
+from tui.metrics.fact_groups import NONE, FactDifference, FactsTogether, Value, hosts_text, leaf_text, leaf_title
+from tui.metrics.facts import fact_text
+from tui.model.hostfacts import HOST_FACTS, Fact, fact_of
+from tui.model.hosttables import Running, Unknown, rows
 from tui.text.line import BRIGHT, LABEL, TEXT, WARN, Run
 
 PHRASES: dict[str, dict[str, str]] = {
@@ -70,6 +71,7 @@ PHRASES: dict[str, dict[str, str]] = {
 }
 """What is told of hosts, by subject, and how; everything is in the record and in `hosts check --facts`."""
 
+NAMED_FACTS = 6
 Fold = Iterator[tuple[str, list[Run]]]
 
 
@@ -94,10 +96,57 @@ def _phrase(name: str, phrase: str, value: Value) -> str:
 
 
 def differing_lines(found: FactsTogether) -> Fold:
-    """Yield a label and a text for everything that hosts differ in: first what figures may differ by."""
-    for each in sorted(found.differing, key=lambda each: (not each.differs, not each.matters)):
-        role = WARN if each.differs and each.matters else TEXT
-        yield ("differs" if each.differs else "unknown"), [(each.text, role)]
+    """Yield a label and a text for what hosts differ in: who, and in what, each time as one text.
+
+    What figures may differ by is told; of the rest, how much there is.
+    """
+    mattering = [each for each in found.differing if each.differs and each.matters]
+    for hosts, differences in _by_hosts(mattering).items():
+        if len(differences[0].groups) == 2:
+            said = "; ".join(_against_others(each) for each in differences)
+            yield "differs", [(f"{hosts_text(hosts[1])}: {said}", WARN)]
+        else:
+            yield from (("differs", [(each.text, WARN)]) for each in differences)
+    rest = [each for each in found.differing if each.differs and not each.matters]
+    if rest:
+        yield "differs", [(f"also in {_titles(rest)}", LABEL)]
+    for hosts, differences in _by_hosts([each for each in found.differing if not each.differs]).items():
+        yield "unknown", [(f"on {hosts_text(hosts[-1])} alone: {_titles(differences)}", LABEL)]
+
+
+def _titles(differences: Iterable[FactDifference]) -> str:
+    """Return the first few facts, each once, and how many more there are."""
+    titles = list(dict.fromkeys(each.title.partition(":")[0] for each in differences))
+    more = f" and {len(titles) - NAMED_FACTS} more" if len(titles) > NAMED_FACTS else ""
+    return ", ".join(titles[:NAMED_FACTS]) + more
+
+
+def _by_hosts(differences: Iterable[FactDifference]) -> dict[tuple[tuple[str, ...], ...], list[FactDifference]]:
+    """Return differences by the groups that the hosts fall into."""
+    found: dict[tuple[tuple[str, ...], ...], list[FactDifference]] = {}
+    for each in differences:
+        found.setdefault(tuple(group.hosts for group in each.groups), []).append(each)
+    return found
+
+
+def _against_others(each: FactDifference) -> str:
+    """Return what the smaller group has, and what the larger one."""
+    most, few = (leaf_text(each.name, group.value) for group in each.groups)
+    return f"{each.title} {few}, not {most}"
+
+
+def every_difference(found: FactsTogether) -> Iterator[str]:
+    """Yield a text for each single thing that hosts differ in, or that is known of some of them alone."""
+    return (each.text for each in sorted(found.differing, key=lambda each: (not each.differs, not each.matters)))
+
+
+def own_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
+    """Yield what each host has of its own."""
+    for host, facts in hosts.items():
+        own = [name for name in facts if fact_of(name).differs == "expected" and fact_of(name).kind != "table"]
+        running = ", ".join(sorted({each.name for each in rows(facts, Running)}))
+        said = [f"{leaf_title(name)} {fact_text(facts, name)}" for name in own if name in HOST_FACTS]
+        yield f"{host}: {'; '.join([*said, *([f'runs {running}'] if running else [])])}"
 
 
 def unknown_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
