@@ -43,7 +43,7 @@ def test_everything_that_the_probe_makes_is_registered_and_of_its_kind() -> None
 def test_live_shows_the_free_space_and_the_file_system_that_the_probe_found() -> None:
     state = RunState()
     state.apply(HostFacts(t=1.0, host="h1", facts=parse_probe(ANSWER, ["/mnt/weka"]).facts()))
-    _, shown, _ = host_facts(state.hosts["h1"], 1.0)
+    _, shown, _ = host_facts(state, state.hosts["h1"])
     assert ("free", "1 GiB") in shown
     assert ("file system", "wekafs") in shown
     assert len(shown) == len(FACTS_SHOWN)

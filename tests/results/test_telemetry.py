@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from tui.app.screens.live.text import does
 from tui.journal.state import RunState
 from tui.journal.step import StepState
 from tui.journal.telemetry import KEPT_S, HostTelemetry
@@ -94,6 +95,15 @@ def test_sixty_four_hosts_for_an_hour_are_small() -> None:
     stored = sum(len(values) * values.itemsize for values in kept.columns.values())
     assert 64 * stored < 20e6
     assert not math.isnan(kept.columns["a.59"][-1])
+
+
+def test_live_says_what_a_host_does_now() -> None:
+    names = ("cpu.busy", "core.number", "core.busy", "nic.eth0.rx", "nic.eth0.tx", "nic.lo.rx")
+    state = RunState({"h1": -1000.0}).apply_all(
+        [StepStarted(t=0.0, step=0), columns(*names), second(1, 42, 3, 99, 1024**2, 0, 7)]
+    )
+    assert list(does(state, "h1")) == [("CPU", "42 %, core 3 99 %"), ("eth0", "1.00 MiB/s")]
+    assert list(does(state, "h2")) == []
 
 
 def test_a_second_is_a_short_line_of_the_journal() -> None:

@@ -80,9 +80,10 @@ class HostTelemetry:
             if inside > 0 and not quiet and value == value:
                 yield value, inside
 
-    def of_family(self, family: str) -> list[str]:
-        """Return the names of the columns of a family."""
-        return [name for name in self.columns if name.startswith(f"{family}.")]
+    def subjects(self, family: str) -> list[str]:
+        """Return family and subject of the columns of a family, each once: nic.eth0, nic.eth1."""
+        names = (name.rpartition(".")[0] for name in self.columns if name.startswith(f"{family}."))
+        return list(dict.fromkeys(names))
 
 
 def _known(value: float) -> float | None:

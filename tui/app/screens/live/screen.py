@@ -218,7 +218,7 @@ class LiveScreen(SteeringScreen):
         graphs = panels(state, subject, ascii_only=self.shell.symbols.name == "ascii")
         for name, graph in zip(self.PANELS, graphs, strict=True):
             self.query_one(f"#live-{name}", GraphPanel).show(graph)
-        self.query_one("#live-facts", HostFacts).show(*live_text.host_facts(view, state.clock.now))
+        self.query_one("#live-facts", HostFacts).show(*live_text.host_facts(state, view))
         kind = live_text.latency_kind_of(state, self.plan)
         self.query_one("#live-percentiles", PercentileTable).show(*live_text.percentiles(subject, kind))
         self.show_operations()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from tui.app.widgets.run_header import RunHead, ending
 from tui.metrics.facts import fact_text
 from tui.metrics.figures import over_hosts
 from tui.metrics.histogram import Histogram
-from tui.metrics.units import clock
+from tui.metrics.units import bandwidth, clock
 from tui.model.hostfacts import HOST_FACTS
 from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError
@@ -191,13 +191,30 @@ def problem_lines(state: RunState, room: int) -> list[str]:
     return lines
 
 
-def host_facts(view: HostView | None, now: float) -> tuple[str, list[tuple[str, str]], Run]:
+def host_facts(state: RunState, view: HostView | None) -> tuple[str, list[tuple[str, str]], Run]:
     """Return name, facts and state of the host that is shown alone; an empty name for all hosts."""
     if view is None:
         return "", [], ("", LABEL)
-    facts = [("tool", str(value)) for key, value in view.facts.items() if key.endswith("_version") and value]
+    facts = list(does(state, view.name))
+    facts += [("tool", str(value)) for key, value in view.facts.items() if key.endswith("_version") and value]
     facts += [(HOST_FACTS[name].title, text) for name in FACTS_SHOWN if (text := fact_text(view.facts, name))]
-    return view.name, facts, message_of(view, now)
+    return view.name, facts, message_of(view, state.clock.now)
+
+
+def does(state: RunState, host: str) -> Iterator[tuple[str, str]]:
+    """Yield what a host does now, as telemetry saw it last: CPU with its busiest core, the busiest NIC."""
+    step = state.steps.get(state.step) if state.step is not None else None
+    seen = step.telemetry.get(host) if step is not None else None
+    if seen is None or state.ended:
+        return
+    busy, core, most = (seen.newest(name) for name in ("cpu.busy", "core.number", "core.busy"))
+    if busy is not None and core is not None and most is not None:
+        yield "CPU", f"{busy:.0f} %, core {core:.0f} {most:.0f} %"
+    rates = {name: seen.newest(f"{name}.rx") or 0.0 for name in seen.subjects("nic")}
+    rates = {name: rate + (seen.newest(f"{name}.tx") or 0.0) for name, rate in rates.items()}
+    if rates:
+        name = max(rates, key=lambda each: rates[each])
+        yield name.removeprefix("nic."), bandwidth(rates[name])
 
 
 def percentiles(subject: Subject, kind: str) -> tuple[str, list[PercentileRow]]:
