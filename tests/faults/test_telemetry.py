@@ -41,9 +41,26 @@ def test_a_broken_connection_loses_no_second(begin: Begin, proxied_lab: ProxiedL
     looked_at(run, "h1", len(samples(run, "h1")) + 5)
     run.command("stop", run.run_id)
     run.finished()
-    seen = samples(run, "h1")
+    assert_no_gap(samples(run, "h1"))
+    assert complaints(run, "h1") == []
+
+
+def assert_no_gap(seen: list[TelemetrySample]) -> None:
+    """Each interval begins where the one before it ended."""
     for before, after in itertools.pairwise(seen):
         assert after.host_time_ms - before.host_time_ms == pytest.approx(1000 * after.interval_s, abs=20)
+
+
+def test_another_engine_journals_what_the_first_one_missed(begin: Begin) -> None:
+    run = begin(runtime="20s", lease_s=60)
+    run.measuring()
+    looked_at(run, "h1", 2)
+    run.kill_engine()
+    code, said, _ = run.command("runs", "recover", run.run_id)
+    assert code == 0, said
+    assert run.finished()["state"] == "complete"
+    assert len(samples(run, "h1")) >= 8
+    assert_no_gap(samples(run, "h1"))
     assert complaints(run, "h1") == []
 
 

@@ -28,6 +28,7 @@ class HostTelemetry:
     end_t: array[float] = field(default_factory=lambda: array("d"))
     interval_s: array[float] = field(default_factory=lambda: array("f"))
     quiet: array[int] = field(default_factory=lambda: array("b"))
+    last_ms: int = 0  # host time of the newest interval
     current: list[str] = field(default_factory=list)  # names of the values that come
 
     def head(self, event: TelemetryColumns) -> None:
@@ -43,6 +44,7 @@ class HostTelemetry:
         """Take an interval that ended at `end_t`; one that does not fit the columns says nothing."""
         if len(event.values) != len(self.current):
             return
+        self.last_ms = event.host_time_ms
         self.end_t.append(end_t)
         self.interval_s.append(event.interval_s)
         self.quiet.append(event.quiet)

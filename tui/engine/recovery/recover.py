@@ -120,7 +120,12 @@ async def adopt(ctx: RunContext, history: History, unfinished: list[TaskStarted]
     step = replace(step, attempt=history.at(step.index).attempt)
     measured = {task.host: task for task in unfinished if task.phase == "measure"}
     if measured:
-        return await course_of(step).adopt(ctx, history, step, measured)
+        journalled_ms = {host: seen.last_ms for host, seen in history.at(step.index).telemetry.items()}
+        await ctx.telemetry.begin(step, ctx.taking_part(step), ctx.servers, journalled_ms)
+        try:
+            return await course_of(step).adopt(ctx, history, step, measured)
+        finally:
+            await ctx.telemetry.end()
     return await _adopt_layout(ctx, history, step, {task.host: task for task in unfinished})
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 from tui.engine.hosts.fan_out import host_error
@@ -74,6 +75,7 @@ class TelemetryReader:
         self.step = step
         self.role: Role = role
         self.quiet = False
+        self.after_ms = 0  # what another engine has journalled up to then is not journalled again
         self._lines = TelemetryLines()
         self._stamp: Stamp | None = None
         self._devices: dict[str, str] = {}
@@ -92,7 +94,9 @@ class TelemetryReader:
                 case Columns(names):
                     yield self._columns(names)
                 case Values() if self._stamp is not None:
-                    yield self._sample(line, self._stamp)
+                    sample = self._sample(line, self._stamp)
+                    if sample.host_time_ms > self.after_ms:
+                        yield sample
 
     def lacking(self) -> dict[str, str]:
         """Return what the host cannot give, and why."""
@@ -196,7 +200,7 @@ class TelemetryRun:
                     raise
                 self._stream = None
                 await self._await_connection()
-        if not self.over:
+        if not self.over and not self.reader.after_ms:  # that of a dead engine ends by its lease
             self._tell(self._said or "it ended by itself")
         for name, reason in self.reader.lacking().items():
             self.session.say("info", f"telemetry: {name} is unknown here: {reason}")
@@ -251,13 +255,23 @@ class Telemetry:
     runs: list[TelemetryRun] = field(default_factory=list)  # of the step that goes on
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
-    async def begin(self, step: Step, sessions: Iterable[HostSession], servers: Iterable[HostSession] = ()) -> None:
-        """Begin on the hosts of a step; those that take long are not waited for."""
+    async def begin(
+        self,
+        step: Step,
+        sessions: Iterable[HostSession],
+        servers: Iterable[HostSession] = (),
+        journalled_ms: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        """Begin on the hosts of a step; those that take long are not waited for.
+
+        What still runs of another engine is gone on with: `journalled_ms` says up to when it is in the journal.
+        """
         if not self.plan.telemetry:
             return
         self.runs = [TelemetryRun(session, step, self.plan) for session in sessions]
         self.runs += [TelemetryRun(each, step, self.plan, "server") for each in servers if not each.failed]
         for run in self.runs:
+            run.reader.after_ms = journalled_ms.get(run.session.name, 0)
             self._keep(asyncio.create_task(run.run()))
         waiting = [asyncio.create_task(run.begun.wait()) for run in self.runs]
         if waiting:
