@@ -88,7 +88,7 @@ async def test_a_checked_host_says_what_it_differs_in_from_the_others_of_its_gro
         assert "differs" not in user.text
         await user.press("j")
         assert user.cursor == "weka-02"
-        assert "differs  governor: powersave here, performance on weka-01, weka-03" in user.text
+        assert "differs  from weka-01, weka-03: governor powersave, not performance" in user.text
 
 
 async def test_letters_that_are_keys_can_be_typed_into_the_filter(home: Path) -> None:

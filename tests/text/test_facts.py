@@ -41,7 +41,7 @@ def test_one_of_a_thing_is_not_many() -> None:
 
 def test_the_host_that_is_looked_at_comes_first() -> None:
     found = compare({"a": ALIKE, "b": ALIKE, "c": ALIKE | {"governor": "powersave"}})
-    assert told(list(odd_lines(found, "c"))) == ["differs: governor: powersave here, performance on a, b"]
+    assert told(list(odd_lines(found, "c"))) == ["differs: from a, b: governor powersave, not performance"]
     assert told(list(odd_lines(found, "a"))) == []
 
 

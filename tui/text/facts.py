@@ -161,11 +161,13 @@ def unknown_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
 
 
 def odd_lines(found: FactsTogether, host: str) -> Fold:
-    """Yield what one host differs in from the others, what figures may differ by first."""
+    """Yield what one host differs in, a line for the hosts that it differs from; what figures may differ by first."""
+    lines: dict[tuple[str, ...], list[Run]] = {}
     for each in sorted(found.odd_of(host), key=lambda each: not each.matters):
         own = each.of(host)
         other = next((group for group in each.known if group is not own), None)
         if own is not None and other is not None:
-            rest = f", {leaf_text(each.name, other.value)} on {hosts_text(other.hosts)}"
-            said = f"{each.title}: {leaf_text(each.name, own.value)} here"
-            yield "differs", [(said, WARN if each.matters else TEXT), (rest, LABEL)]
+            said = f"{each.title} {leaf_text(each.name, own.value)}, not {leaf_text(each.name, other.value)}"
+            line = lines.setdefault(other.hosts, [(f"from {hosts_text(other.hosts)}: ", LABEL)])
+            line += [("; " if len(line) > 1 else "", LABEL), (said, WARN if each.matters else TEXT)]
+    yield from (("differs", runs) for runs in lines.values())
