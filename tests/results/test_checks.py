@@ -40,7 +40,7 @@ def evidence(
     per_host: Mapping[str, Mapping[str, AggregateRecord]] | None = None,
     *,
     jobs: Sequence[JobLoad] | None = None,
-    facts: Mapping[str, str | int] | None = None,
+    facts: Mapping[str, Any] | None = None,
     task: Mapping[str, object] | None = None,
     plan: Mapping[str, object] | None = None,
     **record: Any,
@@ -289,6 +289,59 @@ def test_a_host_with_a_long_tail_is_named() -> None:
 
     (only,) = found("V14", evidence({"h1": host(1_000_000), "h2": host(1_000_000), "h3": host(9_000_000)}))
     assert (only.scope["hosts"], only.measured) == ("h3", 9.0)
+
+
+# -- machines
+
+
+def machines(**facts: Any) -> Evidence:
+    """Return a run on two hosts; a fact that is a list has the value of each."""
+    at = evidence({name: {"write": direction(1.0, 1.0)} for name in ("h1", "h2")})
+    for index, host in enumerate(at.hosts):
+        host.facts = {name: value[index] if isinstance(value, tuple) else value for name, value in facts.items()}
+    return at
+
+
+def test_hosts_that_differ_are_shown_as_a_difference() -> None:
+    (only,) = found("V20", machines(kernel=("Linux 6.1", "Linux 6.8"), hostname=("h1", "h2"), cpus=8))
+    assert only.message == "hosts differ: kernel: Linux 6.1 on h1; Linux 6.8 on h2"
+    assert found("V20", machines(kernel="Linux 6.1", hostname=("h1", "h2"))) == []
+
+
+@pytest.mark.parametrize(
+    ("fstype", "severity"), [("ext4", None), ("nfs4", None), ("tmpfs", "error"), ("fuse.ceph-fuse", "info")]
+)
+def test_a_target_in_memory_is_no_storage(fstype: str, severity: str | None) -> None:
+    result = found("V05", machines(target_fstype=fstype))
+    assert [each.severity for each in result] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize(("share", "doubt"), [(0.8, False), (0.93, True)])
+def test_a_target_that_is_nearly_full_is_told(share: float, doubt: bool) -> None:
+    assert bool(found("V08", machines(target_full=(0.1, share)))) is doubt
+
+
+def test_a_raid_that_is_rebuilt_is_named() -> None:
+    raid = {"name": "md0", "kind": "md", "md_action": "resync", "md_done": "1024 / 2048"}
+    (only,) = found("V18", machines(devices=([], [raid])))
+    assert only.message == "h2: md0 is in resync 1024 / 2048"
+    assert found("V18", machines(devices=[{**raid, "md_action": "idle"}])) == []
+
+
+def test_a_cpu_that_saves_power_is_a_remark_and_for_latency_a_warning() -> None:
+    at = machines(governor="powersave", clocksource="tsc")
+    assert said("V19", at) == [("info", 2)]
+    object.__setattr__(at, "plan", Plan(at.plan.profile, {}, at.plan.hosts, at.plan.steps, Headline("latency", "read")))
+    assert said("V19", at) == [("warning", 2)]
+
+
+def test_a_slow_clock_is_a_warning() -> None:
+    assert said("V19", machines(clocksource=("tsc", "hpet"))) == [("warning", 1)]
+
+
+def test_another_load_generator_on_a_host_is_named() -> None:
+    (only,) = found("other-load", machines(cpus=2, running=([], [{"name": "dd", "pid": 7}])))
+    assert only.message == "other load generators ran already: h2 (dd)"
 
 
 def repeated(*values: float) -> Evidence:
