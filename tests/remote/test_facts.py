@@ -61,7 +61,7 @@ def shell(request: pytest.FixtureRequest) -> str:
 
 
 async def facts_of(root: Path, shell: str, *targets: str, path: str = "") -> dict[str, Fact]:
-    return await machine_agent(root, shell, path).facts(NOTHING, targets)
+    return await machine_agent(root, shell, path).facts(NOTHING, targets, ["no-such/fio"])
 
 
 # -- this machine

@@ -18,7 +18,7 @@ bt_facts() { # COUNT COMMAND... TARGET...: everything, with the checksums of com
   bt_facts_limits
   bt_facts_cgroup
   bt_facts_sysctls
-  bt_facts_running
+  bt_facts_running "$count" "$@"
   while [ "$index" -lt "$count" ]; do
     bt_facts_checksum "$index" "$1"
     index=$((index + 1)); shift
@@ -228,9 +228,13 @@ bt_facts_sysctls() { # by one grep: the kernel answers dash, which reads byte af
 
 # ---- programs --------------------------------------------------------------------------------------------------
 
-bt_facts_running() { # load generators that run already
-  local line=''
-  grep -sxE 'fio|mdtest|ior|IOR|elbencho|vdbench|iozone|bonnie\+\+|dd|sysbench|filebench|dbench|smallfile|stress|stress-ng|iperf|iperf3|qperf|ib_(read|write|send)_(bw|lat)|warp|pgbench|rados|mpiexec|mpirun|orted|hydra_pmi_proxy' \
+bt_facts_running() { # COUNT COMMAND...: load generators that run already, these commands among them
+  local line='' names='' count="$1" # a regular expression of names
+  while [ "$count" -gt 0 ]; do
+    shift; count=$((count - 1))
+    case ${1##*/} in *[!A-Za-z0-9._-]*) ;; *) names="$names${1##*/}|" ;; esac
+  done
+  grep -sxE "$names"'ior|IOR|elbencho|vdbench|iozone|bonnie\+\+|dd|sysbench|filebench|dbench|smallfile|stress|stress-ng|iperf|iperf3|qperf|ib_(read|write|send)_(bw|lat)|warp|pgbench|rados|mpiexec|mpirun|orted|hydra_pmi_proxy' \
     "$BT_ROOT"/proc/[0-9]*/comm /dev/null | sed 40q | while read -r line; do
     line=${line#"$BT_ROOT"/proc/}
     bt_say "running=pid=${line%%/*}${BT_TAB}name=${line#*:}"

@@ -54,7 +54,7 @@ bt_below_target() { # PATH: adds its devices to BT_DEVICES, or finds its mount
   local path='' mount='' number='' type='' source=''
   path=$(readlink -f -- "$1" 2>/dev/null) || path=$1
   if [ -b "$path" ]; then
-    bt_chain "$(bt_number "$path")" top 0
+    bt_chain "$(bt_device_number "$path")" top 0
     return
   fi
   mount=$(bt_mount "$path")
@@ -63,13 +63,13 @@ bt_below_target() { # PATH: adds its devices to BT_DEVICES, or finds its mount
   source=${mount%% *} mount=${mount#* }
   case $number:$type:$source in
     *:nfs*) BT_NFS=$mount ;;
-    0:*:/dev/*) bt_chain "$(bt_number "$source")" top 0 ;;
+    0:*:/dev/*) bt_chain "$(bt_device_number "$source")" top 0 ;;
     0:* | :*) bt_unknown dev "no block device below ${path}: ${type:-not mounted}" ;;
     *) bt_chain "$number" top 0 ;;
   esac
 }
 
-bt_number() { # DEVICE: prints major:minor
+bt_device_number() { # DEVICE: prints major:minor
   local numbers=''
   numbers=$(stat -L -c '%t %T' -- "$1" 2>/dev/null) || return 0
   bt_say "$((0x${numbers% *})):$((0x${numbers#* }))"
@@ -110,7 +110,7 @@ bt_chain() { # MAJOR:MINOR top|below DEPTH: adds a device and what it lies on
 
 bt_below_loop() { # FILE DEPTH: the device that a loop device's file lies on
   local number=''
-  if [ -b "$1" ]; then number=$(bt_number "$1"); else number=$(bt_mount "$1"); fi
+  if [ -b "$1" ]; then number=$(bt_device_number "$1"); else number=$(bt_mount "$1"); fi
   number=${number%% *}
   case $number in 0:* | '') ;; *) bt_chain "$number" below "$2" ;; esac
 }
