@@ -89,7 +89,7 @@ def test_the_end_of_a_journal_is_found_behind_any_length_of_lines(tmp_path: Path
 def test_an_event_of_a_newer_kind_is_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     line = encode(Message(t=1.0, severity="info", text="known"))
-    path.write_bytes(b'{"type":"telemetry","t":0.5,"cpu":3}\n' + line)
+    path.write_bytes(b'{"type":"weather","t":0.5,"cpu":3}\n' + line)
     reader = read_events(path)
     assert [type(event).__name__ for event in reader] == ["Message"]
     assert reader.damaged == 0
