@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tui.model.record import Finding, RecordState, Verdict
 from tui.model.step_record import StepRecord
-from tui.results.findings import data, errors, hosts, load, machines, metadata, repeats, steadiness, together
+from tui.results.findings import data, errors, hosts, load, machines, metadata, observed, repeats, steadiness, together
 from tui.results.findings.check import Check, Evidence, UnknownError
 
 CHECKS: tuple[Check, ...] = (
@@ -16,6 +16,7 @@ CHECKS: tuple[Check, ...] = (
     *load.CHECKS,
     *data.CHECKS,
     *steadiness.CHECKS,
+    *observed.CHECKS,
     *hosts.CHECKS,
     *machines.CHECKS,
     *metadata.CHECKS,

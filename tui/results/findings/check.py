@@ -74,7 +74,8 @@ class Check:
         """Return what it finds in a run. Raises UnknownError when there was no evidence anywhere."""
         if self.of_run is not None:
             return [self._finding(found, {}) for found in self.of_run(evidence)]
-        findings: list[Finding] = []
+        seen: dict[tuple[object, ...], list[int]] = {}
+        first: dict[tuple[object, ...], Found] = {}
         unknown: list[UnknownError] = []
         counted = [(step, record) for step, record in _pairs(evidence) if record.state not in ("missing", "skipped")]
         for step, record in counted:
@@ -83,10 +84,13 @@ class Check:
             except UnknownError as reason:
                 unknown.append(reason)
                 continue
-            findings += [self._finding(each, {"step": record.index}) for each in found]
+            for each in found:
+                key = (each.severity, each.message, *each.scope.items())
+                first.setdefault(key, each)
+                seen.setdefault(key, []).append(record.index)
         if len(unknown) == len(counted):
             raise unknown[0] if unknown else UnknownError("nothing was measured")
-        return findings
+        return [self._finding(found, _steps(seen[key])) for key, found in first.items()]
 
     def _finding(self, found: Found, scope: dict[str, Scalar]) -> Finding:
         return Finding(
@@ -97,6 +101,11 @@ class Check:
             threshold=found.threshold,
             message=found.message,
         )
+
+
+def _steps(indices: Sequence[int]) -> dict[str, Scalar]:
+    """Return the steps that a finding is of: what is the same of many is one finding."""
+    return {"step": indices[0]} if len(indices) == 1 else {"steps": " ".join(map(str, indices))}
 
 
 def run_check(name: str, title: str, *, rule: str, advice: str, source: str) -> Callable[[Look], Check]:

@@ -1,0 +1,251 @@
+"""What telemetry says of a measurement: whether the bytes came from storage, and whether a client held it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tui.journal.loss import names_of
+from tui.metrics import units
+from tui.metrics.telemetry import parse_column
+from tui.model.hosttables import Nic, rows
+from tui.model.record import HostRecord
+from tui.model.step_record import HostTelemetryRecord
+from tui.results.findings.check import Evidence, Found, Severity, StepEvidence, UnknownError, step_check
+
+CORE, HOST, THREAD, SOFTIRQ, STEAL = 95.0, 85.0, 95.0, 90.0, 1.0  # per cent
+FEW_CORES = 4  # on a host with so few cores, a single busy one is half of it: then all of them have to be
+LINK, RETRANSMITTED = 0.90, 0.001
+CARRIED = 0.1  # of what the load moves: less is other traffic
+CONSERVED, HALF = 0.95, 0.5
+EDGE_S = 1.0  # a look a second does not fit the measurement's begin and end exactly
+LEAST_S = 5.0
+COUNTED = (("read", "read_bytes", "rd", "rd_server"), ("write", "write_bytes", "wr", "wr_server"))
+NOISE_CPU, NOISE_DISK, NOISE_NIC = 20.0, 20.0, 0.05
+
+
+@step_check(
+    "V03",
+    "Bytes come from storage",
+    rule=f"what the hosts moved is {CONSERVED:.0%} or more of what the load counts (less one second at both ends); "
+    f"error below {HALF:.0%}",
+    advice="The rest came from a cache or from blocks that were never written: lay the files out whole, use direct=1, "
+    "make the working set larger than the caches.",
+    source="/proc/PID/io of the load, /proc/diskstats, /proc/self/mountstats",
+)
+def conservation(at: StepEvidence) -> Iterator[Found]:
+    """Bytes that the load got and no device, link or server delivered were in memory, or were never written: holes and
+    unwritten extents read as zeros at the speed of memory."""
+    if at.step.jobs and not any(job.stores for job in at.step.jobs):
+        raise UnknownError("the load moves no data")
+    ratios = {(host.host, name): ratio for host in clients_of(at) for name, ratio in _ratios(at, host)}
+    if not ratios:
+        raise UnknownError("what moved below the load is not known")
+    for name in dict.fromkeys(name for _, name in ratios):
+        allowed = CONSERVED - EDGE_S / max(at.record.measured_s or 0.0, LEAST_S)
+        low = {host: ratio for (host, of), ratio in ratios.items() if of == name and ratio < allowed}
+        if low:
+            worst = min(low, key=lambda host: low[host])
+            what = "was served from a cache, or was never written" if name == "read" else "never went to storage"
+            message = f"{name}: only {low[worst]:.0%} of the bytes moved on {worst}; the rest {what}"
+            severity: Severity = "error" if low[worst] < HALF and _is_direct(at) else "warning"
+            scope = {"direction": name, "hosts": " ".join(low)}
+            yield Found(severity, message, round(low[worst], 4), CONSERVED, {**scope})
+
+
+def _is_direct(at: StepEvidence) -> bool:
+    """Tell whether nothing may be served from memory; reads without direct I/O may, and are told as a weakness."""
+    return not at.step.jobs or all(job.direct for job in at.step.jobs)
+
+
+def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, float]]:
+    """Yield which share of the bytes of a direction moved below the load."""
+    if (at.record.measured_s or 0.0) < LEAST_S:
+        raise UnknownError(f"under {LEAST_S:g} s were measured")
+    for name, own, disk, server in COUNTED:
+        result = at.record.results.per_host.get(host.host, {}).get(name)
+        counted = result.bw_bytes_per_s if result is not None else None
+        moved = _moved(host, own, disk, server)
+        if counted and moved is not None:
+            yield name, moved / counted
+
+
+def _moved(host: HostTelemetryRecord, own: str, disk: str, server: str) -> float | None:
+    """Return bytes per second below the load: of its own processes, or to the server; None when nobody counts them."""
+    if (from_server := mean_of(host, f"nfs.{server}")) is not None:
+        return from_server
+    tops = [name for name, place in host.devices.items() if place == "top"]
+    if not tops:
+        return None
+    below = [value for name in tops if (value := mean_of(host, f"dev.{name}.{disk}")) is not None]
+    own_bytes = mean_of(host, f"gen.{own}")
+    return own_bytes if own_bytes is not None else sum(below) if below else None
+
+
+@step_check(
+    "V15",
+    "Client CPU",
+    rule=f"no core is busy more than {CORE:.0f} % of the time, no host for more than {HOST:.0f} %, no thread of the "
+    f"load for more than {THREAD:.0f} % of a core, and the hypervisor takes less than {STEAL:.0f} %",
+    advice="The storage may be faster than this client. Use more clients or more jobs, spread interrupts, or "
+    "a cheaper engine (io_uring).",
+    source="/proc/stat, /proc/PID/task/*/stat",
+)
+def client_cpu(at: StepEvidence) -> Iterator[Found]:
+    """A client whose CPU is busy sends no more I/O, whatever the storage could do."""
+    hosts = clients_of(at)
+    if not any(host.column("cpu.busy") for host in hosts):
+        raise UnknownError("CPUs of the clients were not looked at")
+    bound = {host.host: why for host in hosts if (why := cpu_bound(host, _cores(at.run, host.host)))}
+    if bound:
+        named = names_of([f"{host}: {why}" for host, why in bound.items()])
+        yield Found("warning", f"the client's CPU may hold it back: {named}", len(bound), 0, {"hosts": " ".join(bound)})
+    stolen = {host.host: share for host in hosts if (share := mean_of(host, "cpu.steal") or 0.0) > STEAL}
+    if stolen:
+        worst = max(stolen, key=lambda host: stolen[host])
+        message = f"{worst}: the hypervisor took {stolen[worst]:.1f} % of the CPU"
+        yield Found("warning", message, round(stolen[worst], 2), STEAL, {"hosts": " ".join(stolen)})
+
+
+def cpu_bound(host: HostTelemetryRecord, cores: int | None) -> str:
+    """Return why the CPU of a host may hold its load back; empty when it does not."""
+    busy, core, soft, thread = (
+        mean_of(host, name) or 0.0 for name in ("cpu.busy", "core.busy", "core.softirq", "gen.thread")
+    )
+    if busy > HOST:
+        return f"{busy:.0f} % busy"
+    if thread > THREAD:
+        return f"a thread of the load uses {thread:.0f} % of a core"
+    if soft > SOFTIRQ:
+        return f"a core spends {soft:.0f} % in soft interrupts"
+    if core > CORE and (cores or 0) > FEW_CORES:
+        number = host.column("core.number")
+        which = f" {number.constant:.0f}" if number is not None and number.constant is not None else ""
+        return f"core{which} is {core:.0f} % busy"
+    return ""
+
+
+@step_check(
+    "V16",
+    "Network",
+    rule=f"no link carries more than {LINK:.0%} of its speed, {RETRANSMITTED:.1%} of TCP segments at most are sent "
+    "again, no NFS call is sent again",
+    advice="This is the figure of the link. Use more or faster links, or more clients; look at the switch when "
+    "packets are lost.",
+    source="/proc/net/dev, /sys/class/net/*/speed, /proc/net/snmp, mountstats",
+)
+def network(at: StepEvidence) -> Iterator[Found]:
+    """A link that is full gives its own speed, not the storage's; one that loses packets waits for them."""
+    hosts = clients_of(at)
+    if not any(parse_column(column.name).family == "nic" for host in hosts for column in host.columns):
+        raise UnknownError("links of the clients were not looked at")
+    hosts = [host for host in hosts if carries_load(at, host)]
+    if not hosts:
+        raise UnknownError("the load does not go over the network")
+    full = {host.host: text for host in hosts if (text := full_link(host, _record(at.run, host.host)))}
+    if full:
+        named = names_of([f"{host}: {text}" for host, text in full.items()])
+        yield Found("warning", f"the network may hold it back: {named}", len(full), 0, {"hosts": " ".join(full)})
+    lossy = {host.host: text for host in hosts if (text := lost_packets(host))}
+    if lossy:
+        named = names_of([f"{host}: {text}" for host, text in lossy.items()])
+        yield Found("warning", f"the network loses packets: {named}", len(lossy), 0, {"hosts": " ".join(lossy)})
+
+
+def carries_load(at: StepEvidence, host: HostTelemetryRecord) -> bool:
+    """Tell whether a host's links carry what its load moves: else what goes on there is something else."""
+    dirs = at.record.results.per_host.get(host.host, {}).values()
+    moved = sum(result.bw_bytes_per_s or 0.0 for result in dirs)
+    columns = [column for column in host.columns if parse_column(column.name).family in ("nic", "rdma")]
+    carried = sum(column.mean or 0.0 for column in columns if parse_column(column.name).field in ("rx", "tx"))
+    return carried > CARRIED * moved
+
+
+def full_link(host: HostTelemetryRecord, record: HostRecord | None) -> str:
+    """Return which link of a host is full; empty when none is, or no speed is known."""
+    speeds = {nic.name: (nic.speed_mbit or 0) * 1e6 / 8 for nic in rows(record.facts, Nic)} if record else {}
+    for name, speed in speeds.items():
+        carried = max(mean_of(host, f"nic.{name}.{way}") or 0.0 for way in ("rx", "tx"))
+        if speed and carried > LINK * speed:
+            return f"{name} carries {carried / speed:.0%} of its {speed * 8 / 1e9:g} Gbit/s"
+    return ""
+
+
+def lost_packets(host: HostTelemetryRecord) -> str:
+    """Return what was lost on the way; empty when it is next to nothing."""
+    again, sent = mean_of(host, "tcp.retrans") or 0.0, mean_of(host, "tcp.out") or 0.0
+    seconds = (host.end_s or 0.0) - (host.start_s or 0.0)
+    if sent and seconds and again > RETRANSMITTED * sent * seconds:
+        return f"{again / (sent * seconds):.1%} of TCP segments were sent again"
+    calls = mean_of(host, "nfs.retrans") or 0.0
+    return f"{calls:.0f} NFS calls were sent again" if calls else ""
+
+
+@step_check(
+    "V17",
+    "Quiet before the load",
+    rule=f"before the load, CPU is busy for {NOISE_CPU:.0f} % at most and the target's device for {NOISE_DISK:.0f} %, "
+    f"links carry {NOISE_NIC:.0%} of their speed",
+    advice="Find out who uses the host (other runs, backups, rebuilds), and measure when they are done.",
+    source="telemetry of the seconds before the first load",
+)
+def quiet(at: StepEvidence) -> Iterator[Found]:
+    """What goes on before the load starts goes on beside it, and takes its share."""
+    looked = [host for host in clients_of(at) if host.quiet]
+    if not looked:
+        raise UnknownError("the hosts were not looked at before this load")
+    noisy = {host.host: text for host in looked if (text := noise(host, _record(at.run, host.host)))}
+    if noisy:
+        named = names_of([f"{host}: {text}" for host, text in noisy.items()])
+        yield Found("warning", f"not quiet before the load: {named}", len(noisy), 0, {"hosts": " ".join(noisy)})
+
+
+def noise(host: HostTelemetryRecord, record: HostRecord | None) -> str:
+    """Return what went on on a host before the load; empty when it was quiet."""
+    busy = before(host, "cpu.busy") or 0.0
+    if busy > NOISE_CPU:
+        return f"CPU {busy:.0f} % busy"
+    for name, place in host.devices.items():
+        if place == "top" and (share := before(host, f"dev.{name}.busy") or 0.0) > NOISE_DISK:
+            return f"{name} {share:.0f} % busy"
+    for nic in rows(record.facts, Nic) if record else []:
+        carried = max(before(host, f"nic.{nic.name}.{way}") or 0.0 for way in ("rx", "tx"))
+        if nic.speed_mbit and carried > NOISE_NIC * nic.speed_mbit * 1e6 / 8:
+            return f"{nic.name} carries {units.bandwidth(carried)}"
+    return ""
+
+
+def before(host: HostTelemetryRecord, name: str) -> float | None:
+    """Return the mean of a column over the quiet seconds; None when it is not known."""
+    column = host.column(name)
+    if column is None:
+        return None
+    values = [column.constant] if column.values is None else column.values[: host.quiet]
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def clients_of(at: StepEvidence) -> list[HostTelemetryRecord]:
+    """Return the hosts that generated load and were looked at. Raises UnknownError when there is none."""
+    found = [host for host in at.record.telemetry if host.role == "client" and host.start_s is not None]
+    if not found:
+        raise UnknownError("there is no telemetry")
+    return found
+
+
+def mean_of(host: HostTelemetryRecord, name: str) -> float | None:
+    """Return the mean of a column over the measured window; None when it is not known."""
+    column = host.column(name)
+    return column.mean if column is not None else None
+
+
+def _record(run: Evidence, name: str) -> HostRecord | None:
+    return next((host for host in run.hosts if host.name == name), None)
+
+
+def _cores(run: Evidence, name: str) -> int | None:
+    record = _record(run, name)
+    cores = record.facts.get("cpus") if record is not None else None
+    return cores if isinstance(cores, int) else None
+
+
+CHECKS = (conservation, client_cpu, network, quiet)
