@@ -14,11 +14,13 @@ from tui.model.record import Finding, HostProblemRecord, HostRecord
 from tui.model.step_record import (
     AggregateRecord,
     CacheDropRecord,
+    HostTelemetryRecord,
     LatencyRecord,
     SeriesColumns,
     SeriesRecord,
     StepRecord,
     TaskRecord,
+    TelemetryColumn,
 )
 from tui.results.findings.catalogue import BY_ID, CHECKS
 from tui.results.findings.check import Check, Evidence, UnknownError
@@ -149,6 +151,16 @@ def test_a_rate_that_is_not_reached_is_told(reached: float, doubt: bool) -> None
 def test_a_short_measurement_is_a_remark_and_a_very_short_one_a_warning(seconds: float, severity: str | None) -> None:
     result = found("V09", evidence(runtime_s=seconds, measured_s=seconds))
     assert [each.severity for each in result] == ([severity] if severity else [])
+
+
+def test_what_is_the_same_of_several_steps_is_one_finding() -> None:
+    at = evidence(runtime_s=5.0, measured_s=5.0)
+    twice = Evidence(replace_steps(at), at.hosts, [*at.steps, at.steps[0].model_copy(update={"index": 1})], at.seen)
+    assert [each.scope for each in found("V09", twice)] == [{"steps": "0 1"}]
+
+
+def replace_steps(at: Evidence) -> Plan:
+    return Plan(at.plan.profile, {}, at.plan.hosts, [*at.plan.steps, at.plan.steps[0]])
 
 
 def test_percentiles_of_few_ios_are_named() -> None:
@@ -289,6 +301,85 @@ def test_a_host_with_a_long_tail_is_named() -> None:
 
     (only,) = found("V14", evidence({"h1": host(1_000_000), "h2": host(1_000_000), "h3": host(9_000_000)}))
     assert (only.scope["hosts"], only.measured) == ("h3", 9.0)
+
+
+# -- telemetry
+
+
+def looked(facts: Any = None, *, quiet: Any = None, **means: Any) -> Evidence:
+    """Return a run with telemetry of one client; `_` in names stands for a dot, `quiet` is of before the load."""
+    columns = [
+        *(TelemetryColumn(name=name.replace("_", ".", 1), unit="number", mean=mean) for name, mean in means.items()),
+        *(TelemetryColumn(name=name, unit="number", values=[mean] * 5) for name, mean in (quiet or {}).items()),
+    ]
+    host = HostTelemetryRecord(
+        host="h1", start_s=0.0, end_s=60.0, columns=columns, devices={"sda": "top"}, quiet=5 if quiet else 0
+    )
+    read = direction(1000.0, 4e6, bw_bytes_per_s=100e6)
+    return evidence({"h1": {"read": read}}, jobs=[JobLoad("r", ("read",), direct=True)], facts=facts, telemetry=[host])
+
+
+@pytest.mark.parametrize(
+    ("moved", "severity"), [(100e6, None), (96e6, None), (80e6, "warning"), (12.5e6, "error"), (0.0, "error")]
+)
+def test_bytes_that_no_device_delivered_came_from_elsewhere(moved: float, severity: str | None) -> None:
+    result = found("V03", looked(gen_read_bytes=moved))
+    assert [each.severity for each in result] == ([severity] if severity else [])
+
+
+def test_of_a_mount_the_bytes_from_its_server_count() -> None:
+    assert said("V03", looked(gen_read_bytes=100e6, nfs_rd_server=10e6)) == [("error", 0.1)]
+
+
+def test_without_telemetry_it_is_not_known_where_bytes_came_from() -> None:
+    with pytest.raises(UnknownError, match="no telemetry"):
+        found("V03", evidence())
+
+
+@pytest.mark.parametrize(
+    ("means", "cpus", "why"),
+    [
+        ({"cpu_busy": 40.0, "core_busy": 70.0}, 64, ""),
+        ({"cpu_busy": 92.0}, 64, "92 % busy"),
+        ({"cpu_busy": 3.0, "core_busy": 99.0}, 64, "core is 99 % busy"),
+        ({"cpu_busy": 51.0, "core_busy": 99.0}, 2, ""),
+        ({"cpu_busy": 3.0, "gen_thread": 99.0}, 64, "a thread of the load uses 99 % of a core"),
+        ({"cpu_busy": 3.0, "core_softirq": 93.0}, 64, "a core spends 93 % in soft interrupts"),
+    ],
+)
+def test_a_client_whose_cpu_is_busy_is_told(means: dict[str, float], cpus: int, why: str) -> None:
+    result = found("V15", looked({"cpus": cpus}, **means))
+    assert [each.message for each in result] == ([f"the client's CPU may hold it back: h1: {why}"] if why else [])
+
+
+def test_cpu_that_the_hypervisor_took_is_told() -> None:
+    assert said("V15", looked(cpu_busy=10.0, cpu_steal=4.0)) == [("warning", 4.0)]
+
+
+@pytest.mark.parametrize(("received", "doubt"), [(100e6, False), (115e6, True)])
+def test_a_link_that_is_full_is_named_with_its_speed(received: float, doubt: bool) -> None:
+    nics = {"nics": [{"name": "eth0", "speed_mbit": 1000}]}
+    result = found("V16", looked(nics, **{"nic_eth0.rx": received}))
+    assert [each.message for each in result] == (
+        ["the network may hold it back: h1: eth0 carries 92% of its 1 Gbit/s"] if doubt else []
+    )
+
+
+def test_traffic_beside_the_load_is_not_judged() -> None:
+    with pytest.raises(UnknownError, match="does not go over the network"):
+        found("V16", looked(**{"nic_eth0.rx": 1e5, "tcp_out": 100.0, "tcp_retrans": 600.0}))
+
+
+def test_segments_that_were_sent_again_are_told() -> None:
+    result = found("V16", looked(**{"nic_eth0.rx": 1e8, "tcp_out": 100.0, "tcp_retrans": 60.0}))
+    assert [each.message for each in result] == ["the network loses packets: h1: 1.0% of TCP segments were sent again"]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "doubt"), [("cpu.busy", 4.0, False), ("cpu.busy", 60.0, True), ("dev.sda.busy", 50.0, True)]
+)
+def test_a_host_that_was_not_quiet_before_the_load_is_told(column: str, value: float, doubt: bool) -> None:
+    assert bool(found("V17", looked(quiet={column: value}))) is doubt
 
 
 # -- machines

@@ -219,6 +219,8 @@ def _findings(record: RunRecord) -> list[str]:
 def _finding(record: RunRecord, finding: Finding) -> list[str]:
     step = finding.scope.get("step")
     where = f" {record.steps[step].name}" if isinstance(step, int) and len(record.steps) > 1 else ""
+    if several := str(finding.scope.get("steps") or "").split():
+        where = f" on {len(several)} of {len(record.steps)} steps"
     return _wrapped(f"{finding.severity} {finding.id}{where}", finding.message, indent="  ")
 
 
