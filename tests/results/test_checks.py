@@ -23,7 +23,8 @@ from tui.model.step_record import (
     TelemetryColumn,
 )
 from tui.results.findings.catalogue import BY_ID, CHECKS
-from tui.results.findings.check import Check, Evidence, UnknownError
+from tui.results.findings.check import Check, Evidence, StepEvidence, UnknownError
+from tui.results.findings.limiter import limiter_of
 from tui.results.record.journal import JournalData
 
 WRITER = JobLoad("w", ("write",), workers=4, held=4, direct=True, bound_s=60.0)
@@ -380,6 +381,59 @@ def test_segments_that_were_sent_again_are_told() -> None:
 )
 def test_a_host_that_was_not_quiet_before_the_load_is_told(column: str, value: float, doubt: bool) -> None:
     assert bool(found("V17", looked(quiet={column: value}))) is doubt
+
+
+# -- limiter
+
+
+def limit(at: Evidence) -> tuple[str, str]:
+    limiter = limiter_of(StepEvidence(at, at.plan.steps[0], at.steps[0]))
+    assert limiter is not None
+    return limiter.kind, limiter.text
+
+
+@pytest.mark.parametrize(
+    ("means", "kind"),
+    [
+        ({"cpu_busy": 92.0}, "client-cpu"),
+        ({"cpu_busy": 10.0, "nic_eth0.rx": 120e6}, "network"),
+        ({"cpu_busy": 10.0, "dev_sda.busy": 99.0, "dev_sda.queue": 30.0, "dev_sda.rlat": 3.5}, "client-device"),
+        ({"cpu_busy": 10.0, "dev_sda.busy": 99.0, "dev_sda.queue": 1.0, "dev_sda.rlat": 3.5}, "concurrency"),
+    ],
+)
+def test_the_limiter_is_the_first_that_is_at_its_limit(means: dict[str, float], kind: str) -> None:
+    assert limit(looked({"cpus": 64, "nics": [{"name": "eth0", "speed_mbit": 1000}]}, **means))[0] == kind
+
+
+def test_without_a_limit_on_the_clients_it_is_the_storage_as_far_as_they_can_tell() -> None:
+    at = looked(cpu_busy=10.0)
+    at.plan.steps[0].jobs = [JobLoad("r", ("read",), held=64, direct=True)]
+    assert limit(at) == ("storage", "the storage, as far as the clients can tell")
+
+
+def test_a_rate_that_was_reached_is_the_limiter() -> None:
+    at = looked(cpu_busy=10.0)
+    at.plan.steps[0].jobs = [JobLoad("r", ("read",), paced=True, rate_iops={"read": 1000.0})]
+    assert limit(at) == ("rate", "the rate that was offered: read 1.00k IOPS")
+
+
+def test_a_server_whose_processes_are_busy_is_named_with_them() -> None:
+    at = looked(cpu_busy=10.0)
+    columns = [("group.OSD.procs", 4.0), ("group.OSD.cpu", 396.0)]
+    server = HostTelemetryRecord(
+        host="s1",
+        role="server",
+        start_s=0.0,
+        end_s=60.0,
+        columns=[TelemetryColumn(name=name, unit="number", mean=mean) for name, mean in columns],
+    )
+    at.steps[0].telemetry.append(server)
+    assert limit(at) == ("server-cpu", "server CPU: s1: OSD uses 99 % of a core in each of 4 processes")
+
+
+def test_without_telemetry_nobody_knows_the_limiter() -> None:
+    at = evidence()
+    assert limiter_of(StepEvidence(at, at.plan.steps[0], at.steps[0])) is None
 
 
 # -- machines

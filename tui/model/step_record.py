@@ -276,6 +276,15 @@ class HostTelemetryRecord(Part):
         return next((column for column in self.columns if column.name == name), None)
 
 
+class LimiterRecord(Part):
+    """What limited a step, as far as the run left evidence."""
+
+    kind: Literal["rate", "client-cpu", "network", "client-device", "server-cpu", "concurrency", "storage"] = Field(
+        description="where the limit is; storage: nothing nearer to the clients was at its limit"
+    )
+    text: str = Field(description="for people, with the evidence")
+
+
 class StepRecord(Part):
     """One measurement on all hosts at once."""
 
@@ -317,6 +326,7 @@ class StepRecord(Part):
         default_factory=dict, description="options that benchtui added to those of the profile, by name"
     )
     errors: list[StepError] = Field(default_factory=list, description="what went wrong in this step")
+    limiter: LimiterRecord | None = Field(None, description="what limited it; null: the hosts were not looked at")
 
     @property
     def cell_key(self) -> str:

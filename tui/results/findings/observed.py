@@ -95,7 +95,7 @@ def client_cpu(at: StepEvidence) -> Iterator[Found]:
     hosts = clients_of(at)
     if not any(host.column("cpu.busy") for host in hosts):
         raise UnknownError("CPUs of the clients were not looked at")
-    bound = {host.host: why for host in hosts if (why := cpu_bound(host, _cores(at.run, host.host)))}
+    bound = {host.host: why for host in hosts if (why := cpu_bound(host, cores_of(at.run, host.host)))}
     if bound:
         named = names_of([f"{host}: {why}" for host, why in bound.items()])
         yield Found("warning", f"the client's CPU may hold it back: {named}", len(bound), 0, {"hosts": " ".join(bound)})
@@ -141,7 +141,7 @@ def network(at: StepEvidence) -> Iterator[Found]:
     hosts = [host for host in hosts if carries_load(at, host)]
     if not hosts:
         raise UnknownError("the load does not go over the network")
-    full = {host.host: text for host in hosts if (text := full_link(host, _record(at.run, host.host)))}
+    full = {host.host: text for host in hosts if (text := full_link(host, record_of(at.run, host.host)))}
     if full:
         named = names_of([f"{host}: {text}" for host, text in full.items()])
         yield Found("warning", f"the network may hold it back: {named}", len(full), 0, {"hosts": " ".join(full)})
@@ -193,7 +193,7 @@ def quiet(at: StepEvidence) -> Iterator[Found]:
     looked = [host for host in clients_of(at) if host.quiet]
     if not looked:
         raise UnknownError("the hosts were not looked at before this load")
-    noisy = {host.host: text for host in looked if (text := noise(host, _record(at.run, host.host)))}
+    noisy = {host.host: text for host in looked if (text := noise(host, record_of(at.run, host.host)))}
     if noisy:
         named = names_of([f"{host}: {text}" for host, text in noisy.items()])
         yield Found("warning", f"not quiet before the load: {named}", len(noisy), 0, {"hosts": " ".join(noisy)})
@@ -238,12 +238,14 @@ def mean_of(host: HostTelemetryRecord, name: str) -> float | None:
     return column.mean if column is not None else None
 
 
-def _record(run: Evidence, name: str) -> HostRecord | None:
+def record_of(run: Evidence, name: str) -> HostRecord | None:
+    """Return the record of a host."""
     return next((host for host in run.hosts if host.name == name), None)
 
 
-def _cores(run: Evidence, name: str) -> int | None:
-    record = _record(run, name)
+def cores_of(run: Evidence, name: str) -> int | None:
+    """Return how many cores a host has; None when it is not known."""
+    record = record_of(run, name)
     cores = record.facts.get("cpus") if record is not None else None
     return cores if isinstance(cores, int) else None
 

@@ -34,7 +34,8 @@ from tui.model.record import (
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
 from tui.model.step_record import StepRecord
 from tui.results.findings.catalogue import examine, verdict_of
-from tui.results.findings.check import Evidence
+from tui.results.findings.check import Evidence, StepEvidence
+from tui.results.findings.limiter import limiter_of
 from tui.results.matrix.points import matrix_record
 from tui.results.record.facts import facts_record
 from tui.results.record.journal import JournalData, read_journal
@@ -68,7 +69,10 @@ def build_record(run_dir: Path) -> RunRecord:
     steps = [build_step(plan, step, run) for step in plan.steps]
     state = final_state(source, steps)
     hosts = [_host(source, host.name, host.transport) for host in plan.hosts]
-    judged = examine(Evidence(plan, hosts, steps, seen))
+    evidence = Evidence(plan, hosts, steps, seen)
+    for step, record in zip(plan.steps, steps, strict=True):
+        record.limiter = limiter_of(StepEvidence(evidence, step, record))
+    judged = examine(evidence)
     return RunRecord(
         schema_name="benchtui.run/1",
         run_id=run.run_id or run_dir.name,

@@ -150,6 +150,7 @@ def _short_latency(value_ns: float | None) -> str:
 def _remarks(step: StepRecord, kind: str) -> list[str]:
     """Return what must be known to read the figures right."""
     lines = [text] if (text := length_text(step.measured_s, step.runtime_s)) else []
+    lines += _wrapped("limited by", step.limiter.text, indent="") if step.limiter is not None else []
     lines += _wrapped_text(submission_text(step, kind))
     if any(result.from_samples for dirs in step.results.per_host.values() for result in dirs.values()):
         lines.append("~ rebuilt from samples: the tool gave no result")

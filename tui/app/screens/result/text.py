@@ -240,6 +240,8 @@ def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
     mark: Run = ("! ", "warn") if is_short(step) else ("  ", LABEL)
     length = length_text(measured_s(page.all_hosts), step.runtime_s)
     lines = [Line.of(mark, (length, LABEL))] if length else []
+    if step.limiter is not None:
+        lines.append(Line.of(("  ", LABEL), (f"limited by {step.limiter.text}", LABEL)))
     if wait := submission_text(step, kind):
         lines.append(Line.of(("! " if kind == "clat" else "  ", "warn"), (wait, LABEL)))
     for direction, result in page.all_hosts.items():

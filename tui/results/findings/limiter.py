@@ -1,0 +1,121 @@
+"""What limits a step: the first that the run left evidence for, looked at from the clients outwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+from tui.journal.loss import names_of
+from tui.metrics import units
+from tui.metrics.telemetry import parse_column
+from tui.model.step_record import HostTelemetryRecord, LimiterRecord
+from tui.results.findings.check import StepEvidence, UnknownError
+from tui.results.findings.load import RATE_REACHED
+from tui.results.findings.observed import CORE, HOST, clients_of, cores_of, cpu_bound, full_link, mean_of, record_of
+
+Kind = Literal["rate", "client-cpu", "network", "client-device", "server-cpu", "concurrency", "storage"]
+MOST = 0.5  # of the hosts: one slow client is a straggler, not the limiter
+IN_DEVICE = 0.6  # of the latency that the load sees
+SATURATED, QUEUED = 90.0, 1.5  # per cent of the time, and requests in flight on average
+FEW = 4  # I/Os in flight on a host: so few say how long one takes, not how many could be done
+
+
+def limiter_of(at: StepEvidence) -> LimiterRecord | None:
+    """Return what limits a step; None when nothing was measured or the hosts were not looked at."""
+    try:
+        hosts = clients_of(at)
+    except UnknownError:
+        return None
+    if not at.record.results.aggregate:
+        return None
+    for kind, look in _LOOKS:
+        if text := look(at, hosts):
+            return LimiterRecord(kind=kind, text=text)
+    return LimiterRecord(kind="storage", text="the storage, as far as the clients can tell")
+
+
+def _offered_rate(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
+    offered: dict[str, float] = {}
+    for job in at.step.jobs:
+        for name, rate in job.rate_iops.items():
+            offered[name] = offered.get(name, 0.0) + rate * len(at.step.tasks)
+    reached = {name: result.iops or 0.0 for name, result in at.record.results.aggregate.items() if name in offered}
+    if reached and all(reached[name] >= RATE_REACHED * offered[name] for name in reached):
+        said = ", ".join(f"{name} {units.iops(offered[name])} IOPS" for name in reached)
+        return f"the rate that was offered: {said}"
+    return ""
+
+
+def _client_cpu(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
+    return _most("client CPU", hosts, lambda host: cpu_bound(host, cores_of(at.run, host.host)))
+
+
+def _network(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
+    return _most("network", hosts, lambda host: full_link(host, record_of(at.run, host.host)))
+
+
+def _most(what: str, hosts: list[HostTelemetryRecord], why: Callable[[HostTelemetryRecord], str]) -> str:
+    found = {host.host: text for host in hosts if (text := why(host))}
+    if not hosts or len(found) < MOST * len(hosts):
+        return ""
+    return f"{what}: {names_of([f'{host}: {text}' for host, text in found.items()])}"
+
+
+def _client_device(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
+    return _most("device of the client", hosts, lambda host: _busy_device(at, host))
+
+
+def _busy_device(at: StepEvidence, host: HostTelemetryRecord) -> str:
+    """Return the device that holds a host's I/O: it always has some, more than one waits, and it takes the time."""
+    for name, place in host.devices.items():
+        busy, queue = mean_of(host, f"dev.{name}.busy") or 0.0, mean_of(host, f"dev.{name}.queue") or 0.0
+        if place == "top" and busy > SATURATED and queue > QUEUED and _share_in(at, host, name) > IN_DEVICE:
+            return f"{name} {busy:.0f} % busy, {queue:.0f} requests in flight"
+    return ""
+
+
+def _share_in(at: StepEvidence, host: HostTelemetryRecord, device: str) -> float:
+    """Return which share of the load's latency is spent in a device; 0 when it is not known."""
+    shares = []
+    for name, column in (("read", "rlat"), ("write", "wlat")):
+        result = at.record.results.per_host.get(host.host, {}).get(name)
+        latency = (result.lat or result.clat) if result is not None else None
+        spent = mean_of(host, f"dev.{device}.{column}")
+        if latency is not None and latency.mean_ns and spent:
+            shares.append(spent * 1e6 / latency.mean_ns)
+    return max(shares, default=0.0)
+
+
+def _server_cpu(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
+    servers = [host for host in at.record.telemetry if host.role == "server" and host.start_s is not None]
+    found = {host.host: text for host in servers if (text := "; ".join(_busy_groups(host)))}
+    return f"server CPU: {names_of([f'{host}: {text}' for host, text in found.items()])}" if found else ""
+
+
+def _busy_groups(host: HostTelemetryRecord) -> Iterator[str]:
+    """Yield the groups of processes whose every process uses a core, and the host itself when it is busy."""
+    for column in host.columns:
+        name = parse_column(column.name)
+        count = mean_of(host, f"group.{name.subject}.procs") or 0.0
+        if name.family == "group" and name.field == "cpu" and count and (column.mean or 0.0) > CORE * count:
+            yield f"{name.subject} uses {(column.mean or 0.0) / count:.0f} % of a core in each of {count:.0f} processes"
+    if (busy := mean_of(host, "cpu.busy") or 0.0) > HOST:
+        yield f"CPU {busy:.0f} % busy"
+
+
+def _concurrency(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
+    held = sum(job.held for job in at.step.jobs)
+    if not held or held > FEW or len(at.step.tasks) > 1:
+        return ""
+    more = "1 I/O" if held == 1 else f"{held} I/Os"
+    return f"concurrency: with {more} in flight the figure is that of the latency; more would give more"
+
+
+_LOOKS: tuple[tuple[Kind, Callable[[StepEvidence, list[HostTelemetryRecord]], str]], ...] = (
+    ("rate", _offered_rate),
+    ("client-cpu", _client_cpu),
+    ("network", _network),
+    ("server-cpu", _server_cpu),
+    ("client-device", _client_device),
+    ("concurrency", _concurrency),
+)
