@@ -206,7 +206,7 @@ async def test_repetitions_of_a_cell_stand_together(tmp_path: Path) -> None:
         await pilot.press("enter")
         await app.settle(pilot)
         page = app.text_of("#result-page")
-        assert "numjobs=16  #3" in page and "numjobs=8" not in page
+        assert "numjobs=16  #3" in page and "numjobs=8  #" not in page
 
 
 async def test_a_run_that_lacks_steps_can_be_resumed_after_a_question(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_damaged_and_newer_lines_survive_a_recovery_and_what_they_hid_is_asked_f
 ) -> None:
     run_dir = cut_off(lab, home, tmp_path)
     journal = run_dir / "journal.jsonl"
-    newer = b'{"type":"telemetry","t":1.0,"cpu":3}\n'
+    newer = b'{"type":"weather","t":1.0,"cpu":3}\n'
     lines = [
         line.replace(b"task_started", b"task_\xff\xfe") if b'"phase":"measure"' in line and b"task_s" in line else line
         for line in journal.read_bytes().splitlines(keepends=True)

@@ -15,6 +15,7 @@ from tui.results.text.judged import SHORT_S, ended_early, is_short, length_text
 OCCUPIED, OCCUPIED_AT_ALL = 0.02, 0.05  # how far the share of I/Os in flight may be from 1: warning, error
 BETWEEN_NS = 30_000.0  # a worker may take so long from one I/O to the next: what the load generator itself does
 RATE_REACHED = 0.99
+LEAST_S = 5.0  # of a shorter load the begin and the end of its workers are too large a part
 LONG_S, ENOUGH_S = 60.0, 10.0
 SUBMISSION_SHARE = 0.1  # of the whole latency
 SYNC_SHARE = 0.5  # of the time of all workers
@@ -65,6 +66,8 @@ def steady_load(at: StepEvidence) -> int:
         raise UnknownError("what the load holds in flight is not known")
     if any(job.paced for job in jobs):
         raise UnknownError("the load is held back by a rate or think time")
+    if (at.record.measured_s or 0.0) < LEAST_S:
+        raise UnknownError(f"under {LEAST_S:g} s were measured: begin and end weigh too much")
     if len({job.wave for job in jobs}) > 1:
         raise UnknownError("jobs run one after the other")
     if ended_early(at.record.measured_s, at.record.runtime_s) or at.record.runtime_s is None:

@@ -164,7 +164,7 @@ def judgement(record: RunRecord) -> list[Run]:
     text, key = words.get(record.state, (record.reason or f"the run is {record.state}", "warn"))
     if record.state == "failed" or record.verdict == "invalid":
         key = "bad"
-    text = "; ".join(part for part in (text, checks_text(record)) if part)
+    text = "; ".join(part for part in (checks_text(record), text) if part)
     return [("✓ " if key == "good" else "! " if key == "warn" else "✗ ", key), (text, key)]
 
 
@@ -332,7 +332,7 @@ def problems(page: Page, width: int) -> list[Line]:
     for finding in by_weight(page.record.findings):
         mark, key = SEVERITIES[finding.severity]
         lines += labelled([(f"{mark} ", key)], [(finding.message, TEXT)], width)
-    return [rule("Problems", str(count), width), *lines, Line()] if lines else []
+    return [rule("Findings", str(count), width), *lines, Line()] if lines else []
 
 
 def facts(page: Page, width: int) -> list[Line]:
