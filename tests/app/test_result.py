@@ -35,7 +35,7 @@ async def test_the_page_begins_with_state_profile_and_headline(maker: RunMaker) 
         assert "COMPLETE" in page and "weka/read-iops" in page and "2026-11-20 10:15:30 UTC" in page
         number = iops(record_of(maker).headline.value).rstrip("k")  # type: ignore[union-attr]
         assert all(row in page for row in big_digits(number))
-        assert "read IOPS" in page and "every host has a final result" in page
+        assert "read IOPS" in page and "valid with warnings: " in page
 
 
 async def test_there_is_a_line_a_direction_with_every_percentile(maker: RunMaker) -> None:
@@ -113,7 +113,7 @@ async def test_problems_come_before_the_figures(tmp_path: Path) -> None:
     async with stage(maker, step="result") as (app, _):
         page = app.text_of("#result-page")
         assert "PARTIAL" in page and "✗ weka-02  no connection to the end (host-lost)" in page
-        assert page.index("Problems") < page.index("All hosts")
+        assert page.index("Findings") < page.index("All hosts")
         assert "~ rebuilt from samples" in page
 
 
