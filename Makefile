@@ -4,7 +4,7 @@ export PYTHON
 # tests start hundreds of processes: each would compile the product again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint bench soak clean
+.PHONY: help demo test lint bench soak lies clean
 
 help:
 	@echo "make demo    a first run on this machine: the screens in a terminal, a summary without one"
@@ -12,6 +12,7 @@ help:
 	@echo "make lint    the checkers alone"
 	@echo "make bench   figures: start skew and frozen hosts beside fio --client"
 	@echo "make soak    random faults against real runs, random examples of properties; SEED=7 N=20 HOSTS=4 to choose"
+	@echo "make lies    sabotaged runs, each named by its own finding, and clean ones; TIMES=20 ONLY=unwritten"
 	@echo "make clean   remove .venv and everything else that make left here"
 
 demo:
@@ -55,6 +56,11 @@ soak:
 	@$(BIN)/python -m pytest --hypothesis-profile search -m slow tests/faults tests/model tests/workloads/fio
 	@$(BIN)/python -m pytest --hypothesis-profile search -m 'hypothesis and not slow'
 	@$(BIN)/python -m tests.soak --trials $(N) --hosts $(HOSTS) $(if $(SEED),--seed $(SEED))
+
+TIMES ?= 1
+lies:
+	@.ci/setup test
+	@$(BIN)/python -m tests.lies --times $(TIMES) $(if $(ONLY),--only "$(ONLY)")
 
 clean:
 	@rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache snapshot_report.html
