@@ -80,7 +80,7 @@ def test_the_whole_job(lab: SshdLab, tmp_path: Path, size: str) -> None:
         terminal.wait_until(lambda: "p99" in terminal.screen() and "µs" in terminal.screen(), "live percentiles")
         terminal.wait_for("COMPLETE")
         terminal.keys("6")
-        terminal.wait_for("test/fault-load")
+        terminal.wait_for("✓ complete")  # the row of the list, not the title of Live
         terminal.keys("Enter")
         terminal.wait_for("COMPLETE")
         wait_until(lambda: not goes_on(run_dir), "the end of the engine")  # until then q asks
@@ -114,7 +114,7 @@ def test_run_goes_on_when_the_app_is_killed_and_is_shown_again(lab: SshdLab, tmp
 
 def test_what_hosts_lack_is_shown_in_the_app(lab: SshdLab, tmp_path: Path) -> None:
     with app(lab, tmp_path, "80x24") as terminal:
-        launch(terminal, Path("/no-such-place"), "5s")
+        launch(terminal, Path("/no-such-place"), "6s")
         terminal.wait_for("h1: directory /no-such-place does not exist")
         terminal.wait_for("FAILED")
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import random
+import signal
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -221,7 +223,10 @@ async def test_sweep_finds_what_no_one_watches(ssh_agent: Agent, tmp_path: Path)
     directory = Path(await start(ssh_agent, FIO, files={"job.fio": fio_job(tmp_path)}))
     await running(ssh_agent, 4)
     supervisor = int((directory / "pid").read_text().split()[0])
-    for shell in (*children(supervisor), supervisor):  # the guard, the runner, the supervisor
+    watchers = (supervisor, *children(supervisor))  # beside it the guard and the runner
+    for shell in watchers:
+        os.kill(shell, signal.SIGSTOP)  # else one sees another one's end, and ends the load
+    for shell in watchers:
         kill(shell)
     status = await ssh_agent.status("t")
     assert not status.alive and not status.done
