@@ -2,83 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tui.journal.state import RunState
-from tui.model.plan import FileSpec, Headline, HostAddress, HostTask, JobLoad, Plan, ProfileRef, Step
-from tui.model.record import Finding, HostProblemRecord, HostRecord
+from tests.results.evidence import WRITER, direction, evidence, found, latency, said, series
+from tui.model.plan import FileSpec, Headline, JobLoad, Plan, Step
+from tui.model.record import HostProblemRecord
 from tui.model.step_record import (
     AggregateRecord,
     CacheDropRecord,
-    HostTelemetryRecord,
     LatencyRecord,
-    SeriesColumns,
-    SeriesRecord,
     StepRecord,
     TaskRecord,
-    TelemetryColumn,
 )
 from tui.results.findings.catalogue import BY_ID, CHECKS
-from tui.results.findings.check import Check, Evidence, StepEvidence, UnknownError
-from tui.results.findings.limiter import limiter_of
-from tui.results.record.journal import JournalData
-
-WRITER = JobLoad("w", ("write",), workers=4, held=4, direct=True, bound_s=60.0)
-
-
-def latency(mean_ns: float, n: int = 1_000_000) -> LatencyRecord:
-    return LatencyRecord(n=n, mean_ns=mean_ns)
-
-
-def direction(iops: float, mean_ns: float, n: int = 1_000_000, **more: Any) -> AggregateRecord:
-    whole = latency(mean_ns, n)
-    return AggregateRecord(hosts=["h1"], ios=n, bytes=n * 4096, iops=iops, lat=whole, runtime_s=60.0, **more)
-
-
-def evidence(
-    per_host: Mapping[str, Mapping[str, AggregateRecord]] | None = None,
-    *,
-    jobs: Sequence[JobLoad] | None = None,
-    facts: Mapping[str, Any] | None = None,
-    task: Mapping[str, object] | None = None,
-    plan: Mapping[str, object] | None = None,
-    **record: Any,
-) -> Evidence:
-    """Return what a run of one step left; every host has the same facts and task."""
-    hosts = per_host or {"h1": {"write": direction(1000.0, 4_000_000.0)}}
-    given = [WRITER] if jobs is None else list(jobs)
-    tasks = [HostTask(name, 1, "", [], **(task or {})) for name in hosts]  # type: ignore[arg-type]
-    held = sum(job.held for job in given) * len(hosts)
-    step = Step(0, "s", "fio", {}, tasks, 60.0, in_flight=held, jobs=given)
-    whole = Plan(
-        ProfileRef("p", 1, "", "", ""),
-        {},
-        [HostAddress(name) for name in hosts],
-        [step],
-        **(plan or {}),  # type: ignore[arg-type]
-    )
-    fields: dict[str, Any] = {"index": 0, "name": "s", "state": "done", "runtime_s": 60.0, "measured_s": 60.0}
-    seen = StepRecord(**(fields | record))
-    seen.results.per_host = {name: dict(dirs) for name, dirs in hosts.items()}
-    seen.results.aggregate = dict(next(iter(hosts.values())))
-    records = [HostRecord(name=name, facts=dict(facts or {})) for name in hosts]
-    return Evidence(whole, records, [seen], JournalData(RunState(for_record=True)))
-
-
-def found(name: str, at: Evidence) -> list[Finding]:
-    return BY_ID[name].look(at)
-
-
-def said(name: str, at: Evidence) -> list[tuple[str, object]]:
-    return [(finding.severity, finding.measured) for finding in found(name, at)]
-
-
-def series(iops: Sequence[float | None], host: str | None = None) -> SeriesRecord:
-    return SeriesRecord(start_s=0.0, columns=[SeriesColumns(host=host, direction="write", iops=list(iops))])
+from tui.results.findings.check import Check, Evidence, UnknownError
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
@@ -302,191 +243,6 @@ def test_a_host_with_a_long_tail_is_named() -> None:
 
     (only,) = found("V14", evidence({"h1": host(1_000_000), "h2": host(1_000_000), "h3": host(9_000_000)}))
     assert (only.scope["hosts"], only.measured) == ("h3", 9.0)
-
-
-# -- telemetry
-
-
-def looked(facts: Any = None, *, quiet: Any = None, **means: Any) -> Evidence:
-    """Return a run with telemetry of one client; `_` in names stands for a dot, `quiet` is of before the load."""
-    columns = [
-        *(TelemetryColumn(name=name.replace("_", ".", 1), unit="number", mean=mean) for name, mean in means.items()),
-        *(TelemetryColumn(name=name, unit="number", values=[mean] * 5) for name, mean in (quiet or {}).items()),
-    ]
-    host = HostTelemetryRecord(
-        host="h1", start_s=0.0, end_s=60.0, columns=columns, devices={"sda": "top"}, quiet=5 if quiet else 0
-    )
-    read = direction(1000.0, 4e6, bw_bytes_per_s=100e6)
-    return evidence({"h1": {"read": read}}, jobs=[JobLoad("r", ("read",), direct=True)], facts=facts, telemetry=[host])
-
-
-@pytest.mark.parametrize(
-    ("moved", "severity"), [(100e6, None), (96e6, None), (80e6, "warning"), (12.5e6, "error"), (0.0, "error")]
-)
-def test_bytes_that_no_device_delivered_came_from_elsewhere(moved: float, severity: str | None) -> None:
-    result = found("V03", looked(gen_read_bytes=moved))
-    assert [each.severity for each in result] == ([severity] if severity else [])
-
-
-def test_of_a_mount_the_bytes_from_its_server_count() -> None:
-    assert said("V03", looked(gen_read_bytes=100e6, nfs_rd_server=10e6)) == [("error", 0.1)]
-
-
-def test_without_telemetry_it_is_not_known_where_bytes_came_from() -> None:
-    with pytest.raises(UnknownError, match="no telemetry"):
-        found("V03", evidence())
-
-
-@pytest.mark.parametrize(
-    ("means", "cpus", "why"),
-    [
-        ({"cpu_busy": 40.0, "core_busy": 70.0}, 64, ""),
-        ({"cpu_busy": 92.0}, 64, "92 % busy"),
-        ({"cpu_busy": 3.0, "core_busy": 99.0}, 64, "core is 99 % busy"),
-        ({"cpu_busy": 51.0, "core_busy": 99.0}, 2, ""),
-        ({"cpu_busy": 3.0, "gen_thread": 99.0}, 64, "a thread of the load uses 99 % of a core"),
-        ({"cpu_busy": 3.0, "core_softirq": 93.0}, 64, "a core spends 93 % in soft interrupts"),
-    ],
-)
-def test_a_client_whose_cpu_is_busy_is_told(means: dict[str, float], cpus: int, why: str) -> None:
-    result = found("V15", looked({"cpus": cpus}, **means))
-    assert [each.message for each in result] == ([f"the client's CPU may hold it back: h1: {why}"] if why else [])
-
-
-def test_cpu_that_the_hypervisor_took_is_told() -> None:
-    assert said("V15", looked(cpu_busy=10.0, cpu_steal=4.0)) == [("warning", 4.0)]
-
-
-@pytest.mark.parametrize(("received", "doubt"), [(100e6, False), (115e6, True)])
-def test_a_link_that_is_full_is_named_with_its_speed(received: float, doubt: bool) -> None:
-    nics = {"nics": [{"name": "eth0", "speed_mbit": 1000}]}
-    result = found("V16", looked(nics, **{"nic_eth0.rx": received}))
-    assert [each.message for each in result] == (
-        ["the network may hold it back: h1: eth0 carries 92% of its 1 Gbit/s"] if doubt else []
-    )
-
-
-def test_traffic_beside_the_load_is_not_judged() -> None:
-    with pytest.raises(UnknownError, match="does not go over the network"):
-        found("V16", looked(**{"nic_eth0.rx": 1e5, "tcp_out": 100.0, "tcp_retrans": 600.0}))
-
-
-def test_segments_that_were_sent_again_are_told() -> None:
-    result = found("V16", looked(**{"nic_eth0.rx": 1e8, "tcp_out": 100.0, "tcp_retrans": 60.0}))
-    assert [each.message for each in result] == ["the network loses packets: h1: 1.0% of TCP segments were sent again"]
-
-
-@pytest.mark.parametrize(
-    ("column", "value", "doubt"), [("cpu.busy", 4.0, False), ("cpu.busy", 60.0, True), ("dev.sda.busy", 50.0, True)]
-)
-def test_a_host_that_was_not_quiet_before_the_load_is_told(column: str, value: float, doubt: bool) -> None:
-    assert bool(found("V17", looked(quiet={column: value}))) is doubt
-
-
-# -- limiter
-
-
-def limit(at: Evidence) -> tuple[str, str]:
-    limiter = limiter_of(StepEvidence(at, at.plan.steps[0], at.steps[0]))
-    assert limiter is not None
-    return limiter.kind, limiter.text
-
-
-@pytest.mark.parametrize(
-    ("means", "kind"),
-    [
-        ({"cpu_busy": 92.0}, "client-cpu"),
-        ({"cpu_busy": 10.0, "nic_eth0.rx": 120e6}, "network"),
-        ({"cpu_busy": 10.0, "dev_sda.busy": 99.0, "dev_sda.queue": 30.0, "dev_sda.rlat": 3.5}, "client-device"),
-        ({"cpu_busy": 10.0, "dev_sda.busy": 99.0, "dev_sda.queue": 1.0, "dev_sda.rlat": 3.5}, "concurrency"),
-    ],
-)
-def test_the_limiter_is_the_first_that_is_at_its_limit(means: dict[str, float], kind: str) -> None:
-    assert limit(looked({"cpus": 64, "nics": [{"name": "eth0", "speed_mbit": 1000}]}, **means))[0] == kind
-
-
-def test_without_a_limit_on_the_clients_it_is_the_storage_as_far_as_they_can_tell() -> None:
-    at = looked(cpu_busy=10.0)
-    at.plan.steps[0].jobs = [JobLoad("r", ("read",), held=64, direct=True)]
-    assert limit(at) == ("storage", "the storage, as far as the clients can tell")
-
-
-def test_a_rate_that_was_reached_is_the_limiter() -> None:
-    at = looked(cpu_busy=10.0)
-    at.plan.steps[0].jobs = [JobLoad("r", ("read",), paced=True, rate_iops={"read": 1000.0})]
-    assert limit(at) == ("rate", "the rate that was offered: read 1.00k IOPS")
-
-
-def test_a_server_whose_processes_are_busy_is_named_with_them() -> None:
-    at = looked(cpu_busy=10.0)
-    columns = [("group.OSD.procs", 4.0), ("group.OSD.cpu", 396.0)]
-    server = HostTelemetryRecord(
-        host="s1",
-        role="server",
-        start_s=0.0,
-        end_s=60.0,
-        columns=[TelemetryColumn(name=name, unit="number", mean=mean) for name, mean in columns],
-    )
-    at.steps[0].telemetry.append(server)
-    assert limit(at) == ("server-cpu", "server CPU: s1: OSD uses 99 % of a core in each of 4 processes")
-
-
-def test_without_telemetry_nobody_knows_the_limiter() -> None:
-    at = evidence()
-    assert limiter_of(StepEvidence(at, at.plan.steps[0], at.steps[0])) is None
-
-
-# -- machines
-
-
-def machines(**facts: Any) -> Evidence:
-    """Return a run on two hosts; a fact that is a list has the value of each."""
-    at = evidence({name: {"write": direction(1.0, 1.0)} for name in ("h1", "h2")})
-    for index, host in enumerate(at.hosts):
-        host.facts = {name: value[index] if isinstance(value, tuple) else value for name, value in facts.items()}
-    return at
-
-
-def test_hosts_that_differ_are_shown_as_a_difference() -> None:
-    (only,) = found("V20", machines(kernel=("Linux 6.1", "Linux 6.8"), hostname=("h1", "h2"), cpus=8))
-    assert only.message == "hosts differ: kernel: Linux 6.1 on h1; Linux 6.8 on h2"
-    assert found("V20", machines(kernel="Linux 6.1", hostname=("h1", "h2"))) == []
-
-
-@pytest.mark.parametrize(
-    ("fstype", "severity"), [("ext4", None), ("nfs4", None), ("tmpfs", "error"), ("fuse.ceph-fuse", "info")]
-)
-def test_a_target_in_memory_is_no_storage(fstype: str, severity: str | None) -> None:
-    result = found("V05", machines(target_fstype=fstype))
-    assert [each.severity for each in result] == ([severity] if severity else [])
-
-
-@pytest.mark.parametrize(("share", "doubt"), [(0.8, False), (0.93, True)])
-def test_a_target_that_is_nearly_full_is_told(share: float, doubt: bool) -> None:
-    assert bool(found("V08", machines(target_full=(0.1, share)))) is doubt
-
-
-def test_a_raid_that_is_rebuilt_is_named() -> None:
-    raid = {"name": "md0", "kind": "md", "md_action": "resync", "md_done": "1024 / 2048"}
-    (only,) = found("V18", machines(devices=([], [raid])))
-    assert only.message == "h2: md0 is in resync 1024 / 2048"
-    assert found("V18", machines(devices=[{**raid, "md_action": "idle"}])) == []
-
-
-def test_a_cpu_that_saves_power_is_a_remark_and_for_latency_a_warning() -> None:
-    at = machines(governor="powersave", clocksource="tsc")
-    assert said("V19", at) == [("info", 2)]
-    object.__setattr__(at, "plan", Plan(at.plan.profile, {}, at.plan.hosts, at.plan.steps, Headline("latency", "read")))
-    assert said("V19", at) == [("warning", 2)]
-
-
-def test_a_slow_clock_is_a_warning() -> None:
-    assert said("V19", machines(clocksource=("tsc", "hpet"))) == [("warning", 1)]
-
-
-def test_another_load_generator_on_a_host_is_named() -> None:
-    (only,) = found("other-load", machines(cpus=2, running=([], [{"name": "dd", "pid": 7}])))
-    assert only.message == "other load generators ran already: h2 (dd)"
 
 
 def repeated(*values: float) -> Evidence:
