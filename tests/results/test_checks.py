@@ -95,6 +95,11 @@ def test_a_short_measurement_is_a_remark_and_a_very_short_one_a_warning(seconds:
     assert [each.severity for each in result] == ([severity] if severity else [])
 
 
+def test_a_warm_up_is_not_judged() -> None:
+    with pytest.raises(UnknownError, match="nothing was measured"):
+        found("V09", evidence(runtime_s=5.0, measured_s=5.0, warmup=True))
+
+
 def test_what_is_the_same_of_several_steps_is_one_finding() -> None:
     at = evidence(runtime_s=5.0, measured_s=5.0)
     twice = Evidence(replace_steps(at), at.hosts, [*at.steps, at.steps[0].model_copy(update={"index": 1})], at.seen)
@@ -161,6 +166,12 @@ def test_files_that_fit_into_memory_are_told_without_direct_io(direct: bool, siz
     assert [each.measured for each in result] == ([0.25] if doubt else [])
 
 
+def test_the_memory_that_a_control_group_leaves_is_what_counts() -> None:
+    task = {"files": [FileSpec("/d/f", 4 * GIB)]}
+    facts = {"mem_bytes": 16 * GIB, "mem_usable_bytes": GIB}
+    assert found("V06", evidence(jobs=[JobLoad("w", ("write",))], facts=facts, task=task)) == []
+
+
 def test_a_cache_that_was_not_dropped_is_named_with_its_host() -> None:
     drops = [CacheDropRecord(host="h1", ok=False, method="none", detail="sudo: a password is required")]
     (only,) = found("V07", evidence(plan={"drop_caches": "try"}, cache_drops=drops))
@@ -168,19 +179,20 @@ def test_a_cache_that_was_not_dropped_is_named_with_its_host() -> None:
 
 
 @pytest.mark.parametrize(
-    ("job", "task", "doubt"),
+    ("job", "facts", "doubt"),
     [
-        ({"same_offsets": True}, {"files": [FileSpec("/shared/f", 1)]}, True),
-        ({"same_offsets": False}, {"files": [FileSpec("/shared/f", 1)]}, True),  # the same seed on both hosts
-        ({"same_offsets": True}, {}, False),
+        ({"same_offsets": True}, {"shares_files_with": "h1 h2"}, True),
+        ({"same_offsets": False}, {"shares_files_with": "h1 h2"}, True),  # the same seed on both hosts
+        ({"same_offsets": True}, {}, False),  # the same paths, each on a disk of its own
     ],
 )
 def test_hosts_that_ask_for_the_same_blocks_of_one_file_are_told(
-    job: dict[str, bool], task: dict[str, object], doubt: bool
+    job: dict[str, bool], facts: dict[str, str], doubt: bool
 ) -> None:
     hosts = {name: {"read": direction(1.0, 1.0)} for name in ("h1", "h2")}
     jobs = [JobLoad("r", ("read",), random=True, **job)]  # type: ignore[arg-type]
-    assert bool(found("V21", evidence(hosts, jobs=jobs, task=task))) is doubt
+    task = {"files": [FileSpec("/data/f", 1)]}
+    assert bool(found("V21", evidence(hosts, jobs=jobs, facts=facts, task=task))) is doubt
 
 
 def test_data_that_an_array_can_reduce_is_told() -> None:

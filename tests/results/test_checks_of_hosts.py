@@ -21,7 +21,10 @@ from tui.results.findings.limiter import limiter_of
 def looked(facts: Any = None, *, quiet: Any = None, **means: Any) -> Evidence:
     """Return a run with telemetry of one client; `_` in names stands for a dot, `quiet` is of before the load."""
     columns = [
-        *(TelemetryColumn(name=name.replace("_", ".", 1), unit="number", mean=mean) for name, mean in means.items()),
+        *(
+            TelemetryColumn(name=name.replace("_", ".", 1), unit="number", mean=mean, max=mean)
+            for name, mean in means.items()
+        ),
         *(TelemetryColumn(name=name, unit="number", values=[mean] * 5) for name, mean in (quiet or {}).items()),
     ]
     host = HostTelemetryRecord(
@@ -35,8 +38,15 @@ def looked(facts: Any = None, *, quiet: Any = None, **means: Any) -> Evidence:
     ("moved", "severity"), [(100e6, None), (96e6, None), (80e6, "warning"), (12.5e6, "error"), (0.0, "error")]
 )
 def test_bytes_that_no_device_delivered_came_from_elsewhere(moved: float, severity: str | None) -> None:
-    result = found("V03", looked(gen_read_bytes=moved))
+    result = found("V03", looked(gen_read_bytes=moved, gen_procs=2.0))
     assert [each.severity for each in result] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize("unknown", [{}, {"gen.procs": "the kernel does not list children"}])
+def test_of_a_load_whose_processes_are_not_all_read_the_device_is_asked(unknown: dict[str, str]) -> None:
+    at = looked(gen_read_bytes=30e6, gen_procs=1.0 if unknown else 193.0, **{"dev_sda.rd": 100e6})
+    at.steps[0].telemetry[0].unknown = unknown
+    assert found("V03", at) == []
 
 
 def test_of_a_mount_the_bytes_from_its_server_count() -> None:

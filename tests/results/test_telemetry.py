@@ -55,7 +55,7 @@ def test_a_step_that_is_made_again_begins_without_telemetry() -> None:
 
 def test_means_are_weighted_by_time_and_counts_are_summed() -> None:
     step = measured(second(9, 90, 5), second(11, 10, 1), second(14, 40, 2, interval_s=3.0), start=10, end=14)
-    host = telemetry_records(step, {})[0]
+    host = telemetry_records(step, {}, ["h1"])[0]
     busy, bad = host.column("cpu.busy"), host.column("nic.eth0.bad")
     assert busy is not None and bad is not None
     assert busy.mean == pytest.approx(32.5) and busy.max == 40
@@ -65,20 +65,20 @@ def test_means_are_weighted_by_time_and_counts_are_summed() -> None:
 
 def test_quiet_seconds_count_in_no_mean() -> None:
     step = measured(second(1, 90, 0, quiet=True), second(2, 10, 0), start=0, end=2)
-    host = telemetry_records(step, {})[0]
+    host = telemetry_records(step, {}, ["h1"])[0]
     busy = host.column("cpu.busy")
     assert busy is not None and (busy.mean, busy.values, host.quiet) == (10, [90, 10], 1)
 
 
 def test_what_never_changes_is_one_number() -> None:
     step = measured(second(1, 3, 0), second(2, 3, None), start=0, end=2)
-    busy, bad = telemetry_records(step, {})[0].columns
+    busy, bad = telemetry_records(step, {}, ["h1"])[0].columns
     assert (busy.values, busy.constant) == (None, 3)
     assert (bad.values, bad.constant) == ([0, None], None)
 
 
 def test_a_host_that_gave_nothing_has_no_mean() -> None:
-    busy = telemetry_records(measured(start=0, end=2), {})[0].columns[0]
+    busy = telemetry_records(measured(start=0, end=2), {}, ["h1"])[0].columns[0]
     assert (busy.mean, busy.max) == (None, None)
 
 

@@ -77,7 +77,7 @@ class Check:
         seen: dict[tuple[object, ...], list[int]] = {}
         first: dict[tuple[object, ...], Found] = {}
         unknown: list[UnknownError] = []
-        counted = [(step, record) for step, record in _pairs(evidence) if record.state not in ("missing", "skipped")]
+        counted = [(step, record) for step, record in _pairs(evidence) if _counts(record)]
         for step, record in counted:
             try:
                 found = list(self.of_step(StepEvidence(evidence, step, record))) if self.of_step else []
@@ -101,6 +101,11 @@ class Check:
             threshold=found.threshold,
             message=found.message,
         )
+
+
+def _counts(record: StepRecord) -> bool:
+    """Tell whether a step was run, and its figures count: those of a warm-up do not."""
+    return record.state not in ("missing", "skipped") and not record.warmup
 
 
 def _steps(indices: Sequence[int]) -> dict[str, Scalar]:

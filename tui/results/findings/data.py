@@ -28,7 +28,7 @@ def working_set(at: StepEvidence) -> Iterator[Found]:
         raise UnknownError("what the load does is not known")
     if not buffered:
         return
-    memory = {host.name: number_of(host.facts, "mem_bytes") for host in at.run.hosts}
+    memory = {host.name: memory_of(host) for host in at.run.hosts}
     sizes = {task.host: sum(spec.size_bytes for spec in task.files) for task in at.step.tasks}
     known = {host: (size, memory.get(host) or 0.0) for host, size in sizes.items() if size and memory.get(host)}
     if not known:
@@ -41,6 +41,12 @@ def working_set(at: StepEvidence) -> Iterator[Found]:
             f"without direct I/O {units.size(size)} of files on {units.size(mem)} of memory: the page cache serves them"
         )
         yield Found("warning", message, round(small[worst], 4), OF_MEMORY, {"hosts": " ".join(small)})
+
+
+def memory_of(host: HostRecord) -> float | None:
+    """Return the memory that the host's load may use: a control group may leave it less than there is."""
+    usable = number_of(host.facts, "mem_usable_bytes")
+    return usable if usable is not None else number_of(host.facts, "mem_bytes")
 
 
 @step_check(
@@ -96,7 +102,7 @@ def same_offsets(at: StepEvidence) -> Iterator[Found]:
     if not jobs:
         raise UnknownError("no random I/O")
     seeds = [task.randseed for task in at.step.tasks]
-    shared = bool(common_paths(at.run.plan)) or any(task.images for task in at.step.tasks)
+    shared = bool(_groups(at.run.hosts)) or any(task.images for task in at.step.tasks)
     same = any(job.same_offsets for job in jobs) or len(set(seeds)) < len(seeds)
     if same and shared and len(seeds) > 1:
         message = "the same random offsets on every host, on files that they share: the cache of the storage answers"

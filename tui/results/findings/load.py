@@ -148,7 +148,7 @@ def short(at: StepEvidence) -> Iterator[Found]:
     record = at.record
     if record.measured_s is None:
         raise UnknownError("how long was measured is not known")
-    if not record.warmup and record.state != "cut" and is_short(record):
+    if record.state != "cut" and is_short(record):
         threshold = record.runtime_s if ended_early(record.measured_s, record.runtime_s) else SHORT_S
         message = f"{length_text(record.measured_s, record.runtime_s)}: too little to stand for the load"
         yield Found("warning", message, record.measured_s, threshold)
@@ -167,7 +167,7 @@ def runtime(at: StepEvidence) -> Iterator[Found]:
     seconds = at.record.measured_s
     if seconds is None:
         raise UnknownError("how long was measured is not known")
-    if at.record.warmup or is_short(at.record) or at.record.state == "cut" or seconds >= LONG_S:
+    if is_short(at.record) or at.record.state == "cut" or seconds >= LONG_S:
         return
     severity: Severity = "info" if seconds >= ENOUGH_S else "warning"
     yield Found(

@@ -19,6 +19,7 @@ CARRIED = 0.1  # of what the load moves: less is other traffic
 CONSERVED, HALF = 0.95, 0.5
 EDGE_S = 1.0  # a look a second does not fit the measurement's begin and end exactly
 LEAST_S = 5.0
+READ_AT_ONCE = 16  # processes of the load whose bytes telemetry reads every second; of more it reads some in turn
 COUNTED = (("read", "read_bytes", "rd", "rd_server"), ("write", "write_bytes", "wr", "wr_server"))
 NOISE_CPU, NOISE_DISK, NOISE_NIC = 20.0, 20.0, 0.05
 
@@ -77,8 +78,14 @@ def _moved(host: HostTelemetryRecord, own: str, disk: str, server: str) -> float
     if not tops:
         return None
     below = [value for name in tops if (value := mean_of(host, f"dev.{name}.{disk}")) is not None]
-    own_bytes = mean_of(host, f"gen.{own}")
+    own_bytes = mean_of(host, f"gen.{own}") if _all_counted(host) else None
     return own_bytes if own_bytes is not None else sum(below) if below else None
+
+
+def _all_counted(host: HostTelemetryRecord) -> bool:
+    """Tell whether the bytes of every process of the load are known in every second."""
+    processes = host.column("gen.procs")
+    return "gen.procs" not in host.unknown and processes is not None and (processes.max or 0.0) <= READ_AT_ONCE
 
 
 @step_check(

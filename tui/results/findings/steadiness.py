@@ -72,7 +72,7 @@ def steady_state(at: StepEvidence) -> Iterator[Found]:
         raise UnknownError("the load is bound by size: it runs out at its end")
     if window is None:
         raise UnknownError(f"under {ROUNDS * ROUND_S} s were measured")
-    if not at.record.warmup and not window.steady:
+    if not window.steady:
         message = f"not in steady state: five windows {window.range:.0%} apart, drifting by {window.slope:.0%}"
         slow = window.range <= RANGE
         measured, threshold = (window.slope, SLOPE) if slow else (window.range, RANGE)
@@ -97,7 +97,7 @@ def warm_up(at: StepEvidence) -> Iterator[Found]:
     first, rest = values[:count], values[count:]
     mean, noise = fmean(rest), pstdev(rest)
     off = fmean(first) / mean - 1 if mean else 0.0
-    if not at.record.warmup and abs(off) > WARM_OFF and abs(off) * mean > 3 * noise:
+    if abs(off) > WARM_OFF and abs(off) * mean > 3 * noise:
         where = "above" if off > 0 else "below"
         message = f"the first {count} s are {abs(off):.0%} {where} the rest, and there is no ramp"
         yield Found("warning", message, round(off, 4), WARM_OFF)

@@ -58,7 +58,7 @@ def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
         coverage=covered,
         coverage_text=coverage_text(covered),
         series=series_record(measurement) if measurement is not None else None,
-        telemetry=telemetry_records(seen, spans),
+        telemetry=telemetry_records(seen, spans, step.hosts),
         errors=_errors(seen, step, results),
         added_options=dict(step.added_options),
     )

@@ -13,10 +13,13 @@ from tui.results.record.timing import HostSpan
 Window = tuple[float, float]
 
 
-def telemetry_records(seen: StepState, spans: Mapping[str, HostSpan]) -> list[HostTelemetryRecord]:
-    """Return what was seen of each host, clients first."""
+def telemetry_records(
+    seen: StepState, spans: Mapping[str, HostSpan], clients: Sequence[str]
+) -> list[HostTelemetryRecord]:
+    """Return what was seen of each host: the clients in the order of the plan, then servers by name."""
     everywhere = _everywhere(seen, spans)
-    hosts = sorted(seen.telemetry.values(), key=lambda each: each.role != "client")
+    place = {host: index for index, host in enumerate(clients)}
+    hosts = sorted(seen.telemetry.values(), key=lambda each: (place.get(each.host, len(place)), each.host))
     return [_host(each, _window(spans.get(each.host)) or everywhere) for each in hosts]
 
 
