@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -49,7 +50,16 @@ async def test_runs_are_listed_newest_first_with_state_profile_hosts_and_headlin
     async with stage(newest, step="runs") as (app, _):
         assert [row.split()[1] for row in rows(app)] == ["complete", "interrupted", "partial"]
         first = rows(app)[0]
-        assert first.startswith("✓ complete 2026-11-20 10:15 weka/read-iops 4 read") and "IOPS" in first
+        assert first.startswith("! complete 2026-11-20 10:15 weka/read-iops 4 read") and "IOPS" in first
+
+
+async def test_an_invalid_run_is_never_listed_without_its_mark(newest: RunMaker) -> None:
+    path = newest.run_dir / "run.json"
+    record = json.loads(path.read_text())
+    found = [{"id": "V03", "severity": "error", "message": "read: only 0% of the bytes moved on weka-01"}]
+    path.write_text(json.dumps({**record, "verdict": "invalid", "findings": found}))
+    async with stage(newest, step="runs") as (app, _):
+        assert rows(app)[0].startswith("✗ INVALID 2026-11-20 10:15") and " V03 " in rows(app)[0]
 
 
 async def test_enter_opens_the_result(newest: RunMaker) -> None:

@@ -18,6 +18,7 @@ from tui.engine.running.session import HostSession
 from tui.engine.running.sharing import tell_sharing
 from tui.engine.safety.destroy import HARMLESS, device_line, devices_of, judge_again, judge_targets, ours
 from tui.engine.safety.host_look import HostFindings, Problem, sizes_of, tasks_of
+from tui.journal.loss import names_of
 from tui.model.event import HostClock, HostFacts
 from tui.model.plan import HostTask, Plan, Step, is_device
 from tui.remote.agent import Agent, ClockOffset, FileInfo, TaskDir
@@ -66,7 +67,7 @@ def tell_leftovers(session: HostSession, tasks: Sequence[TaskDir]) -> None:
     """Say what runs that are over have left on a host: its data may be wanted yet, so nothing is removed."""
     runs = sorted({task.run for task in tasks if not task.alive and task.run != session.run_id})
     if runs:
-        text = f"{', '.join(runs)} left something under /tmp here: benchtui runs recover, or hosts sweep"
+        text = f"something is left under /tmp of {names_of(runs)}: benchtui runs recover, or hosts sweep"
         session.say("info", text)
 
 

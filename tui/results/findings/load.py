@@ -10,14 +10,13 @@ from tui.metrics.registry import MIXED, direction
 from tui.model.plan import JobLoad
 from tui.model.step_record import DirectionRecord, LatencyRecord, StepRecord
 from tui.results.findings.check import Found, Severity, StepEvidence, UnknownError, step_check
-from tui.results.text.judged import SHORT_S, ended_early, is_short, length_text
+from tui.results.text.judged import SHORT_S, SUBMISSION_SHARE, ended_early, is_short, length_text, submission_waits
 
 OCCUPIED, OCCUPIED_AT_ALL = 0.02, 0.05  # how far the share of I/Os in flight may be from 1: warning, error
 BETWEEN_NS = 30_000.0  # a worker may take so long from one I/O to the next: what the load generator itself does
 RATE_REACHED = 0.99
 LEAST_S = 5.0  # of a shorter load the begin and the end of its workers are too large a part
 LONG_S, ENOUGH_S = 60.0, 10.0
-SUBMISSION_SHARE = 0.1  # of the whole latency
 SYNC_SHARE = 0.5  # of the time of all workers
 TAIL_IOS = 10  # slower I/Os behind a percentile that is printed
 PUBLISHED = (50.0, 99.0, 99.5, 99.9)
@@ -189,12 +188,10 @@ def submission(at: StepEvidence) -> Iterator[Found]:
         raise UnknownError("the engine has no submission latency")
     if at.run.plan.latency_kind_of(at.step) == "lat":
         return
-    for name, result in at.record.results.aggregate.items():
-        slat, lat = (latency.mean_ns if latency is not None else None for latency in (result.slat, result.lat))
-        if slat and lat and slat > SUBMISSION_SHARE * lat:
-            message = f"clat leaves out the wait in the submission: {name} slat mean {units.latency(slat)} "
-            message += f"of {units.latency(lat)}"
-            yield Found("warning", message, round(slat / lat, 4), SUBMISSION_SHARE, {"direction": name})
+    for name, slat, lat in submission_waits(at.record):
+        message = f"clat leaves out the wait in the submission: {name} slat mean {units.latency(slat)} "
+        message += f"of {units.latency(lat)}"
+        yield Found("warning", message, round(slat / lat, 4), SUBMISSION_SHARE, {"direction": name})
 
 
 @step_check(

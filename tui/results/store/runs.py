@@ -63,12 +63,15 @@ class RunSummary(Struct):
     @property
     def judged(self) -> str:
         """The verdict and what it rests on: ``valid``, ``! V14``, ``INVALID host-loss, V14 +1``; empty: not judged."""
-        if self.verdict is None:
-            return ""
+        return f"{MARKS[self.verdict]} {self.weakened_by}".strip() if self.verdict is not None else ""
+
+    @property
+    def weakened_by(self) -> str:
+        """The checks that weaken it, errors first: ``host-loss, V14 +1``; remarks do not."""
         by_weight = sorted(self.findings, key=lambda each: each.severity != "error")
         ids = list(dict.fromkeys(each.id for each in by_weight if each.severity != "info"))
         more = f" +{len(ids) - NAMED_FINDINGS}" if len(ids) > NAMED_FINDINGS else ""
-        return f"{MARKS[self.verdict]} {', '.join(ids[:NAMED_FINDINGS])}{more}".strip()
+        return ", ".join(ids[:NAMED_FINDINGS]) + more
 
 
 class _CachedSummary(Struct):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tui.metrics import units
@@ -41,20 +41,28 @@ def length_text(measured_s: float | None, runtime_s: float | None) -> str:
     return f"measured {units.seconds(measured_s)}"
 
 
-def submission_text(step: StepRecord, kind: str) -> str:
-    """Return how much of the latency is the wait in the submission, where it is worth telling; else nothing."""
+def submission_waits(step: StepRecord) -> Iterator[tuple[str, float, float]]:
+    """Yield each direction whose wait in the submission is worth telling, with the means of slat and lat in ns."""
     for name, result in step.results.aggregate.items():
         slat, lat = (latency.mean_ns if latency is not None else None for latency in (result.slat, result.lat))
         if slat and lat and slat > SUBMISSION_SHARE * lat:
-            said = "lat holds" if kind == "lat" else "clat leaves out"
-            return f"{said} the wait in the submission: {name} slat mean {units.latency(slat)} of {units.latency(lat)}"
-    return ""
+            yield name, slat, lat
+
+
+def submission_text(step: StepRecord, kind: str) -> str:
+    """Return how much of the latency is the wait in the submission, where it is worth telling; else nothing."""
+    said = "lat holds" if kind == "lat" else "clat leaves out"
+    waits = (
+        f"{said} the wait in the submission: {name} slat mean {units.latency(slat)} of {units.latency(lat)}"
+        for name, slat, lat in submission_waits(step)
+    )
+    return next(waits, "")
 
 
 def checks_text(record: RunRecord) -> str:
-    """Return the verdict, what was checked and what was found; empty when nothing was judged.
+    """Return the verdict, what was found and how much was checked; empty when nothing was judged.
 
-    ``valid: 21 checks made, 9 could not be; nothing found``. A record of an older version has no verdict to go by.
+    ``valid: nothing found; 21 checks made, 9 could not be``. A record of an older version has no verdict to go by.
     """
     if record.verdict is None:
         return ""
@@ -65,7 +73,7 @@ def checks_text(record: RunRecord) -> str:
     if record.checks_not_made is None:
         return f"{made}, {found}"
     missed = f", {len(record.checks_not_made)} could not be" if record.checks_not_made else ""
-    return f"{VERDICTS[record.verdict]}: {made}{missed}; {found}"
+    return f"{VERDICTS[record.verdict]}: {found}; {made}{missed}"
 
 
 def by_weight(findings: Sequence[Finding]) -> list[Finding]:

@@ -220,7 +220,7 @@ def figures(page: Page, width: int) -> list[Line]:
     for direction in registry.in_order(page.all_hosts):
         text = row(page.all_hosts[direction], direction, kind, width)
         lines.append(Line.of((fit(direction, room), KEYS.get(direction, TEXT)), (text, VALUE)))
-    return [*lines, *remarks(page, step, kind)]
+    return [*lines, *remarks(page, step, kind, width)]
 
 
 def job_lines(page: Page, width: int) -> list[Line]:
@@ -232,7 +232,7 @@ def job_lines(page: Page, width: int) -> list[Line]:
     return [Line.of(*clip([("J", "accent"), (f" {text}", LABEL), (shown or ", ".join(jobs), VALUE)], width))]
 
 
-def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
+def remarks(page: Page, step: StepRecord, kind: str, width: int) -> list[Line]:
     """Return what the aggregate hides: hosts that did not measure all the time, figures made from samples."""
     from tui.results.record.step import measured_s
     from tui.results.text.judged import is_short, length_text, submission_text
@@ -241,7 +241,7 @@ def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
     length = length_text(measured_s(page.all_hosts), step.runtime_s)
     lines = [Line.of(mark, (length, LABEL))] if length else []
     if step.limiter is not None:
-        lines.append(Line.of(("  ", LABEL), (f"limited by {step.limiter.text}", LABEL)))
+        lines += labelled([("  ", LABEL)], [(f"limited by {step.limiter.text}", LABEL)], width)
     if wait := submission_text(step, kind):
         lines.append(Line.of(("! " if kind == "clat" else "  ", "warn"), (wait, LABEL)))
     for direction, result in page.all_hosts.items():
@@ -331,7 +331,7 @@ def problems(page: Page, width: int) -> list[Line]:
             lines += labelled([(f"{mark} ", key)], [(f"{host.name}  {problem.message} ({problem.code})", TEXT)], width)
     for finding in by_weight(page.record.findings):
         mark, key = SEVERITIES[finding.severity]
-        lines += labelled([(f"{mark} ", key)], [(finding.message, TEXT)], width)
+        lines += labelled([(f"{mark} ", key)], [(f"{finding.id}  ", LABEL), (finding.message, TEXT)], width)
     return [rule("Findings", str(count), width), *lines, Line()] if lines else []
 
 

@@ -46,6 +46,10 @@ def columns(symbols: Symbols) -> tuple[Column[RunSummary], ...]:
 
     def state(run: RunSummary) -> Run:
         symbol, role = STATE_CELLS.get(run.state, ("dot", LABEL))
+        if run.verdict == "invalid":
+            return f"{symbols.bad} INVALID", BAD
+        if run.state == "complete" and run.verdict == "valid-with-warnings":
+            symbol, role = STATE_CELLS["partial"]
         return f"{getattr(symbols, symbol)} {run.state}", role
 
     return (
@@ -55,6 +59,7 @@ def columns(symbols: Symbols) -> tuple[Column[RunSummary], ...]:
         Column("hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 5, right=True),
         Column("headline", lambda run: (run.headline, BRIGHT) if run.headline else (units.UNKNOWN, LABEL), 19,
                right=True),
+        Column("findings", lambda run: run.weakened_by, 12, drop=1, role=LABEL),
         Column("took", lambda run: units.duration(run.duration_s), 7, right=True, drop=2, role=LABEL),
         Column("note", lambda run: run.note, least=14, drop=3, role=LABEL),
     )  # fmt: skip
