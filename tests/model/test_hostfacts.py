@@ -30,14 +30,20 @@ ANSWER = {
     "dir.0.mount_options": "rw",
     "dir.0.total_kib": "2097152",
     "dir.0.free_kib": "1048576",
+    "dir.0.used_kib": "524288",
 }
+KINDS = {"text": str, "number": float}
 
 
 def test_everything_that_the_probe_makes_is_registered_and_of_its_kind() -> None:
     facts = parse_probe(ANSWER, ["/mnt/weka"]).facts()
     assert set(facts) <= set(HOST_FACTS)
     for name, value in facts.items():
-        assert isinstance(value, str if HOST_FACTS[name].kind == "text" else int), name
+        assert isinstance(value, KINDS.get(HOST_FACTS[name].kind, int)), name
+
+
+def test_room_that_is_reserved_is_neither_used_nor_free() -> None:
+    assert parse_probe(ANSWER, ["/mnt/weka"]).facts()["target_full"] == 0.3333
 
 
 def test_live_shows_the_free_space_and_the_file_system_that_the_probe_found() -> None:

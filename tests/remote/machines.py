@@ -185,7 +185,7 @@ def multipath() -> dict[str, str]:
     for index, name in enumerate(("sdb", "sdc", "sdd", "sde")):
         at = f"/sys/devices/pci0/host7/rport-7:0-{index}/target7/block/{name}"
         dm |= disk(name, at, number=f"8:{16 * (index + 1)}", model="FlashArray LUN", size="4194304", **QUEUE)
-        dm |= {f"{BLOCK}/dm-0/slaves/{name}": f"-> {at}"}
+        dm |= {f"{BLOCK}/dm-0/slaves/{name}": f"-> {at}", f"{at}/device/wwid": "naa.600"}
     dm |= {f"{BLOCK}/dm-1/slaves/dm-0": f"-> {BLOCK}/dm-0", "/dev/dm-1": "", "/dev/mapper/vg-data": "-> /dev/dm-1"}
     mount = "50 22 253:1 / /data rw,noatime - xfs /dev/mapper/vg-data rw,inode64\n"
     return {**dm, "/data": "/", "/proc/self/mountinfo": MOUNTS + mount}

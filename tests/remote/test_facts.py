@@ -243,6 +243,7 @@ async def test_a_volume_on_multipath_down_to_its_paths(tmp_path: Path, shell: st
     assert layers[1].below == ["sdb", "sdc", "sdd", "sde"]
     paths = [(each.model, each.transport, each.size_bytes) for each in layers if each.is_disk]
     assert paths == [("FlashArray LUN", "fc", 2 << 30)] * 4
+    assert [each.wwid for each in layers] == ["", "", *["naa.600"] * 4]
 
 
 async def test_a_raid_that_is_rebuilt_on_nvme_over_tcp(tmp_path: Path, shell: str) -> None:

@@ -14,9 +14,11 @@ from tui.model.record import HostProblemRecord
 from tui.model.step_record import (
     AggregateRecord,
     CacheDropRecord,
+    HostTelemetryRecord,
     LatencyRecord,
     StepRecord,
     TaskRecord,
+    TelemetryColumn,
 )
 from tui.results.findings.catalogue import BY_ID, CHECKS
 from tui.results.findings.check import Check, Evidence, UnknownError
@@ -61,6 +63,17 @@ def test_a_worker_that_waits_for_syncs_is_in_flight() -> None:
     write, sync = direction(100.0, 10_000_000.0), direction(100.0, 30_000_000.0)
     assert found("V02", evidence({"h1": {"write": write, "sync": sync}})) == []
     assert said("V02", evidence({"h1": {"write": write}})) == [("error", 0.25)]
+
+
+def test_fewer_in_flight_on_a_client_whose_cpu_is_busy_weakens_the_figure_only() -> None:
+    busy = TelemetryColumn(name="cpu.busy", unit="percent", mean=97.0)
+    host = HostTelemetryRecord(host="h1", start_s=0.0, end_s=60.0, columns=[busy])
+    at = evidence({"h1": {"write": direction(1000.0, 3_000_000.0)}}, telemetry=[host])
+    (only,) = found("V02", at)
+    assert (only.severity, only.measured) == ("warning", 0.75)
+    assert only.message.endswith("75.0% of them; the client's CPU was busy")
+    more = evidence({"h1": {"write": direction(1000.0, 9_000_000.0)}}, telemetry=[host])
+    assert said("V02", more) == [("error", 2.25)]
 
 
 @pytest.mark.parametrize(
@@ -193,6 +206,26 @@ def test_hosts_that_ask_for_the_same_blocks_of_one_file_are_told(
     jobs = [JobLoad("r", ("read",), random=True, **job)]  # type: ignore[arg-type]
     task = {"files": [FileSpec("/data/f", 1)]}
     assert bool(found("V21", evidence(hosts, jobs=jobs, facts=facts, task=task))) is doubt
+
+
+@pytest.mark.parametrize(("other", "doubt"), [("naa.6001", True), ("naa.6002", False), ("", False)])
+def test_hosts_that_see_one_lun_are_known_by_its_name(other: str, doubt: bool) -> None:
+    hosts = {name: {"read": direction(1.0, 1.0)} for name in ("h1", "h2")}
+    jobs = [JobLoad("r", ("read",), random=True, same_offsets=True)]
+    at = evidence(hosts, jobs=jobs, task={"files": [FileSpec("/dev/mapper/lun", 1)]})
+    for host, wwid in zip(at.hosts, ("naa.6001", other), strict=True):
+        host.facts = {
+            "boot_id": host.name,
+            "devices": [{"name": "dm-1", "below": ["sdb"]}, {"name": "sdb", "wwid": wwid}],
+        }
+    assert bool(found("V21", at)) is doubt
+
+
+def test_a_device_of_one_machine_is_shared_by_all_its_names() -> None:
+    hosts = {name: {"read": direction(1.0, 1.0)} for name in ("h1", "h2")}
+    jobs = [JobLoad("r", ("read",), random=True, same_offsets=True)]
+    task = {"files": [FileSpec("/dev/loop7", 1)]}
+    assert found("V21", evidence(hosts, jobs=jobs, task=task, facts={"boot_id": "b"}))
 
 
 def test_data_that_an_array_can_reduce_is_told() -> None:

@@ -49,6 +49,17 @@ def test_of_a_load_whose_processes_are_not_all_read_the_device_is_asked(unknown:
     assert found("V03", at) == []
 
 
+def test_of_very_many_processes_the_bytes_count_when_each_was_read_twice() -> None:
+    at = looked(gen_procs=64.0, **{"dev_sda.rd": 200e6})
+    host = at.steps[0].telemetry[0]
+    host.t_s, host.end_s = [float(second) for second in range(1, 31)], 30.0
+    own = TelemetryColumn(name="gen.read_bytes", unit="bytes_per_s", mean=8e6, values=[*[0.0] * 13, *[10e6] * 17])
+    host.columns.append(own)
+    assert said("V03", at) == [("error", 0.1)]  # a neighbour moves the rest
+    host.end_s = 20.0
+    assert found("V03", at) == []
+
+
 def test_of_a_mount_the_bytes_from_its_server_count() -> None:
     assert said("V03", looked(gen_read_bytes=100e6, nfs_rd_server=10e6)) == [("error", 0.1)]
 
@@ -65,6 +76,7 @@ def test_without_telemetry_it_is_not_known_where_bytes_came_from() -> None:
         ({"cpu_busy": 92.0}, 64, "92 % busy"),
         ({"cpu_busy": 3.0, "core_busy": 99.0}, 64, "core is 99 % busy"),
         ({"cpu_busy": 51.0, "core_busy": 99.0}, 2, ""),
+        ({"cpu_busy": 51.0, "core_busy": 99.0, "psi_cpu.some": 80.0}, 2, "core is 99 % busy"),
         ({"cpu_busy": 3.0, "gen_thread": 99.0}, 64, "a thread of the load uses 99 % of a core"),
         ({"cpu_busy": 3.0, "core_softirq": 93.0}, 64, "a core spends 93 % in soft interrupts"),
     ],

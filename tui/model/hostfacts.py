@@ -175,7 +175,7 @@ _TARGET = (
     HostFact("target_mount_options", "mount options", "df -Pk, /proc/mounts", section="target", differs="expected"),
     HostFact("target_total_bytes", "size", "df -Pk", "bytes", "target", "shown", MEMORY_TOLERANCE),
     HostFact("target_free_bytes", "free", "df -Pk", "bytes", "target", "expected"),
-    HostFact("target_full", "full", "df -Pk, share of the size that is not free", "number", "target", "shown", 0.1),
+    HostFact("target_full", "full", "df -Pk, used against used and available", "number", "target", "shown", 0.1),
     HostFact(
         "mounts",
         "mounts",

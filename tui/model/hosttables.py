@@ -104,6 +104,7 @@ class BlockLayer(Struct, frozen=True, omit_defaults=True):
     """A block device below a target: partition, lvm, multipath, crypt, dm, md, loop, disk, ...
 
     `below` are the devices it lies on; the last ones are the disks. `paths` are those of a namespace of NVMe.
+    `wwid` is a disk's own name, the same on every host that sees it.
     `md_action`: idle, resync, recover, check, ...; `md_done` such as ``1024 / 2048`` sectors.
     """
 
@@ -121,6 +122,7 @@ class BlockLayer(Struct, frozen=True, omit_defaults=True):
     read_ahead_bytes: int | None = None
     logical_block_bytes: int | None = None
     backing: str = ""
+    wwid: str = ""
     paths: int | None = None
     md_level: str = ""
     md_state: str = ""

@@ -33,6 +33,8 @@ BOOT_OPTIONS = re.compile(
 )
 OWN_OPTIONS = ("addr", "clientaddr", "mountaddr", "mountport", "port", "mon_addr", "size", "nr_inodes", "nr_blocks")
 """Mount options that each host has values of its own for."""
+OWN_COLUMNS = ("name", "label", "below", "wwid")
+"""What a block device never has in common with one that is like it."""
 REASONS = {
     "absent": "{} is not there",
     "denied": "{} is not readable for this user",
@@ -71,9 +73,6 @@ def host_facts(probe: HostProbe, answer: Answer, commands: Sequence[str]) -> dic
     memory = [size for name in ("mem_bytes", "cgroup_mem_bytes") if isinstance(size := facts.get(name), int)]
     if memory and isinstance(facts.get("mem_bytes"), int):
         facts["mem_usable_bytes"] = min(memory)
-    total, free = facts.get("target_total_bytes"), facts.get("target_free_bytes")
-    if isinstance(total, int) and isinstance(free, int) and total > 0:
-        facts["target_full"] = round(max(0.0, 1 - free / total), 4)
     return with_unknown(facts)
 
 
@@ -388,7 +387,7 @@ def devices(lines: Lines) -> Iterable[Words]:
     seen: dict[str, Words] = {}
     for words in lines.rows("devices"):
         alike = seen.get(words.get("like", ""), {})
-        row = {**{name: value for name, value in alike.items() if name not in ("name", "label", "below")}, **words}
+        row = {**{name: value for name, value in alike.items() if name not in OWN_COLUMNS}, **words}
         seen[words.get("name", "")] = row
         row = sized(sized(row, "size_bytes", "sectors", 512), "read_ahead_bytes", "read_ahead_kib", 1024)
         yield {**row, "scheduler": chosen(row.get("scheduler", ""))}

@@ -38,7 +38,15 @@ class DirFacts:
     mount_options: str = ""
     total_bytes: int | None = None
     free_bytes: int | None = None
+    used_bytes: int | None = None  # with free_bytes less than the whole: some of it may be reserved
     in_use: str = ""  # a device: where it, or a partition of it, is mounted, or "swap"
+
+    @property
+    def full(self) -> float | None:
+        """How full it is, 0 to 1, as df has it: room that is reserved is neither used nor free."""
+        if self.used_bytes is None or self.free_bytes is None or self.used_bytes + self.free_bytes <= 0:
+            return None
+        return round(self.used_bytes / (self.used_bytes + self.free_bytes), 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +79,7 @@ class HostProbe:
                 target_mount_options=facts.mount_options,
                 target_total_bytes=facts.total_bytes,
                 target_free_bytes=facts.free_bytes,
+                target_full=facts.full,
             )
         return {name: value for name, value in found.items() if value not in ("", None)}
 
@@ -122,6 +131,7 @@ def parse_dir(path: str, answer: Mapping[str, str], prefix: str) -> DirFacts:
         mount_options=get("mount_options"),
         total_bytes=as_int(get("total_bytes")),
         free_bytes=as_int(get("free_bytes")),
+        used_bytes=as_int(get("used_bytes")),
         in_use=get("mounted"),
     )
 

@@ -222,6 +222,7 @@ bt_layer() { # DIRECTORY: a row of a device, then of those below it
   bt_col name "$name"
   bt_col_of label "$dir/dm/name"
   bt_col below "$below"
+  bt_wwid "$dir"
   bt_row devices
   if [ "$kind" = partition ]; then bt_layer "${dir%/*}"; return; fi
   for each in "$dir"/slaves/*; do
@@ -252,6 +253,13 @@ bt_layer_columns() { # DIRECTORY NAME KIND: what devices of one make have in com
   bt_col_of backing "$1/loop/backing_file"
   bt_col_of model "$1/device/model"
   bt_transport "$1"
+}
+
+bt_wwid() { # DIRECTORY: what a disk is called on every host that sees it: NVMe, SCSI, virtio
+  local file=''
+  for file in wwid device/wwid serial; do
+    if bt_get "$1/$file" && [ -n "$BT_GOT" ]; then bt_col wwid "$BT_GOT"; return; fi
+  done
 }
 
 bt_md() { # DIRECTORY: a software RAID

@@ -104,7 +104,7 @@ bt_last_word() { # takes the last word from BT_TEXT; sets BT_WORD
 }
 
 bt_probe_space() { # DIR KEY: file system, source and room
-  local BT_TEXT='' BT_WORD='' line='' mount='' free='' total=''
+  local BT_TEXT='' BT_WORD='' line='' mount='' free='' used='' total=''
   line=$(df -Pk -- "$1" 2>/dev/null)
   BT_TEXT=${line##*"$BT_NL"}
   [ -n "$BT_TEXT" ] || return 0
@@ -113,7 +113,7 @@ bt_probe_space() { # DIR KEY: file system, source and room
   BT_TEXT=${BT_TEXT%" $mount"}
   bt_last_word # the percentage
   bt_last_word; free=$BT_WORD
-  bt_last_word # what is used
+  bt_last_word; used=$BT_WORD
   bt_last_word; total=$BT_WORD
   bt_kv "$2.source" "$BT_TEXT"
   bt_kv "$2.mount_point" "$mount"
@@ -121,6 +121,7 @@ bt_probe_space() { # DIR KEY: file system, source and room
     '' | *[!0-9]*) ;;
     *) bt_kv "$2.total_kib" "$total"; bt_kv "$2.free_kib" "$free" ;;
   esac
+  case $used in '' | *[!0-9]*) ;; *) bt_kv "$2.used_kib" "$used" ;; esac
   bt_probe_mount "$1" "$2" "$mount"
 }
 

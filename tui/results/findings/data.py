@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from tui.journal.loss import names_of
 from tui.metrics import units
 from tui.model.hostfacts import number_of
+from tui.model.hosttables import BlockLayer, rows
+from tui.model.plan import is_device
 from tui.model.record import HostRecord
 from tui.model.sharing import common_paths, sharing_text
 from tui.results.findings.check import Evidence, Found, StepEvidence, UnknownError, run_check, step_check
@@ -102,11 +104,28 @@ def same_offsets(at: StepEvidence) -> Iterator[Found]:
     if not jobs:
         raise UnknownError("no random I/O")
     seeds = [task.randseed for task in at.step.tasks]
-    shared = bool(_groups(at.run.hosts)) or any(task.images for task in at.step.tasks)
+    shared = bool(_groups(at.run.hosts)) or any(task.images for task in at.step.tasks) or _share_a_device(at)
     same = any(job.same_offsets for job in jobs) or len(set(seeds)) < len(seeds)
     if same and shared and len(seeds) > 1:
         message = "the same random offsets on every host, on files that they share: the cache of the storage answers"
         yield Found("warning", message, len(set(seeds)), len(seeds), {"hosts": " ".join(at.step.hosts)})
+
+
+def _share_a_device(at: StepEvidence) -> bool:
+    """Tell whether two hosts work on one block device: by its disks' own names, or because they are one machine."""
+    seen: set[str] = set()
+    facts = {host.name: host.facts for host in at.run.hosts}
+    for task in at.step.tasks:
+        devices = [spec.path for spec in task.files if is_device(spec.path)]
+        if not devices:
+            continue
+        known = facts.get(task.host, {})
+        names = {layer.wwid for layer in rows(known, BlockLayer) if layer.wwid}
+        names |= {f"{known['boot_id']} {path}" for path in devices if known.get("boot_id")}
+        if names & seen:
+            return True
+        seen |= names
+    return False
 
 
 @step_check(

@@ -10,6 +10,7 @@ from tui.metrics.registry import MIXED, direction
 from tui.model.plan import JobLoad
 from tui.model.step_record import DirectionRecord, LatencyRecord, StepRecord
 from tui.results.findings.check import Found, Severity, StepEvidence, UnknownError, step_check
+from tui.results.findings.observed import cpu_bound_hosts
 from tui.results.text.judged import SHORT_S, SUBMISSION_SHARE, ended_early, is_short, length_text, submission_waits
 
 OCCUPIED, OCCUPIED_AT_ALL = 0.02, 0.05  # how far the share of I/Os in flight may be from 1: warning, error
@@ -25,7 +26,8 @@ PUBLISHED = (50.0, 99.0, 99.5, 99.9)
 @step_check(
     "V02",
     "Concurrency",
-    rule=f"IOPS x mean latency is within {OCCUPIED:.0%} of jobs x queue depth (error beyond {OCCUPIED_AT_ALL:.0%}); "
+    rule=f"IOPS x mean latency is within {OCCUPIED:.0%} of jobs x queue depth (error beyond {OCCUPIED_AT_ALL:.0%}, "
+    "unless V15 says why there is less); "
     f"less is allowed where the load generator takes under {BETWEEN_NS / 1000:g} µs from one I/O to the next",
     advice="Less: some jobs did not run, or failed, or waited for other than I/O (a busy CPU); look at "
     "each host's errors and CPU. More: figure, latency or depth are not of the same load.",
@@ -42,11 +44,13 @@ def concurrency(at: StepEvidence) -> Iterator[Found]:
         raise UnknownError("latencies or rates of the hosts are not known")
     doubtful = {host: share for host, share in shares.items() if abs(share - 1) > OCCUPIED}
     if doubtful:
-        worst = sorted(doubtful, key=lambda host: -abs(doubtful[host] - 1))
+        starved = {host for host in cpu_bound_hosts(at) if doubtful.get(host, 1.0) < 1}
+        worst = sorted(doubtful, key=lambda host: (host in starved, -abs(doubtful[host] - 1)))
         named = names_of([f"{host} {doubtful[host]:.1%}" for host in worst])
+        why = "; the client's CPU was busy" if worst[0] in starved else ""
         yield Found(
-            severity_of_share(doubtful[worst[0]]),
-            f"not the {held} I/Os in flight that the profile keeps on each host: {named} of them",
+            "warning" if worst[0] in starved else severity_of_share(doubtful[worst[0]]),
+            f"not the {held} I/Os in flight that the profile keeps on each host: {named} of them{why}",
             round(doubtful[worst[0]], 4),
             1.0,
             {"hosts": " ".join(worst)},

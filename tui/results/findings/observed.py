@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil
+from statistics import fmean
 
 from tui.journal.loss import names_of
 from tui.metrics import units
@@ -13,7 +15,8 @@ from tui.model.step_record import HostTelemetryRecord
 from tui.results.findings.check import Evidence, Found, Severity, StepEvidence, UnknownError, step_check
 
 CORE, HOST, THREAD, SOFTIRQ, STEAL = 95.0, 85.0, 95.0, 90.0, 1.0  # per cent
-FEW_CORES = 4  # on a host with so few cores, a single busy one is half of it: then all of them have to be
+FEW_CORES = 4  # on a host with so few cores, a single busy one is half of it: then others have to wait for it
+WAITED = 50.0  # per cent of the time in which something waits for a CPU
 LINK, RETRANSMITTED = 0.90, 0.001
 CARRIED = 0.1  # of what the load moves: less is other traffic
 CONSERVED, HALF = 0.95, 0.5
@@ -78,7 +81,7 @@ def _moved(host: HostTelemetryRecord, own: str, disk: str, server: str) -> float
     if not tops:
         return None
     below = [value for name in tops if (value := mean_of(host, f"dev.{name}.{disk}")) is not None]
-    own_bytes = mean_of(host, f"gen.{own}") if _all_counted(host) else None
+    own_bytes = mean_of(host, f"gen.{own}") if _all_counted(host) else _read_in_turn(host, f"gen.{own}")
     return own_bytes if own_bytes is not None else sum(below) if below else None
 
 
@@ -88,10 +91,27 @@ def _all_counted(host: HostTelemetryRecord) -> bool:
     return "gen.procs" not in host.unknown and processes is not None and (processes.max or 0.0) <= READ_AT_ONCE
 
 
+def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
+    """Return bytes per second of a load whose processes are read in turn: the sum is whole when each was read twice.
+
+    None when too little was measured after that; then the device knows better, though others use it too.
+    """
+    processes, column = host.column("gen.procs"), host.column(name)
+    if "gen.procs" in host.unknown or processes is None or column is None or host.start_s is None:
+        return None
+    turn_s = ceil((processes.max or 0.0) / READ_AT_ONCE)
+    first = host.start_s + 2 * turn_s + LEAST_S  # they are found in the first seconds
+    values = column.values or [column.constant] * len(host.t_s)
+    whole = [(t, each) for t, each in zip(host.t_s, values, strict=True) if each is not None]
+    kept = [each for t, each in whole if first < t <= (host.end_s or t)]
+    return fmean(kept) if len(kept) > 2 * turn_s else None
+
+
 @step_check(
     "V15",
     "Client CPU",
-    rule=f"no core is busy more than {CORE:.0f} % of the time, no host for more than {HOST:.0f} %, no thread of the "
+    rule=f"no core is busy more than {CORE:.0f} % of the time (of {FEW_CORES} cores or fewer: while something waits "
+    f"for a CPU for more than {WAITED:.0f} %), no host for more than {HOST:.0f} %, no thread of the "
     f"load for more than {THREAD:.0f} % of a core, and the hypervisor takes less than {STEAL:.0f} %",
     advice="The storage may be faster than this client. Use more clients or more jobs, spread interrupts, or "
     "a cheaper engine (io_uring).",
@@ -102,8 +122,7 @@ def client_cpu(at: StepEvidence) -> Iterator[Found]:
     hosts = clients_of(at)
     if not any(host.column("cpu.busy") for host in hosts):
         raise UnknownError("CPUs of the clients were not looked at")
-    bound = {host.host: why for host in hosts if (why := cpu_bound(host, cores_of(at.run, host.host)))}
-    if bound:
+    if bound := cpu_bound_hosts(at):
         named = names_of([f"{host}: {why}" for host, why in bound.items()])
         yield Found("warning", f"the client's CPU may hold it back: {named}", len(bound), 0, {"hosts": " ".join(bound)})
     stolen = {host.host: share for host in hosts if (share := mean_of(host, "cpu.steal") or 0.0) > STEAL}
@@ -111,6 +130,12 @@ def client_cpu(at: StepEvidence) -> Iterator[Found]:
         worst = max(stolen, key=lambda host: stolen[host])
         message = f"{worst}: the hypervisor took {stolen[worst]:.1f} % of the CPU"
         yield Found("warning", message, round(stolen[worst], 2), STEAL, {"hosts": " ".join(stolen)})
+
+
+def cpu_bound_hosts(at: StepEvidence) -> dict[str, str]:
+    """Return the clients whose CPU may hold their load back, and why; those that were not looked at are not in it."""
+    looked = [host for host in at.record.telemetry if host.role == "client" and host.start_s is not None]
+    return {host.host: why for host in looked if (why := cpu_bound(host, cores_of(at.run, host.host)))}
 
 
 def cpu_bound(host: HostTelemetryRecord, cores: int | None) -> str:
@@ -124,7 +149,8 @@ def cpu_bound(host: HostTelemetryRecord, cores: int | None) -> str:
         return f"a thread of the load uses {thread:.0f} % of a core"
     if soft > SOFTIRQ:
         return f"a core spends {soft:.0f} % in soft interrupts"
-    if core > CORE and (cores or 0) > FEW_CORES:
+    waits = (mean_of(host, "psi.cpu.some") or 0.0) > WAITED
+    if core > CORE and ((cores or 0) > FEW_CORES or waits):
         number = host.column("core.number")
         which = f" {number.constant:.0f}" if number is not None and number.constant is not None else ""
         return f"core{which} is {core:.0f} % busy"
