@@ -275,6 +275,18 @@ class HostTelemetryRecord(Part):
         """Return a column; None when the host did not give it."""
         return next((column for column in self.columns if column.name == name), None)
 
+    @property
+    def names(self) -> list[str]:
+        """The names of all columns."""
+        return [column.name for column in self.columns]
+
+    def values_of(self, name: str) -> list[float | None]:
+        """Return a column second by second; empty when the host did not give it."""
+        column = self.column(name)
+        if column is None:
+            return []
+        return [column.constant] * len(self.t_s) if column.values is None else column.values
+
 
 class LimiterRecord(Part):
     """What limited a step, as far as the run left evidence."""

@@ -35,12 +35,13 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Everything that a run left, as its record holds it."""
+    """Everything that a run left, as its record holds it. `from_begin`: series hold the first second of their steps."""
 
     plan: Plan
     hosts: Sequence[HostRecord]
     steps: Sequence[StepRecord]
     seen: JournalData
+    from_begin: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,10 @@ T = TypeVar("T", Look, LookAtStep)
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check. `means` is the docstring of its function: what it is to an engineer who reads the finding."""
+    """One check. `means` is the docstring of its function: what it is to an engineer who reads the finding.
+
+    `live`: it is made while a run goes on too; else it says something only once a step, or the run, is over.
+    """
 
     id: str
     title: str
@@ -69,6 +73,7 @@ class Check:
     source: str
     of_run: Look | None = None
     of_step: LookAtStep | None = None
+    live: bool = True
 
     def look(self, evidence: Evidence) -> list[Finding]:
         """Return what it finds in a run. Raises UnknownError when there was no evidence anywhere."""
@@ -113,14 +118,18 @@ def _steps(indices: Sequence[int]) -> dict[str, Scalar]:
     return {"step": indices[0]} if len(indices) == 1 else {"steps": " ".join(map(str, indices))}
 
 
-def run_check(name: str, title: str, *, rule: str, advice: str, source: str) -> Callable[[Look], Check]:
+def run_check(
+    name: str, title: str, *, rule: str, advice: str, source: str, live: bool = True
+) -> Callable[[Look], Check]:
     """Make a check of a function that looks at a whole run."""
-    return lambda look: Check(name, title, rule, cleandoc(look.__doc__ or ""), advice, source, of_run=look)
+    return lambda look: Check(name, title, rule, cleandoc(look.__doc__ or ""), advice, source, of_run=look, live=live)
 
 
-def step_check(name: str, title: str, *, rule: str, advice: str, source: str) -> Callable[[LookAtStep], Check]:
+def step_check(
+    name: str, title: str, *, rule: str, advice: str, source: str, live: bool = True
+) -> Callable[[LookAtStep], Check]:
     """Make a check of a function that looks at one step; it is made for every one that was run."""
-    return lambda look: Check(name, title, rule, cleandoc(look.__doc__ or ""), advice, source, of_step=look)
+    return lambda look: Check(name, title, rule, cleandoc(look.__doc__ or ""), advice, source, of_step=look, live=live)
 
 
 def _pairs(evidence: Evidence) -> Iterable[tuple[Step, StepRecord]]:

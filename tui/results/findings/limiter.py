@@ -94,11 +94,11 @@ def _server_cpu(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
 
 def _busy_groups(host: HostTelemetryRecord) -> Iterator[str]:
     """Yield the groups of processes whose every process uses a core, and the host itself when it is busy."""
-    for column in host.columns:
-        name = parse_column(column.name)
-        count = mean_of(host, f"group.{name.subject}.procs") or 0.0
-        if name.family == "group" and name.field == "cpu" and count and (column.mean or 0.0) > CORE * count:
-            yield f"{name.subject} uses {(column.mean or 0.0) / count:.0f} % of a core in each of {count:.0f} processes"
+    groups = [name.subject for name in map(parse_column, host.names) if name.family == "group" and name.field == "cpu"]
+    for group in groups:
+        count, cpu = (mean_of(host, f"group.{group}.{field}") or 0.0 for field in ("procs", "cpu"))
+        if count and cpu > CORE * count:
+            yield f"{group} uses {cpu / count:.0f} % of a core in each of {count:.0f} processes"
     if (busy := mean_of(host, "cpu.busy") or 0.0) > HOST:
         yield f"CPU {busy:.0f} % busy"
 

@@ -145,6 +145,7 @@ def _offered(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[Offered]:
     rule=f"measured at least 95 % of the runtime, and {SHORT_S:g} s",
     advice="Look at what ended the load: files that are too small for the runtime (time_based), an error, a full disk.",
     source="runtime of the profile",
+    live=False,
 )
 def short(at: StepEvidence) -> Iterator[Found]:
     """A load that ended before its time has done something else than was asked for, and 0.1 s says nothing."""
@@ -164,6 +165,7 @@ def short(at: StepEvidence) -> Iterator[Found]:
     advice="Measure a minute for a first look, five for a figure that is to be published: caches and flash need longer "
     "than that to show themselves.",
     source="SPECstorage 2020: 5 min; IO500: 300 s",
+    live=False,
 )
 def runtime(at: StepEvidence) -> Iterator[Found]:
     """Seconds of load are absorbed by caches and buffers on the way; what a system sustains shows after minutes."""
@@ -225,6 +227,7 @@ def sync_bound(at: StepEvidence) -> Iterator[Found]:
     rule=f"{TAIL_IOS} I/Os or more are slower than a percentile that is printed",
     advice="Measure longer, or quote a lower percentile: with so few I/Os the next run will say something else.",
     source="order statistics: the rank of a percentile is known to about the root of the number of slower I/Os",
+    live=False,
 )
 def tails(at: StepEvidence) -> Iterator[Found]:
     """A p99.9 of 2000 I/Os is made of two of them. What so few say is chance."""

@@ -169,7 +169,7 @@ def cpu_bound(host: HostTelemetryRecord, cores: int | None) -> str:
 def network(at: StepEvidence) -> Iterator[Found]:
     """A link that is full gives its own speed, not the storage's; one that loses packets waits for them."""
     hosts = clients_of(at)
-    if not any(parse_column(column.name).family == "nic" for host in hosts for column in host.columns):
+    if not any(parse_column(name).family == "nic" for host in hosts for name in host.names):
         raise UnknownError("links of the clients were not looked at")
     hosts = [host for host in hosts if carries_load(at, host)]
     if not hosts:
@@ -188,8 +188,8 @@ def carries_load(at: StepEvidence, host: HostTelemetryRecord) -> bool:
     """Tell whether a host's links carry what its load moves: else what goes on there is something else."""
     dirs = at.record.results.per_host.get(host.host, {}).values()
     moved = sum(result.bw_bytes_per_s or 0.0 for result in dirs)
-    columns = [column for column in host.columns if parse_column(column.name).family in ("nic", "rdma")]
-    carried = sum(column.mean or 0.0 for column in columns if parse_column(column.name).field in ("rx", "tx"))
+    links = [name for name in host.names if parse_column(name).family in ("nic", "rdma")]
+    carried = sum(mean_of(host, name) or 0.0 for name in links if parse_column(name).field in ("rx", "tx"))
     return carried > CARRIED * moved
 
 
@@ -249,11 +249,7 @@ def noise(host: HostTelemetryRecord, record: HostRecord | None) -> str:
 
 def before(host: HostTelemetryRecord, name: str) -> float | None:
     """Return the mean of a column over the quiet seconds; None when it is not known."""
-    column = host.column(name)
-    if column is None:
-        return None
-    values = [column.constant] if column.values is None else column.values[: host.quiet]
-    known = [value for value in values if value is not None]
+    known = [value for value in host.values_of(name)[: host.quiet] if value is not None]
     return sum(known) / len(known) if known else None
 
 

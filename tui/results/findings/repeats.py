@@ -20,6 +20,7 @@ SPREAD = 0.05
     rule=f"{ENOUGH} repetitions or more (a remark), {SPREAD:.0%} apart at most (a warning)",
     advice="Repeat the measurement (--repeat 5): one figure says nothing of how well it is repeatable.",
     source="coefficient of variation of the repetitions",
+    live=False,
 )
 def repetitions(evidence: Evidence) -> Iterator[Found]:
     """One run says what happened once. Repetitions that are far apart say that the figure is not known."""

@@ -91,6 +91,8 @@ def warm_up(at: StepEvidence) -> Iterator[Found]:
     values = cluster_rates(at.record.series)
     if at.step.ramp_s:
         raise UnknownError("the load has a ramp")
+    if not at.run.from_begin:
+        raise UnknownError("the begin is too long ago")
     if len(values) < WARM_S:
         raise UnknownError(f"under {WARM_S} s were measured")
     count = max(2, round(len(values) * WARM_SHARE))

@@ -125,6 +125,7 @@ def host_loss(at: StepEvidence) -> Iterator[Found]:
     rule="there is a time in which all hosts measure",
     advice="Measure longer than the hosts take to start.",
     source="begin and end of each host",
+    live=False,
 )
 def never_together(at: StepEvidence) -> Iterator[Found]:
     """There was no moment at which all hosts measured, so the total adds up what did not run together."""

@@ -13,12 +13,7 @@ from tui.model.plan import Plan, ProfileRef
 from tui.model.problem import BenchtuiError, Problem
 from tui.model.record import (
     ArtefactRecord,
-    ClockRecord,
     CommandRecord,
-    FilesLeft,
-    FilesRemovedRecord,
-    HostProblemRecord,
-    HostRecord,
     JobFile,
     JournalRecord,
     LeftOutRecord,
@@ -38,6 +33,7 @@ from tui.results.findings.check import Evidence, StepEvidence
 from tui.results.findings.limiter import limiter_of
 from tui.results.matrix.points import matrix_record
 from tui.results.record.facts import facts_record
+from tui.results.record.hosts import host_record
 from tui.results.record.journal import JournalData, read_journal
 from tui.results.record.step import build_step, phase_record, rounded
 from tui.results.store.rundir import load_plan, write_atomic
@@ -68,7 +64,7 @@ def build_record(run_dir: Path) -> RunRecord:
     source, run = Source(run_dir, plan, seen), seen.state
     steps = [build_step(plan, step, run) for step in plan.steps]
     state = final_state(source, steps)
-    hosts = [_host(source, host.name, host.transport) for host in plan.hosts]
+    hosts = [host_record(plan, run, host) for host in plan.hosts]
     evidence = Evidence(plan, hosts, steps, seen)
     for step, record in zip(plan.steps, steps, strict=True):
         record.limiter = limiter_of(StepEvidence(evidence, step, record))
@@ -224,68 +220,6 @@ def _member(member: ProfileRef) -> MemberRecord:
         text=member.text,
         sha256=member.sha256,
     )
-
-
-def _host(source: Source, name: str, transport: str) -> HostRecord:
-    run = source.seen.state
-    view = run.hosts.get(name)
-    tasks = source.plan.steps[0].tasks if source.plan.steps else []
-    return HostRecord(
-        name=name,
-        role="client",
-        transport=transport,
-        facts=dict(view.facts) if view is not None else {},
-        clock=_clock(run, name),
-        randseed=next((task.randseed for task in tasks if task.host == name), None),
-        state=view.state if view is not None else None,
-        detail=view.detail if view is not None else "",
-        problems=_problems(run, name),
-        files_left=_files_left(source, name),
-        files_removed=[
-            FilesRemovedRecord(utc=run.utc_of(each.t), paths=list(each.paths), bytes=each.bytes)
-            for each in (run.files[name].removed if name in run.files else [])
-        ],
-    )
-
-
-def _clock(run: RunState, host: str) -> ClockRecord | None:
-    compared = run.compared.get(host)
-    if compared is not None:
-        return ClockRecord(
-            offset_s=round(compared.offset_s, 6),
-            uncertainty_s=round(compared.uncertainty_s, 6),
-            rtt_s=round(compared.rtt_s, 6),
-            method="exchange",
-        )
-    reading, created = run.reading_of(host), run.created
-    if reading is None or created is None:
-        return None
-    return ClockRecord(offset_s=round(-reading.offset_s - created.timestamp(), 3), method="samples")
-
-
-def _problems(run: RunState, host: str) -> list[HostProblemRecord]:
-    return [
-        HostProblemRecord(phase=each.phase, code=each.code, message=each.message, fatal=each.fatal, t_s=rounded(each.t))
-        for each in run.problems
-        if each.host == host
-    ]
-
-
-def _files_left(source: Source, host: str) -> FilesLeft | None:
-    files = source.seen.state.files.get(host)
-    sizes = files.sizes if files is not None else {}
-    if not sizes or (files is not None and not files.removed and _cleaned(source.seen.state, host)):
-        return None
-    return FilesLeft(paths=list(sizes), bytes=sum(sizes.values()))
-
-
-def _cleaned(run: RunState, host: str) -> bool:
-    """Tell for older journals, which do not name what was removed, whether the cleanup of this host ended well."""
-    span = next((span for span in reversed(run.phases) if span.name == "cleanup"), None)
-    if span is None or not span.ok:
-        return False
-    warned = (each for each in run.log if each.severity != "info" and each.t >= span.start_t)
-    return all(each.host != host for each in warned)
 
 
 def _notes(source: Source) -> list[NoteRecord]:

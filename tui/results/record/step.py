@@ -53,7 +53,7 @@ def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
         headline=step_value(plan.headline_of(step), figures.aggregate, plan.latency_kind_of(step), metadata),
         results=figures,
         metadata=metadata,
-        tasks={task.host: _task(seen, task, spans.get(task.host), results.get(task.host)) for task in step.tasks},
+        tasks={task.host: task_record(seen, task, spans.get(task.host), results.get(task.host)) for task in step.tasks},
         timing=timing_record(spans),
         coverage=covered,
         coverage_text=coverage_text(covered),
@@ -94,7 +94,8 @@ def _command(seen: StepState, span: PhaseSpan) -> str | None:
     return shlex.join(first.argv) if first is not None else None
 
 
-def _task(seen: StepState, task: HostTask, span: HostSpan | None, result: HostResult | None) -> TaskRecord:
+def task_record(seen: StepState, task: HostTask, span: HostSpan | None, result: HostResult | None) -> TaskRecord:
+    """Return how the command of one host ran."""
     ended = seen.ended.get(("measure", task.host))
     record = TaskRecord(randseed=task.randseed)
     if span is not None:

@@ -102,7 +102,7 @@ def _traffic(host: HostTelemetryRecord, family: str, subject: str, fields: Itera
 
 
 def _family(host: HostTelemetryRecord, family: str) -> list[str]:
-    return [column.name for column in host.columns if metric_of(column.name).family == family]
+    return [name for name in host.names if metric_of(name).family == family]
 
 
 def _subjects(host: HostTelemetryRecord, family: str) -> list[str]:
