@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from tests.app.matrix_maker import sweep
 from tui.app.screens.review import plan_text
-from tui.model.plan import FileSpec, Headline, HostAddress, HostTask, Plan, ProfileRef, Step
+from tui.cli.review import review_text
+from tui.model.plan import FileSpec, Headline, HostAddress, HostTask, MpiLaunch, Plan, ProfileRef, Step
 from tui.results.text.plan_sums import layout_bytes
 from tui.text.line import plain_lines
 
@@ -108,6 +109,15 @@ def test_wrapped_values_stay_under_their_values() -> None:
 def test_what_happens_to_the_files_is_said() -> None:
     assert "test files stay" in shown(plan())
     assert "test files are removed" in shown(replace(plan(), cleanup=True))
+
+
+def test_files_that_the_test_itself_removes_are_not_said_to_stay() -> None:
+    steps = [replace(step, mpi=MpiLaunch("/mnt/t", 4, 10, 1)) for step in plan(directions=("create", "remove")).steps]
+    own = replace(plan(), steps=steps)
+    assert "the test removes its own files; what a cut-off run leaves stays" in " ".join(shown(own).split())
+    assert "what a cut-off run leaves is removed" in review_text(replace(own, cleanup=True))
+    kept = replace(own, steps=[replace(step, directions=["create", "stat"]) for step in steps])
+    assert "test files stay" in shown(kept) and "test files stay" in review_text(kept)
 
 
 def test_the_job_file_is_shown_whole_for_every_step() -> None:

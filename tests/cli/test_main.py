@@ -57,12 +57,28 @@ def test_an_unknown_verb_is_usage_with_the_nearest_name(capsys: pytest.CaptureFi
     assert captured.err == "benchtui: unknown verb 'profile' (did you mean 'profiles'?); see benchtui --help\n"
 
 
-@pytest.mark.parametrize("arguments", [["runs", "list", "--jsn"], ["run"], ["doctor", "extra"]])
-def test_wrong_arguments_are_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+WRONG = {
+    "runs list --jsn": "benchtui: runs: unrecognized arguments: --jsn; see benchtui runs --help\n",
+    "run": "benchtui: run: the following arguments are required: PROFILE; see benchtui run --help\n",
+    "profiles show": "benchtui: profiles show: the following arguments are required: NAME; see benchtui profiles show"
+    " --help\n",
+}
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_wrong_arguments_are_one_line_that_says_where_help_is(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
-        main(arguments)
+        main(words.split())
     assert end.value.code == 2
-    assert f"usage: benchtui {arguments[0]}" in capsys.readouterr().err
+    assert capsys.readouterr() == ("", WRONG[words])
+
+
+@pytest.mark.parametrize("option", ["--inventory", "--ssh-config"])
+def test_a_directory_where_a_file_is_meant_is_named(
+    option: str, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["hosts", "list", option, str(tmp_path)]) == 2
+    assert f"{option} {tmp_path}: a directory; name the" in capsys.readouterr().err
 
 
 def test_a_foreseen_error_is_a_line_on_stderr_and_its_exit_code(

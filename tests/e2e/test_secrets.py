@@ -120,6 +120,47 @@ def test_on_a_terminal_it_is_asked_for_and_not_shown(own: Path, lab: SshdLab, tm
     assert found == []
 
 
+@pytest.mark.e2e
+def test_in_the_app_it_is_asked_for_at_launch_and_stays_off_the_screen_and_the_disk(
+    lab: SshdLab, tmp_path: Path
+) -> None:
+    home, target = tmp_path / "home", tmp_path / "target"
+    (home / "profiles").mkdir(parents=True)
+    target.mkdir()
+    (home / "profiles" / "secret.yaml").write_text(PROFILE.replace("default: /mnt", f"default: {target}"))
+    screens = []
+
+    def shows(text: str) -> bool:
+        screens.append(app.screen())
+        return text in screens[-1]
+
+    with terminal(tmp_path, "--ssh-config", str(lab.ssh_config)) as app:
+        app.wait_for("h1")
+        app.keys("Space", "Enter")
+        app.wait_for("demo/quick")
+        app.keys("/")
+        app.keys("own/secret")
+        app.wait_until(lambda: "demo/quick" not in app.screen(), "the filtered list")
+        app.keys("Enter", "Enter")
+        app.wait_for("Parameters")
+        app.keys("r")
+        app.wait_for("secret of this run: OUR_TEST_KEY")
+        app.keys("typed-by-hand")
+        app.wait_until(lambda: shows("*" * 13) or shows("•" * 13), "stars")
+        app.keys("Enter")
+        wait_until(lambda: any(home.glob("runs/*/journal.jsonl")), "a run")
+        run_dir = only_run(home)
+        wait_until(lambda: journal_has(run_dir, '"sample"'), "samples")
+        assert b"typed-by-hand" not in command_lines()
+        app.wait_until(lambda: shows("COMPLETE"), "the result")
+        wait_until(lambda: (run_dir / "run.json").exists(), "the record")
+    assert [screen for screen in screens if "typed-by-hand" in screen] == []
+    spools = Path(f"/tmp/.benchtui-{os.getuid()}") / run_dir.name
+    folders = (home, target, spools)
+    assert [str(path) for path, data in texts_below(*folders) if b"typed-by-hand" in data] == []
+    assert json.loads((run_dir / "run.json").read_text())["state"] == "complete"
+
+
 def test_without_a_value_and_a_terminal_nothing_is_started(own: Path, lab: SshdLab, tmp_path: Path) -> None:
     done = benchtui(own, *words(lab, tmp_path / "target"))
     assert done.returncode == 2

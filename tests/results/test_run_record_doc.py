@@ -21,6 +21,9 @@ QUESTIONS = re.findall(r"```sh\n(jq .*?)\n```", DOC, re.DOTALL)
 
 OLD_RUNS = sorted(path.parent for path in (DATA.parent / "runs").glob("*/run.json"))
 
+(RAW,) = re.findall(r"```sh\n(zcat .*?)\n```", DOC, re.DOTALL)
+CLAT2CSV = shutil.which("fio_jsonplus_clat2csv")
+
 needs_jq = pytest.mark.skipif(shutil.which("jq") is None, reason="no jq on this machine")
 
 
@@ -73,6 +76,20 @@ def test_many_runs_make_one_table(runs: Path) -> None:
         ["test/lost", "partial"],
         ["test/mix", "complete"],
     ]
+
+
+@needs_jq
+def test_raw_output_of_fio_is_split_into_objects_that_its_own_tools_take(tmp_path: Path) -> None:
+    (tmp_path / "raw").mkdir()
+    stream = DATA.parent / "fio" / "stream" / "mix-3.33.stdout.gz"
+    shutil.copy(stream, tmp_path / "raw" / "0.measure.h1.out.gz")
+    ask(RAW, tmp_path)
+    objects = sorted(tmp_path.glob("h1.*.json"))
+    result = json.loads((tmp_path / "h1.json").read_text())
+    assert len(objects) > 1 and json.loads(objects[-1].read_text()) == result
+    if CLAT2CSV is not None:
+        ask(f"{CLAT2CSV} h1.json h1.csv", tmp_path)
+        assert "read_clat_ns_percentile" in next(tmp_path.glob("h1_job0.csv")).read_text().splitlines()[0]
 
 
 def test_every_field_of_the_record_is_named() -> None:

@@ -57,11 +57,19 @@ def load_fleet(args: argparse.Namespace) -> Fleet:
     from tui.engine.hosts.inventory_file import read_inventory
 
     path: Path = args.inventory or paths().inventory
-    if args.inventory is not None and not path.is_file():
-        raise UsageError(f"{path}: no such inventory file")
-    if args.ssh_config is not None and not args.ssh_config.is_file():
-        raise UsageError(f"{args.ssh_config}: no such SSH configuration file")
+    if args.inventory is not None:
+        check_file(path, "--inventory", "inventory")
+    if args.ssh_config is not None:
+        check_file(args.ssh_config, "--ssh-config", "SSH configuration")
     return Fleet(read_inventory(path), args.ssh_config)
+
+
+def check_file(path: Path, option: str, what: str) -> None:
+    """Raise UsageError when an option names no file."""
+    if path.is_dir():
+        raise UsageError(f"{option} {path}: a directory; name the {what} file itself")
+    if not path.exists():
+        raise UsageError(f"{option} {path}: no such {what} file")
 
 
 def text_width() -> int | None:

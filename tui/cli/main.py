@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import tui
+from tui.cli.arguments import Arguments
 from tui.model.problem import BenchtuiError, did_you_mean
 
 VERBS: dict[str, tuple[str, str]] = {
@@ -73,7 +74,7 @@ def main(argv: Sequence[str]) -> int:
 def run_verb(verb: str, module_name: str, rest: Sequence[str]) -> int:
     """Load one verb, parse its arguments, run it; every foreseen error is a line on stderr and an exit code."""
     module: VerbModule = importlib.import_module(module_name)
-    parser = argparse.ArgumentParser(prog=f"benchtui {verb}", description=VERBS.get(verb, ("", ""))[1])
+    parser = Arguments(prog=f"benchtui {verb}", description=VERBS.get(verb, ("", ""))[1])
     module.configure(parser)
     try:
         return module.main(parser.parse_args(rest))

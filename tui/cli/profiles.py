@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui.cli.arguments import Arguments
 from tui.cli.common import ask, pairs, paths, say
 from tui.model.problem import UsageError
 from tui.model.tool import SUITE, installed
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from tui.workloads.base import Workload
 
 
-class Verb(argparse.ArgumentParser):
+class Verb(Arguments):
     """The arguments of one verb; `later` adds those that take time to find out, when it is this verb."""
 
     later: Callable[[argparse.ArgumentParser], None] | None = None

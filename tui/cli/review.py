@@ -12,6 +12,7 @@ from tui.results.text.plan_sums import (
     STEPS_IN_FULL,
     Part,
     added_text,
+    after_text,
     layout_bytes,
     parts_of,
     steps_text,
@@ -36,7 +37,7 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield from (f"note      {remark}" for remark in plan.remarks)
     bounded = f"{units.duration(plan.expected_s)} of load, plus layout" if plan.expected_s else "not bounded by time"
     yield f"time      {bounded}"
-    yield f"after     test files are {'removed' if plan.cleanup else 'left where they are'}"
+    yield f"after     {after_text(plan)}"
     yield from (f"left out  {left.text()}" for left in plan.left_out)
     if note := sharing_note(plan):
         yield f"note      {note}"

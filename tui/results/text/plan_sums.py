@@ -34,6 +34,15 @@ def added_text(plan: Plan) -> str:
     return ", ".join(dict.fromkeys(name for step in plan.steps for name in step.added_options))
 
 
+def after_text(plan: Plan) -> str:
+    """Return what becomes of test files: one program over all hosts may remove its own in its last phase."""
+    own = [step.mpi is not None and "remove" in step.directions for step in plan.steps]
+    if own and all(own):
+        return f"the test removes its own files; what a cut-off run leaves {'is removed' if plan.cleanup else 'stays'}"
+    others = "other test files" if any(own) else "test files"
+    return f"{others} {'are removed' if plan.cleanup else 'stay'}"
+
+
 def layout_bytes(plan: Plan) -> dict[str, int]:
     """Return by host how many bytes of test files must be there before the measurement."""
     files: dict[tuple[str, str], int] = {}

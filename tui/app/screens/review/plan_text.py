@@ -11,6 +11,7 @@ from tui.model.sharing import sharing_note
 from tui.results.text.plan_sums import (
     STEPS_IN_FULL,
     added_text,
+    after_text,
     layout_bytes,
     parts_of,
     steps_text,
@@ -83,7 +84,7 @@ def summary(plan: Plan) -> Iterator[tuple[str, list[Run]]]:
     yield pair("time", time_text(plan.expected_s), " of load, plus layout" if plan.expected_s else "")
     yield pair("layout", *each_and_all(layout_bytes(plan), "nothing is laid out", "where missing"))
     yield pair("writes", *each_and_all(written_bytes(plan), nothing_written(plan), "while it measures"))
-    yield pair("after", "test files are removed" if plan.cleanup else "test files stay")
+    yield pair("after", after_text(plan))
     yield pair("caches", CACHES[plan.drop_caches])
 
 

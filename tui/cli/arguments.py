@@ -1,0 +1,15 @@
+"""How verbs parse their arguments: what is wrong with them is one line, as every other error is."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+
+class Arguments(argparse.ArgumentParser):
+    """The arguments of a verb."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and where help is, and end with 2."""
+        verb = self.prog.removeprefix("benchtui ")
+        self.exit(2, f"benchtui: {verb}: {message}; see {self.prog} --help\n")
