@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tui.model.baseline import Baseline
     from tui.results.baselines.files import BaselineFiles
 
+FILES = (".yaml", ".yml")
 RUN_HELP = "run id, unique beginning of one, path, or 'last'"
 
 
@@ -29,13 +30,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     compare = verbs.add_parser("compare", help="a run beside the published figures of its profile")
     compare.add_argument("run", metavar="RUN", help=RUN_HELP)
     compare.add_argument("--json", action="store_true", help="as JSON on stdout")
-    check = verbs.add_parser("check", help="say everything that is wrong in files of baselines")
-    check.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    check = verbs.add_parser(
+        "check",
+        help="what the checks of a run say of published figures",
+        description="Puts published figures to the checks that every run is put to, as far as a source tells enough. "
+        "Of a FILE it first says everything that is wrong in it. It is a report: what is found does not change the "
+        "exit code; a file that cannot be read does (2).",
+    )
+    check.add_argument("names", nargs="*", metavar="NAME", help="profile, collection or FILE; all figures when absent")
+    check.add_argument("--json", action="store_true", help="as JSON on stdout")
 
 
 def main(args: argparse.Namespace) -> int:
     """Do what the verb says."""
-    return {"list": list_all, "show": show_one, "compare": compare_run, "check": check_files}[args.verb](args)
+    return {"list": list_all, "show": show_one, "compare": compare_run, "check": check}[args.verb](args)
 
 
 def found_baselines() -> BaselineFiles:
@@ -81,17 +89,22 @@ def show_one(args: argparse.Namespace) -> int:
     """Print the baselines of a profile or a collection."""
     from tui.results.baselines.text import baseline_json
 
-    found = found_baselines().baselines
-    chosen = [each for each in found if args.name in (each.collection, each.profile, *each.variants)]
-    if not chosen:
-        known = sorted({name for each in found for name in (each.collection, each.profile, *each.variants)})
-        nearest = did_you_mean(args.name, known)
-        raise UsageError(f"no published figures for '{args.name}'{nearest}; see benchtui baselines list")
+    chosen = named(args.name)
     if args.json:
         print(json.dumps([baseline_json(each) for each in chosen], indent=1))
     else:
         print("\n".join(shown_text(chosen)))
     return 0
+
+
+def named(name: str) -> list[Baseline]:
+    """Return the baselines of a collection, a profile or a variant of one. Raises UsageError when there are none."""
+    found = found_baselines().baselines
+    chosen = [each for each in found if name in (each.collection, each.profile, *each.variants)]
+    if not chosen:
+        known = sorted({text for each in found for text in (each.collection, each.profile, *each.variants)})
+        raise UsageError(f"no published figures for '{name}'{did_you_mean(name, known)}; see benchtui baselines list")
+    return chosen
 
 
 def shown_text(chosen: list[Baseline]) -> list[str]:
@@ -161,18 +174,48 @@ def compare_run(args: argparse.Namespace) -> int:
     return 0
 
 
-def check_files(args: argparse.Namespace) -> int:
-    """Say everything that is wrong in each file; 2 when anything is."""
-    from tui.model.baseline import load_baselines
-    from tui.results.baselines.files import read_text
+def check(args: argparse.Namespace) -> int:
+    """Print what the checks say of published figures; 2 when a file has problems."""
+    from tui.engine.planning.published import published_plan
+    from tui.engine.profiles.catalogue import Catalogue
+    from tui.results.baselines.judge import judge, judged_json, judged_text
 
-    code = 0
-    for path in args.files:
+    chosen, code = chosen_baselines(args.names, quiet=args.json)
+    catalogue = Catalogue(paths().profiles)
+    found = judge(chosen, lambda baseline, hosts: published_plan(baseline, hosts, catalogue))
+    if args.json:
+        print(json.dumps([judged_json(each) for each in found], indent=1))
+    elif found:
+        print("\n".join(judged_text(found)))
+    return code
+
+
+def chosen_baselines(names: list[str], *, quiet: bool) -> tuple[list[Baseline], int]:
+    """Return the baselines of these profiles, collections and files, all without a name; 2 when a file is broken."""
+    if not names:
+        return list(found_baselines().baselines), 0
+    chosen, code = [], 0
+    for name in names:
+        path = Path(name)
+        if path.suffix not in FILES:
+            chosen += named(name)
+            continue
         try:
-            count = len(load_baselines(read_text(path), str(path)))
-            print(f"{path}: ok ({count} baselines)")
+            members = read_file(path)
         except UsageError as error:
             code = error.exit_code
             for problem in error.problems:
                 say(str(problem))
-    return code
+        else:
+            chosen += members
+            if not quiet:
+                print(f"{path}: ok ({len(members)} baselines)")
+    return chosen, code
+
+
+def read_file(path: Path) -> list[Baseline]:
+    """Return the baselines of a file. Raises UsageError with everything that is wrong in it."""
+    from tui.model.baseline import load_baselines
+    from tui.results.baselines.files import read_text
+
+    return load_baselines(read_text(path), str(path))

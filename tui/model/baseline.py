@@ -87,6 +87,21 @@ class OperationRates(Strict):
     tree_remove: dict[Statistic, Operations] = Field(default_factory=dict, description="Tree removal")
 
 
+class EachClient(Strict):
+    """What is known of each client, for the checks that a figure is put to."""
+
+    memory: Bytes | None = Field(None, description="Memory of one client")
+    filesystem: Text | None = Field(None, description="Type of the target's file system, as in /proc/mounts")
+    link: Bandwidth | None = Field(None, description="What one client's link to the storage carries")
+
+
+class Ranks(Strict):
+    """How the ranks of an MPI program lie, where the source tells."""
+
+    shift: int = Field(ge=0, description="By how many ranks each phase moves on, as given to the program")
+    placement: Literal["blocks", "round-robin"] = Field(description="round-robin: rank r runs on client r mod clients")
+
+
 class Setup(Strict):
     """One configuration that was measured. What is absent was not stated."""
 
@@ -95,6 +110,7 @@ class Setup(Strict):
     hardware: Text | None = Field(None, description="Processors, memory, media of each node")
     protection: Text | None = Field(None, description="Replicas, RAID level, erasure code")
     network: Text | None = Field(None, description="What lies between clients and storage")
+    each_client: EachClient | None = Field(None, description="What is known of each client, for the checks")
 
 
 class Tool(Strict):
@@ -140,6 +156,7 @@ class Workload(Strict):
     params: dict[str, Scalar] = Field(default_factory=dict, description="Parameters as published, as in the profile")
     tool: Tool | None = Field(None, description="The load generator, when it is another one than the document's")
     hosts: int | None = Field(None, ge=1, description="Number of clients of all results")
+    ranks: Ranks | None = Field(None, description="How the ranks of an MPI program lie")
     kind: Kind = Field("summary", description="summary: as summed up by the source; sample: output of one run")
     validity: Validity = Field("ok", description="doubtful: see the doubts; error: the run ended with an error")
     unknown: TextList = Field(default_factory=list, description="What is not known of this workload")
@@ -206,6 +223,7 @@ class Baseline:
     unknown: tuple[str, ...]
     doubts: tuple[str, ...]
     result: Result
+    ranks: Ranks | None = None
     computed: bool = False  # added up here from the figures of single hosts
 
 
@@ -287,6 +305,7 @@ def _baseline(found: BaselineFile, workload: Workload, result: Result) -> Baseli
         unknown=(*_absent(found, workload, result), *result.unknown, *workload.unknown, *found.unknown),
         doubts=(*result.doubts, *workload.doubts, *found.doubts),
         result=result,
+        ranks=workload.ranks,
     )
 
 

@@ -319,6 +319,7 @@ class MetadataResult(Event, tag="metadata_result"):
     ranks_per_node: int = 0
     nodemap: str = ""
     final: bool = True
+    dealt: bool = False  # ranks lie round the nodes in turn, not in blocks
 
 
 class TelemetryColumns(Event, tag="telemetry_columns"):

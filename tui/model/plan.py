@@ -109,6 +109,7 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     reducible: str = ""  # why an array may store less than is written: "zero_buffers=1"
     durable: str = ""  # how writes are made durable as they go: "fdatasync=1"; empty: never before the end
     flushed: str = ""  # how they are at the end: "end_fsync=1"
+    block_bytes: int | None = None  # of each I/O; None: they differ, or nobody said
 
 
 class HostTask(Struct, omit_defaults=True):

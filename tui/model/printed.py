@@ -80,6 +80,20 @@ def or_in(quantity: Quantity, other: str) -> Quantity:
     return Quantity(quantity.printed, quantity.unit, quantity.value, min(ends), max(ends), quantity.approximate)
 
 
+def rounding_of(quantity: Quantity) -> float:
+    """Return by which share a figure may be off as it was printed: half of its last digit, or half of a range.
+
+    Of a whole number that is only about right, the zeros at its end are no digits.
+    """
+    match = _PRINTED.fullmatch(quantity.printed)
+    if match is None or match[3] or not quantity.low:
+        return (quantity.high - quantity.low) / (quantity.high + quantity.low) if quantity.high else 0.0
+    digits = match[2].rstrip("kM").replace(",", "")
+    decimals = len(digits.partition(".")[2])
+    zeros = len(digits) - len(digits.rstrip("0")) if quantity.approximate and not decimals else 0
+    return 0.5 * 10.0 ** (zeros - decimals) / float(digits)
+
+
 def printed_unit(quantity: Quantity) -> str:
     """Return the unit as it was printed: ``MB/s``."""
     match = _PRINTED.fullmatch(quantity.printed)

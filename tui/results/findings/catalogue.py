@@ -22,6 +22,7 @@ CHECKS: tuple[Check, ...] = (
     *metadata.CHECKS,
     *repeats.CHECKS,
 )
+WHOLE: tuple[RecordState, ...] = ("complete", "imported", "baseline")
 BY_ID = {check.id: check for check in CHECKS}
 
 
@@ -54,4 +55,4 @@ def verdict_of(state: RecordState, steps: Sequence[StepRecord], findings: Sequen
     severities = {finding.severity for finding in findings}
     if "error" in severities:
         return "invalid"
-    return "valid" if state == "complete" and "warning" not in severities else "valid-with-warnings"
+    return "valid" if state in WHOLE and "warning" not in severities else "valid-with-warnings"

@@ -35,13 +35,19 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Everything that a run left, as its record holds it. `from_begin`: series hold the first second of their steps."""
+    """Everything that a run left, as its record holds it. `from_begin`: series hold the first second of their steps.
+
+    `rounding`: the share by which figures may be off as they were printed. `foreign`: the run was somebody else's, so
+    that of the plan only what the load was holds, not what we add to it (seeds).
+    """
 
     plan: Plan
     hosts: Sequence[HostRecord]
     steps: Sequence[StepRecord]
     seen: JournalData
     from_begin: bool = True
+    rounding: float = 0.0
+    foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)

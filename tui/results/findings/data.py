@@ -11,7 +11,8 @@ from tui.model.hosttables import BlockLayer, rows
 from tui.model.plan import is_device
 from tui.model.record import HostRecord
 from tui.model.sharing import common_paths, sharing_text
-from tui.results.findings.check import Evidence, Found, StepEvidence, UnknownError, run_check, step_check
+from tui.results.findings.check import Evidence, Found, Severity, StepEvidence, UnknownError, run_check, step_check
+from tui.results.findings.machines import file_systems, may_cache
 
 OF_MEMORY = 2.0  # a working set below this multiple of the memory may be served from it
 
@@ -19,16 +20,19 @@ OF_MEMORY = 2.0  # a working set below this multiple of the memory may be served
 @step_check(
     "V06",
     "Working set and memory",
-    rule=f"without direct I/O, the files of a host hold {OF_MEMORY:g} x its memory or more",
+    rule=f"without direct I/O, the files of a host hold {OF_MEMORY:g} x its memory or more; a remark where the file "
+    "system may cache direct I/O",
     advice="Use direct=1, or make the files larger than the memory of the clients (and of the servers).",
     source="page cache",
 )
 def working_set(at: StepEvidence) -> Iterator[Found]:
     """Files that fit into a host's memory are read from there, and writes end there: the figure is the memory's."""
-    buffered = [job for job in at.step.jobs if job.stores and not job.direct]
     if not at.step.jobs:
         raise UnknownError("what the load does is not known")
-    if not buffered:
+    storing = [job for job in at.step.jobs if job.stores]
+    buffered = any(not job.direct for job in storing)
+    cached = bool(storing) and any(may_cache(name) for host in at.run.hosts for name in file_systems(host))
+    if not buffered and not cached:
         return
     memory = {host.name: memory_of(host) for host in at.run.hosts}
     sizes = {task.host: sum(spec.size_bytes for spec in task.files) for task in at.step.tasks}
@@ -39,10 +43,12 @@ def working_set(at: StepEvidence) -> Iterator[Found]:
     if small:
         worst = min(small, key=lambda host: small[host])
         size, mem = known[worst]
-        message = (
-            f"without direct I/O {units.size(size)} of files on {units.size(mem)} of memory: the page cache serves them"
-        )
-        yield Found("warning", message, round(small[worst], 4), OF_MEMORY, {"hosts": " ".join(small)})
+        held = f"{units.size(size)} of files on {units.size(mem)} of memory"
+        message = f"without direct I/O {held}: the page cache serves them"
+        if not buffered:
+            message = f"{held}, and the file system may cache direct I/O"
+        severity: Severity = "warning" if buffered else "info"
+        yield Found(severity, message, round(small[worst], 4), OF_MEMORY, {"hosts": " ".join(small)})
 
 
 def memory_of(host: HostRecord) -> float | None:
@@ -103,6 +109,8 @@ def same_offsets(at: StepEvidence) -> Iterator[Found]:
     jobs = [job for job in at.step.jobs if job.random]
     if not jobs:
         raise UnknownError("no random I/O")
+    if at.run.foreign:
+        raise UnknownError("the seeds are not known")
     seeds = [task.randseed for task in at.step.tasks]
     shared = bool(_groups(at.run.hosts)) or any(task.images for task in at.step.tasks) or _share_a_device(at)
     same = any(job.same_offsets for job in jobs) or len(set(seeds)) < len(seeds)

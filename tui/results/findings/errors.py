@@ -24,7 +24,7 @@ def tool_errors(at: StepEvidence) -> Iterator[Found]:
     """I/O that failed is not I/O: it is quick, and it moves nothing."""
     record = at.record
     if not record.tasks:
-        raise UnknownError("nothing was run")
+        raise UnknownError("how the load generator ended is not known")
     said = {host: ", ".join(map(_error_text, task.errors)) for host, task in record.tasks.items() if task.errors}
     codes = {host: f"exit code {task.exit_code}" for host, task in record.tasks.items() if task.exit_code}
     wrong = (codes if record.state != "cut" else {}) | said

@@ -42,14 +42,15 @@ def concurrency(at: StepEvidence) -> Iterator[Found]:
     }
     if not shares:
         raise UnknownError("latencies or rates of the hosts are not known")
-    doubtful = {host: share for host, share in shares.items() if abs(share - 1) > OCCUPIED}
+    rounding = at.run.rounding
+    doubtful = {host: share for host, share in shares.items() if abs(share - 1) > OCCUPIED + rounding}
     if doubtful:
         starved = {host for host in cpu_bound_hosts(at) if doubtful.get(host, 1.0) < 1}
         worst = sorted(doubtful, key=lambda host: (host in starved, -abs(doubtful[host] - 1)))
         named = names_of([f"{host} {doubtful[host]:.1%}" for host in worst])
         why = "; the client's CPU was busy" if worst[0] in starved else ""
         yield Found(
-            "warning" if worst[0] in starved else severity_of_share(doubtful[worst[0]]),
+            "warning" if worst[0] in starved else severity_of_share(doubtful[worst[0]], rounding),
             f"not the {held} I/Os in flight that the profile keeps on each host: {named} of them{why}",
             round(doubtful[worst[0]], 4),
             1.0,
@@ -57,9 +58,9 @@ def concurrency(at: StepEvidence) -> Iterator[Found]:
         )
 
 
-def severity_of_share(share: float) -> Severity:
-    """Return how bad a share of I/Os in flight is."""
-    return "error" if abs(share - 1) > OCCUPIED_AT_ALL else "warning"
+def severity_of_share(share: float, rounding: float = 0.0) -> Severity:
+    """Return how bad a share of I/Os in flight is, of figures that are rounded by so much."""
+    return "error" if abs(share - 1) > OCCUPIED_AT_ALL + rounding else "warning"
 
 
 def steady_load(at: StepEvidence) -> int:
@@ -69,7 +70,9 @@ def steady_load(at: StepEvidence) -> int:
         raise UnknownError("what the load holds in flight is not known")
     if any(job.paced for job in jobs):
         raise UnknownError("the load is held back by a rate or think time")
-    if (at.record.measured_s or 0.0) < LEAST_S:
+    if at.record.measured_s is None:
+        raise UnknownError("how long was measured is not known")
+    if at.record.measured_s < LEAST_S:
         raise UnknownError(f"under {LEAST_S:g} s were measured: begin and end weigh too much")
     if len({job.wave for job in jobs}) > 1:
         raise UnknownError("jobs run one after the other")
@@ -232,8 +235,8 @@ def sync_bound(at: StepEvidence) -> Iterator[Found]:
 def tails(at: StepEvidence) -> Iterator[Found]:
     """A p99.9 of 2000 I/Os is made of two of them. What so few say is chance."""
     counted = [(name, _whole(result)) for name, result in at.record.results.aggregate.items()]
-    if not any(latency for _, latency in counted):
-        raise UnknownError("no latencies were measured")
+    if not any(latency is not None and latency.n for _, latency in counted):
+        raise UnknownError("it is not known of how many I/Os the latencies are")
     for name, latency in counted:
         thin = [each for each in PUBLISHED if latency is not None and not enough_behind(latency.n, each)]
         if latency is not None and latency.n and thin:

@@ -46,7 +46,7 @@ def alike(evidence: Evidence) -> Iterator[Found]:
 )
 def direct(evidence: Evidence) -> Iterator[Found]:
     """O_DIRECT is a request. A file system in memory takes it and has no storage, others take it and cache."""
-    kinds = {host.name: _kinds(host) for host in evidence.hosts}
+    kinds = {host.name: file_systems(host) for host in evidence.hosts}
     if not any(kinds.values()):
         raise UnknownError("the file system of the target is not known")
     yield from _on_kind(kinds, IN_MEMORY, "error", "the target is in memory: no storage was measured")
@@ -54,9 +54,15 @@ def direct(evidence: Evidence) -> Iterator[Found]:
         yield from _on_kind(kinds, MAY_CACHE, "info", "direct I/O may be served from a cache of the file system")
 
 
-def _kinds(host: HostRecord) -> set[str]:
+def file_systems(host: HostRecord) -> set[str]:
+    """Return the types of the target's file systems on a host, as far as they are known."""
     fact = host.facts.get("target_fstype")
     return {mount.fstype for mount in rows(host.facts, Mount) if mount.fstype} | ({str(fact)} if fact else set())
+
+
+def may_cache(kind: str) -> bool:
+    """Tell whether a file system takes direct I/O and may cache all the same."""
+    return kind.partition(".")[0] in MAY_CACHE
 
 
 def _on_kind(kinds: dict[str, set[str]], doubtful: Sequence[str], severity: Severity, why: str) -> Iterator[Found]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from tui import workloads
 from tui.results.findings.check import Found, StepEvidence, UnknownError, step_check
 
+SAME = 1e-4  # of the rate: metadata operations of two iterations differ by per cents
+
 
 @step_check(
     "rank-shift",
@@ -29,4 +31,30 @@ def rank_shift(at: StepEvidence) -> Iterator[Found]:
         yield Found("warning", doubt.message, doubt.measured, doubt.threshold, {**scope})
 
 
-CHECKS = (rank_shift,)
+@step_check(
+    "iterations",
+    "Iterations that differ",
+    rule=f"the rates of iterations are further apart than {SAME:.4%}",
+    advice="Take the rates of the iterations themselves, which the load generator prints when it is told to be "
+    "verbose, or repeat the whole run.",
+    source="largest and smallest rate of each operation",
+)
+def iterations(at: StepEvidence) -> Iterator[Found]:
+    """Measurements that are repeated differ. Where the largest and the smallest rate of several iterations are the
+    same to many digits, they are one measurement seen by several clocks, and their spread says nothing."""
+    metadata = at.record.metadata
+    spans = {
+        name: (each.max, each.max / each.min - 1)
+        for name, each in (metadata.operations if metadata is not None else {}).items()
+        if each.max and each.min
+    }
+    if metadata is None or metadata.iterations < 2 or not spans:
+        raise UnknownError("no operation has a largest and a smallest rate over iterations")
+    same = {name: apart for name, (_, apart) in spans.items() if apart < SAME}
+    if same:
+        widest = max(same.values())
+        message = f"{', '.join(same)}: {metadata.iterations} iterations are the same to {widest:.0e}, as repetitions"
+        yield Found("warning", f"{message} never are", widest, SAME, {"operations": " ".join(same)})
+
+
+CHECKS = (rank_shift, iterations)

@@ -120,7 +120,7 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
 def client_cpu(at: StepEvidence) -> Iterator[Found]:
     """A client whose CPU is busy sends no more I/O, whatever the storage could do."""
     hosts = clients_of(at)
-    if not any(host.column("cpu.busy") for host in hosts):
+    if not any(host.column("cpu.busy") or host.column("gen.thread") for host in hosts):
         raise UnknownError("CPUs of the clients were not looked at")
     if bound := cpu_bound_hosts(at):
         named = names_of([f"{host}: {why}" for host, why in bound.items()])

@@ -40,7 +40,8 @@ def start_skew(at: StepEvidence) -> Iterator[Found]:
     sure_s = timing.start_skew_s - (timing.start_skew_uncertainty_s or 0.0)
     heavy = sure_s > max(START_SKEW_S, START_SKEW_SHARE * runtime_s)
     scope = {"hosts": " ".join(_late(timing))}
-    yield Found("error" if heavy else "warning", _skew_message(timing), timing.start_skew_s, START_SKEW_S, {**scope})
+    message = _skew_message(timing, at.run.foreign)
+    yield Found("error" if heavy else "warning", message, timing.start_skew_s, START_SKEW_S, {**scope})
 
 
 def _late(timing: TimingRecord) -> dict[str, float]:
@@ -51,10 +52,11 @@ def _late(timing: TimingRecord) -> dict[str, float]:
     return dict(sorted(late.items(), key=lambda each: -each[1]))
 
 
-def _skew_message(timing: TimingRecord) -> str:
+def _skew_message(timing: TimingRecord, foreign: bool) -> str:
     late = [f"{name} {delay:+.2f} s" for name, delay in _late(timing).items()]
     known = timing.start_skew_uncertainty_s
-    error = f" (± {known:.2f} s)" if known is not None else " (by arrival: clocks were not compared)"
+    by = "by the hosts' own clocks, which" if foreign else "by arrival: clocks"
+    error = f" (± {known:.2f} s)" if known is not None else f" ({by} were not compared)"
     together = f"{timing.window.length_s:.1f} s" if timing.window is not None else "not at any time"
     return f"started {timing.start_skew_s:.2f} s apart{error}: {names_of(late)}; all measured together: {together}"
 
@@ -112,7 +114,7 @@ def clock_steps(evidence: Evidence) -> Iterator[Found]:
 def host_loss(at: StepEvidence) -> Iterator[Found]:
     """A total in which a host is missing for a part of the time is of no number of hosts."""
     if not at.record.coverage:
-        raise UnknownError("nothing was measured")
+        raise UnknownError("there are no samples of the hosts")
     if at.record.coverage_text:
         last = at.record.coverage[-1]
         message = f"not all hosts measured to the end: {at.record.coverage_text}"

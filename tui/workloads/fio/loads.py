@@ -48,7 +48,15 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         reducible=_reducible(job),
         durable=_durable(job),
         flushed=_named(job, ("end_fsync", "fsync_on_close")),
+        block_bytes=_block(job),
     )
+
+
+def _block(job: JobOptions) -> int | None:
+    """Return the size of each I/O, where all have the same: one value for all directions, no range, no mixture."""
+    given = job.get("bs") or "4k"
+    several = any(job.get(name) for name in ("bsrange", "bssplit")) or "," in given or "-" in given
+    return None if several else job.size("bs") or 4096
 
 
 def _rates(job: JobOptions, option: str) -> dict[str, float]:

@@ -20,10 +20,11 @@ PHASES_BACK = {"stat": 1, "read": 2, "remove": 3}  # how many shifts after the c
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """How ranks lie: `per_node` ranks on each of `nodes` machines, in blocks."""
+    """How ranks lie: `per_node` ranks on each of `nodes` machines, in blocks; `dealt`: one after the other in turn."""
 
     nodes: int
     per_node: int
+    dealt: bool = False
 
     @property
     def ranks(self) -> int:
@@ -49,6 +50,8 @@ class Shift:
         return [phase for phase, times in PHASES_BACK.items() if not self._all_leave(times)]
 
     def _all_leave(self, times: int) -> bool:
+        if self.placement.dealt:
+            return self.ranks * times % self.placement.nodes != 0
         by = self.ranks * times % self.placement.ranks
         each = self.placement.per_node
         return each <= by <= self.placement.ranks - each
@@ -57,6 +60,9 @@ class Shift:
         """Return the shift for people: "136 ranks = 1 client on"."""
         if self.ranks == 0:
             return "0 ranks: every rank works on its own files in all phases"
+        if self.placement.dealt:
+            by = self.ranks % self.placement.nodes
+            return f"{self.ranks} ranks = {by} of {self.placement.nodes} clients on, to which ranks are dealt in turn"
         whole = self.ranks % self.placement.per_node == 0
         clients = f" = {self.clients} client{'s' if self.clients != 1 else ''}" if whole else ""
         return f"{self.ranks} rank{'s' if self.ranks != 1 else ''}{clients} on in each phase"
@@ -84,7 +90,7 @@ def shift_of_result(result: MetadataResult) -> Shift | None:
     """Return the rank shift of a result; None when it is not known."""
     if result.shift < 0 or result.nodes < 1 or result.ranks_per_node < 1:
         return None
-    return Shift(0, result.shift, Placement(result.nodes, result.ranks_per_node))
+    return Shift(0, result.shift, Placement(result.nodes, result.ranks_per_node, result.dealt))
 
 
 def doubt_of(result: MetadataResult) -> Doubt | None:
