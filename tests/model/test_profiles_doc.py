@@ -10,6 +10,7 @@ from typing import get_args
 from tests.model.test_profile_load import GOOD
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue
+from tui.model.conditions import AttestSpec, PreconditionSpec
 from tui.model.matrix import RepeatSpec, SuiteMember, SweepSpec
 from tui.model.plan import HostAddress
 from tui.model.problem import UsageError
@@ -42,6 +43,8 @@ MISTAKES = [
     ('directory: "{directory}/{host}"', 'comm: "{directory}"'), ("a: {", "a: {filename: /dev/sdb, "),
     ("direction: read", "direction: write"), ("tool: fio", "tool: fio\nsweep: {grid: {sise: [1G]}}"),
     ("tool: fio", "tool: fio\nrepeat: {until: soon}"), ("tool: fio", "tool: fio\nwarmup: a while"),
+    ("{layout: true}", "{precondition: {rounds: 3}}"),
+    ("tool: fio", "attest: [{id: Cache Off, question: Is it?}]\ntool: fio"),
     ("{default: 4G, kind: size", "{default: 4G, kind: size, spread: true"),
     ("tool: fio", "tool: fio\nmdtest: {directory: /mnt/t, ranks_per_host: 1, items: 1}"),
 ]  # fmt: skip
@@ -92,8 +95,8 @@ def test_the_first_example_is_what_is_said_about_it() -> None:
 
 
 def test_every_key_is_in_the_reference() -> None:
-    models = (whole(), Prepare, Param, HeadlineSpec, Deviation, Fio, Mdtest, SweepSpec, RepeatSpec, SuiteMember)
-    for model in models:
+    parts = (Prepare, PreconditionSpec, AttestSpec, Param, HeadlineSpec, Deviation, SweepSpec, RepeatSpec, SuiteMember)
+    for model in (whole(), *parts, Fio, Mdtest):
         for name, field in model.model_fields.items():
             assert f"`{field.alias or name}`" in TEXT, name
 

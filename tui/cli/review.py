@@ -8,13 +8,15 @@ from collections.abc import Iterator, Mapping
 from tui.metrics import units
 from tui.model.plan import HostTask, Plan, Step
 from tui.model.sharing import sharing_note
+from tui.results.matrix.progress import kind_text
 from tui.results.text.plan_sums import (
-    STEPS_IN_FULL,
     Part,
     added_text,
     after_text,
     layout_bytes,
     parts_of,
+    precondition_texts,
+    steps_in_full,
     steps_text,
     values_text,
     written_bytes,
@@ -35,9 +37,12 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield f"servers   {', '.join(server.name for server in plan.servers)} (looked at, no load)"
     yield f"params    {', '.join(f'{name}={value}' for name, value in {**plan.params, **plan.texts}.items())}"
     yield from (f"note      {remark}" for remark in plan.remarks)
-    bounded = f"{units.duration(plan.expected_s)} of load, plus layout" if plan.expected_s else "not bounded by time"
+    plus = "plus layout and fill" if any(step.is_fill for step in plan.steps) else "plus layout"
+    bounded = f"{units.duration(plan.expected_s)} of load, {plus}" if plan.expected_s else "not bounded by time"
     yield f"time      {bounded}"
+    yield from (f"prepares  {text}" for text in precondition_texts(plan))
     yield f"after     {after_text(plan)}"
+    yield from (f"attested  {each.answer}: {each.question} ({each.id})" for each in plan.attested)
     yield from (f"left out  {left.text()}" for left in plan.left_out)
     if note := sharing_note(plan):
         yield f"note      {note}"
@@ -47,7 +52,7 @@ def _lines(plan: Plan) -> Iterator[str]:
     if len(plan.steps) > 1:
         yield f"steps     {steps_text(plan)}"
         yield from _matrix_lines(plan)
-    shown = plan.steps if len(plan.steps) <= STEPS_IN_FULL else plan.steps[:1]
+    shown = steps_in_full(plan)
     for step in shown:
         yield from _step_lines(step)
     if len(shown) < len(plan.steps):
@@ -100,7 +105,7 @@ def _destroyed(plan: Plan) -> Iterator[str]:
 
 def _step_lines(step: Step) -> Iterator[str]:
     yield ""
-    kind = "warm-up, not counted" if step.warmup else f"repetition {step.repetition}"
+    kind = f"{kind_text(step)}, not counted" if step.warmup else f"repetition {step.repetition}"
     pause = f", after {units.duration(step.pause_s)} without load" if step.pause_s else ""
     yield f"step {step.index + 1}: {step.name}, {'/'.join(step.directions)}, {kind}{pause}"
     if step.in_flight:

@@ -49,6 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--skip-missing", action="store_true", help="leave out the steps of a suite whose load generator hosts lack")
     add("--destroy", action="append", default=[], metavar="PATH", help="agree that this device or file is overwritten")
     add("--no-telemetry", action="store_true", help="do not look at CPU, network, disks of the hosts every second")
+    add("--no-precondition", action="store_true", help="leave out the fill and the rounds that the profile asks for")
+    add("--attest", action="append", default=[], metavar="ID=yes|no", help="answer what the profile asks of a person")
     add("--dry-run", action="store_true", help="print the plan and run nothing")
     add("--detach", action="store_true", help="start the run and return")
     add("--yes", action="store_true", help="do not ask")
@@ -103,6 +105,8 @@ def plan_from(args: argparse.Namespace) -> Plan:
         take_locks=args.take_locks,
         wait_s=wait_of(args.wait, sure=args.take_locks),
         telemetry=not args.no_telemetry,
+        precondition=not args.no_precondition,
+        attest=pairs(args.attest, "--attest"),
     )
     return build_plan(loaded, choices)
 

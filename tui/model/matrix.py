@@ -14,10 +14,10 @@ MAX_STEPS = 10_000
 HOSTS_AXIS = "hosts"
 
 
-def _as_share(value: object) -> object:
+def as_share(value: object) -> object:
     """Return a relative width as a fraction; people write 5%, or 0.05."""
-    if isinstance(value, str):
-        if not re.fullmatch(r"\d+(\.\d+)?\s*%", value.strip()):
+    if isinstance(value, str) or (isinstance(value, int | float) and value >= 1):
+        if not isinstance(value, str) or not re.fullmatch(r"\d+(\.\d+)?\s*%", value.strip()):
             raise ValueError("allowed is a percentage such as 5%, or a number below 1")
         return float(value.strip()[:-1]) / 100
     return value
@@ -46,7 +46,7 @@ class SweepSpec(MatrixSpec):
 class RepeatSpec(MatrixSpec):
     """Repeat until the headline is known well enough."""
 
-    until: Annotated[float, BeforeValidator(_as_share), Field(gt=0, lt=1)] = Field(
+    until: Annotated[float, BeforeValidator(as_share), Field(gt=0, lt=1)] = Field(
         description="Stop when the 95 % confidence interval of the mean is at most this wide to each side, such as 5%"
     )
     min: int = Field(3, ge=3, description="Repetitions that are made in any case")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from tui.model.matrix import HOSTS_AXIS, MAX_STEPS, grid_points
+from tui.model.matrix import HOSTS_AXIS, MAX_STEPS, Scalar, grid_points
 from tui.model.names import TAG_PATTERN
 from tui.model.problem import Problem, did_you_mean
 from tui.model.profile import HOST_PLACEHOLDERS, Profile, parse_param, placeholders
 from tui.model.quantities import parse_duration, shown
 from tui.model.tool import SUITE, installed
-from tui.model.yaml_text import Document
+from tui.model.yaml_text import Document, KeyPath
 
 
 def matrix_problems(profile: Profile, document: Document, known: Collection[str]) -> Iterator[Problem]:
@@ -20,7 +20,8 @@ def matrix_problems(profile: Profile, document: Document, known: Collection[str]
     yield from _sweep_problems(profile, document)
     yield from _suite_problems(profile, document, known)
     yield from _repeat_problems(profile, document)
-    yield from _span_problems(profile, document)
+    yield from span_problems(profile, document, ("warmup",), profile.warmup)
+    yield from span_problems(profile, document, ("pause",), profile.pause)
     for name, param in profile.params.items():
         if param.spread and param.kind != "count":
             message = f"parameter '{name}': only a count can be spread over hosts, not a {param.kind}"
@@ -108,18 +109,17 @@ def _repeat_problems(profile: Profile, document: Document) -> Iterator[Problem]:
         yield document.problem(("repeat", "until"), message, key=True)
 
 
-def _span_problems(profile: Profile, document: Document) -> Iterator[Problem]:
-    """A warm-up and a pause are times, or name a parameter that is one."""
-    for key, value in (("warmup", profile.warmup), ("pause", profile.pause)):
-        if value is None:
-            continue
-        names = placeholders(value)
-        param = profile.params.get(names[0]) if names and value == f"{{{names[0]}}}" else None
-        if names and (param is None or param.kind != "duration"):
-            message = f"{key}: found {shown(value)}; allowed are a time, or the name of a duration parameter in braces"
-            yield document.problem((key,), message)
-        elif not names:
-            try:
-                parse_duration(value)
-            except ValueError as error:
-                yield document.problem((key,), f"{key}: {error}")
+def span_problems(profile: Profile, document: Document, path: KeyPath, value: Scalar | None) -> Iterator[Problem]:
+    """A warm-up, a pause and a round are times, or name a parameter that is one."""
+    if value is None:
+        return
+    names, key = placeholders(value), path[-1]
+    param = profile.params.get(names[0]) if names and value == f"{{{names[0]}}}" else None
+    if names and (param is None or param.kind != "duration"):
+        message = f"{key}: found {shown(value)}; allowed are a time, or the name of a duration parameter in braces"
+        yield document.problem(path, message)
+    elif not names:
+        try:
+            parse_duration(value)
+        except ValueError as error:
+            yield document.problem(path, f"{key}: {error}")

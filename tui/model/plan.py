@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+Answer = Literal["yes", "no", "unknown"]
 PLAN_SCHEMA = "benchtui.plan/1"
 
 
@@ -35,11 +36,13 @@ class FileSpec(Struct, frozen=True, omit_defaults=True):
     """One test file on a host: absolute path and full size in bytes.
 
     A path with FILE_NUMBER stands for `count` empty files, with the numbers 0 <= n < `count`; 0: not known how many.
+    What is before `start_bytes` of a device is left alone; None: only the host can tell where that is.
     """
 
     path: str
     size_bytes: int
     count: int = 0
+    start_bytes: int | None = 0
 
 
 def is_device(path: str) -> bool:
@@ -61,6 +64,32 @@ class Until(Struct, frozen=True):
     width: float
     least: int
     most: int
+
+
+class Precondition(Struct, frozen=True, omit_defaults=True):
+    """What a step does for the state of the storage: it fills all files `times` over, or is round `number` of its load.
+
+    Of `rounds` at most, those after the first that are steady are not made: within the last `window` of them the
+    largest and the smallest figure are at most `range` of the mean apart, and they drift by `slope` of it at most.
+    """
+
+    kind: Literal["fill", "round"]
+    times: int = 0
+    number: int = 0
+    rounds: int = 0
+    window: int = 5
+    range: float = 0.2
+    slope: float = 0.1
+
+
+class Attestation(Struct, frozen=True, omit_defaults=True):
+    """A condition that only a person knows, what was answered, by whom and when (UTC)."""
+
+    id: str
+    question: str
+    answer: Answer = "unknown"
+    by: str = ""
+    utc: str = ""
 
 
 class MpiLaunch(Struct, frozen=True, omit_defaults=True):
@@ -161,6 +190,7 @@ class Step(Struct, omit_defaults=True):
     cell: str = ""
     point: dict[str, str | int | float | bool] = field(default_factory=dict)
     warmup: bool = False
+    precondition: Precondition | None = None  # such a step is a warm-up too
     pause_s: float = 0.0  # time without load before it
     attempt: int = 1  # the engine counts it up when a step of a resumed run is made again
     optional: bool = False  # a repetition that is made only while the headline is not known well enough
@@ -174,6 +204,16 @@ class Step(Struct, omit_defaults=True):
     def cell_key(self) -> str:
         """The point that it measures, the same for its repetitions and its warm-up."""
         return self.cell or self.name
+
+    @property
+    def is_fill(self) -> bool:
+        """Whether it fills its files, for the state of the storage alone."""
+        return self.precondition is not None and self.precondition.kind == "fill"
+
+    @property
+    def is_round(self) -> bool:
+        """Whether it is a round of its load that is made until the storage is steady."""
+        return self.precondition is not None and self.precondition.kind == "round"
 
     @property
     def hosts(self) -> list[str]:
@@ -242,14 +282,16 @@ class Plan(Struct, omit_defaults=True):
     remarks: list[str] = field(default_factory=list)  # what to know before it is run
     left_out: list[LeftOut] = field(default_factory=list)  # steps that were asked for and are not in `steps`
     secrets: list[str] = field(default_factory=list)  # environment variables whose values are never written
+    no_precondition: bool = False  # the profile asks for preconditioning, and whoever launched the run did not want it
+    attested: list[Attestation] = field(default_factory=list)  # every condition that the profile asks about
     note: str | None = None
     tags: dict[str, str] = field(default_factory=dict)
     schema: str = PLAN_SCHEMA
 
     @property
     def expected_s(self) -> float | None:
-        """Seconds of load and pauses in all steps, layout not counted; None when a step is bounded by size."""
-        spans = [step.expected_s for step in self.steps]
+        """Seconds of load and pauses in all steps, without layout and fills; None when a step is bounded by size."""
+        spans = [step.expected_s for step in self.steps if not step.is_fill]
         pauses = sum(step.pause_s for step in self.steps)
         return None if any(span is None for span in spans) else pauses + sum(span or 0.0 for span in spans)
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from tui.model.conditions import AttestSpec, PreconditionSpec
 from tui.model.matrix import RepeatSpec, SuiteMember, SweepSpec
 from tui.model.names import NAME_PATTERN, SECRET_PATTERN, TAG_PATTERN
 from tui.model.problem import Problem, UsageError, did_you_mean
@@ -76,6 +77,9 @@ class Prepare(Strict):
         False, description="Write the test files whole before measuring; may name a flag parameter: '{layout}'"
     )
     cleanup: bool = Field(False, description="Remove what the run created when it has ended")
+    precondition: PreconditionSpec | None = Field(
+        None, description="Fill the files, then put on the load in rounds until it is steady; {}: as SNIA has it"
+    )
 
 
 class HeadlineSpec(Strict):
@@ -133,11 +137,14 @@ class Profile(Strict):
     )
     pause: Scalar | None = Field(None, description="Time without load between measurements; may name a parameter")
     prepare: Prepare = Field(
-        default_factory=lambda: Prepare(layout=False, cleanup=False),
+        default_factory=lambda: Prepare(layout=False, cleanup=False, precondition=None),
         description="What is done before and after the measurement",
     )
     drop_caches: Annotated[Literal["no", "try", "require"], BeforeValidator(_off_is_no)] = Field(
         "no", description="Drop the hosts' page caches before each measurement"
+    )
+    attest: list[AttestSpec] = Field(
+        default_factory=list, description="Conditions that no host can tell: asked at launch, kept with the result"
     )
     headline_spec: HeadlineSpec | None = Field(
         None, alias="headline", description="The one figure the profile is about; a suite has none of its own"

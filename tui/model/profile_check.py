@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from tui.model.conditions_check import condition_problems
 from tui.model.matrix import HOSTS_AXIS
 from tui.model.matrix_check import matrix_problems
 from tui.model.problem import Problem, did_you_mean
@@ -49,6 +50,7 @@ def problems(profile: Profile, document: Document, known: Collection[str]) -> It
             yield document.problem(("params", name), message, key=True)
     yield from _layout_problems(profile, document)
     yield from matrix_problems(profile, document, known)
+    yield from condition_problems(profile, document)
     yield from _headline_problems(profile, document)
     if profile.tool == SUITE:
         return

@@ -36,11 +36,12 @@ def profile_file_schema() -> dict[str, Any]:
 
 def _accept_percentages(kinds: dict[str, Any]) -> None:
     """A relative width is a number below 1, or a percentage."""
-    until = kinds["RepeatSpec"]["properties"]["until"]
-    for key in ("type", "gt", "lt", "exclusiveMinimum", "exclusiveMaximum"):
-        until.pop(key, None)
     number = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
-    until["anyOf"] = [{"type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*%\s*$"}, number]
+    for kind, name in (("RepeatSpec", "until"), ("PreconditionSpec", "range"), ("PreconditionSpec", "slope")):
+        share = kinds[kind]["properties"][name]
+        for key in ("type", "gt", "lt", "exclusiveMinimum", "exclusiveMaximum"):
+            share.pop(key, None)
+        share["anyOf"] = [{"type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*%\s*$"}, number]
 
 
 def _kind_of(data: Any) -> str:

@@ -17,7 +17,7 @@ from tui.workloads.reading import Item, LogLine, Reader
 
 if TYPE_CHECKING:  # pydantic is for those who plan, msgspec for those who run
     from tui.model.event import MetadataResult, PhaseName
-    from tui.model.plan import FileSpec, HostAddress, Step
+    from tui.model.plan import FileSpec, HostAddress, HostTask, Step
     from tui.model.profile import ParamValue, Profile
     from tui.workloads.mpi import MpiProgram
 
@@ -53,6 +53,13 @@ class Planning(Protocol):
     def warm(self, profile: Profile, seconds: float) -> Profile:
         """Return a profile that puts the same load on the hosts for so long, bound by nothing but time."""
         raise UsageError(f"{profile.profile}: {profile.tool} has no warm-up")
+
+    def fill(self, steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
+        """Return what each host of these steps does to write all of their files whole, so often, in sequence.
+
+        Raises UsageError when they have none, or when it cannot be known what they are.
+        """
+        raise UsageError(f"{steps[0].tool} has no files to fill")
 
 
 class OnHost(Protocol):

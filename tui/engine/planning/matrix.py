@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tui import workloads
+from tui.engine.planning.precondition import round_rules, with_fill
 from tui.model.matrix import HOSTS_AXIS, MAX_STEPS, SweepSpec, axes, grid_points, host_counts, with_values, without
 from tui.model.plan import Headline, HostAddress, Step, Until
 from tui.model.problem import Problem, UsageError, did_you_mean
@@ -35,10 +36,14 @@ Overrides = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What was asked for at launch: repetitions (None: as the profile says), and values to sweep over, as typed."""
+    """What was asked for at launch: repetitions (None: as the profile says), and values to sweep over, as typed.
+
+    `precondition`: whether the profile's preconditioning is done.
+    """
 
     repeat: int | None = None
     sweep: Mapping[str, Sequence[str]] | None = None
+    precondition: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +69,24 @@ def build_steps(
     steps: list[Step] = []
     for turn in range(suite_rounds(loaded.profile, wanted)):
         for planned in planned_profiles(loaded, overrides, wanted):
+            planned = planned if wanted.precondition else _unprepared(planned)
+            own: list[Step] = []
             for step in _steps_of(dataclasses.replace(planned, made=turn * planned.most), hosts):
-                steps.append(step)
-                if len(steps) > MAX_STEPS:
+                own.append(step)
+                if len(steps) + len(own) > MAX_STEPS:
                     tag = loaded.profile.profile
                     raise UsageError(f"{tag}: more than {MAX_STEPS} steps; sweep less, or repeat less")
+            steps += with_fill(planned.profile, own, steps)
     if not steps:
         tag = loaded.profile.profile
         raise UsageError(f"{tag}: no point is left: every number of hosts leaves one without a share")
     return [replace(step, index=index, pause_s=step.pause_s if index else 0.0) for index, step in enumerate(steps)]
+
+
+def _unprepared(planned: PlannedProfile) -> PlannedProfile:
+    """Return a profile without its preconditioning."""
+    prepare = planned.profile.prepare.model_copy(update={"precondition": None})
+    return dataclasses.replace(planned, profile=planned.profile.model_copy(update={"prepare": prepare}))
 
 
 def suite_rounds(profile: Profile, wanted: Wanted) -> int:
@@ -162,7 +176,7 @@ def _check_names(loaded: LoadedProfile, overrides: Overrides) -> None:
 
 
 def _steps_of(planned: PlannedProfile, hosts: Sequence[HostAddress]) -> Iterator[Step]:
-    """Yield the steps of one profile: every point with its warm-up and its repetitions."""
+    """Yield the steps of one profile: every point with its rounds, its warm-up and its repetitions."""
     sweep = planned.sweep or SweepSpec()
     named = axes(sweep)
     for values in grid_points(sweep):
@@ -192,6 +206,7 @@ def _cell_steps(planned: PlannedProfile, params: Params, point: Params, hosts: S
     profile = planned.profile
     cell = cell_key(profile, point)
     pause = span_of(profile.pause, params)
+    yield from _rounds(planned, params, point, hosts, cell)
     if warmup := span_of(profile.warmup, params):
         step = _one(planned, workloads.get(profile.tool).warm(profile, warmup), params, hosts, cell, 0)
         yield replace(step, point=point, warmup=True, pause_s=pause)
@@ -199,6 +214,19 @@ def _cell_steps(planned: PlannedProfile, params: Params, point: Params, hosts: S
         repetition = planned.made + number
         step = _one(planned, profile, params, hosts, cell, repetition)
         yield replace(step, point=point, repetition=repetition, optional=number > planned.least, pause_s=pause)
+
+
+def _rounds(
+    planned: PlannedProfile, params: Params, point: Params, hosts: Sequence[HostAddress], cell: str
+) -> Iterator[Step]:
+    """Yield the load of a point as rounds until it is steady: the first ones are made in any case."""
+    profile, wanted = planned.profile, planned.profile.prepare.precondition
+    for rule in round_rules(wanted):
+        load = workloads.get(profile.tool).warm(profile, span_of(wanted.round if wanted else None, params))
+        step = _one(planned, load, params, hosts, cell, -(planned.made * rule.rounds + rule.number))
+        yield replace(
+            step, point=point, warmup=True, precondition=rule, optional=rule.number > rule.window, drop_caches="no"
+        )
 
 
 def _one(

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from tui.engine.planning.attest import attested
 from tui.engine.planning.matrix import Wanted, build_steps, person_text, planned_profiles
 from tui.model.matrix import axes
 from tui.model.names import SECRET_PATTERN
@@ -37,13 +38,15 @@ class Choices:
     wait_s: float = 0.0
     telemetry: bool = True
     servers: Sequence[HostAddress] = ()
+    precondition: bool = True  # False: the profile's preconditioning is left out, and the run says so
+    attest: Mapping[str, str] = field(default_factory=dict)  # yes, no or unknown, by id of what the profile asks
 
 
 def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
     """Return the plan of one run. Raises UsageError with every problem of parameters and hosts at once."""
     check_choices(choices)
     profile = loaded.profile
-    wanted = Wanted(choices.repeat, choices.sweep)
+    wanted = Wanted(choices.repeat, choices.sweep, choices.precondition)
     hosts = list(choices.hosts)
     steps = build_steps(loaded, choices.overrides, wanted, hosts)
     params = resolve_params(profile, {k: v for k, v in choices.overrides.items() if k in profile.params})
@@ -74,9 +77,17 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         until=until_of(profile, choices),
         members=[profile_ref(member, params_given(member.profile, reaching)) for member in members],
         secrets=secret_names(loaded, steps),
+        no_precondition=not choices.precondition and asks_for_precondition(loaded),
+        attested=attested(loaded, choices.attest),
         note=choices.note,
         tags=dict(choices.tags),
     )
+
+
+def asks_for_precondition(loaded: LoadedProfile) -> bool:
+    """Tell whether a profile, or one of a suite, is preconditioned."""
+    profiles = [loaded.profile, *(member.profile for member in loaded.members.values())]
+    return any(profile.prepare.precondition is not None for profile in profiles)
 
 
 def params_given(profile: Profile, given: Mapping[str, str]) -> dict[str, ParamValue]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import shutil
 import socket
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from tui.engine.process.identity import announce
+from tui.engine.planning.attest import signed
+from tui.engine.process.identity import announce, owner
 from tui.journal.reader import NO_EVENT, JournalTail, complete_bytes, read_events
 from tui.metrics import units
 from tui.model.event import RunResumed, RunStarted
@@ -47,10 +49,14 @@ def create_run(plan: Plan, runs: Path) -> Path:
         run_dir = runs / new_run_id(plan.profile.tag)
         run_dir.mkdir(mode=0o700)
         (run_dir / RAW_DIR).mkdir(mode=0o700)
-        write_private(run_dir / PLAN_FILE, msgspec.json.format(msgspec.json.encode(plan)))
+        write_private(run_dir / PLAN_FILE, msgspec.json.format(msgspec.json.encode(signed(plan, owner(), _utc_now()))))
     except OSError as error:
         raise BenchtuiError(f"cannot create a run under {runs}: {error.strerror}") from error
     return run_dir
+
+
+def _utc_now() -> str:
+    return f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def load_plan(run_dir: Path) -> Plan:

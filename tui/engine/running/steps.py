@@ -11,6 +11,7 @@ from tui.engine.running.course import course_of
 from tui.engine.running.layout import layout, make_directories
 from tui.engine.running.locks import take_locks
 from tui.engine.running.on_hosts import BRING_BACK, DROP_CACHES, EXIT_PARTIAL, on_hosts
+from tui.engine.running.precondition import check_filled, steady_already, tell_round
 from tui.engine.running.preflight import still_free
 from tui.engine.running.session import HostSession
 from tui.engine.running.telemetry import quiet_s
@@ -34,14 +35,16 @@ async def run_steps(ctx: RunContext, steps: Sequence[Step]) -> None:
         ctx.check_stop()
         if ctx.given_up:
             raise RunRefused("partial", EXIT_PARTIAL, ctx.given_up)
-        if known := known_well_enough(ctx, step):
+        if known := known_well_enough(ctx, step) or steady_already(ctx, step):
             ctx.skipped.add(step.index)
             ctx.journal.append(StepEnded(t=0.0, step=step.index, skipped=True, reason=known))
             continue
         await pause(ctx, step)
         await bring_back(ctx)
+        check_filled(ctx, step)
         try:
             await run_step(ctx, step)
+            tell_round(ctx, step)
         except RunRefused as refused:
             if alone:
                 raise

@@ -6,46 +6,16 @@ The series is the cluster's own, all hosts together, in the headline's direction
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import fmean, pstdev
 
 from tui.metrics.registry import MIXED, direction
+from tui.metrics.steady import RANGE, ROUNDS, SLOPE, Window, window_of
 from tui.model.step_record import SeriesRecord
 from tui.results.findings.check import Found, StepEvidence, UnknownError, step_check
 
-ROUNDS = 5
-RANGE, SLOPE = 0.20, 0.10  # of the mean, over five rounds: SNIA SSS PTS
 ROUND_S = 5  # seconds a round has at least
 WARM_SHARE, WARM_OFF, WARM_S = 0.1, 0.10, 20  # first part of the series, how far it may be off, seconds it takes
 MISSING = 0.01
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Rounds of equal length: their means, and how far these are apart and drift, as shares of their mean."""
-
-    means: tuple[float, ...]
-    range: float
-    slope: float
-
-    @property
-    def steady(self) -> bool:
-        """Whether it is steady by SNIA's two rules."""
-        return self.range <= RANGE and self.slope <= SLOPE
-
-
-def window_of(means: Sequence[float]) -> Window | None:
-    """Return the window over these rounds; None when nothing was done in them.
-
-    `slope` is the excursion of the least-squares line over the window (SNIA SSS PTS: slope x (rounds - 1)).
-    """
-    mean = fmean(means)
-    if not mean:
-        return None
-    middle = (len(means) - 1) / 2
-    squares = sum((x - middle) ** 2 for x in range(len(means)))
-    slope = sum((x - middle) * (y - mean) for x, y in enumerate(means)) / squares
-    return Window(tuple(means), (max(means) - min(means)) / mean, abs(slope) * (len(means) - 1) / mean)
 
 
 def rounds_of(values: Sequence[float]) -> Window | None:

@@ -58,7 +58,7 @@ def matrix_progress(plan: Plan | None, state: RunState, now_t: float) -> MatrixP
     inside = max(0.0, now_t - _began(state, current)) if current is not None else 0.0
     rest = _rest(state, over, left, current, inside)
     at = current or (over[-1] if over else None)
-    cells = {step.cell_key for step in plan.steps}
+    cells = {step.cell_key for step in plan.steps if not step.warmup}
     return MatrixProgress(
         number=at.index + 1 if at is not None else 0,
         steps=len(plan.steps),
@@ -82,7 +82,14 @@ def _fraction(of_steps: float, spent_s: float, rest_s: float | None) -> float:
 def step_name(step: Step) -> str:
     """Return a step's name with what is special about it: ``ceph/randread bs=4k #2``, ``... warm-up``."""
     again = f" #{step.repetition}" if step.repetition > 1 else ""
-    return f"{step.name}{' warm-up' if step.warmup else again}"
+    return f"{step.name}{' ' + kind_text(step) if step.warmup else again}"
+
+
+def kind_text(step: Step) -> str:
+    """Return what a step is that does not count: ``warm-up``, ``fill``, ``round 4``."""
+    if step.precondition is None:
+        return "warm-up"
+    return "fill" if step.is_fill else f"round {step.precondition.number}"
 
 
 def _began(state: RunState, step: Step) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tui.metrics import units
 from tui.model.plan import Plan, Step
 from tui.results.matrix.cells import value_texts
 
@@ -64,7 +65,7 @@ def written_bytes(plan: Plan) -> dict[str, int | None]:
     """
     written: dict[tuple[str, frozenset[str]], int | None] = {}
     for step in plan.steps:
-        for task in step.tasks if writes_at_all(step) else ():
+        for task in step.tasks if writes_at_all(step) and not step.is_fill else ():
             key = (task.host, frozenset(spec.path for spec in task.written))
             before, writes = written.get(key, 0), task.writes_bytes
             written[key] = None if before is None or writes is None else max(before, writes)
@@ -89,8 +90,8 @@ def is_matrix(plan: Plan) -> bool:
 
 def steps_text(plan: Plan) -> str:
     """Return how many steps there are and why: points, repetitions, warm-ups."""
-    cells = len({step.cell_key for step in plan.steps})
-    warmups = sum(step.warmup for step in plan.steps)
+    cells = len({step.cell_key for step in plan.steps if not step.warmup})
+    warmups = sum(step.warmup and step.precondition is None for step in plan.steps)
     over = f" over {', '.join(plan.axes)}" if plan.axes else ""
     parts = [f"{len(plan.steps)}: {cells} {'point' if cells == 1 else 'points'}{over}"]
     most = max(step.repetition for step in plan.steps)
@@ -117,10 +118,48 @@ def _part(profile: str, steps: list[Step]) -> Part:
         for name, text in value_texts(step.cell, step.point).items():
             known = axes.setdefault(name, [])
             known += [text] if text not in known else []
-    spans = [step.expected_s for step in steps]
+    spans = [step.expected_s for step in steps if not step.is_fill]
     pauses = sum(step.pause_s for step in steps)
     seconds = None if None in spans else pauses + sum(span or 0.0 for span in spans)
-    return Part(profile, len({step.cell_key for step in steps}), len(steps), seconds, axes)
+    cells = {step.cell_key for step in steps if not step.warmup}
+    return Part(profile, len(cells), len(steps), seconds, axes)
+
+
+def precondition_texts(plan: Plan) -> list[str]:
+    """Return what is done for the state of the storage before anything is measured, and what was left out of it."""
+    found = [_fill_text(step) for step in plan.steps if step.is_fill]
+    rounds = [step for step in plan.steps if step.precondition is not None and step.is_round]
+    cells = list(dict.fromkeys(step.cell_key for step in rounds))
+    if rounds and rounds[0].precondition is not None:
+        rule, each = rounds[0].precondition, units.duration(rounds[0].expected_s)
+        where = f" before each of {len(cells)} points" if len(cells) > 1 else ""
+        until = f"until {rule.window} of them are within {rule.range:.0%} of their mean and drift by {rule.slope:.0%}"
+        found.append(f"at most {rule.rounds} rounds of {each} of its own load{where}, {until} at most")
+    left_out = "left out at launch: what the storage held before is what is measured"
+    return [*found, *([left_out] if plan.no_precondition else [])]
+
+
+def _fill_text(step: Step) -> str:
+    """Return what a fill writes: how often, how much on each host and in all."""
+    times = step.precondition.times if step.precondition is not None else 1
+    sizes = [task.writes_bytes for task in step.tasks]
+    known = [size for size in sizes if size is not None]
+    files = {spec.path for task in step.tasks for spec in task.files}
+    what = f"{step.profile}: " if step.profile else ""
+    often = {1: "once", 2: "twice"}.get(times, f"{times} times")
+    if len(known) < len(sizes):
+        return f"{what}writes all of {', '.join(sorted(files)[:3])} {often}"
+    each = f", up to {units.size(max(known))} a host" if len(known) > 1 else ""
+    noun = "file" if len(files) == 1 else "files"
+    return f"{what}writes its {noun} whole {often}: {units.size(sum(known))} in all{each}"
+
+
+def steps_in_full(plan: Plan) -> list[Step]:
+    """Return the steps that are shown one by one: all of a few, else the first fill and the first measurement."""
+    if len(plan.steps) <= STEPS_IN_FULL:
+        return plan.steps
+    measured = next((step for step in plan.steps if not step.warmup), plan.steps[0])
+    return [*[step for step in plan.steps if step.is_fill][:1], measured]
 
 
 def values_text(values: list[str]) -> str:

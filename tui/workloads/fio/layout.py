@@ -30,6 +30,7 @@ def files_of(
     """
     sizes: dict[str, int] = {}
     counts: dict[str, int] = {}
+    starts: dict[str, int | None] = {}
     directories: dict[str, None] = {}
     for job in job_options(shared, jobs):
         if job.fileless:
@@ -37,9 +38,16 @@ def files_of(
         for spec in job_files(job, strict=strict):
             sizes[spec.path] = max(spec.size_bytes, sizes.get(spec.path, 0))
             counts[spec.path] = max(spec.count, counts.get(spec.path, 0))
+            starts[spec.path] = _earlier(starts.get(spec.path, spec.start_bytes), spec.start_bytes)
         directories.update(dict.fromkeys(_directories(job, job.get("directory"))))
     directories.update(dict.fromkeys(posixpath.dirname(path) for path in sizes if not is_device(path)))
-    return [FileSpec(path, size, counts[path]) for path, size in sizes.items()], sorted(directories)
+    files = [FileSpec(path, size, counts[path], starts[path]) for path, size in sizes.items()]
+    return files, sorted(directories)
+
+
+def _earlier(one: int | None, other: int | None) -> int | None:
+    """Return the smaller of two offsets, None when one of them is not known."""
+    return None if one is None or other is None else min(one, other)
 
 
 def split_list(text: str) -> list[str]:
@@ -66,7 +74,8 @@ def _shared_files(job: JobOptions, named: Sequence[str], *, strict: bool) -> Ite
     """Yield the files of ``filename``, which all workers share; a name given twice takes its share of size twice."""
     sizes = _FileSizes(job, len(named), strict=strict, device=all(map(is_device, named)))
     for worker in range(job.numjobs if job.get("offset_increment") else 1):
-        yield from map(FileSpec, named, sizes.of_worker(worker))
+        for path, size in zip(named, sizes.of_worker(worker), strict=True):
+            yield FileSpec(path, size, start_bytes=sizes.start(worker) if is_device(path) else 0)
 
 
 def _named_files(job: JobOptions) -> list[str]:
@@ -177,6 +186,12 @@ class _FileSizes:
         each, rest = divmod(self._total, self._count)
         start = self._offset + self._increment * worker
         return [start + each + (self._block if place < rest // self._block else 0) for place in range(self._count)]
+
+    def start(self, worker: int) -> int | None:
+        """Return where one worker begins in each of its files, in bytes; None when only the host can tell."""
+        if any((self._job.get(option) or "").endswith("%") for option in ("offset", "offset_increment")):
+            return None
+        return self._offset + self._increment * worker
 
     def _check(self) -> None:
         for option in ("filesize", "size", "offset", "offset_increment"):

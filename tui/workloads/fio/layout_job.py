@@ -77,10 +77,10 @@ def _lines(number: int, section: _Section, *, waits: bool) -> list[str]:
     lines += [f"bs={section.block}", f"filesize={section.size}"]
     if section.offset:
         lines.append(f"offset={section.offset}")
-    return lines + [f"filename={_name(path)}" for path in section.paths]
+    return lines + [f"filename={job_name(path)}" for path in section.paths]
 
 
-def _name(path: str) -> str:
+def job_name(path: str) -> str:
     """Return a path as fio reads it in a job file; some it cannot read (parse.c, strip_blank_end)."""
     if not path.isprintable() or ";" in path or "#" in path or path != path.strip():
         raise UsageError(f"fio cannot use the file {path!r}: line breaks, ';', '#' and end blanks have no escape")

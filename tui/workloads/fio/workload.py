@@ -10,7 +10,7 @@ from tui.workloads.base import Imported, LatencyKind, Requirement, Workload
 
 if TYPE_CHECKING:
     from tui.model.event import PhaseName
-    from tui.model.plan import FileSpec, HostAddress, Step
+    from tui.model.plan import FileSpec, HostAddress, HostTask, Step
     from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
     from tui.model.yaml_text import Document
@@ -72,6 +72,12 @@ class FioWorkload(Workload):
         from tui.workloads.fio.body import warm
 
         return warm(profile, seconds)
+
+    def fill(self, steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
+        """Return what each host does to write all files and devices of these steps. Raises UsageError."""
+        from tui.workloads.fio.fill import fill
+
+        return fill(steps, times, block_bytes)
 
     def requirements(self, steps: Sequence[Step]) -> list[Requirement]:
         """Return fio itself, and that it can load the engines of these steps."""

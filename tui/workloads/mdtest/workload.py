@@ -46,6 +46,9 @@ class MdtestWorkload(Workload):
         """Yield what goes with other load generators only."""
         if profile.warmup is not None:
             yield document.problem(("warmup",), "mdtest has no warm-up: it makes and removes its own files", key=True)
+        if profile.prepare.precondition is not None:
+            message = "mdtest has no preconditioning: it makes and removes its own files"
+            yield document.problem(("prepare", "precondition"), message, key=True)
         if not isinstance(profile.repeat, int):
             message = "mdtest is repeated a number of times; within one run it has iterations of its own"
             yield document.problem(("repeat", "until"), message, key=True)

@@ -14,6 +14,7 @@ from tui.results.text.plan_sums import (
     after_text,
     layout_bytes,
     parts_of,
+    precondition_texts,
     steps_text,
     values_text,
     writes_at_all,
@@ -84,6 +85,8 @@ def summary(plan: Plan) -> Iterator[tuple[str, list[Run]]]:
     yield pair("time", time_text(plan.expected_s), " of load, plus layout" if plan.expected_s else "")
     yield pair("layout", *each_and_all(layout_bytes(plan), "nothing is laid out", "where missing"))
     yield pair("writes", *each_and_all(written_bytes(plan), nothing_written(plan), "while it measures"))
+    for text in precondition_texts(plan):
+        yield pair("prepares", text)
     yield pair("after", after_text(plan))
     yield pair("caches", CACHES[plan.drop_caches])
 
@@ -156,7 +159,8 @@ def files(plan: Plan, width: int) -> Iterator[Line]:
 def job_files(plan: Plan) -> list[Line]:
     """Return the job file of each point as the first host gets it; of many points the first ones."""
     lines: list[Line] = []
-    points = list({step.cell or step.index: step for step in reversed(plan.steps) if not step.warmup}.values())[::-1]
+    shown = [step for step in plan.steps if step.is_fill or not step.warmup]
+    points = list({step.cell or step.index: step for step in reversed(shown)}.values())[::-1]
     for step in points[:POINTS_SHOWN]:
         task = step.tasks[0]
         others = f", {len(step.tasks) - 1} more with other seeds" if len(step.tasks) > 1 else ""

@@ -1,0 +1,89 @@
+"""Steady state by SNIA's rule, and which rounds are of one window."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui.metrics.steady import Round, Window, is_steady, window_of, window_over
+from tui.model.plan import Precondition
+
+RULE = Precondition("round", number=1, rounds=25, window=5, range=0.2, slope=0.1)
+RATES = st.lists(st.floats(1.0, 1e6), min_size=2, max_size=12)
+
+
+def rounds(*values: float | None, hosts: tuple[str, ...] = ("h1", "h2")) -> list[Round]:
+    return [Round(value, hosts) for value in values]
+
+
+def known(window: Window | None) -> Window:
+    assert window is not None
+    return window
+
+
+def test_a_window_has_its_range_and_its_excursion_as_shares_of_the_mean() -> None:
+    window = known(window_of([90, 95, 100, 105, 110]))
+    assert [window.range, window.slope] == pytest.approx([0.2, 0.2])
+
+
+def test_one_round_that_sticks_out_makes_a_range_and_no_slope() -> None:
+    window = known(window_of([100, 100, 130, 100, 100]))
+    assert [window.range, window.slope] == pytest.approx([30 / 106, 0.0])
+
+
+@given(RATES, st.floats(0.001, 1000.0))
+def test_a_window_does_not_depend_on_the_unit(values: list[float], factor: float) -> None:
+    one, other = known(window_of(values)), known(window_of([value * factor for value in values]))
+    assert other.range == pytest.approx(one.range, rel=1e-6, abs=1e-9)
+    assert other.slope == pytest.approx(one.slope, rel=1e-6, abs=1e-9)
+
+
+@given(RATES)
+def test_a_window_backwards_drifts_as_much(values: list[float]) -> None:
+    assert known(window_of(values[::-1])).slope == pytest.approx(known(window_of(values)).slope, rel=1e-6, abs=1e-9)
+
+
+@given(RATES)
+def test_a_line_moves_by_less_than_twice_the_range(values: list[float]) -> None:
+    window = known(window_of(values))
+    assert window.slope <= 2 * window.range + 1e-9
+
+
+@given(st.floats(1.0, 1e6), st.integers(2, 9))
+def test_rounds_that_are_all_the_same_are_steady(value: float, count: int) -> None:
+    window = known(window_of([value] * count))
+    assert [window.range, window.slope] == pytest.approx([0.0, 0.0], abs=1e-9)
+
+
+def test_the_window_is_over_the_last_rounds() -> None:
+    values = (900.0, 500.0, 100.0, 101.0, 99.0, 100.0, 100.0)
+    assert known(window_over(RULE, rounds(*values))).means == values[-5:]
+    assert is_steady(RULE, rounds(*values))
+
+
+def test_too_few_rounds_are_no_window() -> None:
+    assert window_over(RULE, rounds(1.0, 1.0, 1.0, 1.0)) is None
+    assert not is_steady(RULE, rounds(1.0, 1.0, 1.0, 1.0))
+
+
+def test_a_round_without_a_figure_begins_the_window_anew() -> None:
+    assert window_over(RULE, rounds(1.0, 1.0, 1.0, None, 1.0, 1.0)) is None
+
+
+def test_rounds_of_more_hosts_are_not_of_the_same_window() -> None:
+    before = rounds(200.0, 200.0, 200.0)
+    assert window_over(RULE, [*before, *rounds(100.0, 100.0, hosts=("h1",))]) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "steady"),
+    [
+        ((90.0, 110.0, 90.0, 110.0, 100.0), True),  # range 20 %, slope 4 %
+        ((89.0, 111.0, 90.0, 110.0, 100.0), False),  # range 22 %
+        ((95.0, 97.5, 100.0, 102.5, 105.0), True),  # slope 10 %
+        ((94.0, 97.0, 100.0, 103.0, 106.0), False),  # slope 12 %
+    ],
+)
+def test_both_rules_have_to_hold(values: tuple[float, ...], steady: bool) -> None:
+    assert is_steady(RULE, rounds(*values)) is steady

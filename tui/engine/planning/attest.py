@@ -1,0 +1,50 @@
+"""Conditions that only a person knows: what the profiles of a run ask, and what was answered. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast, get_args
+
+from msgspec.structs import replace
+
+from tui.model.plan import Answer, Attestation, Plan
+from tui.model.problem import Problem, UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from tui.engine.profiles.catalogue import LoadedProfile
+    from tui.model.conditions import AttestSpec
+
+ANSWERS = get_args(Answer)
+
+
+def questions_of(loaded: LoadedProfile) -> dict[str, AttestSpec]:
+    """Return what a profile asks, a suite with what its profiles ask, by id."""
+    profiles = [loaded.profile, *(member.profile for member in loaded.members.values())]
+    asked: dict[str, AttestSpec] = {}
+    for each in (each for profile in profiles for each in profile.attest):
+        asked.setdefault(each.id, each)
+    return asked
+
+
+def attested(loaded: LoadedProfile, answers: Mapping[str, str]) -> list[Attestation]:
+    """Return every condition that is asked for, with its answer. Raises UsageError for what nobody asks, or says."""
+    asked = questions_of(loaded)
+    problems = [Problem(problem) for name, text in answers.items() if (problem := _wrong(loaded, asked, name, text))]
+    if problems:
+        raise UsageError(problems)
+    given = {name: cast(Answer, text) for name, text in answers.items()}
+    return [Attestation(name, each.question, given.get(name, "unknown")) for name, each in asked.items()]
+
+
+def signed(plan: Plan, by: str, utc: str) -> Plan:
+    """Return a plan whose answers say who gave them and when."""
+    found = [each if each.answer == "unknown" else replace(each, by=by, utc=utc) for each in plan.attested]
+    return replace(plan, attested=found)
+
+
+def _wrong(loaded: LoadedProfile, asked: Mapping[str, object], name: str, text: str) -> str:
+    """Return what is wrong with one answer; empty when nothing is."""
+    if name not in asked:
+        asks = ", ".join(asked) or "nothing"
+        return f"--attest {name}: unknown condition{did_you_mean(name, asked)}; {loaded.profile.profile} asks: {asks}"
+    return "" if text in ANSWERS else f"--attest {name}={text}: allowed are {', '.join(ANSWERS)}"

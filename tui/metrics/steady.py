@@ -1,0 +1,107 @@
+"""Steady state by SNIA's rule: rounds of one load that neither spread nor drift, judged over all hosts together. Pure.
+
+SSS PTS: over five rounds Max(y)-Min(y) is at most 20 % of their mean, and the least-squares line through them moves by
+at most 10 % of it over the window, slope x (rounds - 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from tui.metrics.figures import over_hosts, value_of
+from tui.model.event import HostResult
+from tui.model.plan import Plan, Precondition, Step
+
+ROUNDS = 5
+RANGE, SLOPE = 0.20, 0.10  # of the mean
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Rounds of equal length: their means, and how far these are apart and drift, as shares of their mean."""
+
+    means: tuple[float, ...]
+    range: float
+    slope: float
+
+    @property
+    def steady(self) -> bool:
+        """Whether it is steady by SNIA's two rules."""
+        return self.within(RANGE, SLOPE)
+
+    def within(self, most_range: float, most_slope: float) -> bool:
+        """Return whether neither is more than that."""
+        return self.range <= most_range and self.slope <= most_slope
+
+
+def window_of(means: Sequence[float]) -> Window | None:
+    """Return the window over these rounds; None when nothing was done in them.
+
+    `slope` is the excursion of the least-squares line over the window (SNIA SSS PTS: slope x (rounds - 1)).
+    """
+    mean = fmean(means)
+    if not mean:
+        return None
+    middle = (len(means) - 1) / 2
+    squares = sum((x - middle) ** 2 for x in range(len(means)))
+    slope = sum((x - middle) * (y - mean) for x, y in enumerate(means)) / squares
+    return Window(tuple(means), (max(means) - min(means)) / mean, abs(slope) * (len(means) - 1) / mean)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The headline figure of one round over the hosts that came to its end; None: none of them measured it."""
+
+    value: float | None
+    hosts: tuple[str, ...] = ()
+
+
+def round_of(plan: Plan, step: Step, results: Mapping[str, HostResult | None]) -> Round:
+    """Return what a step came to, by the results of its hosts that are whole."""
+    whole = {host: each for host, each in results.items() if each is not None and each.final and not each.errors}
+    headline = plan.headline_of(step)
+    hosts = tuple(host for host in step.hosts if host in whole)
+    if headline is None or not hosts:
+        return Round(None)
+    together = over_hosts([whole[host].dirs for host in hosts])
+    return Round(value_of(headline, together, plan.latency_kind_of(step)), hosts)
+
+
+def window_over(rule: Precondition, rounds: Sequence[Round]) -> Window | None:
+    """Return the window over the last rounds; None when they are too few.
+
+    Rounds of other hosts than the last one's, and those before a round without a figure, are not of the same load.
+    """
+    values: list[float] = []
+    for each in reversed(rounds):
+        if each.value is None or each.hosts != rounds[-1].hosts or len(values) == rule.window:
+            break
+        values.insert(0, each.value)
+    return window_of(values) if len(values) == rule.window else None
+
+
+def is_steady(rule: Precondition, rounds: Sequence[Round]) -> bool:
+    """Return whether the last rounds are steady by a profile's rule."""
+    window = window_over(rule, rounds)
+    return window is not None and window.within(rule.range, rule.slope)
+
+
+def window_text(rule: Precondition, window: Window) -> str:
+    """Return a window beside what is allowed: ``range 31% (20% at most), slope 4% (10% at most)``."""
+    spread = f"range {window.range:.1%} ({rule.range:.0%} at most)"
+    return f"{spread}, slope {window.slope:.1%} ({rule.slope:.0%} at most)"
+
+
+def rounds_before(steps: Sequence[Step], step: Step) -> list[Step]:
+    """Return the rounds that were planned for a measurement, or before another round of it, in order."""
+    found: list[Step] = []
+    for other in reversed(steps[: step.index]):
+        if other.cell != step.cell:
+            break
+        if other.is_round:
+            found.insert(0, other)
+        elif found or step.is_round:
+            break  # of an earlier turn of a suite
+    return found
