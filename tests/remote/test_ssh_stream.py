@@ -228,8 +228,12 @@ async def test_sweep_finds_what_no_one_watches(ssh_agent: Agent, tmp_path: Path)
         os.kill(shell, signal.SIGSTOP)  # else one sees another one's end, and ends the load
     for shell in watchers:
         kill(shell)
-    status = await ssh_agent.status("t")
-    assert not status.alive and not status.done
+
+    async def unwatched() -> bool:
+        return not (await ssh_agent.status("t")).alive
+
+    await until(unwatched, "the end of those who watch")
+    assert not (await ssh_agent.status("t")).done
     assert len(await ssh_agent.sweep(kill=True)) == 4
     assert await ssh_agent.sweep(kill=False) == []
 

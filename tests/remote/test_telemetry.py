@@ -180,6 +180,15 @@ def test_processes_by_a_pattern_are_summed_and_counted(awk: str, tmp_path: Path)
     assert (row["group.mon.procs"], row["group.mon.cpu"]) == (0, 0)
 
 
+def test_a_process_that_ends_meanwhile_brings_no_others_in(awk: str, tmp_path: Path) -> None:
+    seen: Files = {"proc/21/comm": "ceph-osd\n", "proc/21/stat": process(21), "proc/30/stat": process(30)}
+    watcher: Files = {"proc/30/comm": "python3\n", "proc/30/cmdline": "python3\0/usr/bin/watch-ceph-osd\0"}
+    tree = ProcTree(tmp_path, [{**seen, **watcher}, {}, {}])
+    (tree.root / "proc/40").mkdir()
+    (tree.root / "proc/40/comm").symlink_to("gone")  # listed, and no longer there when it is read
+    assert rows(tree.lines(awk=awk, groups={"OSD": "ceph-osd"}))[-1]["group.OSD.procs"] == 1
+
+
 def test_a_process_that_only_its_command_line_names_is_found(awk: str, tmp_path: Path) -> None:
     seen: Files = {"proc/30/comm": "python3\n", "proc/30/cmdline": "python3\0/usr/bin/swift-object-server\0"}
     tree = ProcTree(tmp_path, [{**seen, "proc/30/stat": process(30)}, {}, {}])

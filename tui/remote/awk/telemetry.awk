@@ -62,7 +62,8 @@ function pause(   command, line, word, count, i) {
     if (crowds != "") command = command "; echo T" crowds
     for (i = 1; i <= groups; i++) {
       line = "grep -lsE -f \"$BT_DIR\"/group." i " [0-9]*/"
-      command = command "; echo G " i " $(" line "comm || " line "cmdline)"
+      # by what it prints: grep fails when a process ends while it reads, whatever it has found
+      command = command "; found=$(" line "comm); echo G " i " ${found:-$(" line "cmdline)}"
     }
     command = command "; } 2>/dev/null"
   }
