@@ -23,14 +23,14 @@ demo:
 	    exec $(BIN)/benchtui run demo/quick --hosts local; \
 	fi
 
-# tests wait for hosts more than they compute, so several share a core
-WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 2 )))
+# tests wait for hosts more than they compute, so several share a core; a file stays whole, what it has measured is shared
+WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 3 )))
 
 # the tests run even when a checker complains, and pytest has the last word
 test:
 	@.ci/setup test
 	@lint=0; $(MAKE) --no-print-directory check || lint=$$?; \
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal && if [ $$lint -ne 0 ]; then echo "make test: a checker failed, see above"; exit 1; fi
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder && if [ $$lint -ne 0 ]; then echo "make test: a checker failed, see above"; exit 1; fi
 
 lint:
 	@.ci/setup test

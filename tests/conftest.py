@@ -60,13 +60,21 @@ def base_of(config: pytest.Config) -> Path:
     return factory.getbasetemp()
 
 
-WAITING = ("faults", "e2e", "remote")  # tests of these folders wait more than they compute, as those marked e2e
+# files that several processes share are handed out in this order: those that take longest first, and last the many
+# that take no time, so that no process has a long one left when the others are done
+FIRST = ("faults", "e2e", "engine", "remote", "app", "profiles", "cli")
+
+
+def turn_of(item: pytest.Item) -> int:
+    """When a test has its turn, by its folder; what is end to end in other folders comes with e2e."""
+    folder = "e2e" if item.get_closest_marker("e2e") else item.path.parent.name
+    return FIRST.index(folder) if folder in FIRST else len(FIRST)
 
 
 @pytest.hookimpl(tryfirst=True)  # before the slow ones are left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the fault tests that are too slow for every change; what waits longest comes first."""
-    items.sort(key=lambda item: item.path.parent.name not in WAITING and item.get_closest_marker("e2e") is None)
+    """Mark the fault tests that are too slow for every change; what takes longest comes first."""
+    items.sort(key=turn_of)
     for item in items:
         if item.path.parent == FAULTS and item.path.name not in QUICK_FAULTS:
             item.add_marker(pytest.mark.slow)
