@@ -5,7 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path  # half as much again as all else that `--help` needs
 
 NEEDS_OPTION = "needs-option"  # code of a problem that may come from an option which is wrong or left out itself
 
