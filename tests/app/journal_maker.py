@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import gzip
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -28,6 +28,8 @@ from tui.model.event import (
     Sample,
     TaskEnded,
     TaskStarted,
+    TelemetryColumns,
+    TelemetrySample,
     encode,
 )
 from tui.model.plan import FileSpec, Headline, HostAddress, HostTask, Plan, ProfileRef, Step
@@ -123,6 +125,8 @@ class RunMaker:
     utc: str = UTC
     t: float = 0.0
     lines: list[bytes] = field(default_factory=list)
+    at = 0  # step that goes on
+    looked_at: dict[str, Mapping[str, float | None]] = field(default_factory=dict)  # what hosts say of themselves
 
     def __post_init__(self) -> None:
         self.run_dir.mkdir(parents=True, exist_ok=True)
@@ -209,7 +213,23 @@ class RunMaker:
                     source = real[(second + index) % len(real)]
                     sample = self._sample(host, start + second + 1, "measure", source.dirs)
                     self.add(msgspec.structs.replace(sample, jobs=source.jobs))
+            for name, columns in self.looked_at.items():
+                self.add(self._telemetry(name, start + second + 1, columns))
         return self
+
+    def look_at(
+        self, host: str, columns: Mapping[str, float | None], *, server: bool = False, top: str = "nvme0n1"
+    ) -> RunMaker:
+        """From here on a host says this of itself every second, or something else than before."""
+        self.looked_at[host] = columns
+        head = TelemetryColumns(t=self.t, host=host, step=self.at, columns=list(columns))
+        head.role, head.devices = ("server", {}) if server else ("client", {top: "top"})
+        return self.add(head)
+
+    def _telemetry(self, host: str, t: float, columns: Mapping[str, float | None]) -> TelemetrySample:
+        millis = round((self.epoch + t) * 1000)
+        values = list(columns.values())
+        return TelemetrySample(t=t, host=host, step=self.at, host_time_ms=millis, interval_s=1.0, values=values)
 
     def _sample(self, host: str, t: float, phase: PhaseName, dirs: dict) -> Sample:  # type: ignore[type-arg]
         millis = round((self.epoch + t) * 1000)

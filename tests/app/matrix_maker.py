@@ -43,8 +43,6 @@ SUITE = (
 class MatrixMaker(RunMaker):
     """A run of many steps."""
 
-    at = 0  # step that goes on
-
     def plan_matrix(self, steps: Sequence[Step], **changes: object) -> MatrixMaker:
         """Give the run these steps, numbered in order."""
         plan = msgspec.json.decode((self.run_dir / PLAN_FILE).read_bytes(), type=Plan)

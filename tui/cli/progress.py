@@ -6,7 +6,7 @@ import shutil
 import sys
 import time
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from tui.journal.reader import JournalEvent, JournalTail
 from tui.journal.state import RunState
@@ -15,8 +15,12 @@ from tui.metrics.registry import direction, in_order
 from tui.model.event import HostProblem, Message, PhaseStarted, RunResumed, StepEnded, StepStarted
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError
+from tui.results.findings.due import is_time
 from tui.results.matrix.progress import MatrixProgress, matrix_progress, step_name
 from tui.results.store.runs import is_running
+
+if TYPE_CHECKING:
+    from tui.results.findings.live import LiveFinding, LiveFindings  # pydantic: not before there is something to judge
 
 POLL_S = 0.2
 LOG_EVERY_S = 10.0
@@ -73,6 +77,11 @@ class ProgressDisplay:
         elif not event.ok:
             why = "stopped" if event.cut else event.reason or "ended with errors"
             self.line(f"{clock(event.t)} {place}  {name}: {why}")
+
+    def finding(self, t: float, found: LiveFinding) -> None:
+        """Print what was found, once; remarks wait for the end."""
+        if found.severity != "info":
+            self.line(f"{clock(t)} {found.severity} {found.finding.id}: {found.finding.message}")
 
     def line(self, text: str) -> None:
         """Print one whole line, over a status line when there is one."""
@@ -153,10 +162,32 @@ def plan_of(run_dir: Path) -> Plan | None:
         return None
 
 
+class Checks:
+    """The checks of a run that is followed: loaded when there is something to judge for the first time."""
+
+    def __init__(self, run_dir: Path) -> None:
+        self.run_dir = run_dir
+        self.findings: LiveFindings | None = None
+        self.possible = True
+
+    def look(self, state: RunState, now_t: float) -> list[LiveFinding]:
+        """Return what is new."""
+        if self.possible and self.findings is None and is_time(state, now_t):
+            self._load()
+        return self.findings.look(state, now_t) if self.findings is not None else []
+
+    def _load(self) -> None:
+        from tui.results.findings.live import LiveFindings
+
+        plan = plan_of(self.run_dir)
+        self.possible = plan is not None
+        self.findings = LiveFindings(plan) if plan is not None else None
+
+
 def follow(run_dir: Path, display: ProgressDisplay) -> RunState:
     """Draw a run until it has ended, or its engine is gone; return the state reached."""
     tail = JournalTail(run_dir / "journal.jsonl")
-    state = RunState()
+    state, checks = RunState(), Checks(run_dir)
     started = silent_since = time.monotonic()
     first = True
     while True:
@@ -173,5 +204,7 @@ def follow(run_dir: Path, display: ProgressDisplay) -> RunState:
         if state.exit_code is not None or (now - silent_since > GONE_AFTER_S and not is_running(run_dir)):
             display.clear()
             return state
+        for found in checks.look(state, now - started):
+            display.finding(now - started, found)
         display.status(state, now - started)
         time.sleep(POLL_S)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from tui.metrics import units
@@ -125,12 +126,14 @@ class ColumnName:
     field: str
 
 
+@lru_cache(4096)
 def parse_column(name: str) -> ColumnName:
     """Return the parts of a column's name."""
     family, *between, field = name.split(".") if "." in name else (name, "")
     return ColumnName(family, ".".join(between), field)
 
 
+@lru_cache(4096)
 def metric_of(name: str) -> TelemetryMetric:
     """Return what a column holds; one that nobody knows is a number."""
     parts = parse_column(name)

@@ -172,6 +172,8 @@ def stalled_of(series: SeriesRecord | None, host: str, *, tail: bool) -> list[in
     if series is None:
         return []
     columns = [column for column in series.columns if column.host == host and direction(column.direction).in_total]
+    if _is_even([column.iops for column in columns]):
+        return []
     by_ios = _low([column.iops for column in columns])
     by_bytes = _low([column.bw_bytes_per_s for column in columns])
     low = [both for both in range(len(by_ios)) if by_ios[both] and by_bytes[both]]
@@ -184,6 +186,14 @@ def stalled_of(series: SeriesRecord | None, host: str, *, tail: bool) -> list[in
 def _hosts(series: SeriesRecord | None) -> list[str]:
     columns = series.columns if series is not None else []
     return list(dict.fromkeys(column.host for column in columns if column.host is not None))
+
+
+def _is_even(columns: Sequence[Sequence[float | None]]) -> bool:
+    """Tell at a glance that no sum of columns is far below the others: the lowest values together are not."""
+    known = [[value for value in column if value is not None] for column in columns]
+    if any(len(values) < len(column) for values, column in zip(known, columns, strict=True)) or not all(known):
+        return False
+    return sum(map(min, known)) >= STALL_SHARE * sum(map(max, known))
 
 
 def _low(columns: Sequence[Sequence[float | None]]) -> list[bool]:

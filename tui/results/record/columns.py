@@ -21,9 +21,9 @@ def series_record(measurement: Measurement) -> SeriesRecord | None:
     if span is None:
         return None
     start, end = span
-    columns = [_column(measurement, None, direction, start, end) for direction in measurement.cluster]
+    columns = [series_column(measurement, None, direction, start, end) for direction in measurement.cluster]
     for host, leaves in measurement.hosts.items():
-        columns += [_column(measurement, host, direction, start, end) for direction in leaves]
+        columns += [series_column(measurement, host, direction, start, end) for direction in leaves]
     for column in columns:
         bins = measurement.tails.get((column.host, column.direction))
         values = bins.values(start, end) if bins is not None else [None] * (end - start)
@@ -54,7 +54,8 @@ def _any(row: Sequence[float | None]) -> bool:
     return any(value is not None for value in row)
 
 
-def _column(measurement: Measurement, host: str | None, direction: str, start: int, end: int) -> SeriesColumns:
+def series_column(measurement: Measurement, host: str | None, direction: str, start: int, end: int) -> SeriesColumns:
+    """Return the values of a host, or of all together, of each second from `start` to `end`."""
     leaves = measurement.hosts.values() if host is None else [measurement.hosts[host]]
     parts = [each[direction].over_time for each in leaves if direction in each]
     known = whole_seconds([part.covered.rates(start, end) for part in parts])

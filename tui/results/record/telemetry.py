@@ -17,10 +17,17 @@ def telemetry_records(
     seen: StepState, spans: Mapping[str, HostSpan], clients: Sequence[str]
 ) -> list[HostTelemetryRecord]:
     """Return what was seen of each host: the clients in the order of the plan, then servers by name."""
+    return [_host(each, window) for each, window in windows_of(seen, spans, clients)]
+
+
+def windows_of(
+    seen: StepState, spans: Mapping[str, HostSpan], clients: Sequence[str]
+) -> list[tuple[HostTelemetry, Window | None]]:
+    """Return what was seen of each host with the time in which it measured, in the order of the record."""
     everywhere = _everywhere(seen, spans)
     place = {host: index for index, host in enumerate(clients)}
     hosts = sorted(seen.telemetry.values(), key=lambda each: (place.get(each.host, len(place)), each.host))
-    return [_host(each, _window(spans.get(each.host)) or everywhere) for each in hosts]
+    return [(each, _window(spans.get(each.host)) or everywhere) for each in hosts]
 
 
 def _window(span: HostSpan | None) -> Window | None:

@@ -16,6 +16,7 @@ VERDICTS: dict[str, str] = {
     "valid-with-warnings": "valid with warnings",
     "invalid": "INVALID",
 }
+WEIGHTS = ("error", "warning", "info")
 SHORT_SHARE = 0.95  # of the runtime that was asked for
 SUBMISSION_SHARE = 0.1  # of the whole latency
 SHORT_S = 1.0  # what lasts less is no measurement, whatever was asked for
@@ -78,8 +79,7 @@ def checks_text(record: RunRecord) -> str:
 
 def by_weight(findings: Sequence[Finding]) -> list[Finding]:
     """Return findings, the worst first."""
-    order = ("error", "warning", "info")
-    return sorted(findings, key=lambda finding: order.index(finding.severity))
+    return sorted(findings, key=lambda finding: WEIGHTS.index(finding.severity))
 
 
 def found_text(severities: Sequence[str]) -> str:

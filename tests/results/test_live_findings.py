@@ -1,0 +1,287 @@
+"""Findings of a run that goes on: the same checks and figures as at its end, and nothing that comes and goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
+from tests.app.matrix_maker import line_sweep
+from tui.journal.reader import JournalTail
+from tui.journal.state import RunState
+from tui.model.event import HostFacts, Sample, encode
+from tui.model.plan import JobLoad, Plan
+from tui.model.record import Finding
+from tui.model.rundir import PLAN_FILE
+from tui.results.findings import live
+from tui.results.findings.live import LiveFinding, LiveFindings
+from tui.results.record.build import build_record
+from tui.results.record.running import RunningStep
+
+BUSY = {"cpu.busy": 99.0, "core.busy": 100.0, "gen.thread": 50.0, "core.number": 3.0, "cpu.steal": 0.0}
+IDLE = BUSY | {"cpu.busy": 20.0, "core.busy": 40.0}
+
+
+@pytest.fixture(autouse=True)
+def _looks_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look every five seconds, however busy the machine of the tests is."""
+    monkeypatch.setattr(live, "SHARE", inf)
+
+
+class Watch:
+    """Somebody who follows the journal of a run and looks at every second."""
+
+    def __init__(self, maker: RunMaker) -> None:
+        self.maker = maker
+        self.state = RunState()
+        self.tail = JournalTail(maker.journal)
+        self.findings = LiveFindings(self.plan)
+        self.new: list[LiveFinding] = []
+
+    @property
+    def plan(self) -> Plan:
+        return msgspec.json.decode((self.maker.run_dir / PLAN_FILE).read_bytes(), type=Plan)
+
+    def take(self) -> Watch:
+        for event in self.tail.poll():
+            self.state.apply(event)
+        return self
+
+    def seconds(self, count: int, each: Callable[[], object] | None = None) -> Watch:
+        """Let the run go on, looking once a second."""
+        for _ in range(count):
+            (each or (lambda: self.maker.measure(1)))()
+            self.take()
+            self.new += self.findings.look(self.state, self.state.clock.now)
+        return self
+
+    @property
+    def now(self) -> list[str]:
+        return [each.finding.id for each in self.findings.now]
+
+    @property
+    def was(self) -> list[str]:
+        return [each.finding.id for each in self.findings.was]
+
+
+def watched(tmp_path: Path, hosts: int = 3, runtime_s: float = 600.0) -> Watch:
+    return Watch(RunMaker(tmp_path / "runs" / RUN_ID, host_names(hosts), READS, runtime_s=runtime_s).begin().go())
+
+
+def change_step(maker: RunMaker, **changes: object) -> None:
+    path = maker.run_dir / PLAN_FILE
+    plan = msgspec.json.decode(path.read_bytes(), type=Plan)
+    plan.steps[0] = msgspec.structs.replace(plan.steps[0], **changes)
+    path.write_bytes(msgspec.json.encode(plan))
+
+
+def test_a_step_that_goes_on_has_the_figures_that_its_record_would_have(tmp_path: Path) -> None:
+    at = watched(tmp_path)
+    for number, host in enumerate(at.maker.hosts):
+        at.maker.look_at(host, {"cpu.busy": 10.0 * number, "core.number": 2.0, "tcp.retrans": 3.0})
+    step = RunningStep(at.plan, at.plan.steps[0])
+    for _ in range(8):  # piece by piece, as a screen looks
+        at.maker.measure(5)
+        found = step.record(at.take().state)
+    kept = build_record(at.maker.run_dir).steps[0]
+    assert found.measured_s == kept.measured_s
+    for host, dirs in kept.results.per_host.items():
+        live_dir, kept_dir = found.results.per_host[host]["read"], dirs["read"]
+        assert (live_dir.ios, live_dir.bytes) == (kept_dir.ios, kept_dir.bytes)
+        assert live_dir.iops == pytest.approx(kept_dir.iops)
+        assert live_dir.clat is not None and kept_dir.clat is not None
+        assert live_dir.clat.mean_ns == pytest.approx(kept_dir.clat.mean_ns)
+    whole, kept_whole = found.results.aggregate["read"], kept.results.aggregate["read"]
+    assert whole.iops == pytest.approx(kept_whole.iops) and whole.clat is not None and kept_whole.clat is not None
+    assert whole.clat.mean_ns == pytest.approx(kept_whole.clat.mean_ns)
+    assert found.series is not None and kept.series is not None
+    assert found.series.start_s == kept.series.start_s
+    assert [(each.host, each.iops, each.bw_bytes_per_s) for each in found.series.columns] == [
+        (each.host, each.iops, each.bw_bytes_per_s) for each in kept.series.columns
+    ]
+    for seen, told in zip(found.telemetry, kept.telemetry, strict=True):
+        assert (seen.host, seen.start_s) == (told.host, told.start_s)
+        for name in ("cpu.busy", "core.number", "tcp.retrans"):
+            column, of = seen.column(name), told.column(name)
+            assert column is not None and of is not None
+            assert column.mean == pytest.approx(of.mean) and column.max == of.max
+            assert column.constant == (of.constant if name == "core.number" else None)
+            assert seen.values_of(name) == told.values_of(name)
+
+
+def test_what_was_measured_before_the_ramp_ended_is_in_no_series(tmp_path: Path) -> None:
+    at = watched(tmp_path)
+    change_step(at.maker, ramp_s=5.0)
+
+    def ramp() -> None:
+        before = at.maker.journal.stat().st_size
+        at.maker.measure(1)
+        lines = at.maker.journal.read_bytes()
+        samples = [msgspec.json.decode(line, type=Sample) for line in lines[before:].splitlines()]
+        at.maker.journal.write_bytes(
+            lines[:before] + b"".join(encode(msgspec.structs.replace(each, ramp=True)) for each in samples)
+        )
+
+    at.seconds(5, ramp).seconds(20)
+    found = RunningStep(at.plan, at.plan.steps[0]).record(at.state)
+    kept = build_record(at.maker.run_dir).steps[0]
+    assert found.series is not None and kept.series is not None
+    assert found.series.start_s == kept.series.start_s
+    assert found.series.columns[0].iops == kept.series.columns[0].iops
+
+
+def test_a_finding_is_told_once_when_it_was_seen_in_two_looks_in_a_row(tmp_path: Path) -> None:
+    at = watched(tmp_path)
+    for host in at.maker.hosts:
+        at.maker.look_at(host, BUSY)
+    at.seconds(12)
+    assert "V15" not in at.now
+    at.seconds(20)
+    assert at.now.count("V15") == 1
+    assert [each.finding.id for each in at.new].count("V15") == 1
+    assert at.findings.by_host()["weka-02"][0].finding.id == "V15"
+
+
+def test_a_finding_that_is_over_stays_listed_as_one_that_was(tmp_path: Path) -> None:
+    at = watched(tmp_path)
+    at.maker.look_at("weka-01", BUSY)
+    at.seconds(20)
+    at.maker.look_at("weka-01", IDLE)
+    at.seconds(40)
+    (over,) = (each for each in at.findings.was if each.finding.id == "V15")
+    assert "V15" not in at.now
+    assert over.since_t < 20 < (over.ended_t or 0.0)
+    assert "V15" not in [each.finding.id for each in at.findings.by_host().get("weka-01", [])]
+
+
+def test_one_look_without_it_does_not_end_a_finding(tmp_path: Path) -> None:
+    each = LiveFinding(finding=Finding(id="V15", severity="warning", message=""), since_t=1.0, told=True, looks=5)
+    each.miss(20.0, sure=False)
+    each.see(each.finding, 25.0)
+    assert each.ended_t is None
+    each.miss(30.0, sure=False)
+    each.miss(35.0, sure=False)
+    assert each.ended_t == 35.0
+
+
+def test_what_only_the_end_can_tell_is_not_told_before(tmp_path: Path) -> None:
+    at = watched(tmp_path).seconds(30)
+    only_at_the_end = {"V09", "V23", "V28", "short", "never-together"}
+    assert at.findings.made and not at.findings.made & only_at_the_end
+    assert not {*at.now, *at.was} & only_at_the_end
+
+
+def test_concurrency_is_checked_while_the_run_goes_on(tmp_path: Path) -> None:
+    at = watched(tmp_path, hosts=1)
+    job = JobLoad("read_iops", ("read",), workers=50, held=50, direct=True, bound_s=600.0)
+    change_step(at.maker, jobs=[job], in_flight=50)
+    at = Watch(at.maker)
+    at.seconds(30)
+    assert "V02" in at.now
+    assert "V02" in {each.finding.id for each in at.new}
+
+
+def test_facts_that_differ_are_found_at_the_first_look(tmp_path: Path) -> None:
+    at = watched(tmp_path, hosts=2)
+    for host, governor in zip(at.maker.hosts, ("performance", "powersave"), strict=True):
+        at.maker.add(HostFacts(t=at.maker.t, host=host, facts={"governor": governor, "cpus": 8}))
+    at.seconds(11)
+    assert "V20" in at.now
+
+
+def test_before_ten_seconds_of_load_nothing_is_judged(tmp_path: Path) -> None:
+    at = watched(tmp_path)
+    at.seconds(9)
+    assert not at.findings.made
+
+
+def test_a_host_that_goes_missing_is_told_while_the_others_go_on(tmp_path: Path) -> None:
+    at = watched(tmp_path)
+    at.seconds(12)
+    at.maker.fail("weka-02", "host-lost", "no connection")
+    at.seconds(20, lambda: at.maker.measure(1, silent=["weka-02"]))
+    assert at.now[0] == "host-loss"
+    assert at.findings.now[0].hosts == ["weka-02"]
+
+
+def test_samples_that_come_late_leave_no_gap(tmp_path: Path) -> None:
+    at = watched(tmp_path)
+    at.seconds(12)
+    begin = at.maker.t
+    at.seconds(40, lambda: at.maker.measure(1, silent=["weka-02"]))
+    end, hosts = at.maker.t, at.maker.hosts
+    at.maker.t, at.maker.hosts = begin, ["weka-02"]
+    at.maker.measure(40)
+    at.maker.t, at.maker.hosts = end, hosts
+    at.seconds(10)
+    found = RunningStep(at.plan, at.plan.steps[0])
+    piecewise = at.findings._step
+    assert piecewise is not None
+    fresh, grown = found.record(at.state).series, piecewise.record(at.state).series
+    assert fresh is not None and grown is not None
+    assert [each.iops for each in grown.columns] == [each.iops for each in fresh.columns]
+    assert "V30" not in at.now
+
+
+def test_after_five_minutes_the_begin_is_not_judged_any_more(tmp_path: Path) -> None:
+    at = watched(tmp_path, hosts=1)
+    at.maker.measure(310)
+    step = RunningStep(at.plan, at.plan.steps[0])
+    found = step.record(at.take().state).series
+    assert found is not None and len(found.columns[0].iops) == 300
+    assert not step.series.from_begin
+
+
+def test_the_limiter_is_that_of_the_last_ten_seconds_and_changes_at_the_second_look(tmp_path: Path) -> None:
+    at = watched(tmp_path)
+    for host in at.maker.hosts:
+        at.maker.look_at(host, BUSY)
+    at.seconds(11)
+    assert limiter_kind(at) == "client-cpu"
+    for host in at.maker.hosts:
+        at.maker.look_at(host, IDLE)
+    kinds = [limiter_kind(at.seconds(1)) for _ in range(15)]
+    changed = kinds.index("storage")
+    assert changed >= 5 and set(kinds[changed:]) == {"storage"}
+
+
+def limiter_kind(at: Watch) -> str:
+    assert at.findings.limiter is not None
+    return at.findings.limiter.kind
+
+
+def test_without_telemetry_the_limiter_is_unknown_and_its_checks_are_not_made(tmp_path: Path) -> None:
+    at = watched(tmp_path).seconds(20)
+    assert at.findings.limiter is None
+    assert not at.findings.made & {"V15", "V16", "V03"}
+
+
+def test_what_was_found_of_a_step_is_over_with_it(tmp_path: Path) -> None:
+    maker = line_sweep(tmp_path)
+    at = Watch(maker)
+    maker.start_step(0)
+    maker.look_at("weka-01", BUSY)
+    at.seconds(20)
+    assert "V15" in at.now
+    maker.looked_at = {}
+    maker.end_step(0, 1000.0).start_step(1)
+    at.seconds(12)
+    assert "V15" not in at.now
+    (over,) = (each for each in at.findings.was if each.finding.id == "V15")
+    assert over.step == 0
+
+
+def test_an_attempt_that_is_made_again_is_forgotten(tmp_path: Path) -> None:
+    maker = line_sweep(tmp_path)
+    at = Watch(maker)
+    maker.start_step(0)
+    maker.look_at("weka-01", BUSY)
+    at.seconds(20)
+    maker.looked_at = {}
+    maker.start_step(0, attempt=2)
+    at.seconds(12)
+    assert "V15" not in [*at.now, *at.was]

@@ -1,0 +1,222 @@
+"""Findings of a run that goes on: the same checks as at its end, made every few seconds from the live fold.
+
+What is measured has to be found in two looks in a row to be told, and to be missing in two to be over. A check that
+cannot be made any more leaves its findings as they are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from tui.journal.state import RunState
+from tui.model.plan import Plan
+from tui.model.record import Finding, HostRecord
+from tui.model.step_record import LimiterRecord, StepRecord
+from tui.results.findings.catalogue import CHECKS
+from tui.results.findings.check import Check, Evidence, StepEvidence, UnknownError
+from tui.results.findings.due import is_time
+from tui.results.findings.limiter import limiter_of
+from tui.results.record.hosts import host_record
+from tui.results.record.journal import JournalData
+from tui.results.record.running import RunningStep
+from tui.results.text.judged import WEIGHTS
+
+EVERY_S = 5.0
+SETTLED_S = 30.0  # figures over this long are believed at the first look
+SHARE = 0.005  # of this process's time that looking may take
+
+
+@dataclass(slots=True)
+class LiveFinding:
+    """Something that was found, from `since_t` to `ended_t` of run time; None: it still holds. `step`: of which."""
+
+    finding: Finding
+    since_t: float
+    step: int | None = None
+    ended_t: float | None = None
+    told: bool = False
+    looks: int = 1  # in a row in which it was there; below 0: in which it was not
+
+    @property
+    def severity(self) -> str:
+        """How bad it is."""
+        return self.finding.severity
+
+    @property
+    def hosts(self) -> list[str]:
+        """The hosts that it names."""
+        scope = self.finding.scope
+        return str(scope.get("hosts") or scope.get("host") or "").split()
+
+    def see(self, finding: Finding, now_t: float) -> None:
+        """It was found in a look."""
+        self.looks = max(self.looks, 0) + 1
+        self.finding = finding
+        if self.ended_t is not None and self.looks > 1:
+            self.ended_t = None
+        elif not self.told and self.looks == 1:
+            self.since_t = now_t
+
+    def miss(self, now_t: float, *, sure: bool) -> None:
+        """It was not found in a look; `sure`: one such look is enough."""
+        self.looks = min(self.looks, 0) - 1
+        if self.ended_t is None and (sure or self.looks < -1):
+            self.ended_t = now_t
+
+
+Key = tuple[object, ...]
+Made = dict[Key, Finding]
+
+
+class LiveFindings:
+    """Follows one run by its live fold."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.limiter: LimiterRecord | None = None
+        self.made: set[str] = set()
+        self.cost_s = 0.0  # CPU of the newest look
+        self._known: dict[Key, LiveFinding] = {}
+        self._step: RunningStep | None = None
+        self._at: tuple[int, int] | None = None  # step and attempt
+        self._next_t = float("-inf")
+        self._hosts: list[HostRecord] = []
+        self._hosts_seen: object = None
+        self._other_limiter: str = ""
+
+    @property
+    def now(self) -> list[LiveFinding]:
+        """What holds now, the worst first."""
+        return sorted((each for each in self._told() if each.ended_t is None), key=_weight)
+
+    @property
+    def was(self) -> list[LiveFinding]:
+        """What is over, the newest first."""
+        return sorted((each for each in self._told() if each.ended_t), key=lambda each: -(each.ended_t or 0.0))
+
+    def _told(self) -> Iterator[LiveFinding]:
+        return (each for each in self._known.values() if each.told)
+
+    def by_host(self) -> dict[str, list[LiveFinding]]:
+        """Return what holds now of each host that is named, the worst first; remarks are of no host alone."""
+        found: dict[str, list[LiveFinding]] = {}
+        for each in self.now:
+            for host in each.hosts if each.severity != "info" else ():
+                found.setdefault(host, []).append(each)
+        return found
+
+    def look(self, state: RunState, now_t: float) -> list[LiveFinding]:
+        """Look when it is time, and return what is new or has become worse."""
+        if now_t < self._next_t or not is_time(state, now_t):
+            return []
+        began = time.thread_time()
+        new = [*self._of_hosts(state, now_t), *self._of_step(state, now_t)]
+        self.cost_s = time.thread_time() - began
+        usual = self._next_t > float("-inf")  # the first one loads what all need
+        self._next_t = now_t + max(EVERY_S, self.cost_s / SHARE if usual else 0.0)
+        return sorted(new, key=_weight)
+
+    # -- the hosts: nothing of them changes for most of a run
+
+    def _of_hosts(self, state: RunState, now_t: float) -> Iterable[LiveFinding]:
+        clock_steps = {host: clock.step for host, clock in state.clocks.items() if clock.step is not None}
+        facts = [len(view.facts) for view in state.hosts.values()]
+        seen = (facts, len(state.problems), dict(state.compared), clock_steps)
+        if seen == self._hosts_seen:
+            return ()
+        self._hosts_seen = seen
+        self._hosts = [host_record(self.plan, state, host) for host in self.plan.hosts]
+        steps = [StepRecord(index=step.index, name=step.name, state="missing") for step in self.plan.steps]
+        evidence = Evidence(self.plan, self._hosts, steps, JournalData(state, clock_steps))
+        made = self._make((check for check in CHECKS if check.of_run is not None), evidence)
+        return self._take(made, now_t, step=None, sure=True)
+
+    # -- the step that goes on
+
+    def _of_step(self, state: RunState, now_t: float) -> Iterable[LiveFinding]:
+        index = state.step
+        if state.phase != "measure" or index is None or index >= len(self.plan.steps):
+            return ()
+        attempt = state.at_step(index).attempt
+        first = (index, attempt) != self._at
+        if first:
+            self._enter(index, attempt, now_t)
+        assert self._step is not None
+        record = self._step.record(state)
+        plan = msgspec.structs.replace(self.plan, steps=[self._step.step])
+        whole = self._step.series.from_begin
+        evidence = Evidence(plan, self._hosts, [record], JournalData(state), from_begin=whole)
+        self._take_limiter(limiter_of(StepEvidence(evidence, self._step.step, self._step.lately(state, record))))
+        made = self._make((check for check in CHECKS if check.of_step is not None), evidence)
+        sure = first and (record.measured_s or 0.0) >= SETTLED_S
+        return self._take(made, now_t, step=index, sure=sure)
+
+    def _enter(self, index: int, attempt: int, now_t: float) -> None:
+        """Begin with another step: what was found of the one before is over; of an attempt before, it is forgotten."""
+        again = self._at is not None and self._at[0] == index
+        for key, each in list(self._known.items()):
+            if each.step is not None and each.ended_t is None:
+                each.ended_t = now_t
+            if again and each.step == index:
+                del self._known[key]
+        self._at, self._step = (index, attempt), RunningStep(self.plan, self.plan.steps[index])
+        self.limiter, self._other_limiter = None, ""
+
+    def _take_limiter(self, found: LimiterRecord | None) -> None:
+        """Show another limiter when it is found for the second time."""
+        kind = found.kind if found is not None else ""
+        if self.limiter is None or kind in (self.limiter.kind, self._other_limiter):
+            self.limiter = found
+        self._other_limiter = kind
+
+    # -- findings that come and go
+
+    def _make(self, checks: Iterable[Check], evidence: Evidence) -> dict[str, list[Finding]]:
+        """Make checks; those that cannot be made are not in it."""
+        made: dict[str, list[Finding]] = {}
+        for check in checks:
+            if check.live:
+                try:
+                    made[check.id] = check.look(evidence)
+                except UnknownError:
+                    continue
+        self.made |= made.keys()
+        return made
+
+    def _take(
+        self, made: dict[str, list[Finding]], now_t: float, *, step: int | None, sure: bool
+    ) -> list[LiveFinding]:
+        found = {key: finding for findings in made.values() for key, finding in _keyed(findings, step)}
+        for key, each in self._known.items():
+            if each.step == step and each.finding.id in made and key not in found:
+                each.miss(now_t, sure=step is None)
+        new = []
+        for key, finding in found.items():
+            each = self._known.setdefault(key, LiveFinding(finding, now_t, step, looks=0))
+            worse = _order(finding) < _order(each.finding)
+            each.see(finding, now_t)
+            if (not each.told and (sure or each.looks > 1)) or (each.told and worse):
+                each.told = True
+                new.append(each)
+        return new
+
+
+def _keyed(findings: Iterable[Finding], step: int | None) -> Iterator[tuple[Key, Finding]]:
+    """Yield findings of one check with what tells them apart: figures and hosts change from look to look."""
+    count: dict[Key, int] = {}
+    for finding in findings:
+        key = (finding.id, step, finding.scope.get("direction"), finding.threshold)
+        count[key] = count.get(key, 0) + 1
+        yield (*key, count[key]), finding
+
+
+def _order(finding: Finding) -> int:
+    return WEIGHTS.index(finding.severity)
+
+
+def _weight(each: LiveFinding) -> tuple[int, float]:
+    return _order(each.finding), each.since_t
