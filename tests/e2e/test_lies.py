@@ -6,15 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.lies.corpus import LIES, Lie
-from tests.lies.play import play
+from tests.lies.corpus import CORPUS, LIES
+from tests.lies.lie import Lie
+from tests.lies.play import Player
 
-QUICK = ("unwritten file", "ends early", "rate not reached", "zeros")
-pytestmark = pytest.mark.e2e
+QUICK = ("unwritten file", "file system in memory", "ends early", "rate not reached", "zeros")
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("lie", [lie for lie in LIES if lie.name in QUICK], ids=lambda lie: lie.name.replace(" ", "-"))
 def test_a_lie_is_named_by_its_own_finding(lie: Lie, tmp_path: Path) -> None:
-    found = play(lie, tmp_path, None)
+    found = Player(tmp_path).play(lie)
     assert not found.failed
     assert found.names(lie.finding), found
+
+
+def test_the_corpus_has_no_two_rows_of_one_name() -> None:
+    assert len({lie.name for lie in CORPUS}) == len(CORPUS)

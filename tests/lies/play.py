@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
+import subprocess
 import tempfile
-import uuid
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.command import benchtui
+from tests.e2e.command import benchtui, command, environment
+from tests.lab.faults import end_marked
 from tests.lab.sshd import SshdLab
-from tests.lies.corpus import Lie, Place
+from tests.lies.lie import Lie, Place, Setting, hosts_of
+from tests.lies.sabotage import OWN_PIDS
+from tests.patience import PATIENCE_S
 
 PROFILE = """\
 profile: lies/one
 version: 1
-title: {title}
+title: "{title}"
 tool: fio
 {head}
 prepare: {{layout: {layout}}}
 fio:
-  global: {{{options}, time_based: 1, runtime: {runtime}s, filename: "{target}/data{own}"}}
+  global: {{{options}, time_based: {time_based}, runtime: {runtime}s{filename}}}
   jobs: {{load: {{numjobs: 1}}}}
 headline: {{metric: iops, direction: {direction}}}
 """
+
+
+class StoppedError(Exception):
+    """Somebody wants no more runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +46,7 @@ class Played:
 
     findings: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
     limiter: str = ""
     failed: str = ""
 
@@ -41,48 +54,107 @@ class Played:
         """Whether a check spoke up."""
         return check in self.findings or check in self.remarks
 
+    def is_right(self, lie: Lie) -> bool:
+        """Whether it says of a run what it must."""
+        if self.failed:
+            return False
+        named = self.names(lie.finding) if lie.finding else not (lie.clean and self.findings)
+        return named and self.limiter == (lie.limiter or self.limiter)
 
-def play(lie: Lie, folder: Path, lab: SshdLab | None) -> Played:
-    """Make one run of a lie and return what its record says. What it made is removed."""
-    base = Path("/dev/shm") if lie.memory else folder
-    target = Path(tempfile.mkdtemp(prefix=f"lie-{uuid.uuid4().hex[:6]}-", dir=base))
-    home = target / "home" if not lie.memory else folder / "home"
-    home.mkdir(parents=True)
-    try:
-        profile = home / "lie.yaml"
-        profile.write_text(text_of(lie, target))
-        where = ("--hosts", ",".join(f"h{n + 1}" for n in range(lie.hosts))) if lie.hosts else ("--hosts", "local")
-        more = ("--ssh-config", lab.ssh_config) if lab is not None and lie.hosts else ()
-        with lie.sabotage(Place(target, folder)):
-            done = benchtui(home, "run", profile, *where, *more, "--yes")
-        records = list((home / "runs").glob("*/run.json")) if (home / "runs").exists() else []
-        return of_record(json.loads(records[0].read_text())) if records else Played(failed=done.stderr[-300:])
-    finally:
-        shutil.rmtree(target, ignore_errors=True)
-        shutil.rmtree(home, ignore_errors=True)
+
+class Player:
+    """Plays runs, and can be told to stop: what goes on is ended then, and what was made is taken away as always."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self.over = threading.Event()
+
+    def play(self, lie: Lie, *, alone: bool = True) -> Played:
+        """Make one run of a lie and return what its record says. What it made is removed.
+
+        A run that is not alone sees neither the others' processes nor their locks.
+        """
+        with self._place(lie) as place, contextlib.ExitStack() as stack:
+            wrapper = () if alone else OWN_PIDS
+            setting = stack.enter_context(lie.sabotage(place)) or Setting()
+            if lie.hosts:
+                lab = stack.enter_context(SshdLab(place.folder / "lab", lie.hosts, wrapper=wrapper))
+                setting = Setting(hosts_of(lab), setting.filename, setting.options)
+            profile = place.folder / "lie.yaml"
+            profile.write_text(text_of(lie, place, setting))
+            hosts = setting.hosts or ("--hosts", "local")
+            said = self._run([*wrapper, *command("run", profile, *hosts, "--yes")], place)
+            records = list((place.home / "runs").glob("*/run.json"))
+            return of_record(json.loads(records[0].read_text())) if records else Played(failed=said[-300:])
+
+    @contextmanager
+    def _place(self, lie: Lie) -> Iterator[Place]:
+        folder = Path(tempfile.mkdtemp(prefix="lie-", dir=self.base))
+        target = Path(tempfile.mkdtemp(prefix="lie-", dir="/dev/shm" if lie.memory else folder))
+        place = Place(target, folder)
+        place.home.mkdir()
+        try:
+            yield place
+        finally:
+            _forget_runs(place)
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _run(self, argv: Sequence[str], place: Place) -> str:
+        """Run a command to its end, in a session of its own, and return what it said on stderr."""
+        with tempfile.TemporaryFile("w+") as said:
+            process = subprocess.Popen(
+                argv,
+                env=environment(place.home),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                start_new_session=True,
+            )
+            waited = 0.0
+            while process.poll() is None and not self.over.is_set() and waited < PATIENCE_S:
+                waited += 0.1
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(0.1)
+            if process.poll() is None:
+                benchtui(place.home, "stop", "last", "--abort")
+                process.kill()
+                process.wait()
+            if self.over.is_set():
+                raise StoppedError
+            said.seek(0)
+            return said.read()
+
+
+def _forget_runs(place: Place) -> None:
+    """End what is left of runs that were broken off, and remove what they keep on hosts."""
+    for run in (place.home / "runs").glob("*"):
+        end_marked(run.name)
+        shutil.rmtree(f"/tmp/.benchtui-{os.geteuid()}/{run.name}", ignore_errors=True)
 
 
 def of_record(record: dict[str, Any]) -> Played:
     """Return what a record says."""
-    ids = {severity: [] for severity in ("error", "warning", "info")}  # type: dict[str, list[str]]
+    ids: dict[str, list[str]] = {severity: [] for severity in ("error", "warning", "info")}
     for finding in record["findings"]:
         ids[finding["severity"]].append(finding["id"])
+    messages = [f"{each['id']} {each['message']}" for each in record["findings"]]
     limiter = (record["steps"][0].get("limiter") or {}).get("kind", "")
-    return Played([*ids["error"], *ids["warning"]], ids["info"], limiter)
+    return Played([*ids["error"], *ids["warning"]], ids["info"], messages, limiter)
 
 
-def text_of(lie: Lie, target: Path) -> str:
+def text_of(lie: Lie, place: Place, setting: Setting) -> str:
     """Return the profile of a run. Hosts have files of their own, unless they are to share one."""
-    own = ".{host}" if lie.hosts and lie.finding != "V21" else ""
-    options = lie.options.replace(", time_based: 0", "")
-    text = PROFILE.format(
+    own = ".{host}" if lie.hosts and not lie.shared else ""
+    fileless = any(f"ioengine: {engine}," in lie.options for engine in ("nbd", '"null"'))
+    filename = setting.filename or f"{place.target}/data{own}"
+    return PROFILE.format(
         title=lie.name,
         head=lie.head,
-        layout=str(lie.layout).lower(),
-        options=options,
+        layout=str(lie.layout and not fileless).lower(),
+        options=", ".join(filter(None, (lie.options.replace(", time_based: 0", ""), setting.options))),
+        time_based=int("time_based: 0" not in lie.options),
         runtime=lie.runtime_s,
-        target=target,
-        own=own,
+        filename="" if fileless else f', filename: "{filename}"',
         direction="write" if "write" in lie.options else "read",
     )
-    return text if options == lie.options else text.replace("time_based: 1", "time_based: 0")

@@ -6,6 +6,7 @@ import asyncio
 import posixpath
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from tui import workloads
@@ -25,6 +26,7 @@ from tui.remote.agent import Agent, ClockOffset, FileInfo, TaskDir
 from tui.remote.probe import HostProbe
 from tui.workloads.base import Requirement
 
+TARGETS = 8  # of files that lie all over the place
 SLOW_S = 15.0  # a host that is looked at for longer is shown to be
 
 
@@ -116,6 +118,8 @@ async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
     room = await session.ask(lambda agent: agent.room(room_at)) if room_at else {}
     disks = devices_of(tasks, files)
     devices = await session.ask(lambda agent: agent.devices(disks)) if disks else {}
+    if not directories:  # the profile names its files one by one: what it says of a target holds for where they lie
+        directories, probe = room_at[:TARGETS], replace(probe, dirs=room)
     known = await session.ask(lambda agent: agent.facts(probe, [*directories, *disks], list(commands)))
     clock = await session.ask(lambda agent: agent.clock())
     tell_leftovers(session, await session.ask(lambda agent: agent.tasks()))
@@ -216,7 +220,7 @@ def judge_files(plan: Plan, task: HostTask, files: Mapping[str, FileInfo | None]
     for spec in task.files:
         info = files.get(spec.path)
         if info is None:
-            if spec.path.startswith("/dev/"):
+            if is_device(spec.path):
                 yield "device-missing", f"{spec.path} does not exist"
         elif info.kind in ("block", "char") and not plan.allow_device:
             yield "target-is-device", f"{spec.path} is a {info.kind} device; this profile is for files"
