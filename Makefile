@@ -12,7 +12,7 @@ help:
 	@echo "make lint    the checkers alone"
 	@echo "make bench   figures: start skew and frozen hosts beside fio --client"
 	@echo "make soak    random faults against real runs, random examples of properties; SEED=7 N=20 HOSTS=4 to choose"
-	@echo "make lies    sabotaged runs, each named by its own finding, and clean ones; TIMES=20 ONLY=unwritten"
+	@echo "make lies    sabotaged runs, each named by its own finding, and clean ones; TIMES=20 ONLY=unwritten JSON=FILE"
 	@echo "make clean   remove .venv and everything else that make left here"
 
 demo:
@@ -60,7 +60,7 @@ soak:
 TIMES ?= 1
 lies:
 	@.ci/setup test
-	@$(BIN)/python -m tests.lies --times $(TIMES) $(if $(ONLY),--only "$(ONLY)")
+	@$(BIN)/python -m tests.lies --times $(TIMES) $(if $(ONLY),--only "$(ONLY)") $(if $(JSON),--json "$(JSON)")
 
 clean:
 	@rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache snapshot_report.html

@@ -6,6 +6,7 @@ from tests.lies import places, remote, sabotage
 from tests.lies.lie import Lie
 
 SHORT = ("V09",)
+NULL = 'ioengine: "null", rw: randread, bs: 4k, size: 1G'
 DIRECT = "ioengine: psync, direct: 1, rw: randread, bs: 4k, size: 32M"
 QUEUED = "ioengine: libaio, iodepth: 8, direct: 1, rw: randread, bs: 4k, size: 32M"
 PACED = f"{DIRECT}, rate_iops: 200"
@@ -46,7 +47,7 @@ HOSTS: tuple[Lie, ...] = (
     Lie("busy neighbour", PACED, "V17", runtime_s=11, noise="alone", sabotage=sabotage.busy_cpus,
         others=("V15", "V24")),
     Lie("client CPU busy", PACED, "V15", noise="alone", sabotage=sabotage.busy_cpus, others=("V17", "V24")),
-    Lie("pinned to one busy core", "ioengine: \"null\", rw: randread, bs: 4k, size: 1G", "V15", noise="alone", root=True,
+    Lie("pinned to one busy core", NULL, "V15", noise="alone", root=True,
         sabotage=sabotage.pinned, others=("V17", "V02")),
     Lie("another load generator", PACED, "other-load", noise="alone", sabotage=sabotage.other_generator,
         others=("V17", "V24")),
@@ -59,7 +60,7 @@ HOSTS: tuple[Lie, ...] = (
 LIES = (*DATA, *LOAD, *HOSTS)
 LIMITS: tuple[Lie, ...] = (
     Lie("limit: rate", PACED, limiter="rate"),
-    Lie("limit: client CPU", "ioengine: \"null\", rw: randread, bs: 4k, size: 1G", limiter="client-cpu", noise="alone"),
+    Lie("limit: client CPU", NULL, limiter="client-cpu", noise="alone"),
     Lie("limit: one I/O in flight", DIRECT, limiter="concurrency", noise="alone"),
     Lie("limit: the client's device", QUEUED, limiter="client-device", noise="alone", root=True, layout=False,
         head="allow_device: true", sabotage=places.slow_device),

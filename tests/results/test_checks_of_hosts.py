@@ -104,6 +104,17 @@ def test_traffic_beside_the_load_is_not_judged() -> None:
         found("V16", looked(**{"nic_eth0.rx": 1e5, "tcp_out": 100.0, "tcp_retrans": 600.0}))
 
 
+@pytest.mark.parametrize(("transport", "judged"), [("sata", False), ("iscsi", True)])
+def test_links_beside_a_load_on_disks_of_the_host_are_not_judged(transport: str, judged: bool) -> None:
+    busy = {"nic_eth0.rx": 1e8, "tcp_out": 100.0, "tcp_retrans": 60.0}
+    at = looked({"devices": [{"name": "sda", "transport": transport}]}, **busy)
+    if judged:
+        assert found("V16", at)
+    else:
+        with pytest.raises(UnknownError, match="does not go over the network"):
+            found("V16", at)
+
+
 def test_segments_that_were_sent_again_are_told() -> None:
     result = found("V16", looked(**{"nic_eth0.rx": 1e8, "tcp_out": 100.0, "tcp_retrans": 60.0}))
     assert [each.message for each in result] == ["the network loses packets: h1: 1.0% of TCP segments were sent again"]
@@ -136,6 +147,19 @@ def limit(at: Evidence) -> tuple[str, str]:
 )
 def test_the_limiter_is_the_first_that_is_at_its_limit(means: dict[str, float], kind: str) -> None:
     assert limit(looked({"cpus": 64, "nics": [{"name": "eth0", "speed_mbit": 1000}]}, **means))[0] == kind
+
+
+@pytest.mark.parametrize(
+    ("allowed", "kind"),
+    [
+        ("read_bps 8:0 104857600", "client-device"),
+        ("8:0 rbps=max wbps=4096 riops=990 wiops=max", "client-device"),
+        ("8:0 rbps=500000000 wbps=max riops=max wiops=max", "concurrency"),
+        ("nonsense", "concurrency"),
+    ],
+)
+def test_what_a_control_group_allows_is_a_limit_of_the_clients_device(allowed: str, kind: str) -> None:
+    assert limit(looked({"cgroup_io": [allowed]}, cpu_busy=10.0))[0] == kind
 
 
 def test_without_a_limit_on_the_clients_it_is_the_storage_as_far_as_they_can_tell() -> None:

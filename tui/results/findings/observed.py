@@ -9,7 +9,7 @@ from statistics import fmean
 from tui.journal.loss import names_of
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
-from tui.model.hosttables import Nic, rows
+from tui.model.hosttables import BlockLayer, Nic, rows
 from tui.model.record import HostRecord
 from tui.model.step_record import HostTelemetryRecord
 from tui.results.findings.check import Evidence, Found, Severity, StepEvidence, UnknownError, step_check
@@ -18,6 +18,7 @@ CORE, HOST, THREAD, SOFTIRQ, STEAL = 95.0, 85.0, 95.0, 90.0, 1.0  # per cent
 FEW_CORES = 4  # on a host with so few cores, a single busy one is half of it: then others have to wait for it
 WAITED = 50.0  # per cent of the time in which something waits for a CPU
 LINK, RETRANSMITTED = 0.90, 0.001
+BY_NETWORK = ("iscsi", "tcp", "rdma", "nbd", "rbd", "drbd")  # transports and kinds of block devices
 CARRIED = 0.1  # of what the load moves: less is other traffic
 CONSERVED, HALF = 0.95, 0.5
 EDGE_S = 1.0  # a look a second does not fit the measurement's begin and end exactly
@@ -186,11 +187,20 @@ def network(at: StepEvidence) -> Iterator[Found]:
 
 def carries_load(at: StepEvidence, host: HostTelemetryRecord) -> bool:
     """Tell whether a host's links carry what its load moves: else what goes on there is something else."""
+    if on_own_disks(host, record_of(at.run, host.host)):
+        return False
     dirs = at.record.results.per_host.get(host.host, {}).values()
     moved = sum(result.bw_bytes_per_s or 0.0 for result in dirs)
     links = [name for name in host.names if parse_column(name).family in ("nic", "rdma")]
     carried = sum(mean_of(host, name) or 0.0 for name in links if parse_column(name).field in ("rx", "tx"))
     return carried > CARRIED * moved
+
+
+def on_own_disks(host: HostTelemetryRecord, record: HostRecord | None) -> bool:
+    """Tell whether the target is known to lie on disks that no network leads to."""
+    layers = rows(record.facts, BlockLayer) if record is not None else []
+    remote = any(layer.transport in BY_NETWORK or layer.kind in BY_NETWORK for layer in layers)
+    return bool(host.devices) and bool(layers) and not remote
 
 
 def full_link(host: HostTelemetryRecord, record: HostRecord | None) -> str:
