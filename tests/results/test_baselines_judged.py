@@ -12,7 +12,7 @@ from tui.engine.planning.published import published_plan
 from tui.engine.profiles.catalogue import Catalogue
 from tui.model.baseline import Baseline, load_baselines
 from tui.model.printed import parse_printed, rounding_of
-from tui.results.baselines.evidence import end_stamp
+from tui.model.quantities import parse_stamp
 from tui.results.baselines.files import find_baselines
 from tui.results.baselines.judge import Judged, judge, judged_text
 
@@ -143,5 +143,5 @@ def test_a_printed_figure_is_known_to_half_of_its_last_digit(text: str, off: flo
 
 
 def test_a_stamp_without_a_time_is_none() -> None:
-    assert end_stamp("Tue Jan 26 22:34:05 2021") is not None
-    assert end_stamp("2021") is None
+    assert parse_stamp("Tue Jan 26 22:34:05 2021") is not None
+    assert parse_stamp("2021") is None

@@ -8,6 +8,7 @@ it is parsed here and printed in the one form that every fio reads right.
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from decimal import Decimal
 
 _POWERS = "kmgtp"
@@ -28,6 +29,14 @@ def parse_size(value: object) -> int:
         raise ValueError(f"{shown(value)} is not a size: {SIZE_FORMS}")
     power = _POWERS.index(match[2].lower()) + 1 if match[2] else 0
     return _checked_size(Decimal(match[1]) * 1024**power, value)
+
+
+def parse_stamp(text: str) -> float | None:
+    """Return a time of day as C's ctime prints it, in seconds as if it were UTC; None for another text."""
+    try:
+        return datetime.strptime(" ".join(text.split()), "%a %b %d %H:%M:%S %Y").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
 
 
 def _checked_size(size: Decimal, value: object) -> int:

@@ -16,8 +16,8 @@ from tui.model.tool import InProfile
 from tui.workloads.reading import Item, LogLine, Reader
 
 if TYPE_CHECKING:  # pydantic is for those who plan, msgspec for those who run
-    from tui.model.event import MetadataResult, PhaseName
-    from tui.model.plan import FileSpec, HostAddress, HostTask, Step
+    from tui.model.event import HostResult, MetadataResult, PhaseName
+    from tui.model.plan import FileSpec, HostAddress, HostTask, JobLoad, Step
     from tui.model.profile import ParamValue, Profile
     from tui.workloads.mpi import MpiProgram
 
@@ -148,14 +148,40 @@ class Imported:
     messages: list[Problem]
 
 
+@dataclass(frozen=True, slots=True)
+class ImportedOutput:
+    """One output that was kept of a run elsewhere: what one host did in one measurement.
+
+    `place` is the number of the measurement in its file, from 0. `host` is as the output names it; empty: it does not.
+    `loads` and `runtime_s` are empty and None where neither the output nor a command above it tells them.
+    `stamp_error_s`: how exactly the end is stamped.
+    """
+
+    place: int
+    name: str
+    result: HostResult
+    host: str = ""
+    loads: Sequence[JobLoad] = ()
+    runtime_s: float | None = None
+    command: str = ""
+    stamp_error_s: float = 0.001
+
+
 class Importing(Protocol):
-    """What the import of job files asks."""
+    """What the import of job files and of kept output asks."""
 
     job_files: tuple[str, ...] = ()  # how the names of job files end that can be imported
 
     def import_job(self, text: str, file: str, tag: str | None, environ: Mapping[str, str]) -> Imported:
         """Return the profiles of a job file. Raises UsageError with every problem."""
         raise UsageError(f"{file}: job files of this load generator cannot be imported")
+
+    def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
+        """Return every output of this load generator in a text that people pasted; none when there is none.
+
+        Raises UsageError with the line of what cannot be read.
+        """
+        return ()
 
 
 class Workload(InProfile, Planning, OnHost, Reading, Showing, Importing, Protocol):

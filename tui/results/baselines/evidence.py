@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 
 import msgspec
 
@@ -19,6 +18,7 @@ from tui.model.event import MetadataResult, OperationResult
 from tui.model.hostfacts import Fact
 from tui.model.plan import HostTask, Plan, Step
 from tui.model.printed import Quantity, rounding_of
+from tui.model.quantities import parse_stamp
 from tui.model.record import HostRecord
 from tui.model.step_record import (
     AggregateRecord,
@@ -39,7 +39,6 @@ from tui.results.record.timing import HostSpan, timing_record
 from tui.results.text.headline import step_value
 
 LINK = "link"  # what the link between client and storage is called
-STAMP = "%a %b %d %H:%M:%S %Y"
 STAMP_ERROR_S = 1.0  # stamps are whole seconds
 KINDS = ("slat", "clat", "lat")
 
@@ -226,20 +225,12 @@ def _task(baseline: Baseline) -> TaskRecord:
 def _spans(parts: Sequence[Baseline], hosts: Sequence[str]) -> Iterator[tuple[str, HostSpan]]:
     """Yield when each client measured: until its end stamp, for its runtime."""
     for each in parts:
-        ended = end_stamp(each.date or "")
+        ended = parse_stamp(each.date or "")
         found = (each.result.read, each.result.write, each.result.mixed)
         seconds = [part.runtime.high for part in found if part is not None and part.runtime is not None]
         if ended is not None and seconds:
             span = HostSpan(ended - max(seconds), ended, STAMP_ERROR_S, STAMP_ERROR_S, None, "tool")
             yield each.host or hosts[0], span
-
-
-def end_stamp(text: str) -> float | None:
-    """Return a time of day as load generators print it in seconds, None for another text. Zones are not told."""
-    try:
-        return datetime.strptime(" ".join(text.split()), STAMP).replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        return None
 
 
 def _facts(baseline: Baseline) -> dict[str, Fact]:

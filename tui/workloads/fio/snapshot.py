@@ -11,7 +11,7 @@ from msgspec import Struct, field
 LatencyKind = Literal["slat", "clat", "lat"]
 
 # printf gives these for 0/0 and x/0; they are no JSON.
-_NOT_A_NUMBER = re.compile(rb"(:\s*)-?(?:nan|inf)\b", re.IGNORECASE)
+NOT_A_NUMBER = re.compile(rb"(:\s*)-?(?:nan|inf)\b", re.IGNORECASE)
 
 
 class SnapshotError(ValueError):
@@ -106,6 +106,6 @@ def decode(text: bytes) -> Snapshot:
     except msgspec.DecodeError:
         pass
     try:
-        return _lenient.decode(_NOT_A_NUMBER.sub(rb"\g<1>0", text))
+        return _lenient.decode(NOT_A_NUMBER.sub(rb"\g<1>0", text))
     except msgspec.DecodeError as error:
         raise SnapshotError(str(error)) from None

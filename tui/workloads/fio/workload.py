@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from tui.workloads.base import Imported, LatencyKind, Requirement, Workload
+from tui.workloads.base import Imported, ImportedOutput, LatencyKind, Requirement, Workload
 
 if TYPE_CHECKING:
     from tui.model.event import PhaseName
@@ -131,3 +131,9 @@ class FioWorkload(Workload):
         from tui.workloads.fio.jobimport import import_job
 
         return import_job(text, file, tag, environ)
+
+    def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
+        """Return the outputs of fio in a text: JSON, JSON+, or as it prints for people."""
+        from tui.workloads.fio.outputs import import_output
+
+        return import_output(text, file)

@@ -1,0 +1,213 @@
+"""A record of a run that somebody else made, of the output that was kept: with the checks that it tells enough for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import tui
+from tui.journal.state import RunState, format_utc
+from tui.metrics.figures import with_mixed
+from tui.metrics.registry import MIXED, direction
+from tui.model.plan import Headline, HostAddress, HostTask, Plan, ProfileRef, Step
+from tui.model.problem import UsageError
+from tui.model.record import (
+    ArtefactRecord,
+    CommandRecord,
+    HostRecord,
+    MessageRecord,
+    NoteRecord,
+    ProfileRecord,
+    ProvenanceRecord,
+    RunRecord,
+)
+from tui.model.rundir import new_run_id
+from tui.model.step_record import StepRecord, TaskRecord
+from tui.results.findings.catalogue import examine, verdict_of
+from tui.results.findings.check import Evidence
+from tui.results.matrix.points import matrix_record
+from tui.results.record.figures import StepFigures
+from tui.results.record.journal import JournalData
+from tui.results.record.step import measured_s
+from tui.results.record.timing import HostSpan, timing_record
+from tui.results.text.headline import run_headline, step_value
+from tui.workloads.base import ImportedOutput
+
+LARGE_BLOCK = 64 * 1024  # of larger ones people quote the bandwidth
+NO_ZONE = "times are those that the hosts' clocks printed, taken as UTC; the clocks were not compared"
+Measured = Mapping[str, ImportedOutput]  # by host
+
+
+def measurements(files: Mapping[str, Sequence[ImportedOutput]]) -> list[dict[str, ImportedOutput]]:
+    """Return the outputs of files measurement by measurement, those of each by host. Raises UsageError.
+
+    `files` are by the name that a host gets where its output names none. Several files are several hosts of one run.
+    """
+    counts = {name: len({each.place for each in outputs}) for name, outputs in files.items()}
+    if len(set(counts.values())) > 1:
+        said = ", ".join(f"{name} {count}" for name, count in counts.items())
+        raise UsageError(f"files of several hosts must hold as many measurements each; these hold: {said}")
+    found: list[dict[str, ImportedOutput]] = [{} for _ in range(max(counts.values(), default=0))]
+    for name, outputs in files.items():
+        places = list(dict.fromkeys(each.place for each in outputs))
+        for each in outputs:
+            found[places.index(each.place)][each.host or name] = each
+    return found
+
+
+def imported_record(
+    tool: str, found: Sequence[Measured], artefacts: Sequence[ArtefactRecord], note: str | None = None
+) -> RunRecord:
+    """Return the record of measurements by host, with the state "imported" and every finding that they allow."""
+    plan = _plan(tool, found, note)
+    begun = min((span.start_t for each in found for span in _spans(each).values()), default=None)
+    steps = [_step(plan, step, each, begun or 0.0) for step, each in zip(plan.steps, found, strict=True)]
+    hosts = [HostRecord(name=host.name) for host in plan.hosts]
+    seen = examine(Evidence(plan, hosts, steps, JournalData(RunState(for_record=True)), foreign=True))
+    ended = max((host.end_s for step in steps if step.timing for host in step.timing.hosts.values()), default=None)
+    return RunRecord(
+        schema_name="benchtui.run/1",
+        run_id=new_run_id(plan.profile.tag),
+        created_utc=_utc(begun),
+        ended_utc=_utc(begun + ended) if begun is not None and ended is not None else None,
+        duration_s=ended,
+        state="imported",
+        reason=f"imported from {', '.join(Path(each.path).name for each in artefacts)}",
+        headline=run_headline(plan.headline, steps),
+        profile=ProfileRecord(tag=plan.profile.tag, title=plan.profile.title, preset=False),
+        hosts=hosts,
+        steps=steps,
+        matrix=matrix_record(plan, steps),
+        findings=seen.findings,
+        checks=seen.made,
+        checks_not_made=seen.not_made,
+        verdict=verdict_of("imported", steps, seen.findings),
+        notes=[NoteRecord(utc=format_utc(datetime.now(UTC)), text=note)] if note else [],
+        messages=[MessageRecord(t_s=0.0, severity="info", text=NO_ZONE)] if begun is not None else [],
+        provenance=_provenance(found, artefacts),
+    )
+
+
+def _utc(seconds: float | None) -> str | None:
+    return None if seconds is None else format_utc(datetime.fromtimestamp(seconds, UTC))
+
+
+def _provenance(found: Sequence[Measured], artefacts: Sequence[ArtefactRecord]) -> ProvenanceRecord:
+    outputs = [(index, host, each) for index, of in enumerate(found) for host, each in of.items()]
+    return ProvenanceRecord(
+        benchtui_version=tui.__version__,
+        tool_versions={host: each.result.tool_version for _, host, each in outputs if each.result.tool_version},
+        commands=[
+            CommandRecord(host=host, step=index, phase="measure", argv=each.command.split())
+            for index, host, each in outputs
+            if each.command
+        ],
+        artefacts=list(artefacts),
+    )
+
+
+# -- the plan that it must have had
+
+
+def _plan(tool: str, found: Sequence[Measured], note: str | None) -> Plan:
+    names = [next(iter(each.values())).name for each in found]
+    several = len(found) > 1
+    steps = [_planned(tool, at, _name(names, at), each, several=several) for at, each in enumerate(found)]
+    hosts = list(dict.fromkeys(host for each in found for host in each))
+    title = f"{tool} run elsewhere: {', '.join(dict.fromkeys(names))}"
+    alone = None if several else _headline(found[0])
+    ref = ProfileRef(f"imported/{tool}", 1, title, "", "", preset=False)
+    return Plan(ref, {}, [HostAddress(host) for host in hosts], steps, headline=alone, note=note)
+
+
+def _name(names: Sequence[str], index: int) -> str:
+    """Return what a measurement is called; those of the same name are counted."""
+    same = [place for place, name in enumerate(names) if name == names[index]]
+    return names[index] if len(same) == 1 else f"{names[index]} {same.index(index) + 1}"
+
+
+def _planned(tool: str, index: int, name: str, found: Measured, *, several: bool) -> Step:
+    first = next(iter(found.values()))
+    loads = list(first.loads)
+    waves = {load.wave for load in loads}
+    held = max((sum(load.held for load in loads if load.wave == wave) for wave in waves), default=0)
+    step = Step(
+        index=index,
+        name=name,
+        tool=tool,
+        params={},
+        tasks=[HostTask(host, 0, each.command, []) for host, each in found.items()],
+        runtime_s=first.runtime_s,
+        directions=[name for name in first.result.dirs if direction(name).in_total],
+        in_flight=held * len(found) or None,
+        jobs=loads,
+        cell=name,
+        profile=name if several else "",  # by which lists name it
+    )
+    step.headline = _headline(found)
+    return step
+
+
+def _headline(found: Measured) -> Headline | None:
+    """Return the figure that people would quote: the bandwidth of large blocks, else IOPS."""
+    dirs = with_mixed(next(iter(found.values())).result.dirs)
+    counted = [name for name in dirs if direction(name).in_total]
+    if not counted:
+        return None
+    name = MIXED if MIXED in counted else counted[0]
+    large = dirs[name].ios and dirs[name].bytes / dirs[name].ios >= LARGE_BLOCK
+    return Headline("bandwidth" if large else "iops", name)
+
+
+# -- what was measured
+
+
+def _spans(found: Measured) -> dict[str, HostSpan]:
+    """Return when each host measured, in seconds of its clock: until its stamp, for its runtime."""
+    spans = {}
+    for host, each in found.items():
+        seconds = max((part.runtime_s for part in each.result.dirs.values()), default=0.0)
+        if each.result.end_ms is not None and seconds:
+            ended = each.result.end_ms / 1000
+            spans[host] = HostSpan(ended - seconds, ended, each.stamp_error_s, each.stamp_error_s, None, "tool")
+    return spans
+
+
+def _step(plan: Plan, step: Step, found: Measured, begun: float) -> StepRecord:
+    results = {host: each.result for host, each in found.items()}
+    kind = plan.latency_kind_of(step)
+    figures = StepFigures(results, None, {}, kind).record()
+    spans = {
+        host: HostSpan(span.start_t - begun, span.end_t - begun, span.start_error_s, span.end_error_s, None, "tool")
+        for host, span in _spans(found).items()
+    }
+    failed = any(result.errors for result in results.values())
+    return StepRecord(
+        index=step.index,
+        name=step.name,
+        tool=step.tool,
+        cell=step.cell,
+        profile=step.profile or None,
+        state="failed" if failed else "done",
+        in_flight=step.in_flight,
+        runtime_s=step.runtime_s,
+        measured_s=measured_s(figures.aggregate),
+        headline=step_value(plan.headline_of(step), figures.aggregate, kind),
+        results=figures,
+        tasks={host: _task(each, spans.get(host)) for host, each in found.items()},
+        timing=timing_record(spans),
+    )
+
+
+def _task(each: ImportedOutput, span: HostSpan | None) -> TaskRecord:
+    result = each.result
+    return TaskRecord(
+        errors=list(result.errors),
+        final=result.final,
+        tool_version=result.tool_version or None,
+        start_s=None if span is None else round(span.start_t, 3),
+        end_s=None if span is None else round(span.end_t, 3),
+        usr_cpu=result.usr_cpu,
+        sys_cpu=result.sys_cpu,
+    )

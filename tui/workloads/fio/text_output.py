@@ -1,0 +1,252 @@
+"""What fio prints for people, as they paste it into tickets: read into the objects that its JSON is read into.
+
+Versions from 2 on. Lines that say nothing of the figures, and text around the outputs, are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from tui.model.printed import parse_printed
+from tui.model.problem import Problem, UsageError
+from tui.model.quantities import parse_stamp
+from tui.workloads.fio.snapshot import Direction, Job, Latency
+from tui.workloads.lines import clean
+
+NUMBER = r"\s*([\d.]+[kMGT]?)\s*"
+HEADER = re.compile(
+    r"(?P<name>\S.*?): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err=\s*(?P<error>\d+)\s*(?:\(.*\))?\s*:"
+    r" pid=\d+(?::\s*(?P<date>.*))?"
+)
+RATE = re.compile(
+    r"\s*(read|write|trim|mixed)\s*: IOPS=([\d.]+[kMG]?), BW=(\S+?)\s*(?:\([^()]*\))?\s*\(([\d.]+\w+)/(\d+)msec\).*"
+)
+OLD_RATE = re.compile(r"\s*(read|write|trim)\s*: io=([\d.]+\w+), bw=(\S+), iops=\s*(\d+), runt=\s*(\d+)msec.*")
+MEANT_AS_RATE = re.compile(r"\s*(read|write|trim|mixed)\s*: (IOPS|io)=.*")
+LATENCY = re.compile(
+    rf"\s*(slat|clat|lat)\s*\((nsec|usec|msec)\)\s*: min={NUMBER}, max={NUMBER}, avg={NUMBER}, stdev={NUMBER}"
+)
+PERCENTILES = re.compile(r"\s*(\w+) percentiles \((nsec|usec|msec)\)\s*:.*")
+PERCENTILE = re.compile(r"([\d.]+)th=\[\s*([\d.]+[kMGT]?)\s*\]")
+CPU = re.compile(r"\s*cpu\s*: usr=([\d.]+)%, sys=([\d.]+)%.*")
+DEPTHS = re.compile(r"\s*IO depths\s*: 1=([\d.]+)%.*")
+ISSUED = re.compile(r"\s*issued rwts?\s*:\s*total=([\d,]+)(?:\s+short=([\d,]+))?(?:\s+dropped=([\d,]+))?.*")
+OLD_ISSUED = re.compile(r"\s*issued\s*:\s*total=r=(\d+)/w=(\d+)/d=(\d+)(?:, short=r=(\d+)/w=(\d+)/d=(\d+))?.*")
+JOB_LINE = re.compile(r"(?P<name>\S.*?): \(g=\d+\): rw=(\w+), bs=(.*?),? ioengine=([^,]+), iodepth=(\d+).*")
+BLOCKS = re.compile(r"([\d.]+[kKmMgG]?)i?B?-([\d.]+[kKmMgG]?)i?B?")
+COMMAND = re.compile(r"[\s>$#%]*(?:sudo\s+)?(?:\S*/)?fio\s+(-.*)")
+VERSION = re.compile(r"(fio-\d[\w.-]*)")
+BETWEEN = re.compile(r"(Run status group|Disk stats)\b.*")
+OF_HOST = re.compile(r"<([^<>\s]+)>\s?")
+FACTORS = {"nsec": 1.0, "usec": 1e3, "msec": 1e6}
+POWERS = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+SAME_PRINT_S = 2.0  # results of one fio are stamped when they are printed, one after the other
+ISSUED_ORDER = ("read", "write", "trim")
+
+
+@dataclass(slots=True)
+class Section:
+    """The results of one job, or of one group of them. `depth_one`: never more than one I/O was in flight."""
+
+    line: int
+    job: Job
+    workers: int
+    ended_s: float | None
+    depth_one: bool = False
+
+
+@dataclass(slots=True)
+class Printed:
+    """What one fio printed on one host. `command` is the last one above it, `lines` what it says of jobs at first."""
+
+    host: str
+    sections: list[Section]
+    version: str = ""
+    command: str = ""
+    lines: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
+def printed_outputs(text: str, file: str) -> list[Printed]:
+    """Return the outputs in a text, in order. Raises UsageError with the line of what cannot be read."""
+    parser = _Parser(file)
+    for number, line in enumerate(text.splitlines(), 1):
+        parser.take(number, clean(line.encode()).rstrip())
+    return parser.end()
+
+
+class _Parser:
+    """Follows the lines of a text."""
+
+    def __init__(self, file: str) -> None:
+        self.file, self.number = file, 0
+        self.found: list[Printed] = []
+        self.section: Section | None = None
+        self.part: Direction | None = None
+        self.percentiles: tuple[Latency, float] | None = None
+        self.separate = True  # whether the next results are another fio's
+        self.version, self.command = "", ""
+        self.lines: dict[str, dict[str, str]] = {}
+        self.takers: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], None]], ...] = (
+            (RATE, self._rate),
+            (OLD_RATE, self._old_rate),
+            (LATENCY, self._latency),
+            (PERCENTILES, self._percentiles),
+            (CPU, self._cpu),
+            (DEPTHS, self._depths),
+            (ISSUED, self._issued),
+            (OLD_ISSUED, self._old_issued),
+            (BETWEEN, lambda _: self._over()),
+        )
+
+    def take(self, number: int, line: str) -> None:
+        """Take one line."""
+        self.number = number
+        host = OF_HOST.match(line)
+        name, line = (host[1], line[host.end() :]) if host else ("", line)
+        if header := HEADER.fullmatch(line.strip()):
+            self._header(header, name)
+        elif self._before(line):
+            return
+        elif self.section is not None:
+            self._figures(line)
+
+    def end(self) -> list[Printed]:
+        """Return what was found."""
+        self._complete()
+        return self.found
+
+    def _before(self, line: str) -> bool:
+        """Take what stands before results: a command, a version, the first words on a job."""
+        if command := COMMAND.fullmatch(line):
+            self.command, self.lines = command[1].strip(), {}
+        elif version := VERSION.fullmatch(line.strip()):
+            self.version = version[1]
+        elif job := JOB_LINE.fullmatch(line.strip()):
+            self.lines[job["name"]] = {"rw": job[2], "bs": _block(job[3]), "ioengine": job[4], "iodepth": job[5]}
+        else:
+            return False
+        self._over()
+        return True
+
+    def _over(self) -> None:
+        """End the results of one fio."""
+        self._complete()
+        self.section, self.separate = None, True
+
+    def _header(self, header: re.Match[str], host: str) -> None:
+        self._complete()
+        job = Job(jobname=header["name"].strip(), groupid=int(header["group"]), error=int(header["error"]))
+        section = Section(self.number, job, int(header["jobs"]), parse_stamp(header["date"] or ""))
+        last = self.found[-1] if self.found and not self.separate else None
+        if last is None or last.host != host or not _together(last.sections[-1], section):
+            last = Printed(host, [], self.version, self.command, dict(self.lines))
+            self.found.append(last)
+        last.sections.append(section)
+        self.section, self.part, self.percentiles, self.separate = section, None, None, False
+
+    def _complete(self) -> None:
+        """Refuse results without figures, unless they are those of a job that failed."""
+        if self.section is not None and not self.section.job.directions() and not self.section.job.error:
+            name, line = self.section.job.jobname, self.section.line
+            self._wrong(f"'{name}' has no figures: neither a read nor a write line follows", line)
+
+    def _figures(self, line: str) -> None:
+        for pattern, taker in self.takers:
+            if match := pattern.fullmatch(line):
+                taker(match)
+                return
+        if MEANT_AS_RATE.fullmatch(line):
+            self._wrong(f"found '{line.strip()[:60]}'; IOPS=, BW= and (MOVED/TIMEmsec) are needed")
+        if self.percentiles is not None and line.lstrip().startswith("|"):
+            latency, factor = self.percentiles
+            found = {name: self._number(value) * factor for name, value in PERCENTILE.findall(line)}
+            latency.percentile = {**(latency.percentile or {}), **found}
+
+    def _rate(self, match: re.Match[str]) -> None:
+        self._add(match[1], match[2], match[3], match[4], match[5])
+
+    def _old_rate(self, match: re.Match[str]) -> None:
+        """Take the line of fio 2, whose KB are 1024 bytes."""
+        bandwidth, moved = (re.sub(r"([KMGT])B", r"\1iB", match[place]) for place in (3, 2))
+        self._add(match[1], match[4], bandwidth, moved, match[5])
+
+    def _add(self, name: str, iops: str, bandwidth: str, moved: str, milliseconds: str) -> None:
+        assert self.section is not None
+        part = Direction(runtime=int(milliseconds), iops=self._number(iops))
+        try:
+            part.bw_bytes = parse_printed("bytes_per_s", bandwidth).low
+            part.io_bytes = int(parse_printed("bytes", moved).low)
+        except ValueError as error:
+            self._wrong(f"found '{bandwidth}' and '{moved}': {error}")
+        part.total_ios = round(part.iops * part.runtime / 1000)  # until it is told exactly
+        setattr(self.section.job, name, part)
+        self.section.job.job_runtime = max(self.section.job.job_runtime, part.runtime)
+        self.part, self.percentiles = part, None
+
+    def _latency(self, match: re.Match[str]) -> None:
+        if self.part is None:
+            return
+        factor = FACTORS[match[2]]
+        low, high, mean, deviation = (self._number(match[place]) * factor for place in range(3, 7))
+        setattr(self.part, match[1], Latency(low, high, mean, deviation, n=self.part.total_ios))
+
+    def _percentiles(self, match: re.Match[str]) -> None:
+        latency = getattr(self.part, match[1], None) if match[1] in ("slat", "clat", "lat") else None
+        self.percentiles = (latency, FACTORS[match[2]]) if latency is not None else None
+
+    def _cpu(self, match: re.Match[str]) -> None:
+        assert self.section is not None
+        self.section.job.usr_cpu, self.section.job.sys_cpu = self._number(match[1]), self._number(match[2])
+
+    def _depths(self, match: re.Match[str]) -> None:
+        assert self.section is not None
+        self.section.depth_one = self._number(match[1]) >= 100
+
+    def _issued(self, match: re.Match[str]) -> None:
+        total, short, dropped = (
+            dict(zip(ISSUED_ORDER, (group or "").split(","), strict=False)) for group in match.groups()
+        )
+        self._count(total, short, dropped)
+
+    def _old_issued(self, match: re.Match[str]) -> None:
+        groups = [group or "0" for group in match.groups()]
+        total, short = (dict(zip(ISSUED_ORDER, groups[at : at + 3], strict=True)) for at in (0, 3))
+        self._count(total, short, {})
+
+    def _count(self, total: Mapping[str, str], short: Mapping[str, str], dropped: Mapping[str, str]) -> None:
+        """Take exact counts of I/Os: rates and latencies are of as many."""
+        assert self.section is not None
+        for name, part in self.section.job.directions().items():
+            if name in total and total[name].isdigit() and int(total[name]):
+                part.total_ios = int(total[name])
+                part.iops = part.total_ios * 1000 / part.runtime if part.runtime else part.iops
+            for latency in (part.slat, part.clat, part.lat):
+                if latency is not None:
+                    latency.n = part.total_ios
+            part.short_ios, part.drop_ios = (int(each.get(name) or 0) for each in (short, dropped))
+
+    def _number(self, text: str) -> float:
+        factor = POWERS.get(text[-1], 1.0)
+        try:
+            return float(text.rstrip("kMGT")) * factor
+        except ValueError:
+            self._wrong(f"'{text}' is no number")
+
+    def _wrong(self, message: str, line: int | None = None) -> NoReturn:
+        raise UsageError([Problem(message, file=self.file, line=line or self.number)])
+
+
+def _together(before: Section, after: Section) -> bool:
+    """Tell whether one fio printed both."""
+    if before.ended_s is None or after.ended_s is None:
+        return before.ended_s is after.ended_s
+    return abs(after.ended_s - before.ended_s) <= SAME_PRINT_S
+
+
+def _block(text: str) -> str:
+    """Return the block size of a job's first line: one value, or a range where there are several."""
+    found = [size for pair in BLOCKS.findall(text) for size in pair]
+    return next(iter(found), "") if len(set(found)) == 1 else f"{min(found)}-{max(found)}" if found else ""
