@@ -15,9 +15,10 @@ SERVED = "ioengine: nbd, rw: randread, size: 64M"
 GROWING = "ioengine: psync, direct: 1, rw: write, bs: 64k, size: 64M, rate_iops: 40, fallocate: none"
 
 DATA: tuple[Lie, ...] = (
-    Lie("unwritten file", f"{DIRECT}, rate_iops: 2000", "V03", sabotage=sabotage.unwritten, layout=False),
-    Lie("allocated, hardly written", f"{DIRECT}, rate_iops: 2000", "V03", sabotage=sabotage.partly_written,
-        layout=False),
+    Lie("unwritten file", f"{DIRECT}, rate_iops: 2000", "V03", sabotage=sabotage.unwritten, layout=False,
+        others=("V04",)),
+    Lie("allocated, hardly written", f"{DIRECT}, rate_iops: 2000", "V04", sabotage=sabotage.partly_written,
+        layout=False, others=("V03",)),
     Lie("page cache", "ioengine: psync, direct: 0, rw: randread, bs: 4k, size: 32M", "V06", noise="loud",
         others=("V03", "V15")),
     Lie("file system in memory", PACED, "V05", memory=True, others=("V03",)),

@@ -140,7 +140,8 @@ def of_record(record: dict[str, Any]) -> Played:
         ids[finding["severity"]].append(finding["id"])
     messages = [f"{each['id']} {each['message']}" for each in record["findings"]]
     limiter = (record["steps"][0].get("limiter") or {}).get("kind", "")
-    return Played([*ids["error"], *ids["warning"]], ids["info"], messages, limiter)
+    failed = record["reason"] if record["state"] == "failed" and not record["findings"] else ""
+    return Played([*ids["error"], *ids["warning"]], ids["info"], messages, limiter, failed)
 
 
 def text_of(lie: Lie, place: Place, setting: Setting) -> str:

@@ -239,6 +239,22 @@ def test_writes_that_are_never_flushed_are_a_remark() -> None:
     assert said("V25", evidence(jobs=[JobLoad("w", ("write",), durable="fsync=1")])) == []
 
 
+@pytest.mark.parametrize(("never", "severity"), [(0, None), (4, "warning"), (60, "error")])
+def test_what_is_read_and_was_never_written_is_told(never: int, severity: str | None) -> None:
+    row = {"step": 0, "files": 1, "size_bytes": 100, "never_written_bytes": never, "path": "/data/f"}
+    reads = [JobLoad("r", ("read",), direct=True)]
+    result = found("V04", evidence(jobs=reads, facts={"written": [row, {**row, "step": 1}]}))
+    assert [(each.severity, each.measured) for each in result] == ([(severity, 1 - never / 100)] if severity else [])
+
+
+def test_where_nobody_can_tell_what_was_written_the_check_is_not_made_and_says_why() -> None:
+    unknown = {"unknown": [{"name": "written", "reason": "filefrag (e2fsprogs) is not there"}]}
+    with pytest.raises(UnknownError, match="filefrag"):
+        found("V04", evidence(jobs=[JobLoad("r", ("read",))], facts=unknown))
+    with pytest.raises(UnknownError, match="nothing is read"):
+        found("V04", evidence(jobs=[WRITER]))
+
+
 # -- steadiness
 
 

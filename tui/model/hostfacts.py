@@ -211,6 +211,15 @@ _TARGET = (
         absent="none",
     ),
     HostFact(
+        "written",
+        "written",
+        "filefrag -v, before each step that reads",
+        "table",
+        "target",
+        "expected",
+        absent="nothing was read, or nobody can tell",
+    ),
+    HostFact(
         "shares_files_with", "shares files with", "the file systems of all hosts", section="target", differs="expected"
     ),
 )

@@ -141,6 +141,16 @@ class BlockLayer(Struct, frozen=True, omit_defaults=True):
         return self.write_cache == "write back" if self.write_cache else None
 
 
+class Written(Struct, frozen=True, omit_defaults=True):
+    """How much of what a step reads was ever written, of the files that were looked at; `path`: the worst of them."""
+
+    step: int
+    files: int
+    size_bytes: int
+    never_written_bytes: int
+    path: str = ""
+
+
 class Running(Struct, frozen=True, omit_defaults=True):
     """A load generator that ran before we started anything."""
 
@@ -159,6 +169,7 @@ TABLES: dict[str, type[Struct]] = {
     "routes": Route,
     "devices": BlockLayer,
     "running": Running,
+    "written": Written,
 }
 _NAMES = {kind: name for name, kind in TABLES.items()}
 T = TypeVar("T", bound=Struct)

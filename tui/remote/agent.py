@@ -18,11 +18,13 @@ from tui.remote.answers import (
     AgentError,
     Answer,
     CacheDrop,
+    FileExtents,
     FileInfo,
     MarkedProcess,
     TaskDir,
     TaskStatus,
     parse_answer,
+    parse_extents,
     parse_files,
     parse_processes,
     parse_status,
@@ -139,6 +141,10 @@ class Agent:
         for _, part in batches([path.replace(FILE_NUMBER, "0") for path in paths]):
             found.update(parse_files(part, await self.call("files", *part), self.host))
         return {path: found[path.replace(FILE_NUMBER, "0")] for path in paths}
+
+    async def extents(self, paths: Sequence[str]) -> tuple[dict[str, FileExtents], str]:
+        """Return how much of each file was ever written, as far as the host can tell, and why it cannot of others."""
+        return parse_extents(await self.call("extents", *paths), paths)
 
     async def devices(self, paths: Sequence[str]) -> dict[str, DeviceFacts]:
         """Return what each path is as a device: who uses it, and what is on it."""

@@ -67,6 +67,20 @@ class MarkedProcess:
 
 
 @dataclass(frozen=True, slots=True)
+class FileExtents:
+    """A file's size, the bytes that have blocks, and those of them that were never written."""
+
+    size: int
+    mapped: int
+    unwritten: int
+
+    @property
+    def never_written(self) -> int:
+        """Bytes that are read as zeros without asking storage: holes, and blocks that were only reserved."""
+        return min(self.size, max(0, self.size - self.mapped) + self.unwritten)
+
+
+@dataclass(frozen=True, slots=True)
 class TaskDir:
     """A private directory of a task on a host."""
 
@@ -162,6 +176,20 @@ def file_info(line: str) -> FileInfo | None:
     mode = int(words[3], 16) if len(words) > 3 and words[3] != "-" else stat.S_IFREG
     kind = next((name for test, name in KINDS if test(mode)), "other")
     return FileInfo(int(words[0]), int(words[1]) * int(words[2]), kind)
+
+
+NO_EXTENTS = {"no-filefrag": "filefrag (e2fsprogs) is not there", "no-extents": "the file system does not tell extents"}
+
+
+def parse_extents(answer: Answer, paths: Sequence[str]) -> tuple[dict[str, FileExtents], str]:
+    """Return what `bt_extents` said of files, and why it said nothing of others."""
+    found: dict[str, FileExtents] = {}
+    for line in answer.all("at"):
+        words = [int(word) for word in line.split() if word.isdigit()]
+        if len(words) == 4 and words[0] < len(paths):
+            found[paths[words[0]]] = FileExtents(*words[1:])
+    why = answer.values.get("why", "")
+    return found, NO_EXTENTS.get(why, why)
 
 
 def parse_status(answer: Answer) -> TaskStatus:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 AGENT = ("base", "probe", "files", "start", "supervise", "stream", "upkeep", "locks", "clock")
-PARTS = (*AGENT, "devices", "facts", "facts_target", "mpi")  # in the order they are sent
+PARTS = (*AGENT, "devices", "facts", "facts_target", "extents", "mpi")  # in the order they are sent
 NAME = re.compile(r"\bbt_\w+")
 DEFINED = re.compile(r"(?m)^ *(?:\S+\) )?(bt_\w+)\(\) ")
 

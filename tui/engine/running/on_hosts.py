@@ -44,6 +44,7 @@ EXPECTED_FILES = Duty("preflight", EXIT_PARTIAL, "files are not as the step need
 MISSING_FILES = Duty("layout", EXIT_PARTIAL, "layout could not be checked on")
 LAYOUT_START = Duty("layout")  # those that began are followed to their end
 LAYOUT = Duty("layout", EXIT_PARTIAL, "layout failed on")
+WRITTEN = Duty("layout")
 DROP_CACHES = Duty("layout")
 BRING_BACK = Duty("connect")
 ARM = Duty("barrier", EXIT_PARTIAL, "not ready to start:")

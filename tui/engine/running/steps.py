@@ -8,6 +8,7 @@ from functools import partial
 
 from tui.engine.running.context import RunContext, RunRefused
 from tui.engine.running.course import course_of
+from tui.engine.running.extents import look_at_written
 from tui.engine.running.layout import layout, make_directories
 from tui.engine.running.locks import take_locks
 from tui.engine.running.on_hosts import BRING_BACK, DROP_CACHES, EXIT_PARTIAL, on_hosts
@@ -65,6 +66,7 @@ async def run_step(ctx: RunContext, step: Step) -> None:
         await make_directories(ctx, step)
         await layout(ctx, step)
         ctx.check_stop()
+        await look_at_written(ctx, step)
         await drop_caches(ctx, step)
         await course_of(step).measure(ctx, step)
         reason = ""

@@ -7,14 +7,42 @@ from collections.abc import Iterator, Sequence
 from tui.journal.loss import names_of
 from tui.metrics import units
 from tui.model.hostfacts import number_of
-from tui.model.hosttables import BlockLayer, rows
+from tui.model.hosttables import BlockLayer, Written, rows, why_unknown
 from tui.model.plan import is_device
 from tui.model.record import HostRecord
 from tui.model.sharing import common_paths, sharing_text
 from tui.results.findings.check import Evidence, Found, Severity, StepEvidence, UnknownError, run_check, step_check
 from tui.results.findings.machines import file_systems, may_cache
 
+WRITTEN, HALF = 0.99, 0.5
 OF_MEMORY = 2.0  # a working set below this multiple of the memory may be served from it
+
+
+@step_check(
+    "V04",
+    "Data that was written",
+    rule=f"{WRITTEN:.0%} of the files that are read were written before; error when it is less than {HALF:.0%}",
+    advice="Let benchtui lay the files out (prepare: layout), or write them whole once: holes and blocks that were "
+    "only reserved are read as zeros at the speed of memory.",
+    source="FIEMAP by filefrag -v, before the load; neither size nor allocated blocks tell it",
+)
+def written(at: StepEvidence) -> Iterator[Found]:
+    """What was never written is on no disk, so to read it measures none."""
+    if not any("read" in job.directions and job.stores for job in at.step.jobs):
+        raise UnknownError("nothing is read")
+    looked = {
+        host.name: row for host in at.run.hosts for row in rows(host.facts, Written) if row.step == at.step.index
+    }
+    if not looked:
+        reasons = (why_unknown(host.facts, "written") for host in at.run.hosts)
+        raise UnknownError(next(filter(None, reasons), "extents of the files were not looked at"))
+    shares = {host: 1 - row.never_written_bytes / row.size_bytes for host, row in looked.items() if row.size_bytes}
+    low = {host: share for host, share in shares.items() if share < WRITTEN}
+    if low:
+        worst = min(low, key=lambda host: low[host])
+        message = f"read: only {low[worst]:.0%} of the files was ever written, as of {looked[worst].path} on {worst}"
+        severity: Severity = "error" if low[worst] < HALF else "warning"
+        yield Found(severity, message, round(low[worst], 4), WRITTEN, {"hosts": " ".join(low)})
 
 
 @step_check(
@@ -173,4 +201,4 @@ def durability(at: StepEvidence) -> Iterator[Found]:
         yield Found("info", message, "none", "fsync")
 
 
-CHECKS = (working_set, caches_dropped, shared_files, same_offsets, reducible, durability)
+CHECKS = (written, working_set, caches_dropped, shared_files, same_offsets, reducible, durability)

@@ -1,0 +1,47 @@
+"""Which blocks of files were ever written, under every POSIX shell that is here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tui.remote.agent import Agent
+from tui.remote.answers import Answer, parse_extents
+
+MIB = 1 << 20
+needs_filefrag = pytest.mark.skipif(shutil.which("filefrag") is None, reason="no filefrag (e2fsprogs) here")
+
+
+def tells_extents(folder: Path) -> bool:
+    """Whether files below a folder lie on a file system that tells their extents."""
+    probe = folder / "probe"
+    probe.write_bytes(bytes(4096))
+    return subprocess.run(["filefrag", "-v", probe], capture_output=True, check=False).returncode == 0
+
+
+@needs_filefrag
+async def test_holes_and_blocks_that_were_only_reserved_were_never_written(shell_agent: Agent, tmp_path: Path) -> None:
+    if not tells_extents(tmp_path):
+        pytest.skip("this file system tells no extents")
+    whole, reserved, holes = (tmp_path / name for name in ("whole", "a 1: 2 reserved", "holes"))
+    whole.write_bytes(os.urandom(4 * MIB))
+    with reserved.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, 4 * MIB)
+        file.write(os.urandom(MIB))
+    with holes.open("wb") as file:
+        file.truncate(4 * MIB)
+    found, why = await shell_agent.extents([str(path) for path in (whole, reserved, holes, tmp_path / "none")])
+    never = {path: extents.never_written // MIB for path, extents in found.items()}
+    assert never == {str(whole): 0, str(reserved): 3, str(holes): 4}
+    assert why == "the file system does not tell extents"  # of the one that is not there
+
+
+def test_a_host_without_filefrag_says_so() -> None:
+    assert parse_extents(Answer({"why": "no-filefrag"}, ["why=no-filefrag"]), ["/f"]) == (
+        {},
+        "filefrag (e2fsprogs) is not there",
+    )

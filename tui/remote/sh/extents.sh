@@ -1,0 +1,25 @@
+# Which blocks of files were ever written: filefrag (e2fsprogs), where it is there, asks the file system by FIEMAP.
+
+bt_extents() { # FILE...: of each, `at=INDEX SIZE MAPPED UNWRITTEN`, bytes; or why= when nobody can tell
+  local file='' index=0 said=''
+  if ! command -v filefrag >/dev/null 2>&1; then bt_kv why no-filefrag; return; fi
+  for file; do
+    # what is still in memory is written first: until then its blocks count as unwritten
+    said=$(filefrag -sv -- "$file" 2>/dev/null </dev/null | bt_extent_sums)
+    if [ -n "$said" ]; then bt_say "at=$index $said"; else bt_kv why no-extents; fi
+    index=$((index + 1))
+  done
+}
+
+bt_extent_sums() {
+  # shellcheck disable=SC2016  # awk's dollars
+  ${BENCHTUI_AWK:-awk} '
+    /^File size of .* is [0-9]+ \([0-9]+ blocks? of [0-9]+ bytes\)$/ { size = $(NF - 5); block = $(NF - 1) }
+    /^ *[0-9]+: +[0-9]+\.\. *[0-9]+: / {
+      split($0, part, ":")
+      mapped += part[4]
+      if ($0 ~ /[ ,]unwritten/) unwritten += part[4]
+    }
+    /: [0-9]+ extents? found$/ { found = 1 }
+    END { if (found && block) printf "%.0f %.0f %.0f\n", size, mapped * block, unwritten * block }'
+}
