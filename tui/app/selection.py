@@ -24,6 +24,8 @@ class Selection:
     sweep: str = ""  # numjobs=1,2,4 bs=4k,1M
     note: str = ""
     cleanup: bool | None = None
+    precondition: bool = True
+    attest: dict[str, str] = field(default_factory=dict)  # answers by condition
     checks: dict[str, HostCheck] = field(default_factory=dict)
 
     def toggle(self, name: str) -> None:
@@ -53,6 +55,7 @@ class Selection:
             self.overrides = {}
             self.repeat = self.sweep = ""
             self.cleanup = None
+            self.precondition, self.attest = True, {}
 
     @property
     def ready(self) -> bool:

@@ -17,6 +17,7 @@ from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError
 from tui.results.findings.due import is_time
 from tui.results.matrix.progress import MatrixProgress, matrix_progress, step_name
+from tui.results.matrix.rounds import live_text
 from tui.results.store.runs import is_running
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class ProgressDisplay:
         self.out = out
         self.plan = plan if plan is not None and len(plan.steps) > 1 else None
         self.begin_t = float("-inf")
+        self.not_needed = ""  # why the last step was left out
         self.rewrites = out.isatty()
         self.drawn = False
         self.logged_at = -LOG_EVERY_S
@@ -72,7 +74,10 @@ class ProgressDisplay:
         if isinstance(event, StepStarted):
             again = f", attempt {event.attempt}" if event.attempt > 1 else ""
             self.line(f"{clock(event.t)} {place}  {name}{again}")
+        elif event.skipped and event.reason == self.not_needed:
+            return  # said once of all rounds that are left
         elif event.skipped:
+            self.not_needed = event.reason
             self.line(f"{clock(event.t)} {place}  {name}: not needed, {event.reason}")
         elif not event.ok:
             why = "stopped" if event.cut else event.reason or "ended with errors"
@@ -90,7 +95,7 @@ class ProgressDisplay:
 
     def status(self, state: RunState, now_t: float) -> None:
         """Show the current numbers: in place on a terminal, every ten seconds elsewhere."""
-        text = status_text(state, now_t, matrix_progress(self.plan, state, now_t))
+        text = status_text(state, now_t, matrix_progress(self.plan, state, now_t), live_text(self.plan, state))
         if not self.rewrites:
             if state.phase in ("measure", "layout") and now_t - self.logged_at >= LOG_EVERY_S:
                 self.logged_at = now_t
@@ -127,10 +132,11 @@ def matrix_text(progress: MatrixProgress) -> str:
     return ", ".join([progress.place, cells, *([f"{most}{left} left in all"] if left else [])])
 
 
-def status_text(state: RunState, now_t: float, matrix: MatrixProgress | None = None) -> str:
-    """Return the current numbers of the whole cluster in one line."""
+def status_text(state: RunState, now_t: float, matrix: MatrixProgress | None = None, conditioning: str = "") -> str:
+    """Return the current numbers of the whole cluster in one line; `conditioning`: how far preconditioning is."""
     progress = state.progress(now_t)
-    parts = [clock(now_t), *([matrix_text(matrix)] if matrix is not None else []), state.phase or state.state]
+    far = [matrix_text(matrix) if matrix is not None else "", conditioning, state.phase or state.state]
+    parts = [clock(now_t), *(part for part in far if part)]
     if progress.fraction is not None:
         parts.append(f"{progress.fraction:4.0%}")
     if progress.remaining_s is not None:

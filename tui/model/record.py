@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from tui.model.condition_record import AttestationRecord, PreconditionRecord
 from tui.model.hostfacts import Fact
 from tui.model.step_record import UTC_PATTERN, Part, PhaseRecord, Scalar, StepRecord
 
@@ -281,6 +282,12 @@ class RunRecord(Part):
     steps: list[StepRecord] = Field(default_factory=list, description="measurements in order")
     left_out: list[LeftOutRecord] = Field(default_factory=list, description="what was not run because hosts lack it")
     matrix: MatrixRecord | None = Field(None, description="the steps as a matrix; null: there was one step alone")
+    precondition: PreconditionRecord | None = Field(
+        None, description="what was done for the state of the storage; null: the profile asks for nothing"
+    )
+    attested: list[AttestationRecord] = Field(
+        default_factory=list, description="conditions that only a person knows, and what was answered"
+    )
     findings: list[Finding] = Field(default_factory=list, description="what the validity checks found")
     checks: list[str] | None = Field(
         None, description="ids of the checks that were made; null: of an older version, which did not say"

@@ -7,7 +7,19 @@ from dataclasses import dataclass, field
 
 from tui.model.record import Finding, RecordState, Verdict
 from tui.model.step_record import StepRecord
-from tui.results.findings import data, errors, hosts, load, machines, metadata, observed, repeats, steadiness, together
+from tui.results.findings import (
+    conditions,
+    data,
+    errors,
+    hosts,
+    load,
+    machines,
+    metadata,
+    observed,
+    repeats,
+    steadiness,
+    together,
+)
 from tui.results.findings.check import Check, Evidence, UnknownError
 
 CHECKS: tuple[Check, ...] = (
@@ -16,6 +28,7 @@ CHECKS: tuple[Check, ...] = (
     *load.CHECKS,
     *data.CHECKS,
     *steadiness.CHECKS,
+    *conditions.CHECKS,
     *observed.CHECKS,
     *hosts.CHECKS,
     *machines.CHECKS,

@@ -12,6 +12,7 @@ from tui.model.plan import is_device
 from tui.model.record import HostRecord
 from tui.model.sharing import common_paths, sharing_text
 from tui.results.findings.check import Evidence, Found, Severity, StepEvidence, UnknownError, run_check, step_check
+from tui.results.findings.conditions import durable_by_word
 from tui.results.findings.machines import file_systems, may_cache
 
 WRITTEN, HALF = 0.99, 0.5
@@ -184,7 +185,7 @@ def reducible(at: StepEvidence) -> Iterator[Found]:
 @step_check(
     "V25",
     "Writes that may not be durable",
-    rule="a remark when writes are never flushed while they are measured",
+    rule="a remark when writes are never flushed while they are measured, and no cache is attested to outlive that",
     advice="Attest that caches on the way are off or outlive a power cut; or use fsync, fdatasync, sync.",
     source="fsync, fdatasync, sync, end_fsync",
 )
@@ -194,7 +195,7 @@ def durability(at: StepEvidence) -> Iterator[Found]:
     if not writers:
         raise UnknownError("nothing is written")
     loose = [job for job in writers if not job.durable]
-    if loose:
+    if loose and not durable_by_word(at.run):
         flushed = next((job.flushed for job in loose if job.flushed), "")
         after = f", {flushed} after it" if flushed else ""
         message = f"time excludes the flush: nothing is synced while it is measured{after}"

@@ -32,6 +32,7 @@ from tui.results.findings.catalogue import examine, verdict_of
 from tui.results.findings.check import Evidence, StepEvidence
 from tui.results.findings.limiter import limiter_of
 from tui.results.matrix.points import matrix_record
+from tui.results.record.conditions import attestation_records, precondition_record
 from tui.results.record.facts import facts_record
 from tui.results.record.hosts import host_record
 from tui.results.record.journal import JournalData, read_journal
@@ -91,6 +92,8 @@ def build_record(run_dir: Path) -> RunRecord:
             LeftOutRecord(profile=left.profile, steps=left.steps, reason=left.reason, hosts=list(left.hosts))
             for left in plan.left_out
         ],
+        precondition=precondition_record(plan, run),
+        attested=attestation_records(plan),
         findings=judged.findings,
         checks=judged.made,
         checks_not_made=judged.not_made,

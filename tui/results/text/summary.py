@@ -14,6 +14,7 @@ from tui.model.step_record import DirectionRecord, StepRecord
 from tui.results.matrix.text import matrix_blocks
 from tui.results.record.facts import facts_together
 from tui.results.record.metadata import metadata_lines, metadata_remarks
+from tui.results.text.conditions import attest_texts, precondition_texts
 from tui.results.text.host_load import load_lines
 from tui.results.text.judged import by_weight, checks_text, is_short, length_text, submission_text
 from tui.results.text.plain import printable
@@ -38,7 +39,8 @@ def summary_text(
     """
     state = ["state: running; figures so far"] if running else _wrapped(f"state: {record.state}", record.reason)
     blocks = [_head(record), state + _headline(record), *_results(record, width, every=steps, running=running)]
-    blocks += [_findings(record), _problems(record), _facts(record), _files_left(record), _notes(record)]
+    blocks += [_conditions(record), _findings(record), _problems(record), _facts(record)]
+    blocks += [_files_left(record), _notes(record)]
     blocks += [[f"record: {path}"] if path is not None else []]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
@@ -75,7 +77,10 @@ def _where(record: RunRecord) -> str:
 
 
 def _results(record: RunRecord, width: int, *, every: bool, running: bool) -> list[list[str]]:
-    measured = [step for step in record.steps if step.results.aggregate or step.metadata]
+    prepares = {step for part in (record.precondition.rounds if record.precondition else []) for step in part.steps}
+    prepares |= {fill.step for fill in (record.precondition.fills if record.precondition else [])}
+    steps = [step for step in record.steps if every or step.index not in prepares]
+    measured = [step for step in steps if step.results.aggregate or step.metadata]
     matrix = matrix_blocks(record, width, running=running) if any(step.cell for step in record.steps) else []
     if len(measured) <= STEPS_IN_FULL:
         return [*matrix, *(_step(record, step, named=len(record.steps) > 1) for step in measured)]
@@ -208,6 +213,16 @@ def _short_name(record: RunRecord, step: StepRecord) -> str:
 def _varying(params: Sequence[Mapping[str, object]]) -> list[str]:
     names = dict.fromkeys(name for each in params for name in each)
     return [name for name in names if len({str(each.get(name)) for each in params}) > 1]
+
+
+def _conditions(record: RunRecord) -> list[str]:
+    """Return what was done for the state of the storage, and what a person attested."""
+    parts = (("preconditioning", precondition_texts(record)), ("conditions", attest_texts(record)))
+    return [line for label, texts in parts if texts for line in _listed(label, texts)]
+
+
+def _listed(label: str, texts: Sequence[str]) -> list[str]:
+    return [f"{label}:", *(line for text in texts for line in _wrapped_text(text, "  "))]
 
 
 def _findings(record: RunRecord) -> list[str]:

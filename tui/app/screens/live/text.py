@@ -21,8 +21,9 @@ from tui.metrics.units import bandwidth, clock
 from tui.model.hostfacts import HOST_FACTS
 from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError
+from tui.results.matrix.rounds import live_text as conditioning_text
 from tui.results.text.judged import ended_early, length_text
-from tui.text.line import LABEL, Line, Run
+from tui.text.line import LABEL, TEXT, Line, Run
 
 if TYPE_CHECKING:
     from tui.journal.host import HostView
@@ -161,8 +162,10 @@ def measured_text(state: RunState, plan: Plan | None) -> str:
 
 
 def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]:
-    """Return the strip under the header: empty while the run goes on."""
+    """Return the strip under the header: how far preconditioning is, else empty while the run goes on."""
     state = feed.state
+    if not is_gone(feed) and (said := conditioning_text(plan, state)):
+        return [Line.of(("preconditioning  ", LABEL), (said, TEXT))]
     if isinstance(feed, ReplayFeed):
         if not feed.finished or not state.ended:
             return []

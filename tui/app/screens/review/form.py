@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tui.app.widgets.form import FieldSpec
 
 if TYPE_CHECKING:
     from tui.app.selection import Selection
+    from tui.engine.profiles.catalogue import LoadedProfile
     from tui.model.profile import Param, Profile
 
 REPEAT, SWEEP, NOTE, CLEANUP = "@repeat", "@sweep", "@note", "@cleanup"  # no parameter can be named so
+PRECONDITION, ATTEST = "@precondition", "@attest:"  # the id of a condition follows
+ANSWERS = ("yes", "no", "unknown")
 MAX_REPEAT = 100
 SWEEP_HINT = "values to measure with in turn: numjobs=1,2,4"
+
+
+def form_of(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
+    """Return all fields: of the profile, of the run, and of what only a person knows."""
+    from tui.engine.planning.attest import questions_of
+    from tui.engine.planning.plan import asks_for_precondition
+
+    asked = {name: each.question for name, each in questions_of(loaded).items()}
+    fields = [*field_specs(loaded.profile, selection), *attest_specs(asked, selection)]
+    if asks_for_precondition(loaded):
+        help_text = "yes or no: fill the files, and wait with rounds of the load until it is steady"
+        fields.append(FieldSpec(PRECONDITION, yes_no(selection.precondition), "yes", help_text, "precondition"))
+    return fields
+
+
+def attest_specs(asked: Mapping[str, str], selection: Selection) -> list[FieldSpec]:
+    """Return a field for each condition that no host can tell."""
+    return [
+        FieldSpec(f"{ATTEST}{name}", selection.attest.get(name, "unknown"), "unknown", f"{text} yes, no, unknown", name)
+        for name, text in asked.items()
+    ]
 
 
 def field_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
@@ -93,8 +118,10 @@ def check_field(profile: Profile, name: str, text: str) -> str | None:
         return None
     if name == REPEAT:
         return None if text.isdecimal() and 1 <= int(text) <= MAX_REPEAT else f"a whole number from 1 to {MAX_REPEAT}"
-    if name == CLEANUP:
+    if name in (CLEANUP, PRECONDITION):
         return None if text in ("yes", "no") else "yes or no"
+    if name.startswith(ATTEST):
+        return None if text in ANSWERS else "yes, no or unknown"
     if name == NOTE:
         return None
     return check_param(profile, name, text)

@@ -89,6 +89,8 @@ def summary(plan: Plan) -> Iterator[tuple[str, list[Run]]]:
         yield pair("prepares", text)
     yield pair("after", after_text(plan))
     yield pair("caches", CACHES[plan.drop_caches])
+    for each in plan.attested:
+        yield pair("attested", each.answer, f"  {each.question}")
 
 
 def each_and_all(by_host: dict[str, int] | dict[str, int | None], none: str, when: str) -> tuple[str, str]:

@@ -17,7 +17,17 @@ from tui.app.dialogs import log_in
 from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.base import StepScreen
 from tui.app.screens.review import plan_text
-from tui.app.screens.review.form import CLEANUP, NOTE, REPEAT, SWEEP, check_field, field_specs, sweep_values
+from tui.app.screens.review.form import (
+    ATTEST,
+    CLEANUP,
+    NOTE,
+    PRECONDITION,
+    REPEAT,
+    SWEEP,
+    check_field,
+    form_of,
+    sweep_values,
+)
 from tui.app.screens.review.overwrite import OverwriteDialog
 from tui.app.services.at_logout import AtLogout
 from tui.app.widgets.chrome import KeyBar
@@ -102,7 +112,7 @@ class ReviewScreen(StepScreen):
     async def fill_form(self) -> None:
         """Make the fields of the profile's parameters and of the run's own choices."""
         if self.loaded is not None:
-            await self.form.set_fields(field_specs(self.loaded.profile, self.shell.selection))
+            await self.form.set_fields(form_of(self.loaded, self.shell.selection))
 
     def check_field(self, name: str, text: str) -> str | None:
         """Return what is wrong with a field's text."""
@@ -122,6 +132,9 @@ class ReviewScreen(StepScreen):
         selection.sweep = values.pop(SWEEP, "")
         selection.note = values.pop(NOTE)
         selection.cleanup = {"yes": True, "no": False}.get(values.pop(CLEANUP))
+        selection.precondition = values.pop(PRECONDITION, "yes") != "no"
+        answers = {name: values.pop(name) for name in list(values) if name.startswith(ATTEST)}
+        selection.attest = {name.removeprefix(ATTEST): text for name, text in answers.items() if text != "unknown"}
         defaults = {field.spec.name: field.spec.default for field in self.form.fields}
         selection.overrides = {name: text for name, text in values.items() if text != defaults[name]}
         self.replan()
@@ -158,6 +171,8 @@ class ReviewScreen(StepScreen):
             sweep=sweep_values(selection.sweep),
             note=selection.note or None,
             cleanup=selection.cleanup,
+            precondition=selection.precondition,
+            attest=selection.attest,
         )
         return build_plan(self.loaded, choices)
 
