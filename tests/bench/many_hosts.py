@@ -1,0 +1,57 @@
+"""A run over very many hosts of this one machine: whether all take part, and how long each phase takes.
+
+64 sshd, agents and fio on a few cores are far busier than as many hosts of their own; deadlines must hold even so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from tests.e2e.command import command, environment, only_run
+from tests.lab.sshd import SshdLab
+from tests.remote.helpers import PATIENCE_S
+from tui.journal.reader import read_events
+from tui.model.event import PhaseEnded, PhaseStarted
+
+HOSTS = 64
+LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
+
+
+def phases_of(run_dir: Path) -> list[tuple[str, float]]:
+    """The phases of a run, and how long each took, seconds."""
+    began: dict[str, float] = {}
+    took = []
+    for event in read_events(run_dir / "journal.jsonl"):
+        if isinstance(event, PhaseStarted):
+            began[event.phase] = event.t
+        elif isinstance(event, PhaseEnded):
+            took.append((event.phase, event.t - began.get(event.phase, event.t)))
+    return took
+
+
+def main() -> int:
+    """Print the phases; the exit code is 1 when a host is missing."""
+    import subprocess
+
+    os.environ.setdefault("BENCHTUI_LOCKS", tempfile.mkdtemp())
+    with tempfile.TemporaryDirectory() as folder, SshdLab(Path(folder) / "lab", hosts=HOSTS) as lab:
+        root = Path(folder)
+        home = root / "home"
+        home.mkdir()
+        hosts = ["--hosts", f"h[1-{HOSTS}]", "--ssh-config", str(lab.ssh_config)]
+        words = ["run", str(LOAD), *hosts, "--set", f"directory={root}", "--set", "runtime=5s", "--set", "size=256k", "--set", "numjobs=1"]
+        done = subprocess.run(
+            command(*words), env=environment(home), capture_output=True, text=True, timeout=10 * PATIENCE_S, check=False
+        )
+        if done.returncode != 0:
+            print(done.stderr[-2000:])
+            return 1
+        run_dir = only_run(home)
+        record = json.loads((run_dir / "run.json").read_text())
+        print(f"a run over {HOSTS} loopback hosts: {record['state']}, {len(record['hosts'])} hosts")
+        for phase, seconds in phases_of(run_dir):
+            print(f"  {phase:<10}{seconds:6.1f} s")
+    return int(len(record["hosts"]) != HOSTS)
