@@ -79,7 +79,18 @@ def test_overwriting_files_is_warned_of_with_the_target() -> None:
 
 def test_a_device_is_warned_of_by_name() -> None:
     device = replace(plan(directions=("write",)), allow_device=True, target="/dev/nvme0n1")
-    assert plan_text.warnings(device) == ["writes to the device /dev/nvme0n1 itself: what is on it is lost"]
+    assert plan_text.warnings(device) == ["writes to /dev/nvme0n1: what is there is lost"]
+
+
+def test_all_devices_are_named_and_nothing_is_said_of_files_there_are_none_of() -> None:
+    given = plan(directions=("write",))
+    luns = [FileSpec("/dev/mapper/a", GIB), FileSpec("/dev/mapper/b", GIB)]
+    tasks = [replace(each, files=luns, directories=[], layout=False) for each in given.steps[0].tasks]
+    luns_only = replace(given, allow_device=True, steps=[replace(given.steps[0], tasks=tasks)])
+    text = " ".join(shown(luns_only).split())
+    assert plan_text.warnings(luns_only)[0] == "writes to /dev/mapper/a, /dev/mapper/b: what is there is lost"
+    assert "target /dev/mapper/a, /dev/mapper/b" in text
+    assert "of load, plus layout" not in text and "test files stay" not in text
 
 
 def test_one_path_for_several_hosts_is_warned_of() -> None:

@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import tempfile
 from pathlib import Path
 
 from tests.e2e.command import command, environment, only_run
 from tests.lab.sshd import SshdLab
-from tests.remote.helpers import PATIENCE_S
 from tui.journal.reader import read_events
 from tui.model.event import PhaseEnded, PhaseStarted
 
 HOSTS = 64
 LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
+SETTINGS = ("--set", "runtime=5s", "--set", "size=256k", "--set", "numjobs=1")
+LONGEST_S = 1800
 
 
 def phases_of(run_dir: Path) -> list[tuple[str, float]]:
     """The phases of a run, and how long each took, seconds."""
     began: dict[str, float] = {}
-    took = []
+    took: list[tuple[str, float]] = []
     for event in read_events(run_dir / "journal.jsonl"):
         if isinstance(event, PhaseStarted):
             began[event.phase] = event.t
@@ -34,17 +36,15 @@ def phases_of(run_dir: Path) -> list[tuple[str, float]]:
 
 def main() -> int:
     """Print the phases; the exit code is 1 when a host is missing."""
-    import subprocess
-
     os.environ.setdefault("BENCHTUI_LOCKS", tempfile.mkdtemp())
     with tempfile.TemporaryDirectory() as folder, SshdLab(Path(folder) / "lab", hosts=HOSTS) as lab:
         root = Path(folder)
         home = root / "home"
         home.mkdir()
         hosts = ["--hosts", f"h[1-{HOSTS}]", "--ssh-config", str(lab.ssh_config)]
-        words = ["run", str(LOAD), *hosts, "--set", f"directory={root}", "--set", "runtime=5s", "--set", "size=256k", "--set", "numjobs=1"]
+        words = command("run", LOAD, *hosts, "--set", f"directory={root}", *SETTINGS)
         done = subprocess.run(
-            command(*words), env=environment(home), capture_output=True, text=True, timeout=10 * PATIENCE_S, check=False
+            words, env=environment(home), capture_output=True, text=True, timeout=LONGEST_S, check=False
         )
         if done.returncode != 0:
             print(done.stderr[-2000:])

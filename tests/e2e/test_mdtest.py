@@ -203,7 +203,7 @@ def test_the_summary_shows_the_table_and_lists_show_the_headline(two_hosts: tupl
 @pytest.mark.slow
 def test_four_hosts(lab: SshdLab, home: Path, target: Path, program: Path) -> None:
     record = Launch(home, lab.ssh_config, 4, target, program, ranks="1").run()
-    assert record["state"] == "complete" and record["verdict"] == "valid"
+    assert record["state"] == "complete" and record["verdict"] != "invalid"
     assert record["steps"][0]["metadata"]["tasks"] == 4
 
 

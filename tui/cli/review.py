@@ -18,6 +18,7 @@ from tui.results.text.plan_sums import (
     precondition_texts,
     steps_in_full,
     steps_text,
+    time_note,
     values_text,
     written_bytes,
 )
@@ -37,8 +38,7 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield f"servers   {', '.join(server.name for server in plan.servers)} (looked at, no load)"
     yield f"params    {', '.join(f'{name}={value}' for name, value in {**plan.params, **plan.texts}.items())}"
     yield from (f"note      {remark}" for remark in plan.remarks)
-    plus = "plus layout and fill" if any(step.is_fill for step in plan.steps) else "plus layout"
-    bounded = f"{units.duration(plan.expected_s)} of load, {plus}" if plan.expected_s else "not bounded by time"
+    bounded = f"{units.duration(plan.expected_s)}{time_note(plan)}" if plan.expected_s else "not bounded by time"
     yield f"time      {bounded}"
     yield from (f"prepares  {text}" for text in precondition_texts(plan))
     yield f"after     {after_text(plan)}"

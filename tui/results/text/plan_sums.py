@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tui.metrics import units
-from tui.model.plan import Plan, Step
+from tui.model.plan import Plan, Step, is_device
 from tui.results.matrix.cells import value_texts
 
 STEPS_IN_FULL = 4  # of a plan with more, the first one stands for all
@@ -37,11 +37,38 @@ def added_text(plan: Plan) -> str:
 
 def after_text(plan: Plan) -> str:
     """Return what becomes of test files: one program over all hosts may remove its own in its last phase."""
+    if not has_files(plan):
+        return "there are no test files; what is on devices stays as it is then"
     own = [step.mpi is not None and "remove" in step.directions for step in plan.steps]
     if own and all(own):
         return f"the test removes its own files; what a cut-off run leaves {'is removed' if plan.cleanup else 'stays'}"
     others = "other test files" if any(own) else "test files"
     return f"{others} {'are removed' if plan.cleanup else 'stay'}"
+
+
+def has_files(plan: Plan) -> bool:
+    """Tell whether a plan may make files: devices alone are neither made nor removed."""
+    tasks = [task for step in plan.steps for task in step.tasks]
+    paths = [spec.path for task in tasks for spec in task.files]
+    return not paths or not all(map(is_device, paths)) or any(task.directories for task in tasks)
+
+
+def targets_of(plan: Plan) -> list[str]:
+    """Return what a plan works on: its devices, or the directory or path it is about."""
+    files = [spec.path for step in plan.steps for task in step.tasks for spec in task.files]
+    devices = list(dict.fromkeys(path for path in files if is_device(path)))
+    return devices or ([plan.target] if plan.target else [])
+
+
+def time_note(plan: Plan) -> str:
+    """Return what is on top of the planned time of the load."""
+    extra = [name for name, there in (("layout", any(layout_bytes(plan).values())), ("fill", has_fill(plan))) if there]
+    return f" of load, plus {' and '.join(extra)}" if extra else " of load"
+
+
+def has_fill(plan: Plan) -> bool:
+    """Tell whether something is filled before it is measured."""
+    return any(step.is_fill for step in plan.steps)
 
 
 def layout_bytes(plan: Plan) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 
+from tui.engine.safety.destroy import written_devices
 from tui.metrics import units
 from tui.model.plan import HostTask, Plan
 from tui.model.sharing import sharing_note
@@ -16,6 +17,8 @@ from tui.results.text.plan_sums import (
     parts_of,
     precondition_texts,
     steps_text,
+    targets_of,
+    time_note,
     values_text,
     writes_at_all,
     written_bytes,
@@ -57,7 +60,7 @@ def warnings(plan: Plan) -> list[str]:
     found: list[str] = []
     total = sum(layout_bytes(plan).values())
     if plan.allow_device and any(writes_at_all(step) for step in plan.steps):
-        found.append(f"writes to the device {plan.target} itself: what is on it is lost")
+        found.append(f"writes to {some(written_devices(plan) or targets_of(plan))}: what is there is lost")
     if total > BIG_LAYOUT_BYTES:
         found.append(f"lays out {units.size(total)} of test files in all before it measures")
     overwrites = any(writes_at_all(step) for step in plan.steps if any(task.files for task in step.tasks))
@@ -81,8 +84,8 @@ def summary(plan: Plan) -> Iterator[tuple[str, list[Run]]]:
     yield "hosts", [(count, BRIGHT), (some(host.name for host in plan.hosts), TEXT)]
     if plan.servers:
         yield "servers", [(some(server.name for server in plan.servers), TEXT), (" (looked at, no load)", LABEL)]
-    yield pair("target", plan.target or units.UNKNOWN)
-    yield pair("time", time_text(plan.expected_s), " of load, plus layout" if plan.expected_s else "")
+    yield pair("target", some(targets_of(plan)) or units.UNKNOWN)
+    yield pair("time", time_text(plan.expected_s), time_note(plan) if plan.expected_s else "")
     yield pair("layout", *each_and_all(layout_bytes(plan), "nothing is laid out", "where missing"))
     yield pair("writes", *each_and_all(written_bytes(plan), nothing_written(plan), "while it measures"))
     for text in precondition_texts(plan):
