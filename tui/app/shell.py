@@ -17,7 +17,7 @@ from tui.app.dialogs import log_in
 from tui.app.keys.typeahead import TypeAheadApp
 from tui.app.screens.index import BY_NAME
 from tui.app.selection import Selection
-from tui.app.services import resuming
+from tui.app.services import proving, resuming
 from tui.app.terminal.driver import TerminalDriver
 from tui.app.terminal.theme import pick_symbols
 from tui.model.paths import Paths
@@ -180,6 +180,27 @@ class Shell(TypeAheadApp[None]):
         if answer in ("resume", "resume-failed"):
             mode: EngineMode = "resume" if answer == "resume" else "resume-failed"
             await resuming.resume(run_dir, mode, self.open_live, self.answer_questions)
+
+    @work(group="prove", exclusive=True)
+    async def prove_run(self, run_dir: Path) -> None:
+        """Ask whether to make a counter-experiment about what limited a run, then make it and show it as it goes on."""
+        from tui.engine.process.launch import launch_asking
+        from tui.remote.vault import Remembering
+
+        person = Remembering(partial(log_in.ask, self))
+        try:
+            plan = await asyncio.to_thread(proving.planned, run_dir)
+            if await self.push_screen_wait(proving.question(plan)) != "yes":
+                return
+            agreed = await proving.agreed(self, plan, self.paths, person)
+            if agreed is None:
+                return
+            launched = await asyncio.to_thread(launch_asking, agreed, self.paths.runs)
+        except BenchtuiError as error:
+            self.notify(str(error), severity="warning", markup=False)
+            return
+        self.open_live(launched.run_dir)
+        self.answer_questions(launched.questions, person)
 
     @work(group="log-in")
     async def answer_questions(self, questions: Questions, person: Asker | None = None) -> None:

@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Watch a run and return its exit code."""
-    from tui.cli.run import watch
+    from tui.cli.watching import watch
     from tui.results.store.runs import RunStore, is_running
 
     run_dir = RunStore(paths().runs).resolve(args.run)

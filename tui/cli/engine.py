@@ -26,9 +26,18 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _write_record(run_dir: Path) -> None:
+    from tui.model.problem import BenchtuiError
     from tui.results.record.build import write_record
+    from tui.results.store.proofs import tell_proved
 
     try:
-        write_record(run_dir)
+        record = write_record(run_dir)
     except OSError as error:  # it can be derived from the journal at any time
         print(f"benchtui: {run_dir}: the record was not written: {error.strerror}", file=sys.stderr)
+        return
+    if record.proves is None:
+        return
+    try:
+        tell_proved(run_dir, record)
+    except (BenchtuiError, OSError) as error:  # its own record has it
+        print(f"benchtui: {record.proves.run_id} was not told what this showed: {error}", file=sys.stderr)

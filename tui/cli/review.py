@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from tui.metrics import units
 from tui.model.plan import HostTask, Plan, Step
+from tui.model.proof import SAID
 from tui.model.sharing import sharing_note
 from tui.results.matrix.progress import kind_text
 from tui.results.text.plan_sums import (
@@ -43,6 +44,10 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield from (f"prepares  {text}" for text in precondition_texts(plan))
     yield f"after     {after_text(plan)}"
     yield from (f"attested  {each.answer}: {each.question} ({each.id})" for each in plan.attested)
+    if plan.proves is not None:
+        experiment = plan.proves.experiment
+        yield f"proves    {plan.proves.kind} as the limiter of {plan.proves.run_id}, {plan.proves.limiter}"
+        yield f"          predicted with {SAID[experiment.change]}: {experiment.prediction.text}"
     yield from (f"left out  {left.text()}" for left in plan.left_out)
     if note := sharing_note(plan):
         yield f"note      {note}"

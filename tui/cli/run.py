@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import msgspec
 
 from tui.cli.agree import agreed
 from tui.cli.common import add_host_files, load_fleet, pairs, paths, say
-from tui.cli.progress import ProgressDisplay, follow, plan_of
 from tui.cli.review import review_text
-from tui.engine.process.control import NotRunning, request
-from tui.journal.state import RunState
+from tui.cli.watching import INTERRUPTED, followed, print_result, watch
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration
-from tui.model.rundir import RECORD_FILE
-from tui.results.store.runs import is_running
 
-INTERRUPTED = 130
 NEVER_S = 10 * 365 * 86400.0
-RECORD_PATIENCE_S = 30.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--cleanup", action=argparse.BooleanOptionalAction, help="remove the test files that the run created")
     add("--skip-missing", action="store_true", help="leave out the steps of a suite whose load generator hosts lack")
     add("--destroy", action="append", default=[], metavar="PATH", help="agree that this device or file is overwritten")
+    add("--prove-limiter", action="store_true", help="then confirm what limits it by one short counter-experiment")
     add("--no-telemetry", action="store_true", help="do not look at CPU, network, disks of the hosts every second")
     add("--no-precondition", action="store_true", help="leave out the fill and the rounds that the profile asks for")
     add("--attest", action="append", default=[], metavar="ID=yes|no", help="answer what the profile asks of a person")
@@ -60,6 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run a profile and return the run's exit code."""
+    check_proof(args)
     plan = plan_from(args)
     if args.skip_missing:
         from tui.cli.launching import leave_out_missing
@@ -80,7 +70,23 @@ def main(args: argparse.Namespace) -> int:
         print(json.dumps({"run_id": run_dir.name, "path": str(run_dir)}) if args.json else run_dir.name)
         return 0
     say(f"run {run_dir.name}")
-    return watch(run_dir, as_json=args.json)
+    if not args.prove_limiter:
+        return watch(run_dir, as_json=args.json)
+    from tui.cli.prove import prove_after
+
+    code = followed(run_dir)
+    if code != INTERRUPTED:
+        code = max(code, prove_after(run_dir))
+    print_result(run_dir, as_json=args.json)
+    return code
+
+
+def check_proof(args: argparse.Namespace) -> None:
+    """Raise UsageError for what a counter-experiment after the run cannot go with."""
+    for name in ("detach", "no_telemetry"):
+        if args.prove_limiter and getattr(args, name):
+            why = {"detach": "it follows the run", "no_telemetry": "it goes by what hosts do meanwhile"}[name]
+            raise UsageError(f"--prove-limiter and --{name.replace('_', '-')}: {why}")
 
 
 def plan_from(args: argparse.Namespace) -> Plan:
@@ -146,73 +152,3 @@ def lease_of(text: str, *, sure: bool) -> float:
     if lease_s == 0 and not sure:
         raise UsageError("--lease 0: hosts would go on for ever when this machine dies; if that is meant, add --yes")
     return lease_s or NEVER_S
-
-
-def watch(run_dir: Path, *, as_json: bool) -> int:
-    """Follow a run to its end, print its result, return its exit code. Ctrl+C stops the run, twice aborts it."""
-    with interrupts_stop(run_dir) as interrupts:
-        state = follow(run_dir, ProgressDisplay(plan=plan_of(run_dir)))
-    if state.exit_code is None:
-        say(f"the engine of {run_dir.name} is gone; what hosts still hold is collected by: benchtui runs recover")
-    await_record(run_dir)
-    print_result(run_dir, as_json=as_json)
-    return INTERRUPTED if interrupts else exit_code_of(state, run_dir)
-
-
-class _Finding(msgspec.Struct):
-    severity: str = ""
-
-
-class _RecordHead(msgspec.Struct):
-    findings: list[_Finding] = []
-
-
-def exit_code_of(state: RunState, run_dir: Path) -> int:
-    """Return the exit code of `run`: the engine's, 4 when it died, 1 when a finding invalidates a complete run."""
-    if state.exit_code != 0:
-        return 4 if state.exit_code is None else state.exit_code
-    try:
-        head = msgspec.json.decode((run_dir / RECORD_FILE).read_bytes(), type=_RecordHead)
-    except (OSError, msgspec.DecodeError):
-        return 0
-    return int(any(finding.severity == "error" for finding in head.findings))
-
-
-@contextmanager
-def interrupts_stop(run_dir: Path) -> Iterator[list[int]]:
-    """Turn SIGINT into stop, then abort, of the run; the list yielded counts them. SIGTERM leaves the run going."""
-    seen: list[int] = []
-
-    def on_interrupt(number: int, _frame: object) -> None:
-        seen.append(number)
-        verb = "stop" if len(seen) == 1 else "abort"
-        try:
-            request(run_dir, {"verb": verb, "by": "Ctrl+C"})
-            say(f"\n{verb} requested; " + ("once more aborts" if verb == "stop" else "ending at once"))
-        except NotRunning:
-            say(f"\nrun {run_dir.name} is not there to {verb}")
-
-    before = signal.signal(signal.SIGINT, on_interrupt)
-    try:
-        yield seen
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def await_record(run_dir: Path) -> None:
-    """Wait until the engine has written the record; one that died leaves that to `runs recover`."""
-    deadline = time.monotonic() + RECORD_PATIENCE_S
-    while is_running(run_dir) and time.monotonic() < deadline:
-        time.sleep(0.05)
-
-
-def print_result(run_dir: Path, *, as_json: bool) -> None:
-    """Print the record as one JSON document, or its summary."""
-    from tui.results.record.build import load_record
-    from tui.results.text.summary import summary_text
-
-    path = run_dir / RECORD_FILE
-    if as_json:
-        sys.stdout.write(path.read_text(encoding="utf-8") if path.exists() else load_record(run_dir).to_json())
-    else:
-        print(summary_text(load_record(run_dir), path if path.exists() else None), end="")

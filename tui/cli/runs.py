@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tui.cli.common import text_width
+from tui.cli.prove import configure as prove_arguments
 from tui.model.paths import Paths
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import RECORD_FILE
@@ -49,6 +50,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     resume.add_argument("run", metavar="RUN", help=RUN_HELP)
     resume.add_argument("--failed", action="store_true", help="also measure again what ended with errors")
     resume.set_defaults(do=resume_run)
+    prove = actions.add_parser("prove", help="confirm what limited a run by one short counter-experiment")
+    prove.add_argument("run", metavar="RUN", help=RUN_HELP)
+    prove_arguments(prove)
+    prove.set_defaults(do=prove_run)
     remove = actions.add_parser("rm", help="remove runs from this machine")
     remove.add_argument("runs", metavar="RUN", nargs="+", help=RUN_HELP)
     remove.add_argument("--yes", action="store_true", help="do not ask")
@@ -207,7 +212,7 @@ def _remove(run_dir: Path) -> None:
 def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
     """Finish unfinished runs one after the other; 4 when one of them is not complete."""
     from tui.cli.launching import restart
-    from tui.cli.run import watch
+    from tui.cli.watching import watch
     from tui.results.store.unfinished import is_unfinished, unfinished_runs
 
     chosen = [store.resolve(ref) for ref in args.runs] or unfinished_runs(store.runs_dir)
@@ -231,7 +236,7 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
 def resume_run(args: argparse.Namespace, store: RunStore) -> int:
     """Run the steps that a run still lacks, in its own directory."""
     from tui.cli.launching import restart
-    from tui.cli.run import watch
+    from tui.cli.watching import watch
     from tui.engine.process.launch import resume_mode
 
     run_dir = store.resolve(args.run)
@@ -239,6 +244,13 @@ def resume_run(args: argparse.Namespace, store: RunStore) -> int:
     print(f"resuming {run_dir.name}: {count} {'step' if count == 1 else 'steps'} to go", file=sys.stderr)
     restart(run_dir, mode)
     return watch(run_dir, as_json=False)
+
+
+def prove_run(args: argparse.Namespace, store: RunStore) -> int:
+    """Make a counter-experiment about what limited a run: a run of its own, on the same hosts and files."""
+    from tui.cli.prove import main
+
+    return main(args, store.resolve(args.run))
 
 
 def _positive(text: str) -> int:

@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Ask the run to end, wait until it has, print what was measured."""
     from tui.cli.progress import ProgressDisplay, follow, plan_of
-    from tui.cli.run import await_record, print_result
+    from tui.cli.watching import await_record, print_result
     from tui.engine.process.control import request
     from tui.results.store.runs import RunStore
 

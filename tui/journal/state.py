@@ -30,6 +30,7 @@ from tui.model.event import (
     HostProblem,
     HostResult,
     HostState,
+    LimiterProved,
     Message,
     MetadataPhase,
     Note,
@@ -47,6 +48,7 @@ from tui.model.event import (
     TaskStarted,
     TelemetrySample,
 )
+from tui.model.proof import ProofResult
 
 StateName = Literal["starting", "running", "stopping", "complete", "partial", "aborted", "failed"]
 FINAL: frozenset[str] = frozenset({"complete", "partial", "aborted", "failed"})
@@ -110,6 +112,7 @@ class RunState:
     log: list[Message] = field(default_factory=list)  # the first
     log_dropped: int = 0
     notes: list[Note] = field(default_factory=list)
+    proved: dict[int, ProofResult] = field(default_factory=dict)  # by step, the newest counter-experiment
     run_problems: list[HostProblem] = field(default_factory=list)  # that fell into no step
     run_problems_over: int = 0  # how many of these the run has gone on from
     commands: list[TaskStarted] = field(default_factory=list)  # of all steps and attempts
@@ -426,6 +429,10 @@ class RunState:
     def _on_note(self, event: Note) -> None:
         self.notes.append(event)
         self._say(MessageLine(event.t, "info", None, f"note: {event.text}"))
+
+    @HANDLERS.on(LimiterProved)
+    def _on_limiter_proved(self, event: LimiterProved) -> None:
+        self.proved[event.result.step] = event.result
 
     @HANDLERS.on(StopRequested)
     def _on_stop_requested(self, event: StopRequested) -> None:

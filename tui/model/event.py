@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from tui.model.hostfacts import Fact
+from tui.model.proof import ProofResult
 
 PhaseName = Literal["connect", "preflight", "pause", "layout", "barrier", "measure", "collect", "cleanup"]
 HostStateName = Literal[
@@ -390,6 +391,12 @@ class Note(Event, tag="note"):
     text: str
 
 
+class LimiterProved(Event, tag="limiter_proved"):
+    """What a counter-experiment, a run of its own, said about what limited a step of this run."""
+
+    result: ProofResult
+
+
 class StopRequested(Event, tag="stop_requested"):
     """Somebody asked to stop (keep what was measured) or to abort. `reason`: why the engine itself did."""
 
@@ -435,11 +442,12 @@ AnyEvent = (
     | FilesRemoved
     | Message
     | Note
+    | LimiterProved
     | StopRequested
     | RunEnded
 )
 
-AFTERWORDS = (Note, FilesRemoved)
+AFTERWORDS = (Note, FilesRemoved, LimiterProved)
 """Events that may stand behind the last one of a run: they neither go on with it nor make it longer."""
 
 _encoder = msgspec.json.Encoder()

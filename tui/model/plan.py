@@ -10,6 +10,8 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from tui.model.proof import Proof
+
 Answer = Literal["yes", "no", "unknown"]
 PLAN_SCHEMA = "benchtui.plan/1"
 
@@ -286,6 +288,7 @@ class Plan(Struct, omit_defaults=True):
     attested: list[Attestation] = field(default_factory=list)  # every condition that the profile asks about
     note: str | None = None
     tags: dict[str, str] = field(default_factory=dict)
+    proves: Proof | None = None  # a counter-experiment: about which run, and what it is to show
     schema: str = PLAN_SCHEMA
 
     @property

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from tui.model.condition_record import AttestationRecord, PreconditionRecord
 from tui.model.hostfacts import Fact
-from tui.model.step_record import UTC_PATTERN, Part, PhaseRecord, Scalar, StepRecord
+from tui.model.step_record import UTC_PATTERN, Part, PhaseRecord, ProofRecord, Scalar, StepRecord
 
 RUN_SCHEMA = "benchtui.run/1"
 
@@ -280,6 +280,9 @@ class RunRecord(Part):
     )
     phases: list[PhaseRecord] = Field(default_factory=list, description="phases that stand before or after all steps")
     steps: list[StepRecord] = Field(default_factory=list, description="measurements in order")
+    proves: ProofRecord | None = Field(
+        None, description="a counter-experiment: about which run's limiter, and what it showed; null: a run of its own"
+    )
     left_out: list[LeftOutRecord] = Field(default_factory=list, description="what was not run because hosts lack it")
     matrix: MatrixRecord | None = Field(None, description="the steps as a matrix; null: there was one step alone")
     precondition: PreconditionRecord | None = Field(

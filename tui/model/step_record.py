@@ -288,6 +288,27 @@ class HostTelemetryRecord(Part):
         return [column.constant] * len(self.t_s) if column.values is None else column.values
 
 
+class ProofRecord(Part):
+    """A counter-experiment about what limited a step: the load as it was, for a short time, then with one change."""
+
+    run_id: str = Field(description="in a limiter: the counter-experiment; in proves: the run it is about")
+    step: int = Field(description="index of the step whose limiter it is, in its own run")
+    kind: str = Field(description="kind of the limiter")
+    change: Literal["twice-in-flight", "twice-workers", "half-workers", "half-block", "half-hosts", "no-rate"] = Field(
+        description="what was changed"
+    )
+    figure: Literal["iops", "bandwidth", "iops_per_host"] = Field(description="what was compared")
+    predicted: str = Field(description="what the limiter predicts, for people")
+    unchanged: float | None = Field(None, description="the figure without the change; null: not measured")
+    changed: float | None = Field(None, description="the figure with it; null: not measured")
+    ratio: float | None = Field(None, description="changed / unchanged")
+    spread: float | None = Field(
+        None, description="half width of the ratio's 95 % confidence interval within these runs; null: too short"
+    )
+    outcome: Literal["agreed", "disagreed", "could-not-tell"] = Field(description="whether it bore the limiter out")
+    text: str = Field(description="all of it for people")
+
+
 class LimiterRecord(Part):
     """What limited a step, as far as the run left evidence."""
 
@@ -295,6 +316,7 @@ class LimiterRecord(Part):
         description="where the limit is; storage: nothing nearer to the clients was at its limit"
     )
     text: str = Field(description="for people, with the evidence")
+    proof: ProofRecord | None = Field(None, description="what a counter-experiment said of it; null: none was made")
 
 
 class StepRecord(Part):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # pydantic is for those who plan, msgspec for those who run
     from tui.model.event import HostResult, MetadataResult, PhaseName
     from tui.model.plan import FileSpec, HostAddress, HostTask, JobLoad, Step
     from tui.model.profile import ParamValue, Profile
+    from tui.model.proof import Change
     from tui.workloads.mpi import MpiProgram
 
 LatencyKind = Literal["clat", "lat"]
@@ -60,6 +61,13 @@ class Planning(Protocol):
         Raises UsageError when they have none, or when it cannot be known what they are.
         """
         raise UsageError(f"{steps[0].tool} has no files to fill")
+
+    def vary(self, profile: Profile, params: Mapping[str, ParamValue], change: Change) -> Profile:
+        """Return a profile whose load is the same, on the same files, but for one change.
+
+        Raises UsageError for a change that cannot be made, with the reason.
+        """
+        raise UsageError(f"{profile.profile}: {profile.tool} has no counter-experiment")
 
 
 class OnHost(Protocol):

@@ -209,6 +209,7 @@ RESULT = (
     Action("result.job", ("J",), "job", "Show the next job alone; after the last one all together", footer=4),
     Action("result.published", ("v",), "published", "Switch between the run's figures and published ones beside them"),
     Action("result.resume", ("u",), "resume", "Measure what the run still lacks; what is done stays"),
+    Action("result.prove", ("P",), "prove limiter", "Confirm what limited the run by a short counter-experiment"),
     Action("result.note", ("n",), "note", "Add a remark to the run"),
     Action("result.clean", ("C",), "clean hosts", "Remove from its hosts what the run created there, after a question"),
     Action("result.next-step", ("right_square_bracket",), "next step", "Show the next step of the run", call="step(1)"),

@@ -6,7 +6,7 @@ The engine looks again when it starts and does not rely on this.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,12 +105,23 @@ def could_be_made(spec: FileSpec) -> bool:
 
 def check_names(plan: Plan) -> None:
     """Raise UsageError for a name to be destroyed that the plan does not overwrite: it may be a slip of the pen."""
-    tasks = [task for step in plan.steps for task in step.tasks]
-    paths = {spec.path for task in tasks for spec in task.files} | {image for task in tasks for image in task.images}
-    wrong = [name for name in plan.destroy if name not in paths and not any(is_named(path, [name]) for path in paths)]
-    if wrong:
+    right = targets_named(plan, plan.destroy)
+    if wrong := [name for name in plan.destroy if name not in right]:
+        paths = targets(plan)
         said = (f"--destroy {name}: no target of this run{did_you_mean(name, paths)}" for name in wrong)
         raise UsageError(list(map(Problem, said)))
+
+
+def targets(plan: Plan) -> set[str]:
+    """Return the files, devices and images of a plan."""
+    tasks = [task for step in plan.steps for task in step.tasks]
+    return {spec.path for task in tasks for spec in task.files} | {image for task in tasks for image in task.images}
+
+
+def targets_named(plan: Plan, names: Sequence[str]) -> list[str]:
+    """Return those of some names that are targets of a plan, or directories of them."""
+    paths = targets(plan)
+    return [name for name in names if name in paths or any(is_named(path, [name]) for path in paths)]
 
 
 async def preview(plan: Plan, connections: Connections, made_files: MadeFiles) -> Preview:

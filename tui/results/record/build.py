@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import asdict
 from pydantic import ValidationError
 
 from tui.journal.state import RunState, format_utc, parse_utc
@@ -27,10 +28,11 @@ from tui.model.record import (
     RunRecord,
 )
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
-from tui.model.step_record import StepRecord
+from tui.model.step_record import ProofRecord, StepRecord
 from tui.results.findings.catalogue import examine, verdict_of
 from tui.results.findings.check import Evidence, StepEvidence
 from tui.results.findings.limiter import limiter_of
+from tui.results.findings.proof import proof_record
 from tui.results.matrix.points import matrix_record
 from tui.results.record.conditions import attestation_records, precondition_record
 from tui.results.record.facts import facts_record
@@ -69,6 +71,8 @@ def build_record(run_dir: Path) -> RunRecord:
     evidence = Evidence(plan, hosts, steps, seen)
     for step, record in zip(plan.steps, steps, strict=True):
         record.limiter = limiter_of(StepEvidence(evidence, step, record))
+        if record.limiter is not None and (proved := run.proved.get(step.index)):
+            record.limiter.proof = ProofRecord(**asdict(proved))
     judged = examine(evidence)
     return RunRecord(
         schema_name="benchtui.run/1",
@@ -88,6 +92,7 @@ def build_record(run_dir: Path) -> RunRecord:
         phases=[phase_record(run, span) for span in run.phases],
         steps=steps,
         matrix=matrix_record(plan, steps),
+        proves=proof_record(plan, steps),
         left_out=[
             LeftOutRecord(profile=left.profile, steps=left.steps, reason=left.reason, hosts=list(left.hosts))
             for left in plan.left_out

@@ -57,6 +57,9 @@ def _head(record: RunRecord) -> list[str]:
     for left in record.left_out:
         steps = _count(left.steps, "step")
         lines += _wrapped("left out", f"{left.profile}, {steps}: {left.reason} on {', '.join(left.hosts)}")
+    if record.proves is not None:
+        lines += _wrapped("counter-experiment", f"about {record.proves.kind} as the limiter of {record.proves.run_id}")
+        lines += _wrapped("  it", record.proves.text)
     for each in record.resumed:
         lines += _wrapped("taken over", f"{each.utc}, after {each.gap_s:.1f} s without an engine")
     if record.tags:
@@ -155,7 +158,9 @@ def _short_latency(value_ns: float | None) -> str:
 def _remarks(step: StepRecord, kind: str) -> list[str]:
     """Return what must be known to read the figures right."""
     lines = [text] if (text := length_text(step.measured_s, step.runtime_s)) else []
-    lines += _wrapped("limited by", step.limiter.text, indent="") if step.limiter is not None else []
+    if step.limiter is not None:
+        lines += _wrapped("limited by", step.limiter.text)
+        lines += _wrapped("  counter-experiment", step.limiter.proof.text) if step.limiter.proof is not None else []
     lines += _wrapped_text(submission_text(step, kind))
     if any(result.from_samples for dirs in step.results.per_host.values() for result in dirs.values()):
         lines.append("~ rebuilt from samples: the tool gave no result")

@@ -16,7 +16,7 @@ from tui.workloads.fio.options import JobOptions, job_options
 
 MAX_FILES = 1_000_000
 
-_DEFAULT_FORMAT = "$jobname.$jobnum.$filenum"
+DEFAULT_FORMAT = "$jobname.$jobnum.$filenum"
 _UNKNOWN_FILES = ("opendir", "read_iolog")
 
 
@@ -111,7 +111,7 @@ def _check_plain(job: JobOptions, path: str) -> None:
 def _generated_files(job: JobOptions, *, strict: bool) -> Iterator[FileSpec]:
     """Yield the files named by ``filename_format``: one set for each worker, directories taken in turn."""
     count = job.count("nrfiles")
-    template = job.get("filename_format") or _DEFAULT_FORMAT
+    template = job.get("filename_format") or DEFAULT_FORMAT
     directories = _directories(job, job.get("directory"))
     if not directories:
         raise UsageError(f"job {job.name}: directory= or filename= is needed, so that files do not land just anywhere")

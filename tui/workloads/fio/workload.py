@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tui.model.plan import FileSpec, HostAddress, HostTask, Step
     from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
+    from tui.model.proof import Change
     from tui.model.yaml_text import Document
     from tui.workloads.fio.body import Fio
     from tui.workloads.fio.reader import FioReader
@@ -78,6 +79,12 @@ class FioWorkload(Workload):
         from tui.workloads.fio.fill import fill
 
         return fill(steps, times, block_bytes)
+
+    def vary(self, profile: Profile, params: Mapping[str, ParamValue], change: Change) -> Profile:
+        """Return a profile whose jobs do the same but for one change."""
+        from tui.workloads.fio.vary import vary
+
+        return vary(profile, params, change)
 
     def requirements(self, steps: Sequence[Step]) -> list[Requirement]:
         """Return fio itself, and that it can load the engines of these steps."""

@@ -257,6 +257,10 @@ class ResultScreen(StepScreen):
         """Measure what the run lacks, after a question."""
         self.shell.resume_run(self.run_dir)
 
+    def action_prove(self) -> None:
+        """Confirm by a counter-experiment what limited the run, after a question."""
+        self.shell.prove_run(self.run_dir)
+
     def action_clean(self) -> None:
         """Show what the run left on its hosts, and ask."""
         self.look_at_hosts()

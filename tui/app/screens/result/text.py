@@ -19,7 +19,7 @@ from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, labelled, ru
 
 if TYPE_CHECKING:
     from tui.model.record import HeadlineRecord, RunRecord
-    from tui.model.step_record import AggregateRecord, DirectionRecord, StepRecord
+    from tui.model.step_record import AggregateRecord, DirectionRecord, ProofRecord, StepRecord
     from tui.results.baselines.text import View
     from tui.results.text.chart import ChartMetric
 
@@ -98,7 +98,8 @@ def page_lines(page: Page, width: int, chart_height: int) -> list[Line]:
     """Return the whole page."""
     if page.compares:
         return [*head(page, width), Line(), *published_lines(page.published, page.record.profile.tag, width)]
-    lines = [*head(page, width), *headline(page, width), Line(), *hint_lines(page.published, width)]
+    lines = [*head(page, width), *headline(page, width), *proved(page.record.proves, width), Line()]
+    lines += hint_lines(page.published, width)
     if page.shown_matrix is not None:
         lines += [*matrix_lines(page.shown_matrix, width, chart_height), Line(), *problems(page, width)]
         return [*lines, *facts(page, width)]
@@ -242,6 +243,7 @@ def remarks(page: Page, step: StepRecord, kind: str, width: int) -> list[Line]:
     lines = [Line.of(mark, (length, LABEL))] if length else []
     if step.limiter is not None:
         lines += labelled([("  ", LABEL)], [(f"limited by {step.limiter.text}", LABEL)], width)
+        lines += proved(step.limiter.proof, width)
     if wait := submission_text(step, kind):
         lines.append(Line.of(("! " if kind == "clat" else "  ", "warn"), (wait, LABEL)))
     for direction, result in page.all_hosts.items():
@@ -253,6 +255,14 @@ def remarks(page: Page, step: StepRecord, kind: str, width: int) -> list[Line]:
     if any(result.from_samples for dirs in page.by_host.values() for result in dirs.values()):
         lines.append(Line.of(("! ", "warn"), ("~ rebuilt from samples: the tool gave no result there", LABEL)))
     return lines
+
+
+def proved(proof: ProofRecord | None, width: int) -> list[Line]:
+    """Return what a counter-experiment said; nothing when there was none."""
+    if proof is None:
+        return []
+    mark, key = {"agreed": ("✓ ", "good"), "disagreed": ("! ", "warn")}.get(proof.outcome, ("· ", LABEL))
+    return labelled([(mark, key)], [(f"counter-experiment {proof.text}", LABEL)], width)
 
 
 def steps(page: Page, width: int) -> list[Line]:

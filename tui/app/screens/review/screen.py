@@ -30,6 +30,7 @@ from tui.app.screens.review.form import (
 )
 from tui.app.screens.review.overwrite import OverwriteDialog
 from tui.app.services.at_logout import AtLogout
+from tui.app.services.looking import look
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.form import Form
 from tui.app.widgets.textpane import TextPane
@@ -39,8 +40,6 @@ from tui.text.line import BAD, indented
 
 if TYPE_CHECKING:
     from tui.engine.profiles.catalogue import LoadedProfile
-    from tui.engine.safety.preview import Preview
-    from tui.model.paths import Paths
     from tui.model.plan import Plan
     from tui.remote.vault import Asker
 
@@ -357,14 +356,3 @@ class ReviewScreen(StepScreen):
         self.shell.open_live(launched.run_dir)
         self.shell.answer_questions(launched.questions, self.person)
         self.person = None
-
-
-async def look(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[Preview, Plan]:
-    """Look at the hosts of a plan: return what is overwritten, and the plan without what they lack something for."""
-    from tui.engine.hosts.lacking import has_several_tools, look_for_lacking, without
-    from tui.engine.safety.made_files import MADE_FILES, MadeFiles
-    from tui.engine.safety.preview import connections_of, preview
-
-    async with connections_of(plan, paths.known_hosts, asker) as connections:
-        fit = without(plan, await look_for_lacking(plan, connections)) if has_several_tools(plan) else plan
-        return await preview(fit, connections, MadeFiles(paths.data / MADE_FILES)), fit

@@ -1,0 +1,136 @@
+"""What limits a run is put to the test: real loads that wait for themselves, so that a busy machine says the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.e2e.command import benchtui
+from tests.lab.sshd import SshdLab
+from tui.engine.planning.prove import proof_plan
+from tui.engine.process.launch import create_run
+from tui.model.proof import Experiment, Question
+from tui.results.findings.experiments import NO_MORE, SAME_EACH
+from tui.results.store.rundir import load_plan
+
+pytestmark = pytest.mark.e2e
+
+PROFILE = """\
+profile: own/waiting
+title: One worker that waits 20 ms between reads
+tool: fio
+params:
+  directory: {kind: directory, default: /mnt}
+fio:
+  global: {ioengine: psync, time_based: 1, runtime: 6s, directory: "{directory}/{host}", size: 1M, thinktime: 20000}
+  jobs:
+    one: {rw: randread, bs: 4k}
+prepare: {layout: true}
+headline: {metric: iops, direction: read}
+"""
+
+
+@pytest.fixture(scope="module")
+def proved(lab: SshdLab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A home with a run of two hosts, its limiter proved at once; and the run."""
+    root = tmp_path_factory.mktemp("proved")
+    (root / "home" / "profiles").mkdir(parents=True)
+    (root / "target").mkdir()
+    (root / "home" / "profiles" / "waiting.yaml").write_text(PROFILE)
+    words = ["--ssh-config", str(lab.ssh_config), "--set", f"directory={root / 'target'}", "--prove-limiter", "--json"]
+    done = benchtui(root / "home", "run", "own/waiting", "--hosts", "h1", *words)
+    assert done.returncode == 0, done.stderr
+    first = root / "home" / "runs" / json.loads(done.stdout)["run_id"]
+    (first / "printed.json").write_text(done.stdout)
+    return root / "home", first
+
+
+def record(run_dir: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((run_dir / "run.json").read_text())
+    return found
+
+
+def the_other(home: Path, runs: Sequence[Path]) -> Path:
+    (run_dir,) = set((home / "runs").iterdir()) - set(runs)
+    return run_dir
+
+
+def test_both_records_say_that_it_agreed(proved: tuple[Path, Path]) -> None:
+    home, first = proved
+    limiter = record(first)["steps"][0]["limiter"]
+    assert limiter["kind"] in ("concurrency", "client-cpu"), "as busy as the machine is"
+    second = home / "runs" / limiter["proof"]["run_id"]
+    own = record(second)["proves"]
+    assert (own["outcome"], limiter["proof"]["outcome"]) == ("agreed", "agreed")
+    assert own["run_id"] == first.name
+    assert own["ratio"] == limiter["proof"]["ratio"] == pytest.approx(2.0, rel=0.3)
+
+
+def test_the_run_is_printed_with_what_was_shown(proved: tuple[Path, Path]) -> None:
+    home, first = proved
+    assert json.loads((first / "printed.json").read_text())["steps"][0]["limiter"]["proof"]["outcome"] == "agreed"
+    said = benchtui(home, "runs", "show", first.name).stdout
+    assert "counter-experiment: agreed: twice as many" in " ".join(said.split())
+
+
+def test_a_limiter_that_is_wrong_is_refuted_and_the_run_is_told(proved: tuple[Path, Path]) -> None:
+    home, first = proved
+    before = list((home / "runs").iterdir())
+    wrong = Question(first.name, 0, "storage", "the storage", (Experiment("twice-in-flight", NO_MORE),), {})
+    run_dir = create_run(proof_plan(load_plan(first), wrong, 5.0), home / "runs")
+    assert benchtui(home, "engine", run_dir).returncode == 0
+    assert the_other(home, before) == run_dir
+    assert record(run_dir)["proves"]["outcome"] == "disagreed"
+    assert record(first)["steps"][0]["limiter"]["proof"]["outcome"] == "disagreed", "the newest counts"
+
+
+def test_half_of_two_hosts_that_each_wait_for_themselves(proved: tuple[Path, Path], lab: SshdLab) -> None:
+    home, first = proved
+    plan = load_plan(first)
+    both = ["--hosts", "h1,h2", "--ssh-config", str(lab.ssh_config), "--set", f"directory={plan.target}"]
+    before = list((home / "runs").iterdir())
+    assert benchtui(home, "run", "own/waiting", *both).returncode in (0, 1)
+    two = the_other(home, before)
+    question = Question(two.name, 0, "client-cpu", "words", (Experiment("half-hosts", SAME_EACH),), {})
+    run_dir = create_run(proof_plan(load_plan(two), question, 5.0), home / "runs")
+    assert benchtui(home, "engine", run_dir).returncode == 0
+    found = record(run_dir)
+    assert [list(step["results"]["per_host"]) for step in found["steps"]] == [["h1", "h2"], ["h1"]]
+    assert found["proves"]["outcome"] == "agreed"
+
+
+def test_the_verb_plans_it_and_refuses_what_is_none(proved: tuple[Path, Path]) -> None:
+    home, first = proved
+    planned = benchtui(home, "runs", "prove", first.name, "--dry-run", "--runtime", "3s")
+    assert planned.returncode == 0, planned.stderr
+    assert f"as the limiter of {first.name}" in planned.stdout and "runtime=3s" in planned.stdout
+    other = next(path for path in (home / "runs").iterdir() if load_plan(path).proves is not None)
+    again = benchtui(home, "runs", "prove", other.name)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert f"is itself a counter-experiment, about {first.name}" in again.stderr or "itself" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--detach"], "--prove-limiter and --detach: it follows the run"),
+        (["--no-telemetry"], "--prove-limiter and --no-telemetry: it goes by what hosts do meanwhile"),
+    ],
+)
+def test_what_it_cannot_go_with_is_refused(home: Path, words: list[str], told: str) -> None:
+    done = benchtui(home, "run", "demo/quick", "--hosts", "local", "--prove-limiter", *words)
+    assert (done.returncode, done.stderr) == (2, f"benchtui: {told}\n")
+
+
+def test_a_run_that_is_gone_is_not_missed(proved: tuple[Path, Path]) -> None:
+    home, first = proved
+    question = Question("20200101T000000Z-gone-0000", 0, "storage", "w", (Experiment("twice-in-flight", NO_MORE),), {})
+    plan = proof_plan(load_plan(first), question, 4.0)
+    run_dir = create_run(replace(plan, telemetry=False), home / "runs")
+    assert benchtui(home, "engine", run_dir).returncode == 0
+    assert record(run_dir)["proves"]["run_id"] == "20200101T000000Z-gone-0000"

@@ -1,0 +1,142 @@
+"""A counter-experiment is a prediction that can fail: what the figures of its two steps say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from tests.results.evidence import direction, series
+from tui.model.plan import HostTask, JobLoad, Step
+from tui.model.proof import Experiment, Proof, ProofResult
+from tui.model.step_record import ResultsRecord, StepRecord
+from tui.results.findings.experiments import (
+    HALF,
+    MORE,
+    MORE_EACH,
+    NO_MORE,
+    SAME_BYTES,
+    SAME_EACH,
+    SAME_IOPS,
+    UNPACED,
+    experiments,
+)
+from tui.results.findings.proof import judged
+
+STEADY = [0.99, 1.01, 1.0, 0.99, 1.01, 1.0, 0.99, 1.01, 1.0, 1.0]
+RESTLESS = [0.6, 0.6, 1.3, 1.4, 0.7, 0.6, 1.4, 1.3, 1.0, 1.1]
+
+
+def load(
+    iops: float, hosts: int = 1, block: int = 4096, shape: Sequence[float] = STEADY, state: str = "done"
+) -> StepRecord:
+    whole = direction(iops, 1e6, bw_bytes_per_s=iops * block)
+    per_host = {f"h{number}": {"write": direction(iops / hosts, 1e6)} for number in range(hosts)}
+    return StepRecord(
+        index=0,
+        name="s",
+        state=state,
+        results=ResultsRecord(aggregate={"write": whole}, per_host=per_host),
+        series=series([iops * each for each in shape]),
+    )
+
+
+def outcome(
+    experiment: Experiment, unchanged: StepRecord, changed: StepRecord, before: float | None = None
+) -> ProofResult:
+    return judged(Proof("r1", 0, "some", "words", experiment, before), [unchanged, changed], "r2")
+
+
+@pytest.mark.parametrize(
+    ("experiment", "changed", "said"),
+    [
+        (Experiment("twice-in-flight", MORE), load(1900), "agreed"),
+        (Experiment("twice-in-flight", MORE), load(1020), "disagreed"),  # it was not concurrency
+        (Experiment("twice-in-flight", MORE), load(1200), "could-not-tell"),
+        (Experiment("twice-in-flight", NO_MORE), load(1030), "agreed"),
+        (Experiment("twice-in-flight", NO_MORE), load(1900), "disagreed"),  # it was neither device nor storage
+        (Experiment("half-block", SAME_BYTES), load(2000, block=2048), "agreed"),
+        (Experiment("half-block", SAME_BYTES), load(1000, block=2048), "disagreed"),  # bytes were not the limit
+        (Experiment("half-block", SAME_IOPS), load(1000, block=2048), "agreed"),
+        (Experiment("half-block", SAME_IOPS), load(2000, block=2048), "disagreed"),
+        (Experiment("half-workers", HALF), load(510), "agreed"),
+        (Experiment("half-workers", HALF), load(990), "disagreed"),  # the others took over what was left
+        (Experiment("no-rate", UNPACED), load(1500), "agreed"),
+        (Experiment("no-rate", UNPACED), load(1000), "disagreed"),
+    ],
+)
+def test_one_host(experiment: Experiment, changed: StepRecord, said: str) -> None:
+    assert outcome(experiment, load(1000), changed).outcome == said
+
+
+@pytest.mark.parametrize(
+    ("experiment", "total", "said"),
+    [
+        (Experiment("half-hosts", MORE_EACH), 3900, "agreed"),  # the rest gets all that there is
+        (Experiment("half-hosts", MORE_EACH), 2000, "disagreed"),
+        (Experiment("half-hosts", SAME_EACH), 2000, "agreed"),  # each client is its own limit
+        (Experiment("half-hosts", SAME_EACH), 3900, "disagreed"),
+    ],
+)
+def test_half_of_the_hosts_are_compared_host_by_host(experiment: Experiment, total: float, said: str) -> None:
+    assert outcome(experiment, load(4000, hosts=4), load(total, hosts=2)).outcome == said
+
+
+def test_everything_is_said_with_its_figures() -> None:
+    found = outcome(Experiment("twice-in-flight", MORE), load(1000), load(1900))
+    gave = "twice as many I/Os in flight gave 1.90x the IOPS (1.00k to 1.90k, ±1%)"
+    assert found.text == f"agreed: {gave}; predicted 1.3x the IOPS or more"
+    assert (found.unchanged, found.changed, found.ratio, found.run_id) == (1000.0, 1900.0, 1.9, "r2")
+
+
+def test_what_lies_within_the_spread_cannot_be_told() -> None:
+    found = outcome(Experiment("twice-in-flight", MORE), load(1000, shape=RESTLESS), load(1500, shape=RESTLESS))
+    assert found.outcome == "could-not-tell"
+    assert found.spread is not None and found.spread > 0.2
+
+
+def test_a_state_that_is_not_that_of_the_run_any_more_tells_nothing() -> None:
+    found = outcome(Experiment("twice-in-flight", MORE), load(1000), load(1900), before=2500.0)
+    assert found.outcome == "could-not-tell"
+    assert "the same load now gives 1.00k, in the run it gave 2.50k" in found.text
+
+
+@pytest.mark.parametrize("state", ["failed", "cut", "missing"])
+def test_a_step_that_was_not_measured_whole_tells_nothing(state: str) -> None:
+    found = outcome(Experiment("twice-in-flight", MORE), load(1000), load(1900, state=state))
+    assert (found.outcome, "not measured whole" in found.text) == ("could-not-tell", True)
+
+
+def test_too_few_seconds_tell_nothing() -> None:
+    found = outcome(Experiment("twice-in-flight", MORE), load(1000), load(1900, shape=[1.0, 1.0]))
+    assert (found.outcome, found.spread) == ("could-not-tell", None)
+
+
+def step(hosts: int = 1, workers: int = 1) -> Step:
+    tasks = [HostTask(f"h{number}", 1, "", []) for number in range(hosts)]
+    return Step(0, "s", "fio", {}, tasks, 60.0, jobs=[JobLoad("a", ("read",), workers=workers)])
+
+
+KINDS: Mapping[str, tuple[list[str], list[str]]] = {
+    "rate": (["no-rate"], ["no-rate"]),
+    "concurrency": (["twice-in-flight"], ["twice-in-flight"]),
+    "client-device": (["twice-in-flight"], ["twice-in-flight"]),
+    "network": (["half-block", "twice-in-flight"], ["half-block", "twice-in-flight"]),
+    "server-cpu": (["half-block"], ["half-hosts", "half-block"]),
+    "storage": (["twice-in-flight"], ["half-hosts", "twice-in-flight"]),
+    "client-cpu": (["half-workers"], ["half-hosts"]),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_limiter_has_its_experiment(kind: str) -> None:
+    alone, several = (experiments(kind, step(hosts, workers=4), 4) for hosts in (1, 2))
+    assert ([each.change for each in alone], [each.change for each in several]) == KINDS[kind]
+
+
+@pytest.mark.parametrize(("workers", "cpus", "change"), [(1, 4, "twice-workers"), (3, 4, "half-workers"), (8, 4, None)])
+def test_one_busy_client_needs_cores_that_are_free_or_workers_to_spare(
+    workers: int, cpus: int, change: str | None
+) -> None:
+    found = experiments("client-cpu", step(workers=workers), cpus)
+    assert [each.change for each in found] == ([change] if change else [])

@@ -1,0 +1,93 @@
+"""A counter-experiment about what limited a run, from the command line: planned, agreed to, run, told."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from tui.cli.common import say
+from tui.model.plan import Plan
+from tui.model.problem import UsageError
+from tui.model.proof import SAID
+from tui.model.quantities import parse_duration
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that follow RUN."""
+    add = parser.add_argument
+    add("--step", type=int, metavar="N", help="which step, from 1 (default: that of the headline)")
+    add("--runtime", metavar="DURATION", help="of each of the two measurements (default: the run's own, 15s at most)")
+    add("--destroy", action="append", default=[], metavar="PATH", help="agree that this device or file is overwritten")
+    add("--dry-run", action="store_true", help="print the plan and run nothing")
+    add("--yes", action="store_true", help="do not ask")
+    add("--json", action="store_true", help="print the record (with --dry-run: the plan) of it as JSON on stdout")
+
+
+def main(args: argparse.Namespace, run_dir: Path) -> int:
+    """Make a counter-experiment about a run and return its exit code."""
+    from tui.cli.review import review_text
+    from tui.cli.watching import print_result
+
+    plan = planned(run_dir, None if args.step is None else args.step - 1, seconds_of(args.runtime))
+    if args.dry_run:
+        print(msgspec.json.format(msgspec.json.encode(plan)).decode() if args.json else review_text(plan))
+        return 0
+    made, code = measured(plan, args.destroy, sure=args.yes)
+    print_result(made, as_json=args.json)
+    return code
+
+
+def seconds_of(text: str | None) -> float | None:
+    """Return the length of a measurement. Raises UsageError."""
+    try:
+        seconds = parse_duration(text) if text is not None else None
+    except ValueError as error:
+        raise UsageError(f"--runtime: {error}") from error
+    if seconds is not None and seconds < 1:
+        raise UsageError(f"--runtime {text}: a second is the least")
+    return seconds
+
+
+def planned(run_dir: Path, step: int | None = None, seconds: float | None = None) -> Plan:
+    """Return the plan of the counter-experiment. Raises UsageError when none can be made."""
+    from tui.engine.planning.prove import proof_plan
+    from tui.results.findings.experiments import question_of
+
+    plan, question = question_of(run_dir, step)
+    return proof_plan(plan, question, seconds)
+
+
+def measured(plan: Plan, destroy: Sequence[str], *, sure: bool) -> tuple[Path, int]:
+    """Run a counter-experiment to its end, and return its directory and exit code."""
+    from tui.cli.agree import agreed
+    from tui.cli.launching import start
+    from tui.cli.watching import followed
+
+    if plan.proves is not None:
+        experiment = plan.proves.experiment
+        say(f"is it {plan.proves.kind}? then {SAID[experiment.change]} gives {experiment.prediction.text}")
+    run_dir = start(agreed(plan, destroy, sure=sure))
+    say(f"run {run_dir.name}")
+    return run_dir, followed(run_dir)
+
+
+def prove_after(run_dir: Path) -> int:
+    """Make the counter-experiment of a run that has just ended; say why when there is none to make.
+
+    What was agreed to be overwritten by the run is so by this too: the targets are the same.
+    """
+    from tui.engine.safety.preview import targets_named
+    from tui.results.store.rundir import load_plan
+
+    try:
+        plan = planned(run_dir)
+        made, code = measured(plan, targets_named(plan, load_plan(run_dir).destroy), sure=True)
+    except UsageError as error:
+        print(f"benchtui: the limiter is not proved: {error}", file=sys.stderr)
+        return 0
+    say(f"the counter-experiment is {made.name}")
+    return code

@@ -1,0 +1,30 @@
+"""Telling a run what a counter-experiment has shown about its limiter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tui.journal.writer import append_events
+from tui.model.event import LimiterProved
+from tui.model.problem import BenchtuiError
+from tui.model.record import RunRecord
+from tui.results.findings.proof import judged
+from tui.results.record.build import write_record
+from tui.results.store.rundir import is_run_dir, load_plan
+from tui.results.store.runs import is_running
+
+
+def tell_proved(run_dir: Path, record: RunRecord) -> None:
+    """Have journal and record of the run that a counter-experiment is about hold what it showed.
+
+    Nothing is done when this is no counter-experiment, or that run is not beside it any more. Raises BenchtuiError,
+    OSError.
+    """
+    proves = load_plan(run_dir).proves
+    about = run_dir.with_name(proves.run_id) if proves is not None else run_dir
+    if proves is None or not is_run_dir(about):
+        return
+    if is_running(about):
+        raise BenchtuiError("it goes on just now")
+    append_events(about, [LimiterProved(t=0.0, result=judged(proves, record.steps, run_dir.name))])
+    write_record(about)
