@@ -90,6 +90,11 @@ class MatrixMaker(RunMaker):
         read = msgspec.structs.replace(read, iops=iops, bw_bytes_per_s=iops * 4096, runtime_s=self.runtime_s)
         return msgspec.structs.replace(found, step=index, dirs={"read": read}, t=self.t)
 
+    def skip(self, *indices: int) -> MatrixMaker:
+        """Leave out steps that were not needed."""
+        self.add(*(StepEnded(t=self.t, step=index, skipped=True, reason="steady") for index in indices))
+        return self
+
     def steps_done(self, figures: Mapping[int, float]) -> MatrixMaker:
         """Measure some steps whole."""
         for index, iops in figures.items():

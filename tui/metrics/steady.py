@@ -89,9 +89,9 @@ def is_steady(rule: Precondition, rounds: Sequence[Round]) -> bool:
 
 
 def window_text(rule: Precondition, window: Window) -> str:
-    """Return a window beside what is allowed: ``range 31% (20% at most), slope 4% (10% at most)``."""
-    spread = f"range {window.range:.1%} ({rule.range:.0%} at most)"
-    return f"{spread}, slope {window.slope:.1%} ({rule.slope:.0%} at most)"
+    """Return a window beside what is allowed: ``range 31.0% (max 20%), slope 4.0% (max 10%)``."""
+    spread = f"range {window.range:.1%} (max {rule.range:.0%})"
+    return f"{spread}, slope {window.slope:.1%} (max {rule.slope:.0%})"
 
 
 def rounds_before(steps: Sequence[Step], step: Step) -> list[Step]:

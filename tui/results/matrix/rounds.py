@@ -45,7 +45,7 @@ class Rounds:
 
     @property
     def text(self) -> str:
-        """How it ended, with the figures: ``steady after 6 rounds: range 12% (20% at most), ...``."""
+        """How it ended, with the figures: ``steady after 6 rounds: range 12.0% (max 20%), ...``."""
         made = f"{len(self.steps)} round{'' if len(self.steps) == 1 else 's'}"
         words = {True: f"steady after {made}", False: f"not steady after {made}", None: f"after {made}"}
         window = self.window
@@ -100,7 +100,7 @@ def _state_of(state: RunState, step: Step) -> str:
 def live_text(plan: Plan | None, state: RunState) -> str:
     """Return how far preconditioning is; empty when the step of now is none of it.
 
-    ``fill 37% of 2 x 64 GiB``, ``round 4/25: range 31.0% (20% at most), slope 12.0% (10% at most)``.
+    ``fill 37% of 2 x 64 GiB``, ``round 4/25: range 31.0% (max 20%), slope 12.0% (max 10%)``.
     """
     if plan is None or state.step is None or state.step >= len(plan.steps):
         return ""

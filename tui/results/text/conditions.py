@@ -12,6 +12,7 @@ from tui.model.plan import Headline
 if TYPE_CHECKING:
     from tui.model.condition_record import AttestationRecord, FillRecord, RoundsRecord
     from tui.model.record import HeadlineRecord, RunRecord
+    from tui.model.step_record import StepRecord
 
 LEFT_OUT = "left out at launch, though the profile asks for it"
 POINTS_SHOWN = 6
@@ -56,6 +57,17 @@ def _figures(headline: HeadlineRecord | None, values: Sequence[float | None]) ->
 def _headline_of(record: RunRecord, rounds: RoundsRecord) -> HeadlineRecord | None:
     cells = record.matrix.cells if record.matrix is not None else []
     return next((cell.headline for cell in cells if cell.key == rounds.cell), None) or record.headline
+
+
+def step_label(record: RunRecord, step: StepRecord) -> str:
+    """Return what a step is beside others of its point: ``fill``, ``round 4``, ``warm-up``, ``#2``; empty: nothing."""
+    found = record.precondition
+    if found is not None and any(step.index == fill.step for fill in found.fills):
+        return "fill"
+    rounds = found.rounds if found is not None else []
+    if number := next((each.steps.index(step.index) + 1 for each in rounds if step.index in each.steps), 0):
+        return f"round {number}"
+    return "warm-up" if step.warmup else f"#{step.repetition}" if step.repetition > 1 else ""
 
 
 def attest_texts(record: RunRecord) -> list[str]:

@@ -14,7 +14,7 @@ from tui.model.step_record import DirectionRecord, StepRecord
 from tui.results.matrix.text import matrix_blocks
 from tui.results.record.facts import facts_together
 from tui.results.record.metadata import metadata_lines, metadata_remarks
-from tui.results.text.conditions import attest_texts, precondition_texts
+from tui.results.text.conditions import attest_texts, precondition_texts, step_label
 from tui.results.text.host_load import load_lines
 from tui.results.text.judged import by_weight, checks_text, is_short, length_text, submission_text
 from tui.results.text.plain import printable
@@ -93,7 +93,8 @@ def _results(record: RunRecord, width: int, *, every: bool, running: bool) -> li
 
 
 def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
-    lines = [f"step {step.index + 1}: {step.name}"] if named else []
+    label = f" {step_label(record, step)}" if step.warmup else ""
+    lines = [f"step {step.index + 1}: {step.name}{label}"] if named else []
     if step.metadata is not None:
         remarks = (line for text in metadata_remarks(step.metadata) for line in _wrapped_text(text))
         return [*lines, *metadata_lines(step.metadata), *remarks, *load_lines(step)]
@@ -198,9 +199,8 @@ def _sweep(record: RunRecord, steps: Iterable[StepRecord]) -> list[str]:
     lines = [f"{'step':<34}{'dir':<6}{'IOPS':>7}{'MiB/s':>10}{'mean':>8}{'p99':>8}  {kinds}"]
     for step in steps:
         name = " ".join(f"{key}={step.params.get(key)}" for key in varying) or _short_name(record, step)
-        name += " warm-up" if step.warmup else ""
-        name += f" {units.seconds(step.measured_s)}" if is_short(step) else ""
-        name += f" #{step.repetition}" if step.repetition > 1 else ""
+        short = units.seconds(step.measured_s) if is_short(step) else ""
+        name = " ".join(part for part in (name, step_label(record, step), short) if part)
         for direction, result in step.results.aggregate.items():
             latency = latency_of(result, direction, record.latency_kind_of(step))
             mean, p99 = (latency.mean_ns, latency.percentiles_ns.get("99")) if latency is not None else (None, None)

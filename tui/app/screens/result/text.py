@@ -14,6 +14,7 @@ from tui.app.widgets.graph_panels import KEYS
 from tui.metrics import registry, units
 from tui.metrics.figures import latency_of
 from tui.metrics.registry import METRICS, meaning
+from tui.results.text.conditions import attest_texts, precondition_texts, step_label
 from tui.text.facts import common_lines, differing_lines
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, labelled, rule, spread
 
@@ -279,7 +280,9 @@ def steps(page: Page, width: int) -> list[Line]:
             continue
         here = step.index == page.step
         figure = METRICS[metric.metric if metric else "iops"].with_unit(step.headline)
-        name = f"{step.name}{f'  #{step.repetition}' if step.repetition > 1 else ''}"
+        if step.warmup and step.state == "skipped":
+            continue  # a round that was not needed
+        name = "  ".join(part for part in (step.name, step_label(page.record, step)) if part)
         runs = spread([("› " if here else "  ", "accent"), (name, VALUE if here else TEXT)], [(figure, TEXT)], width)
         lines.append(Line.of(*runs, fill="cursor" if here else ""))
     return [*lines, Line()]
@@ -356,6 +359,8 @@ def facts(page: Page, width: int) -> list[Line]:
     versions = ", ".join(sorted(set(record.provenance.tool_versions.values())))
     sections = [("Changed", changed), ("Tags", tags), ("Tool", versions)]
     sections += [("Note", note.text) for note in record.notes]
+    sections += [("Prepared", text) for text in precondition_texts(record)]
+    sections += [("Attested", text) for text in attest_texts(record)]
     lines += [line for name, text in sections if text for line in fact(name, text, width)]
     found = facts_together(record)
     for label, runs in (*common_lines(found), *differing_lines(found)):
