@@ -146,7 +146,7 @@ def of_record(record: dict[str, Any]) -> Played:
 
 def text_of(lie: Lie, place: Place, setting: Setting) -> str:
     """Return the profile of a run. Hosts have files of their own, unless they are to share one."""
-    own = ".{host}" if lie.hosts and not lie.shared else ""
+    own = ".{host}" if (lie.hosts or setting.hosts) and not lie.shared else ""
     fileless = any(f"ioengine: {engine}," in lie.options for engine in ("nbd", '"null"'))
     filename = setting.filename or f"{place.target}/data{own}"
     return PROFILE.format(

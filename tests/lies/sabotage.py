@@ -143,8 +143,10 @@ def rebooted(place: Place) -> Iterator[Setting]:
     boot = place.folder / "boot_id"
     boot.write_text(f"{uuid.uuid4()}\n")
     mount = (*OWN_PIDS, "sh", "-c", f'mount --bind "$0" {BOOT_ID} && exec "$@"', str(boot))
-    with SshdLab(place.folder / "lab", 2, wrapper=mount) as lab:
-        host = lab.hosts[1]
+    lab = SshdLab(place.folder / "lab", 2, wrapper=OWN_PIDS)
+    host = lab.hosts[1]
+    host.wrapper = mount
+    with lab:
 
         def work(over: threading.Event) -> None:
             while not over.wait(0.1):
