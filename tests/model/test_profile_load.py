@@ -37,6 +37,22 @@ def refusal(text: str) -> str:
     return str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("V14.rat: 0.7", "12: findings: found the name 'V14.rat'; no threshold is called that (did you mean 'V14.rate'?)"),
+        ("V14.rate: -1", "22: findings.V14.rate: found -1; allowed is 0 or more"),
+        ("V14.rate: much", "22: findings.V14.rate: found 'much'; allowed is a number"),
+    ],
+)
+def test_a_threshold_that_is_none_is_named_with_its_line(given: str, said: str) -> None:
+    assert refusal(f"{GOOD}findings: {{{given}}}\n").startswith(f"p.yaml:{GOOD.count(chr(10)) + 1}:{said}")
+
+
+def test_thresholds_of_checks_may_be_changed() -> None:
+    assert load(f"{GOOD}findings: {{V14.rate: 0.7}}\n").findings == {"V14.rate": 0.7}
+
+
 def replaced(old: str, new: str) -> str:
     assert GOOD.count(old) == 1
     return GOOD.replace(old, new)

@@ -20,6 +20,8 @@ from tui.model.step_record import (
     TaskRecord,
     TelemetryColumn,
 )
+from tui.model.thresholds import THRESHOLDS, default
+from tui.results import findings
 from tui.results.findings.catalogue import BY_ID, CHECKS
 from tui.results.findings.check import Check, Evidence, UnknownError
 
@@ -322,6 +324,22 @@ def test_repetitions_that_are_far_apart_are_a_warning() -> None:
     assert said("V28", repeated(100.0, 101.0, 99.0)) == []
     (only,) = found("V28", repeated(100.0, 150.0, 50.0))
     assert (only.severity, only.measured) == ("warning", 0.5)
+
+
+def test_a_threshold_that_the_profile_changes_is_the_one_that_is_judged_by() -> None:
+    at = evidence(runtime_s=5.0, measured_s=5.0, plan={"thresholds": {"V09.warning_s": 3.0, "V09.remark_s": 4.0}})
+    assert said("V09", at) == []
+    at = evidence(runtime_s=5.0, measured_s=5.0, plan={"thresholds": {"V09.warning_s": 6.0}})
+    assert [(each.severity, each.threshold) for each in found("V09", at)] == [("warning", 6.0)]
+
+
+@pytest.mark.parametrize("name", THRESHOLDS)
+def test_every_threshold_is_asked_for_by_its_check_and_documented(name: str) -> None:
+    folder = Path(findings.__file__).parent
+    assert any(f'"{name}"' in file.read_text(encoding="utf-8") for file in folder.glob("*.py"))
+    text = (Path(__file__).parents[2] / "docs" / "findings.md").read_text(encoding="utf-8")
+    assert f"| `{name}` | {THRESHOLDS[name].what} | {default(name):g} |" in text
+    assert name.partition(".")[0] in BY_ID
 
 
 def test_every_check_is_explained_in_the_documentation() -> None:

@@ -7,13 +7,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from tui.model.conditions import AttestSpec, PreconditionSpec
 from tui.model.matrix import RepeatSpec, SuiteMember, SweepSpec
 from tui.model.names import NAME_PATTERN, SECRET_PATTERN, TAG_PATTERN
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.quantities import parse_duration, parse_size, plain_duration, plain_size, shown
+from tui.model.thresholds import known
 
 ParamValue = str | int | float | bool
 Number = TypeVar("Number", int, float)
@@ -145,6 +146,9 @@ class Profile(Strict):
     )
     attest: list[AttestSpec] = Field(
         default_factory=list, description="Conditions that no host can tell: asked at launch, kept with the result"
+    )
+    findings: dict[Annotated[str, AfterValidator(known)], Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict, description="Thresholds of checks that are otherwise here, by name: {V14.rate: 0.7}"
     )
     headline_spec: HeadlineSpec | None = Field(
         None, alias="headline", description="The one figure the profile is about; a suite has none of its own"

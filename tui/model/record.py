@@ -298,6 +298,9 @@ class RunRecord(Part):
     checks_not_made: dict[str, str] | None = Field(
         None, description="why other checks could not be made, by their id; null: of an older version"
     )
+    thresholds: dict[str, float] = Field(
+        default_factory=dict, description="thresholds of checks that the profile changed, by name: docs/findings.md"
+    )
     verdict: Verdict | None = Field(
         None, description="invalid: a finding of severity error; null: nothing was measured, or not judged"
     )

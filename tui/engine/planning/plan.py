@@ -78,6 +78,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         members=[profile_ref(member, params_given(member.profile, reaching)) for member in members],
         secrets=secret_names(loaded, steps),
         no_precondition=not choices.precondition and asks_for_precondition(loaded),
+        thresholds=dict(profile.findings),
         attested=attested(loaded, choices.attest),
         note=choices.note,
         tags=dict(choices.tags),

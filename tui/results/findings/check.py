@@ -13,6 +13,7 @@ from typing import Literal, TypeVar
 from tui.model.plan import Plan, Step
 from tui.model.record import Finding, HostRecord
 from tui.model.step_record import Scalar, StepRecord
+from tui.model.thresholds import default
 from tui.results.record.journal import JournalData
 
 Severity = Literal["info", "warning", "error"]
@@ -49,6 +50,10 @@ class Evidence:
     rounding: float = 0.0
     foreign: bool = False
 
+    def limit(self, name: str) -> float:
+        """Return a threshold as the profile has it."""
+        return self.plan.thresholds.get(name, default(name))
+
 
 @dataclass(frozen=True, slots=True)
 class StepEvidence:
@@ -57,6 +62,10 @@ class StepEvidence:
     run: Evidence
     step: Step
     record: StepRecord
+
+    def limit(self, name: str) -> float:
+        """Return a threshold as the profile has it."""
+        return self.run.limit(name)
 
 
 Look = Callable[[Evidence], Iterable[Found]]

@@ -11,12 +11,13 @@ from tui.model.hosttables import BlockLayer, Written, rows, why_unknown
 from tui.model.plan import is_device
 from tui.model.record import HostRecord
 from tui.model.sharing import common_paths, sharing_text
+from tui.model.thresholds import default
 from tui.results.findings.check import Evidence, Found, Severity, StepEvidence, UnknownError, run_check, step_check
 from tui.results.findings.conditions import durable_by_word
 from tui.results.findings.machines import file_systems, may_cache
 
-WRITTEN, HALF = 0.99, 0.5
-OF_MEMORY = 2.0  # a working set below this multiple of the memory may be served from it
+WRITTEN, HALF = default("V04.written"), 0.5
+OF_MEMORY = default("V06.memory")  # a working set below this multiple of the memory may be served from it
 
 
 @step_check(
@@ -38,12 +39,12 @@ def written(at: StepEvidence) -> Iterator[Found]:
         reasons = (why_unknown(host.facts, "written") for host in at.run.hosts)
         raise UnknownError(next(filter(None, reasons), "extents of the files were not looked at"))
     shares = {host: 1 - row.never_written_bytes / row.size_bytes for host, row in looked.items() if row.size_bytes}
-    low = {host: share for host, share in shares.items() if share < WRITTEN}
+    low = {host: share for host, share in shares.items() if share < at.limit("V04.written")}
     if low:
         worst = min(low, key=lambda host: low[host])
         message = f"read: only {low[worst]:.0%} of the files was ever written, as of {looked[worst].path} on {worst}"
         severity: Severity = "error" if low[worst] < HALF else "warning"
-        yield Found(severity, message, round(low[worst], 4), WRITTEN, {"hosts": " ".join(low)})
+        yield Found(severity, message, round(low[worst], 4), at.limit("V04.written"), {"hosts": " ".join(low)})
 
 
 @step_check(
@@ -68,7 +69,7 @@ def working_set(at: StepEvidence) -> Iterator[Found]:
     known = {host: (size, memory.get(host) or 0.0) for host, size in sizes.items() if size and memory.get(host)}
     if not known:
         raise UnknownError("sizes of files, or memory of hosts, are not known")
-    small = {host: size / mem for host, (size, mem) in known.items() if size < OF_MEMORY * mem}
+    small = {host: size / mem for host, (size, mem) in known.items() if size < at.limit("V06.memory") * mem}
     if small:
         worst = min(small, key=lambda host: small[host])
         size, mem = known[worst]
@@ -77,7 +78,7 @@ def working_set(at: StepEvidence) -> Iterator[Found]:
         if not buffered:
             message = f"{held}, and the file system may cache direct I/O"
         severity: Severity = "warning" if buffered else "info"
-        yield Found(severity, message, round(small[worst], 4), OF_MEMORY, {"hosts": " ".join(small)})
+        yield Found(severity, message, round(small[worst], 4), at.limit("V06.memory"), {"hosts": " ".join(small)})
 
 
 def memory_of(host: HostRecord) -> float | None:

@@ -10,11 +10,12 @@ from tui.metrics import units
 from tui.metrics.figures import latency_of, percentile_of
 from tui.metrics.registry import MIXED, direction
 from tui.model.step_record import DirectionRecord, StepRecord
+from tui.model.thresholds import default
 from tui.results.findings.check import Found, StepEvidence, UnknownError, step_check
 
-STRAGGLER = 0.8  # of the median host
+STRAGGLER = default("V14.rate")  # of the median host
 STRAGGLER_HOSTS = 3  # with fewer there is no median to speak of
-TAIL_OF_MEDIAN = 3.0  # p99 of a host, in medians of all
+TAIL_OF_MEDIAN = default("V14.tail")  # p99 of a host, in medians of all
 FAIR, SPREAD = 0.95, 0.10  # Jain's index, and standard deviation of the hosts' rates against their mean
 
 
@@ -38,12 +39,12 @@ def stragglers(at: StepEvidence) -> Iterator[Found]:
 def _of_direction(at: StepEvidence, name: str) -> Iterator[Found]:
     rates = rates_of(at.record, name)
     middle = median(rates.values()) if rates else 0.0
-    slow = sorted((host for host in rates if rates[host] < STRAGGLER * middle), key=lambda host: rates[host])
+    slow = sorted((host for host in rates if rates[host] < at.limit("V14.rate") * middle), key=lambda host: rates[host])
     if slow:
         named = names_of([f"{host} {rates[host] / middle:.0%}" for host in slow])
         message = f"{name} IOPS far below the median host's {units.iops(middle)}: {named}"
         scope = {"direction": name, "hosts": " ".join(slow)}
-        yield Found("warning", message, round(rates[slow[0]] / middle, 4), STRAGGLER, {**scope})
+        yield Found("warning", message, round(rates[slow[0]] / middle, 4), at.limit("V14.rate"), {**scope})
     elif len(rates) >= STRAGGLER_HOSTS and (unfair := unfairness(rates)):
         yield Found("warning", f"{name}: {unfair}", round(jain(rates), 4), FAIR, {"direction": name})
     yield from _slow_tails(at, name)
@@ -79,12 +80,13 @@ def _slow_tails(at: StepEvidence, name: str) -> Iterator[Found]:
     if len(known) < STRAGGLER_HOSTS:
         return
     middle = median(known.values())
-    slow = sorted((host for host in known if known[host] > TAIL_OF_MEDIAN * middle), key=lambda host: -known[host])
+    most = at.limit("V14.tail") * middle
+    slow = sorted((host for host in known if known[host] > most), key=lambda host: -known[host])
     if slow:
         named = names_of([f"{host} {units.latency(known[host])}" for host in slow])
         message = f"{name} p99 far above the median host's {units.latency(middle)}: {named}"
         scope = {"direction": name, "hosts": " ".join(slow)}
-        yield Found("warning", message, round(known[slow[0]] / middle, 2), TAIL_OF_MEDIAN, {**scope})
+        yield Found("warning", message, round(known[slow[0]] / middle, 2), at.limit("V14.tail"), {**scope})
 
 
 def _p99(dirs: Mapping[str, DirectionRecord], name: str, kind: str) -> int | None:

@@ -9,15 +9,16 @@ from tui.metrics import units
 from tui.metrics.registry import MIXED, direction
 from tui.model.plan import JobLoad
 from tui.model.step_record import DirectionRecord, LatencyRecord, StepRecord
+from tui.model.thresholds import default
 from tui.results.findings.check import Found, Severity, StepEvidence, UnknownError, step_check
 from tui.results.findings.observed import cpu_bound_hosts
 from tui.results.text.judged import SHORT_S, SUBMISSION_SHARE, ended_early, is_short, length_text, submission_waits
 
-OCCUPIED, OCCUPIED_AT_ALL = 0.02, 0.05  # how far the share of I/Os in flight may be from 1: warning, error
+OCCUPIED, OCCUPIED_AT_ALL = default("V02.off"), 0.05  # how far the share in flight may be from 1: warning, error
 BETWEEN_NS = 30_000.0  # a worker may take so long from one I/O to the next: what the load generator itself does
-RATE_REACHED = 0.99
+RATE_REACHED = default("V24.reached")
 LEAST_S = 5.0  # of a shorter load the begin and the end of its workers are too large a part
-LONG_S, ENOUGH_S = 60.0, 10.0
+LONG_S, ENOUGH_S = default("V09.remark_s"), default("V09.warning_s")
 SYNC_SHARE = 0.5  # of the time of all workers
 TAIL_IOS = 10  # slower I/Os behind a percentile that is printed
 PUBLISHED = (50.0, 99.0, 99.5, 99.9)
@@ -43,7 +44,7 @@ def concurrency(at: StepEvidence) -> Iterator[Found]:
     if not shares:
         raise UnknownError("latencies or rates of the hosts are not known")
     rounding = at.run.rounding
-    doubtful = {host: share for host, share in shares.items() if abs(share - 1) > OCCUPIED + rounding}
+    doubtful = {host: share for host, share in shares.items() if abs(share - 1) > at.limit("V02.off") + rounding}
     if doubtful:
         starved = {host for host in cpu_bound_hosts(at) if doubtful.get(host, 1.0) < 1}
         worst = sorted(doubtful, key=lambda host: (host in starved, -abs(doubtful[host] - 1)))
@@ -119,10 +120,10 @@ def rate(at: StepEvidence) -> Iterator[Found]:
     before they were sent, and the latency that is printed leaves that wait out."""
     hosts = len(at.step.tasks)
     for name, offered, reached, text in _offered(at.step.jobs, at.record):
-        if reached < RATE_REACHED * offered * hosts:
+        if reached < at.limit("V24.reached") * offered * hosts:
             share = reached / (offered * hosts)
             message = f"{name}: {text(reached)} of the {text(offered * hosts)} that were offered ({share:.0%})"
-            yield Found("warning", message, round(share, 4), RATE_REACHED, {"direction": name})
+            yield Found("warning", message, round(share, 4), at.limit("V24.reached"), {"direction": name})
 
 
 Offered = tuple[str, float, float, Callable[[float | None], str]]
@@ -175,12 +176,11 @@ def runtime(at: StepEvidence) -> Iterator[Found]:
     seconds = at.record.measured_s
     if seconds is None:
         raise UnknownError("how long was measured is not known")
-    if is_short(at.record) or at.record.state == "cut" or seconds >= LONG_S:
+    if is_short(at.record) or at.record.state == "cut" or seconds >= at.limit("V09.remark_s"):
         return
-    severity: Severity = "info" if seconds >= ENOUGH_S else "warning"
-    yield Found(
-        severity, f"measured for {units.seconds(seconds)} only", seconds, LONG_S if severity == "info" else ENOUGH_S
-    )
+    severity: Severity = "info" if seconds >= at.limit("V09.warning_s") else "warning"
+    threshold = at.limit("V09.remark_s" if severity == "info" else "V09.warning_s")
+    yield Found(severity, f"measured for {units.seconds(seconds)} only", seconds, threshold)
 
 
 @step_check(

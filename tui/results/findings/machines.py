@@ -9,12 +9,13 @@ from tui.metrics.fact_groups import compare
 from tui.model.hostfacts import number_of
 from tui.model.hosttables import BlockLayer, Mount, Running, rows
 from tui.model.record import HostRecord
+from tui.model.thresholds import default
 from tui.results.findings.check import Evidence, Found, Severity, UnknownError, run_check
 
 IN_MEMORY = ("tmpfs", "ramfs", "hugetlbfs", "devtmpfs")
 MAY_CACHE = ("fuse", "9p", "virtiofs", "zfs", "ntfs", "vboxsf")  # takes direct I/O, and may cache all the same
 SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit")
-FULL = 0.8
+FULL = default("V08.full")
 NAMED = 3
 
 
@@ -87,11 +88,11 @@ def room(evidence: Evidence) -> Iterator[Found]:
     known = {host: share for host, share in full.items() if share is not None}
     if not known:
         raise UnknownError("how full the target is, is not known")
-    high = {host: share for host, share in known.items() if share > FULL}
+    high = {host: share for host, share in known.items() if share > evidence.limit("V08.full")}
     if high:
         worst = max(high, key=lambda host: high[host])
         message = f"the target is {high[worst]:.0%} full on {names_of(list(high))}"
-        yield Found("warning", message, round(high[worst], 3), FULL, {"hosts": " ".join(high)})
+        yield Found("warning", message, round(high[worst], 3), evidence.limit("V08.full"), {"hosts": " ".join(high)})
 
 
 @run_check(

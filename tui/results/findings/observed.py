@@ -12,20 +12,21 @@ from tui.metrics.telemetry import parse_column
 from tui.model.hosttables import BlockLayer, Nic, rows
 from tui.model.record import HostRecord
 from tui.model.step_record import HostTelemetryRecord
+from tui.model.thresholds import default
 from tui.results.findings.check import Evidence, Found, Severity, StepEvidence, UnknownError, step_check
 
-CORE, HOST, THREAD, SOFTIRQ, STEAL = 95.0, 85.0, 95.0, 90.0, 1.0  # per cent
+CORE, HOST, THREAD, SOFTIRQ, STEAL = 95.0, 85.0, 95.0, 90.0, default("V15.steal")  # per cent
 FEW_CORES = 4  # on a host with so few cores, a single busy one is half of it: then others have to wait for it
 WAITED = 50.0  # per cent of the time in which something waits for a CPU
 LINK, RETRANSMITTED = 0.90, 0.001
 BY_NETWORK = ("iscsi", "tcp", "rdma", "nbd", "rbd", "drbd")  # transports and kinds of block devices
 CARRIED = 0.1  # of what the load moves: less is other traffic
-CONSERVED, HALF = 0.95, 0.5
+CONSERVED, HALF = default("V03.moved"), 0.5
 EDGE_S = 1.0  # a look a second does not fit the measurement's begin and end exactly
 LEAST_S = 5.0
 READ_AT_ONCE = 16  # processes of the load whose bytes telemetry reads every second; of more it reads some in turn
 COUNTED = (("read", "read_bytes", "rd", "rd_server"), ("write", "write_bytes", "wr", "wr_server"))
-NOISE_CPU, NOISE_DISK, NOISE_NIC = 20.0, 20.0, 0.05
+NOISE_CPU, NOISE_DISK, NOISE_NIC = default("V17.cpu"), 20.0, 0.05
 
 
 @step_check(
@@ -46,7 +47,7 @@ def conservation(at: StepEvidence) -> Iterator[Found]:
     if not ratios:
         raise UnknownError("what moved below the load is not known")
     for name in dict.fromkeys(name for _, name in ratios):
-        allowed = CONSERVED - EDGE_S / max(at.record.measured_s or 0.0, LEAST_S)
+        allowed = at.limit("V03.moved") - EDGE_S / max(at.record.measured_s or 0.0, LEAST_S)
         low = {host: ratio for (host, of), ratio in ratios.items() if of == name and ratio < allowed}
         if low:
             worst = min(low, key=lambda host: low[host])
@@ -54,7 +55,7 @@ def conservation(at: StepEvidence) -> Iterator[Found]:
             message = f"{name}: only {low[worst]:.0%} of the bytes moved on {worst}; the rest {what}"
             severity: Severity = "error" if low[worst] < HALF and _is_direct(at) else "warning"
             scope = {"direction": name, "hosts": " ".join(low)}
-            yield Found(severity, message, round(low[worst], 4), CONSERVED, {**scope})
+            yield Found(severity, message, round(low[worst], 4), at.limit("V03.moved"), {**scope})
 
 
 def _is_direct(at: StepEvidence) -> bool:
@@ -68,6 +69,8 @@ def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, 
         raise UnknownError(f"under {LEAST_S:g} s were measured")
     for name, own, disk, server in COUNTED:
         result = at.record.results.per_host.get(host.host, {}).get(name)
+        if host.end_s is not None and host.end_s - (host.start_s or 0.0) < LEAST_S:
+            continue  # it did not go on to the end
         counted = result.bw_bytes_per_s if result is not None else None
         moved = _moved(host, own, disk, server)
         if counted and moved is not None:
@@ -126,11 +129,12 @@ def client_cpu(at: StepEvidence) -> Iterator[Found]:
     if bound := cpu_bound_hosts(at):
         named = names_of([f"{host}: {why}" for host, why in bound.items()])
         yield Found("warning", f"the client's CPU may hold it back: {named}", len(bound), 0, {"hosts": " ".join(bound)})
-    stolen = {host.host: share for host in hosts if (share := mean_of(host, "cpu.steal") or 0.0) > STEAL}
+    most = at.limit("V15.steal")
+    stolen = {host.host: share for host in hosts if (share := mean_of(host, "cpu.steal") or 0.0) > most}
     if stolen:
         worst = max(stolen, key=lambda host: stolen[host])
         message = f"{worst}: the hypervisor took {stolen[worst]:.1f} % of the CPU"
-        yield Found("warning", message, round(stolen[worst], 2), STEAL, {"hosts": " ".join(stolen)})
+        yield Found("warning", message, round(stolen[worst], 2), most, {"hosts": " ".join(stolen)})
 
 
 def cpu_bound_hosts(at: StepEvidence) -> dict[str, str]:
@@ -236,20 +240,21 @@ def quiet(at: StepEvidence) -> Iterator[Found]:
     looked = [host for host in clients_of(at) if host.quiet]
     if not looked:
         raise UnknownError("the hosts were not looked at before this load")
-    noisy = {host.host: text for host in looked if (text := noise(host, record_of(at.run, host.host)))}
+    noisy = {host.host: text for host in looked if (text := noise(at, host))}
     if noisy:
         named = names_of([f"{host}: {text}" for host, text in noisy.items()])
         yield Found("warning", f"not quiet before the load: {named}", len(noisy), 0, {"hosts": " ".join(noisy)})
 
 
-def noise(host: HostTelemetryRecord, record: HostRecord | None) -> str:
+def noise(at: StepEvidence, host: HostTelemetryRecord) -> str:
     """Return what went on on a host before the load; empty when it was quiet."""
     busy = before(host, "cpu.busy") or 0.0
-    if busy > NOISE_CPU:
+    if busy > at.limit("V17.cpu"):
         return f"CPU {busy:.0f} % busy"
     for name, place in host.devices.items():
         if place == "top" and (share := before(host, f"dev.{name}.busy") or 0.0) > NOISE_DISK:
             return f"{name} {share:.0f} % busy"
+    record = record_of(at.run, host.host)
     for nic in rows(record.facts, Nic) if record else []:
         carried = max(before(host, f"nic.{nic.name}.{way}") or 0.0 for way in ("rx", "tx"))
         if nic.speed_mbit and carried > NOISE_NIC * nic.speed_mbit * 1e6 / 8:

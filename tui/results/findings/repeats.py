@@ -8,10 +8,11 @@ from statistics import fmean, stdev
 
 from tui.metrics.registry import headline_text
 from tui.model.plan import Headline
+from tui.model.thresholds import default
 from tui.results.findings.check import Evidence, Found, UnknownError, run_check
 
-ENOUGH = 3
-SPREAD = 0.05
+ENOUGH = int(default("V28.repetitions"))
+SPREAD = default("V28.spread")
 
 
 @run_check(
@@ -27,16 +28,18 @@ def repetitions(evidence: Evidence) -> Iterator[Found]:
     cells = _values(evidence)
     if not cells:
         raise UnknownError("no headline was measured")
-    few = {key: len(values) for key, values in cells.items() if len(values) < ENOUGH}
+    enough = int(evidence.limit("V28.repetitions"))
+    few = {key: len(values) for key, values in cells.items() if len(values) < enough}
+    most = evidence.limit("V28.spread")
     for key, values in cells.items():
         apart = stdev(values) / fmean(values) if len(values) > 1 and fmean(values) else 0.0
-        if apart > SPREAD:
+        if apart > most:
             said = ", ".join(headline_text(_headline(evidence, key), value) for value in values[:5])
-            yield Found("warning", f"{key}: repetitions are {apart:.0%} apart ({said})", round(apart, 4), SPREAD)
+            yield Found("warning", f"{key}: repetitions are {apart:.0%} apart ({said})", round(apart, 4), most)
     if few:
         least = min(few.values())
         one = "measured once: nothing is known of how well it is repeatable"
-        yield Found("info", one if least == 1 else f"{least} repetitions only", least, ENOUGH)
+        yield Found("info", one if least == 1 else f"{least} repetitions only", least, enough)
 
 
 def _values(evidence: Evidence) -> dict[str, list[float]]:

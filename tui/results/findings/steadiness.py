@@ -11,11 +11,12 @@ from statistics import fmean, pstdev
 from tui.metrics.registry import MIXED, direction
 from tui.metrics.steady import RANGE, ROUNDS, SLOPE, Window, window_of
 from tui.model.step_record import SeriesRecord
+from tui.model.thresholds import default
 from tui.results.findings.check import Found, StepEvidence, UnknownError, step_check
 
 ROUND_S = 5  # seconds a round has at least
 WARM_SHARE, WARM_OFF, WARM_S = 0.1, 0.10, 20  # first part of the series, how far it may be off, seconds it takes
-MISSING = 0.01
+MISSING = default("V30.missing")
 
 
 def rounds_of(values: Sequence[float]) -> Window | None:
@@ -87,11 +88,12 @@ def missing_seconds(at: StepEvidence) -> Iterator[Found]:
     series = at.record.series
     if series is None:
         raise UnknownError("there are no samples")
-    gaps = {host: gap for host, gap in _gaps(series).items() if gap > max(1, MISSING * len(series.columns[0].iops))}
+    allowed = max(1, at.limit("V30.missing") * len(series.columns[0].iops))
+    gaps = {host: gap for host, gap in _gaps(series).items() if gap > allowed}
     if gaps:
         worst = max(gaps, key=lambda host: gaps[host])
         message = f"no samples of {worst} for {gaps[worst]} of {len(series.columns[0].iops)} s"
-        yield Found("warning", message, gaps[worst], MISSING, {"hosts": " ".join(gaps)})
+        yield Found("warning", message, gaps[worst], at.limit("V30.missing"), {"hosts": " ".join(gaps)})
 
 
 def _gaps(series: SeriesRecord) -> dict[str, int]:

@@ -9,11 +9,12 @@ from statistics import median, quantiles
 from tui.journal.loss import names_of
 from tui.metrics.registry import direction
 from tui.model.step_record import SeriesRecord, TimingRecord
+from tui.model.thresholds import default
 from tui.results.findings.check import Evidence, Found, StepEvidence, UnknownError, run_check, step_check
 
-START_SKEW_S = 1.0
+START_SKEW_S = default("V12.skew_s")
 START_SKEW_SHARE = 0.02  # of the runtime
-CLOCK_OFFSET_S = 0.1
+CLOCK_OFFSET_S = default("V13.offset_s")
 STALL_SHARE = 0.25  # of the host's own median second
 STALL_OF_GOOD = 0.08  # of its good seconds, the upper quarter: a host may stand still for most of a run
 STALL_S = 3  # seconds in a row
@@ -34,26 +35,27 @@ def start_skew(at: StepEvidence) -> Iterator[Found]:
     timing = at.record.timing
     if timing is None or timing.start_skew_s is None:
         raise UnknownError("fewer than two hosts measured")
-    if timing.start_skew_s <= START_SKEW_S:
+    allowed_s = at.limit("V12.skew_s")
+    if timing.start_skew_s <= allowed_s:
         return
     runtime_s = at.step.runtime_s or max(host.end_s - host.start_s for host in timing.hosts.values())
     sure_s = timing.start_skew_s - (timing.start_skew_uncertainty_s or 0.0)
-    heavy = sure_s > max(START_SKEW_S, START_SKEW_SHARE * runtime_s)
-    scope = {"hosts": " ".join(_late(timing))}
-    message = _skew_message(timing, at.run.foreign)
-    yield Found("error" if heavy else "warning", message, timing.start_skew_s, START_SKEW_S, {**scope})
+    heavy = sure_s > max(allowed_s, START_SKEW_SHARE * runtime_s)
+    scope = {"hosts": " ".join(_late(timing, allowed_s))}
+    message = _skew_message(timing, allowed_s, at.run.foreign)
+    yield Found("error" if heavy else "warning", message, timing.start_skew_s, allowed_s, {**scope})
 
 
-def _late(timing: TimingRecord) -> dict[str, float]:
+def _late(timing: TimingRecord, allowed_s: float) -> dict[str, float]:
     """Return hosts that started more than the allowed skew after the first one, and how much, latest first."""
     first = min(host.start_s for host in timing.hosts.values())
     behind = {name: host.start_s - first for name, host in timing.hosts.items()}
-    late = {name: delay for name, delay in behind.items() if delay > START_SKEW_S}
+    late = {name: delay for name, delay in behind.items() if delay > allowed_s}
     return dict(sorted(late.items(), key=lambda each: -each[1]))
 
 
-def _skew_message(timing: TimingRecord, foreign: bool) -> str:
-    late = [f"{name} {delay:+.2f} s" for name, delay in _late(timing).items()]
+def _skew_message(timing: TimingRecord, allowed_s: float, foreign: bool) -> str:
+    late = [f"{name} {delay:+.2f} s" for name, delay in _late(timing, allowed_s).items()]
     known = timing.start_skew_uncertainty_s
     by = "by the hosts' own clocks, which" if foreign else "by arrival: clocks"
     error = f" (± {known:.2f} s)" if known is not None else f" ({by} were not compared)"
@@ -75,16 +77,17 @@ def clock_offsets(evidence: Evidence) -> Iterator[Found]:
     }
     if not compared:
         raise UnknownError("clocks were not compared")
+    allowed_s = evidence.limit("V13.offset_s")
     off = {
         name: clock.offset_s
         for name, clock in compared.items()
-        if clock.offset_s is not None and abs(clock.offset_s) > max(CLOCK_OFFSET_S, clock.uncertainty_s or 0.0)
+        if clock.offset_s is not None and abs(clock.offset_s) > max(allowed_s, clock.uncertainty_s or 0.0)
     }
     if off:
         worst = sorted(off, key=lambda name: -abs(off[name]))
         named = names_of([f"{name} {off[name]:+.3f} s" for name in worst])
         message = f"clocks differ from the jump host's: {named}; times here are corrected by it"
-        yield Found("warning", message, off[worst[0]], CLOCK_OFFSET_S, {"hosts": " ".join(worst)})
+        yield Found("warning", message, off[worst[0]], allowed_s, {"hosts": " ".join(worst)})
 
 
 @run_check(

@@ -102,6 +102,7 @@ def build_record(run_dir: Path) -> RunRecord:
         findings=judged.findings,
         checks=judged.made,
         checks_not_made=judged.not_made,
+        thresholds=dict(plan.thresholds),
         verdict=verdict_of(state, steps, judged.findings),
         resumed=_resumed(run),
         notes=_notes(source),

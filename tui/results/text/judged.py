@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tui.metrics import units
+from tui.model.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:
     from tui.model.record import Finding, RunRecord
@@ -74,7 +75,14 @@ def checks_text(record: RunRecord) -> str:
     if record.checks_not_made is None:
         return f"{made}, {found}"
     missed = f", {len(record.checks_not_made)} could not be" if record.checks_not_made else ""
-    return f"{VERDICTS[record.verdict]}: {found}; {made}{missed}"
+    changed = [f"{name} {value:g} in place of {_usual(name)}" for name, value in record.thresholds.items()]
+    otherwise = f"; by other thresholds: {', '.join(changed)}" if changed else ""
+    return f"{VERDICTS[record.verdict]}: {found}; {made}{missed}{otherwise}"
+
+
+def _usual(name: str) -> str:
+    known = THRESHOLDS.get(name)
+    return f"{known.value:g}" if known is not None else "?"
 
 
 def by_weight(findings: Sequence[Finding]) -> list[Finding]:
