@@ -60,6 +60,13 @@ def test_of_very_many_processes_the_bytes_count_when_each_was_read_twice() -> No
     assert found("V03", at) == []
 
 
+def test_a_host_that_did_not_go_on_is_not_asked_where_its_bytes_came_from() -> None:
+    at = looked(gen_read_bytes=10e6, gen_procs=2.0)
+    at.steps[0].telemetry[0].end_s = 3.0
+    with pytest.raises(UnknownError, match="what moved below"):
+        found("V03", at)
+
+
 def test_of_a_mount_the_bytes_from_its_server_count() -> None:
     assert said("V03", looked(gen_read_bytes=100e6, nfs_rd_server=10e6)) == [("error", 0.1)]
 
