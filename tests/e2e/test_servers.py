@@ -78,6 +78,13 @@ def test_a_server_generates_no_load_and_is_no_host_of_the_run(shown: tuple[dict[
     assert not [column for column in server(record)["columns"] if column["name"].startswith("gen.")]
 
 
+def test_what_a_server_is_stands_in_the_record_and_the_summary(shown: tuple[dict[str, Any], str]) -> None:
+    reached, gone = sorted(shown[0]["servers"], key=lambda each: not each["facts"])
+    assert (reached["name"], reached["role"], gone["name"]) == ("h3", "server", "gone")
+    assert str(reached["facts"]["kernel"]).endswith(os.uname().release)
+    assert "\n1 server:\n" in shown[1]
+
+
 def test_a_server_that_is_not_reached_is_a_warning(shown: tuple[dict[str, Any], str]) -> None:
     record = shown[0]
     assert (record["state"], record["exit_code"]) == ("complete", 0)
@@ -88,7 +95,7 @@ def test_a_server_that_is_not_reached_is_a_warning(shown: tuple[dict[str, Any], 
 def test_the_summary_has_the_load_of_hosts_and_servers(shown: tuple[dict[str, Any], str]) -> None:
     text = shown[1]
     assert "load on hosts" in text and "\nservers " in text
-    assert "CPU of OSD: " in text and " 2 processes on 1 hosts" in text
+    assert "CPU of OSD: " in text and " 2 processes on 1 host" in text
     assert "per client process (4)" in text
 
 

@@ -48,6 +48,7 @@ from tui.model.event import (
     TaskStarted,
     TelemetrySample,
 )
+from tui.model.hostfacts import Fact
 from tui.model.proof import ProofResult
 
 StateName = Literal["starting", "running", "stopping", "complete", "partial", "aborted", "failed"]
@@ -108,6 +109,7 @@ class RunState:
     step: int | None = None
     steps: dict[int, StepState] = field(default_factory=dict)
     hosts: dict[str, HostView] = field(default_factory=dict)
+    server_facts: dict[str, dict[str, Fact]] = field(default_factory=dict)  # storage nodes are no hosts of the run
     messages: list[MessageLine] = field(default_factory=list)  # the newest
     log: list[Message] = field(default_factory=list)  # the first
     log_dropped: int = 0
@@ -318,6 +320,9 @@ class RunState:
 
     @HANDLERS.on(HostFacts)
     def _on_host_facts(self, event: HostFacts) -> None:
+        if event.role == "server":
+            self.server_facts.setdefault(event.host, {}).update(event.facts)
+            return
         view = self.host(event.host)
         view.facts.update(event.facts)
         view.version += 1

@@ -87,6 +87,7 @@ class HostFacts(Event, tag="host_facts"):
 
     host: str
     facts: dict[str, Fact]
+    role: Literal["client", "server"] = "client"
 
 
 class HostClock(Event, tag="host_clock"):

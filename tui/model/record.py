@@ -87,7 +87,7 @@ class HostRecord(Part):
     """One host of the run."""
 
     name: str = Field(description="name in the inventory or the SSH configuration")
-    role: str = Field("client", description="client: generates load")
+    role: str = Field("client", description="client: generates load; server: a storage node")
     transport: str | None = Field(None, description="ssh or local")
     facts: dict[str, Fact] = Field(
         default_factory=dict, description="what was found: kernel, cpus, fio_version, ...; docs/facts.md has them all"
@@ -275,6 +275,9 @@ class RunRecord(Part):
     target: str | None = Field(None, description="the storage under test, as the operator names it")
     latency_kind: Literal["clat", "lat"] = Field("clat", description="latency kind of the series and the headline")
     hosts: list[HostRecord] = Field(default_factory=list, description="hosts of the run")
+    servers: list[HostRecord] = Field(
+        default_factory=list, description="storage nodes that were looked at, with their facts; they generate no load"
+    )
     facts: FactsRecord | None = Field(
         None, description="the hosts' facts beside each other; null: of an older version, see hosts[].facts"
     )

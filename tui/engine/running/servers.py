@@ -8,7 +8,7 @@ import contextlib
 from tui.engine.hosts.fan_out import host_error
 from tui.engine.running.context import RunContext
 from tui.engine.running.session import HostSession
-from tui.model.event import HostStateName, PhaseName
+from tui.model.event import HostFacts, HostStateName, PhaseName
 from tui.remote.agent import AgentError
 from tui.remote.transport import HostError
 
@@ -31,7 +31,7 @@ class ServerSession(HostSession):
 
 
 async def connect_servers(ctx: RunContext) -> None:
-    """Connect to the storage nodes; one that cannot be reached is named and left out."""
+    """Connect to the storage nodes and read what they are; one that cannot be reached is named and left out."""
     if ctx.plan.telemetry:
         await asyncio.gather(*(_connect(server) for server in ctx.servers))
 
@@ -39,6 +39,9 @@ async def connect_servers(ctx: RunContext) -> None:
 async def _connect(server: HostSession) -> None:
     try:
         await server.connect(CONNECT_S)
+        probe = await server.ask(lambda agent: agent.probe())
+        server.facts = await server.ask(lambda agent: agent.facts(probe))
+        server.journal.append(HostFacts(t=0.0, host=server.name, facts=server.facts, role="server"))
     except Exception as fault:
         server.enter("failed")
         server.say("warning", f"server not reached, it is not looked at: {host_error(server.name, fault).message}")

@@ -36,7 +36,7 @@ from tui.results.findings.proof import proof_record
 from tui.results.matrix.points import matrix_record
 from tui.results.record.conditions import attestation_records, precondition_record
 from tui.results.record.facts import facts_record
-from tui.results.record.hosts import host_record
+from tui.results.record.hosts import host_record, server_records
 from tui.results.record.journal import JournalData, read_journal
 from tui.results.record.step import build_step, phase_record, rounded
 from tui.results.store.rundir import load_plan, write_atomic
@@ -88,6 +88,7 @@ def build_record(run_dir: Path) -> RunRecord:
         target=plan.target,
         latency_kind=plan.latency_kind,
         hosts=hosts,
+        servers=server_records(plan, run),
         facts=facts_record({host.name: host.facts for host in hosts}),
         phases=[phase_record(run, span) for span in run.phases],
         steps=steps,

@@ -31,6 +31,16 @@ def host_record(plan: Plan, run: RunState, host: HostAddress) -> HostRecord:
     )
 
 
+def server_records(plan: Plan, run: RunState) -> list[HostRecord]:
+    """Return the records of the storage nodes of a run: what they are, where they were reached."""
+    return [
+        HostRecord(
+            name=server.name, role="server", transport=server.transport, facts=run.server_facts.get(server.name, {})
+        )
+        for server in plan.servers
+    ]
+
+
 def _clock(run: RunState, host: str) -> ClockRecord | None:
     compared = run.compared.get(host)
     if compared is not None:

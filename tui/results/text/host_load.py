@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from tui.metrics import units
 from tui.metrics.telemetry import metric_of, parse_column
 from tui.model.step_record import HostTelemetryRecord, StepRecord
+from tui.results.text.judged import plural
 
 NAME_WIDTH = 14
 CARRIES = 0.05  # of the traffic of the busiest disk: one with less is not part of it
@@ -47,7 +48,8 @@ def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
         count = round(sum(_mean(host, f"group.{name}.procs") or 0.0 for host in having))
         disks = sum(len(disks_in_use(host)) for host in having)
         per_disk = f"; {cpu / disks:.1f} % per disk ({disks} with traffic)" if disks else ""
-        yield f"CPU of {name}: {cpu:.0f} % of a core, {count} processes on {len(having)} hosts{per_disk}"
+        hosts_text = plural(len(having), "host")
+        yield f"CPU of {name}: {cpu:.0f} % of a core, {count} processes on {hosts_text}{per_disk}"
 
 
 def _per_client(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tui.metrics import registry, units
+from tui.metrics.fact_groups import FactsTogether, compare
 from tui.metrics.figures import Latency, kind_of, latency_of
 from tui.metrics.registry import OPERATIONS
 from tui.model.record import Finding, HostRecord, RunRecord
@@ -259,10 +260,14 @@ def _problems(record: RunRecord) -> list[str]:
 
 def _facts(record: RunRecord) -> list[str]:
     """Return what the hosts are: what all have in common, and who differs in what."""
-    found = facts_together(record)
+    servers = compare({server.name: server.facts for server in record.servers if server.facts})
+    return [*_facts_of(facts_together(record), "host"), *_facts_of(servers, "server")]
+
+
+def _facts_of(found: FactsTogether, what: str) -> list[str]:
     if not found.hosts:
         return []
-    lines = [f"{_count(len(found.hosts), 'host')}:"]
+    lines = [f"{_count(len(found.hosts), what)}:"]
     for label, runs in (*common_lines(found), *differing_lines(found)):
         lines += _wrapped(label, "".join(text for text, _ in runs), indent="  ")
     return lines if len(lines) > 1 else []
