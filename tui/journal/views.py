@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import TypeVar
 
+from tui.metrics.figures import marked
 from tui.metrics.histogram import Histogram, index_to_value
 from tui.metrics.registry import MetricName
 from tui.metrics.series import RateSeries
@@ -219,7 +220,8 @@ class DirectionView(ABC):
 def _percentiles(histogram: Histogram, maximum: int | None) -> dict[str, int | None]:
     if not histogram:
         return dict(UNKNOWN_PERCENTILES)
-    return {**histogram.percentiles(SHOWN, maximum), "max": maximum}
+    total, found = histogram.total, histogram.percentiles(SHOWN, maximum)
+    return {**{name: marked(value, total, float(name)) for name, value in found.items()}, "max": maximum}
 
 
 def whole_seconds(first_t: float, last_t: float) -> tuple[int, int] | None:

@@ -8,6 +8,7 @@ from typing import Protocol
 from tui.metrics.buckets import label
 from tui.metrics.histogram import Histogram, combine_directions
 from tui.metrics.registry import MIXED, direction
+from tui.metrics.units import TAIL_SAMPLES, Few
 from tui.model.event import DirectionResult
 from tui.model.plan import Headline
 
@@ -24,6 +25,8 @@ class _Counts(Protocol):
 class Latency(Protocol):
     """One latency kind, of the journal or of a record."""
 
+    @property
+    def n(self) -> int: ...  # noqa: D102
     @property
     def min_ns(self) -> int | None: ...  # noqa: D102
     @property
@@ -63,6 +66,26 @@ def latency_of(result: Result, name: str, kind: str) -> Latency | None:
     return result.lat if kind_of(name, kind) == "lat" else result.clat
 
 
+def behind(count: int, percentile: float) -> float:
+    """Return how many of `count` samples lie beyond a percentile."""
+    return round(count * (100 - percentile) / 100, 6)
+
+
+def enough_behind(count: int, percentile: float) -> bool:
+    """Tell whether enough samples are slower than a percentile for it to be printed."""
+    return behind(count, percentile) >= TAIL_SAMPLES
+
+
+def marked(value: int | None, count: int, percentile: float) -> int | None:
+    """Return a percentile of `count` samples as it is to be shown: marked where too few are beyond it."""
+    return value if value is None or percentile >= 100 or enough_behind(count, percentile) else Few(value)
+
+
+def shown_percentile(latency: Latency | None, percentile: float) -> int | None:
+    """Return a percentile for people: `units.latency` prints ``n<10`` where too few samples are behind it."""
+    return None if latency is None else marked(percentile_of(latency, percentile), latency.n, percentile)
+
+
 def percentile_of(latency: Latency, percentile: float) -> int | None:
     """Return any percentile in ns, from the buckets when it was not computed before; never above the exact maximum."""
     known = latency.max_ns if percentile >= 100 else latency.percentiles_ns.get(label(percentile))
@@ -72,15 +95,21 @@ def percentile_of(latency: Latency, percentile: float) -> int | None:
     return Histogram(counts).percentiles((percentile,), at_most=latency.max_ns).get(label(percentile))
 
 
+def headline_behind(headline: Headline, dirs: Mapping[str, Result], kind: str) -> int | None:
+    """Return how many samples lie beyond a headline that is a percentile; None of any other."""
+    if headline.metric != "latency" or headline.percentile is None:
+        return None
+    found = _wanted(headline, dirs)
+    latency = latency_of(dirs[found], found, kind) if found in dirs else None
+    return None if latency is None else int(behind(latency.n, headline.percentile))
+
+
 def value_of(headline: Headline, dirs: Mapping[str, Result], kind: str) -> float | None:
     """Return the headline figure of results by direction; None when it was not measured.
 
     `kind` is the step's latency kind. Where there is one direction of I/O alone, it is the mixed one too.
     """
-    wanted = OPERATIONS_AS if headline.metric == "ops" else headline.direction
-    if wanted == MIXED and MIXED not in dirs:
-        counted = [name for name in dirs if direction(name).in_total]
-        wanted = counted[0] if len(counted) == 1 else wanted
+    wanted = _wanted(headline, dirs)
     result = dirs.get(wanted)
     if result is None:
         return None
@@ -89,7 +118,16 @@ def value_of(headline: Headline, dirs: Mapping[str, Result], kind: str) -> float
     latency = latency_of(result, wanted, kind)
     if latency is None:
         return None
-    return latency.mean_ns if headline.percentile is None else percentile_of(latency, headline.percentile)
+    return latency.mean_ns if headline.percentile is None else shown_percentile(latency, headline.percentile)
+
+
+def _wanted(headline: Headline, dirs: Mapping[str, Result]) -> str:
+    """Return the direction that a headline is found in."""
+    wanted = OPERATIONS_AS if headline.metric == "ops" else headline.direction
+    if wanted == MIXED and MIXED not in dirs:
+        counted = [name for name in dirs if direction(name).in_total]
+        wanted = counted[0] if len(counted) == 1 else wanted
+    return wanted
 
 
 def over_hosts(hosts: Sequence[Mapping[str, DirectionResult]]) -> dict[str, DirectionResult]:

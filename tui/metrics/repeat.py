@@ -13,6 +13,8 @@ T_975 = (
     2.0796, 2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423,
 )  # fmt: skip
 
+LEAST_REPETITIONS = 3  # of two, Student's interval is 13 standard errors wide
+
 
 def t_975(degrees: int) -> float:
     """Return the 0.975 quantile of Student's t; beyond the table by Cornish and Fisher's expansion."""
@@ -28,3 +30,8 @@ def relative_ci(values: Sequence[float]) -> float | None:
         return None
     mean = fmean(values)
     return t_975(len(values) - 1) * stdev(values) / sqrt(len(values)) / abs(mean) if mean else None
+
+
+def ci_tells(values: Sequence[float], half_width: float | None) -> bool:
+    """Tell whether mean ± half width may be printed: of two figures, or when it reaches zero, it says nothing."""
+    return len(values) >= LEAST_REPETITIONS and half_width is not None and half_width < 1.0

@@ -10,6 +10,14 @@ from collections.abc import Sequence
 UNKNOWN = "–"
 Parts = tuple[str, str]
 
+TAIL_SAMPLES = 10  # of fewer samples beyond a percentile chance has more to say than the storage
+TOO_FEW = f"n<{TAIL_SAMPLES}"
+
+
+class Few(int):
+    """A percentile in ns with fewer than TAIL_SAMPLES samples beyond it: it is printed as ``n<10``."""
+
+
 _DECIMAL = ("", "k", "M", "G", "T", "P")
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _TIME = ("ns", "µs", "ms", "s")
@@ -51,7 +59,9 @@ def bandwidth_parts(bytes_per_s: float | None) -> Parts:
 
 
 def latency_parts(ns: float | None) -> Parts:
-    """Return nanoseconds as (number, ns/µs/ms/s)."""
+    """Return nanoseconds as (number, ns/µs/ms/s); of a percentile that too few samples are behind ``n<10``."""
+    if isinstance(ns, Few):
+        return TOO_FEW, ""
     return _parts(ns, _TIME, 1000)
 
 

@@ -150,6 +150,9 @@ class HeadlineRecord(Part):
     value: float | None = Field(None, description="the figure; null: not measured")
     unit: Literal["iops", "bytes_per_s", "ns", "ops_per_s"] = Field(description="unit of value")
     step: int | None = Field(None, description="index of the step it comes from: the best point, the median repetition")
+    behind: int | None = Field(
+        None, description="I/Os slower than a percentile, of `step`; below 10 its text is n<10; null: no percentile"
+    )
     text: str = Field("", description="the figure for people")
 
 

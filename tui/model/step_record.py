@@ -45,6 +45,10 @@ class LatencyRecord(Part):
     percentiles_ns: dict[str, int] = Field(
         default_factory=dict, description="ns by percentile: 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99"
     )
+    percentiles_behind: dict[str, float] = Field(
+        default_factory=dict,
+        description="I/Os slower than each percentile; of fewer than 10 it is chance, and printed as n<10",
+    )
     histogram: HistogramRecord | None = Field(None, description="the buckets that the percentiles come from")
 
     @property

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal
 
-from tui.metrics.figures import Latency, latency_of, percentile_of
+from tui.metrics.figures import Latency, latency_of, shown_percentile
 from tui.model.baseline import Baseline, Figure, Scalar
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration, parse_size, plain_duration, plain_size
@@ -164,7 +164,7 @@ def statistic_of(latency: Latency, name: str) -> float | None:
         "mean": latency.mean_ns,
         "stddev": latency.stddev_ns,
     }
-    return known[name] if name in known else percentile_of(latency, float(name.removeprefix("p")))
+    return known[name] if name in known else shown_percentile(latency, float(name.removeprefix("p")))
 
 
 # -- what differs

@@ -7,7 +7,7 @@ from statistics import fmean, median, pstdev
 
 from tui.journal.loss import names_of
 from tui.metrics import units
-from tui.metrics.figures import latency_of, percentile_of
+from tui.metrics.figures import latency_of, shown_percentile
 from tui.metrics.registry import MIXED, direction
 from tui.model.step_record import DirectionRecord, StepRecord
 from tui.model.thresholds import default
@@ -91,7 +91,8 @@ def _slow_tails(at: StepEvidence, name: str) -> Iterator[Found]:
 
 def _p99(dirs: Mapping[str, DirectionRecord], name: str, kind: str) -> int | None:
     latency = latency_of(dirs[name], name, kind)
-    return percentile_of(latency, 99.0) if latency is not None else None
+    value = shown_percentile(latency, 99.0)
+    return None if isinstance(value, units.Few) else value
 
 
 CHECKS = (stragglers,)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tui.journal.loss import names_of
 from tui.metrics import units
+from tui.metrics.figures import enough_behind
 from tui.metrics.registry import MIXED, direction
 from tui.model.plan import JobLoad
 from tui.model.step_record import DirectionRecord, LatencyRecord, StepRecord
@@ -20,7 +21,6 @@ RATE_REACHED = default("V24.reached")
 LEAST_S = 5.0  # of a shorter load the begin and the end of its workers are too large a part
 LONG_S, ENOUGH_S = default("V09.remark_s"), default("V09.warning_s")
 SYNC_SHARE = 0.5  # of the time of all workers
-TAIL_IOS = 10  # slower I/Os behind a percentile that is printed
 PUBLISHED = (50.0, 99.0, 99.5, 99.9)
 
 
@@ -227,7 +227,7 @@ def sync_bound(at: StepEvidence) -> Iterator[Found]:
 @step_check(
     "V23",
     "I/Os behind the percentiles",
-    rule=f"{TAIL_IOS} I/Os or more are slower than a percentile that is printed",
+    rule=f"{units.TAIL_SAMPLES} I/Os or more are slower than a percentile that is printed",
     advice="Measure longer, or quote a lower percentile: with so few I/Os the next run will say something else.",
     source="order statistics: the rank of a percentile is known to about the root of the number of slower I/Os",
     live=False,
@@ -242,12 +242,7 @@ def tails(at: StepEvidence) -> Iterator[Found]:
         if latency is not None and latency.n and thin:
             slower = latency.n * (100 - thin[0]) / 100
             message = f"{name}: {units.exact(latency.n)} I/Os are too few for p{thin[0]:g} and above"
-            yield Found("info", message, round(slower, 1), TAIL_IOS, {"direction": name})
-
-
-def enough_behind(count: int, percentile: float) -> bool:
-    """Tell whether enough I/Os are slower than a percentile for it to be printed."""
-    return count * (100 - percentile) / 100 >= TAIL_IOS - 1e-9
+            yield Found("info", message, round(slower, 1), units.TAIL_SAMPLES, {"direction": name})
 
 
 CHECKS = (concurrency, rate, short, runtime, submission, sync_bound, tails)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from statistics import fmean, stdev
 
+from tui.journal.loss import names_of
 from tui.metrics.registry import headline_text
 from tui.model.plan import Headline
 from tui.model.thresholds import default
 from tui.results.findings.check import Evidence, Found, UnknownError, run_check
+from tui.results.matrix.cells import Attempt, Cell, by_point, cell_of, shortest
+from tui.results.matrix.spread import APART, best_of, known_by
+from tui.results.matrix.table import tables_of
 
 ENOUGH = int(default("V28.repetitions"))
 SPREAD = default("V28.spread")
@@ -56,4 +61,42 @@ def _headline(evidence: Evidence, key: str) -> Headline:
     return evidence.plan.headline_of(step) or Headline("iops", "read")
 
 
-CHECKS = (repetitions,)
+@run_check(
+    "sweep",
+    "Points that differ",
+    rule="a point is the best when no other reaches into its repetitions, or, measured once, "
+    f"into {APART:.0%} of it (a remark); points that ended early are not counted",
+    advice="Repeat the sweep (--repeat 3), or name the points that are equal together: the cheapest of them will do.",
+    source="lowest and highest repetition of each point",
+    live=False,
+)
+def sweep(evidence: Evidence) -> Iterator[Found]:
+    """The highest point of a sweep is the best by chance when others come as high when they are measured again."""
+    tables = [table for table in tables_of(_cells(evidence)) if table.axes and len(table.cells) > 1]
+    if not tables:
+        raise UnknownError("nothing was swept")
+    for table in tables:
+        best, equal = best_of(table.cells)
+        if best is not None and equal:
+            named = names_of([cell.name for cell in equal])
+            message = f"{table.profile}: {best.name} is the best, but not told apart from {named}"
+            yield Found("info", f"{message} (by {known_by([best, *equal])})", len(equal), 0)
+        short = [f"{cell.name} ({cell.short})" for cell in table.cells if cell.short]
+        if short:
+            message = f"{table.profile}: ended early, and neither the best nor a knee: {names_of(short)}"
+            yield Found("info", message, len(short), 0)
+
+
+def _cells(evidence: Evidence) -> list[Cell]:
+    """Return the points as they were measured."""
+    cells = []
+    for key, steps in by_point(evidence.steps).items():
+        attempts = [Attempt(step.index, step.state or "done", step.headline) for step in steps]
+        profile = steps[0].profile or evidence.plan.profile.tag
+        headline = evidence.plan.headline_of(evidence.plan.steps[steps[0].index])
+        cell = cell_of(key, profile, steps[0].point, headline, attempts)
+        cells.append(replace(cell, short=shortest(steps)))
+    return cells
+
+
+CHECKS = (repetitions, sweep)

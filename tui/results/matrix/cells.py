@@ -14,7 +14,7 @@ from tui.metrics.repeat import relative_ci
 from tui.model.plan import Headline
 
 if TYPE_CHECKING:
-    from tui.model.record import CellRecord, RunRecord  # pydantic: not while a run goes on
+    from tui.model.record import CellRecord, Finding, RunRecord  # pydantic: not while a run goes on
     from tui.model.step_record import StepRecord  # pydantic: not while a run goes on
 
 CellState = Literal["done", "failed", "cut", "running", "missing"]
@@ -49,6 +49,12 @@ class Cell:
     mean_ns: float | None = None
     p99_ns: float | None = None
     short: str = ""  # how long it measured, when that was less than was asked for: ``0.2 s``
+    invalid: bool = False  # a finding of severity error is of one of its steps
+
+    @property
+    def fit(self) -> bool:
+        """Whether its figure may be called the best, or a knee."""
+        return not self.invalid and not self.short
 
     @property
     def name(self) -> str:
@@ -108,6 +114,8 @@ def cell_of(
     known = [(attempt.value, attempt) for attempt in made if attempt.value is not None]
     values = [value for value, _ in known]
     value = median(values) if values else None
+    if value is not None and any(isinstance(each, units.Few) for each in values):
+        value = units.Few(value)
     nearest = min(known, key=lambda each: abs(each[0] - (value or 0.0)))[1] if known else made[0] if made else None
     return Cell(
         key=key,
@@ -136,21 +144,36 @@ def cells_of_record(record: RunRecord, shown: Headline | None = None, *, running
     if record.matrix is None:
         return []
     groups = by_point(record.steps)
+    wrong = invalid_steps(record.findings)
     cells = [_recorded(record, cell, groups.get(cell.key, []), shown) for cell in record.matrix.cells]
+    cells = [replace(cell, invalid=bool(wrong & set(cell.steps))) for cell in cells]
     return cells if running else [replace(c, state="cut") if c.state == "running" else c for c in cells]
+
+
+def invalid_steps(findings: Iterable[Finding]) -> set[int]:
+    """Return the steps whose figures are invalid by a finding of their own."""
+    wrong: set[int] = set()
+    for finding in findings:
+        if finding.severity == "error":
+            several = str(finding.scope.get("steps") or "").split()
+            one = finding.scope.get("step")
+            wrong |= {int(index) for index in several if index.isdecimal()} | ({one} if isinstance(one, int) else set())
+    return wrong
 
 
 def _recorded(record: RunRecord, found: CellRecord, steps: Sequence[StepRecord], shown: Headline | None) -> Cell:
     headline = shown or _headline_of(found)
-    attempts = [Attempt(step.index, step.state or "done", _headline_value(record, step, shown)) for step in steps]
+    attempts = [
+        Attempt(step.index, step.state or "done", _headline_value(record, step, headline, shown)) for step in steps
+    ]
     cell = cell_of(found.key, found.profile or record.profile.tag, found.point, headline, attempts, found.state)
-    cell = replace(cell, short=_shortest(steps))
+    cell = replace(cell, short=shortest(steps))
     if cell.value is None or cell.step is None or headline is None:
         return cell
     latency = latency_of(record, record.steps[cell.step], headline.direction)
     if latency is None:
         return cell
-    return replace(cell, mean_ns=latency.mean_ns, p99_ns=latency.percentiles_ns.get("99"))
+    return replace(cell, mean_ns=latency.mean_ns, p99_ns=figures.shown_percentile(latency, 99.0))
 
 
 def _headline_of(cell: CellRecord) -> Headline | None:
@@ -158,13 +181,25 @@ def _headline_of(cell: CellRecord) -> Headline | None:
     return None if found is None else Headline(found.metric, found.direction, found.percentile)
 
 
-def _headline_value(record: RunRecord, step: StepRecord, shown: Headline | None) -> float | None:
+def _headline_value(
+    record: RunRecord, step: StepRecord, headline: Headline | None, shown: Headline | None
+) -> float | None:
     from tui.results.text.headline import step_value
 
-    return step.headline if shown is None else step_value(shown, step.results.aggregate, record.latency_kind_of(step))
+    kind = record.latency_kind_of(step)
+    if shown is not None:
+        return step_value(shown, step.results.aggregate, kind)
+    few = headline is not None and step.headline is not None and is_thin(headline, step, kind)
+    return units.Few(step.headline or 0) if few else step.headline
 
 
-def _shortest(steps: Sequence[StepRecord]) -> str:
+def is_thin(headline: Headline, step: StepRecord, kind: str) -> bool:
+    """Tell whether a step's headline is a percentile that too few samples are behind."""
+    beyond = figures.headline_behind(headline, step.results.aggregate, kind)
+    return beyond is not None and beyond < units.TAIL_SAMPLES
+
+
+def shortest(steps: Sequence[StepRecord]) -> str:
     """Return how long the shortest of the repetitions measured that ended early; empty when none did."""
     from tui.results.text.judged import is_short
 

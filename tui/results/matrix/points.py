@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.metrics.registry import headline_text
 from tui.metrics.repeat import relative_ci
 from tui.model.plan import Plan
 from tui.model.record import CellRecord, HeadlineRecord, MatrixRecord
 from tui.model.step_record import StepRecord
 from tui.results.matrix.cells import by_point, worst
-from tui.results.text.headline import blank, middle
+from tui.results.text.headline import blank, middle, put_figure
 
 
 def matrix_record(plan: Plan, steps: Sequence[StepRecord]) -> MatrixRecord | None:
@@ -48,6 +47,7 @@ def _headline(plan: Plan, made: Sequence[StepRecord]) -> HeadlineRecord | None:
     record = blank(headline)
     figures = [(step.headline, step.index) for step in made if step.headline is not None]
     if figures:
-        record.value, record.step = middle(figures)
-        record.text = headline_text(headline, record.value)
+        value, index = middle(figures)
+        step = next(step for step in made if step.index == index)
+        put_figure(record, headline, value, step, plan.latency_kind)
     return record

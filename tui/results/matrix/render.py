@@ -10,8 +10,10 @@ from dataclasses import dataclass
 
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT
+from tui.metrics.repeat import ci_tells
 from tui.results.matrix.cells import Cell
 from tui.results.matrix.scale import Scale, scale_of
+from tui.results.matrix.spread import best_of, known_by
 from tui.results.matrix.table import KneeAt, MatrixTable, TableRow
 from tui.text.line import ACCENT, BAD, FAINT, GOOD, LABEL, TEXT, VALUE, WARN, Line, Run
 from tui.text.table import Column, head_line, measured, table_line, widths
@@ -21,10 +23,12 @@ SAID = {"failed": "failed", "cut": "stopped", "running": "running", "missing": "
 ROLES = {"done": VALUE, "failed": BAD, "cut": WARN, "running": ACCENT, "missing": FAINT}
 CURSOR = f"{ACCENT}~"  # role of the chosen cell
 KNEE = "◆"
+INVALID = "INVALID"
 BAR = "━"
 GAP = "  "
 LEAST_BAR, MOST_BAR = 8, 40
 KNEES_TOLD = 6
+EQUALS_TOLD = 4
 GROUNDS = (8, 16, 24, 32, 40, 48)  # per cent of the series' colour behind a figure, in few steps that can be told apart
 
 
@@ -67,6 +71,8 @@ def role_of(cell: Cell) -> str:
     """Return the role of a cell's figure by its state; of one that is made in part it is plain text."""
     if cell.state == "missing" and cell.value is not None:
         return TEXT
+    if cell.invalid and cell.state == "done":
+        return BAD
     return FAINT if cell.state == "done" and cell.value is None else ROLES[cell.state]
 
 
@@ -90,12 +96,17 @@ def _value_text(cell: Cell, scale: Scale) -> str:
     """Return the mark of a cell's state and its figure."""
     if cell.value is None:
         return MARKS[cell.state] or units.UNKNOWN
-    return MARKS[cell.state] + scale.text(cell.value)
+    return mark_of(cell) + scale.text(cell.value)
+
+
+def mark_of(cell: Cell) -> str:
+    """Return the mark before a cell's figure: of its state, and of a figure that is invalid."""
+    return MARKS[cell.state] or (MARKS["failed"] if cell.invalid else "")
 
 
 def _ci(cell: Cell) -> str:
     """Return the confidence interval: ``±2.1%``."""
-    if cell.ci is None:
+    if cell.ci is None or not ci_tells(cell.values, cell.ci):
         return ""
     percent = cell.ci * 100
     return f"±{percent:.1f}%" if percent < 9.95 else f"±{percent:.0f}%"
@@ -124,6 +135,8 @@ def _note(table: MatrixTable, cell: Cell) -> Run:
         return f"{cell.made} of {cell.planned}", TEXT
     if cell.state in SAID:
         return SAID[cell.state], role_of(cell)
+    if cell.invalid:
+        return INVALID, BAD
     if cell.short:
         return f"only {cell.short}", WARN
     return (f"{KNEE} knee", GOOD) if cell.key in table.knee_keys else ("", TEXT)
@@ -237,7 +250,9 @@ def _below(table: MatrixTable, cell: Cell | None, scale: Scale) -> str:
     """Return the second line of a cell: lowest and highest, efficiency over hosts."""
     if cell is None:
         return ""
-    text = " ".join(filter(None, (_spread(cell, scale), _efficiency(table, cell), cell.short and f"in {cell.short}")))
+    marks = (cell.short and f"in {cell.short}", INVALID if cell.invalid else "")
+    said = (_spread(cell, scale), _efficiency(table, cell), *marks)
+    text = " ".join(filter(None, said))
     return text + (GAP if table.knees else "") if text else ""
 
 
@@ -273,7 +288,7 @@ def _columns(table: MatrixTable, tops: Mapping[str, float], look: Look) -> list[
     def figure(row: TableRow) -> list[Run]:
         cell = _only(row)
         whole = mixed and cell.value is not None
-        text = MARKS[cell.state] + BY_UNIT[cell.unit].with_unit(cell.value) if whole else _value_text(cell, scale)
+        text = mark_of(cell) + BY_UNIT[cell.unit].with_unit(cell.value) if whole else _value_text(cell, scale)
         share = _share(tops, cell) if not look.details and len(tops) == 1 else 0.0  # else a bar tells it
         return _figure_runs(text, cell, share, look)
 
@@ -327,13 +342,23 @@ def knee_text(found: KneeAt, scale: Scale) -> str:
     at = f" at {' '.join(f'{name}={text}' for name, text in found.others)}" if found.others else ""
     tail = f", p99 {units.latency(cell.p99_ns)}" if cell.p99_ns is not None else ""
     figure = f"{scale.text(cell.value)} {scale.unit}".rstrip()
-    gain = f"{found.next_text} gives {found.gain * 100:+.1f} %"
+    gain = f"{found.next_text} {'is equal within the spread, ' if found.equal else 'gives '}{found.gain * 100:+.1f} %"
     return f"knee over {found.axis}{at}: {cell.texts[found.axis]} with {figure}{tail}; {gain}"
 
 
 def remarks(tables: Sequence[MatrixTable]) -> list[str]:
     """Return how to read the tables: what their marks mean, and what figures of repetitions are."""
-    return [text for text in (_legend(tables), _repetitions(tables)) if text]
+    return [text for text in (_legend(tables), _repetitions(tables), *map(_equals, tables)) if text]
+
+
+def _equals(table: MatrixTable) -> str:
+    """Return which points of a sweep are as good as its best, as far as can be told; empty when none is."""
+    best, equal = best_of(table.cells) if table.axes else (None, [])
+    if best is None or not equal:
+        return ""
+    named = ", ".join(cell.name for cell in equal[:EQUALS_TOLD])
+    more = f" and {len(equal) - EQUALS_TOLD} more" if len(equal) > EQUALS_TOLD else ""
+    return f"not told apart from the best, {best.name}: {named}{more} (by {known_by([best, *equal])})"
 
 
 def _legend(tables: Sequence[MatrixTable]) -> str:

@@ -13,6 +13,7 @@ from functools import cached_property
 from tui.model.matrix import HOSTS_AXIS
 from tui.results.matrix.cells import Cell
 from tui.results.matrix.knee import LEAST_POINTS, efficiency, knee
+from tui.results.matrix.spread import same
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +26,17 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class KneeAt:
-    """A knee: its cell, the axis it lies on, the values of the other axes, and what the next point gives on top."""
+    """A knee: its cell, the axis it lies on, the values of the other axes, and what the next point gives on top.
+
+    `equal`: the next point cannot be told from it.
+    """
 
     cell: Cell
     axis: str
     others: tuple[tuple[str, str], ...]
     next_text: str
     gain: float
+    equal: bool = False
 
 
 @dataclass(frozen=True)
@@ -153,13 +158,19 @@ def series_over(cells: Sequence[Cell], axes: Sequence[str], axis: str) -> dict[O
 
 
 def knees_over(cells: Sequence[Cell], axes: Sequence[str], axis: str) -> Iterator[KneeAt]:
-    """Yield the knees along an axis; figures that are better when they are small have none."""
-    for others, found in series_over(cells, axes, axis).items():
+    """Yield the knees along an axis; figures that are better when they are small have none.
+
+    A point that is invalid or was cut short is left out; one that cannot be told from the point before it is no knee.
+    """
+    for others, series in series_over(cells, axes, axis).items():
+        found = [cell for cell in series if cell.fit]
         if len(found) < LEAST_POINTS or not found[0].larger_is_better:
             continue
         at = knee([(cell.numbers[axis], cell.value or 0.0) for cell in found])
-        if at is not None:
-            yield KneeAt(found[at.place], axis, others, found[at.place + 1].texts[axis], at.gain)
+        if at is not None and not same(found[at.place - 1], found[at.place]):
+            before, after = found[at.place], found[at.place + 1]
+            equal = len(before.values) > 1 and same(before, after)
+            yield KneeAt(before, axis, others, after.texts[axis], at.gain, equal)
 
 
 def scaling_of(cells: Sequence[Cell], axes: Sequence[str]) -> dict[str, float]:

@@ -8,7 +8,7 @@ from math import sqrt
 from tui.journal.measurement import Measurement
 from tui.journal.views import Leaf
 from tui.metrics.buckets import PERCENTILES, index_to_value
-from tui.metrics.figures import kind_of, with_mixed
+from tui.metrics.figures import behind, kind_of, with_mixed
 from tui.metrics.histogram import Histogram, combine_directions
 from tui.metrics.registry import MIXED, in_order
 from tui.model.event import Buckets, DirectionResult, HostResult, LatencyResult
@@ -203,7 +203,8 @@ def latency_record(result: LatencyResult | None) -> LatencyRecord | None:
         max_ns=result.max_ns,
         mean_ns=round(result.mean_ns, 3),
         stddev_ns=round(result.stddev_ns, 3),
-        percentiles_ns=_percentiles(result),
+        percentiles_ns=(percentiles := _percentiles(result)),
+        percentiles_behind={name: behind(result.n, float(name)) for name in percentiles},
         histogram=_histogram(result.buckets),
     )
 

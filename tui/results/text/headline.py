@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from statistics import median
+from collections.abc import Collection, Mapping, Sequence
+from statistics import fmean, median
+from typing import TYPE_CHECKING
 
-from tui.metrics import figures
+from tui.metrics import figures, units
 from tui.metrics.registry import METRICS, headline_text
+from tui.metrics.repeat import ci_tells
 from tui.model.plan import Headline
 from tui.model.record import HeadlineRecord
 from tui.model.step_record import AggregateRecord, MetadataRecord, StepRecord
 from tui.results.record.metadata import operation_value
+from tui.results.text.judged import is_short
+
+if TYPE_CHECKING:
+    from tui.model.record import RunRecord
 
 
 def step_value(
@@ -27,16 +33,48 @@ def step_value(
     return figures.value_of(headline, aggregate, latency_kind)
 
 
-def run_headline(headline: Headline | None, steps: Sequence[StepRecord]) -> HeadlineRecord | None:
-    """Return the headline of a run: the median of repetitions, the best of the points of a sweep. None for a suite."""
+def run_headline(
+    headline: Headline | None, steps: Sequence[StepRecord], kind: str = "clat", wrong: Collection[int] = ()
+) -> HeadlineRecord | None:
+    """Return the headline of a run: the median of repetitions, the best of the points of a sweep. None for a suite.
+
+    `kind` is the run's latency kind. Points with a step in `wrong`, and those that are too short, are the best only
+    when there is no other.
+    """
     if headline is None:
         return None
     record = blank(headline)
-    points = [middle(group) for group in repetitions(steps) if group]
+    groups = [group for group in repetitions(steps) if group]
+    unfit = {*wrong, *(step.index for step in steps if is_short(step))}
+    fit = [group for group in groups if not unfit & {index for _, index in group}]
+    points = [middle(group) for group in fit or groups]
     if points:
-        record.value, record.step = METRICS[headline.metric].best(points)
-        record.text = headline_text(headline, record.value)
+        value, index = METRICS[headline.metric].best(points)
+        put_figure(record, headline, value, steps[index], kind)
     return record
+
+
+def put_figure(record: HeadlineRecord, headline: Headline, value: float, step: StepRecord, kind: str) -> None:
+    """Put a figure into a headline, with how many samples a percentile has behind it."""
+    record.value, record.step = float(value), step.index
+    record.behind = figures.headline_behind(headline, step.results.aggregate, step.latency_kind or kind)
+    few = record.behind is not None and record.behind < units.TAIL_SAMPLES
+    record.text = headline_text(headline, units.Few(value) if few else value)
+
+
+def repeated_text(record: RunRecord) -> str:
+    """Return how well the headline is known: of how many repetitions it is the median; empty for a single one."""
+    found, matrix = record.headline, record.matrix
+    if found is None or found.step is None or matrix is None:
+        return ""
+    cell = next((cell for cell in matrix.cells if found.step in cell.steps), None)
+    values = [value for value in cell.values if value is not None] if cell is not None else []
+    if cell is None or len(values) < 2:
+        return ""
+    text = METRICS[found.metric].text
+    if ci_tells(values, cell.ci_relative):
+        return f"median of {len(values)}; mean {text(fmean(values))} ± {(cell.ci_relative or 0.0) * 100:.1f} % (95 %)"
+    return f"median of {len(values)}, from {text(min(values))} to {text(max(values))}"
 
 
 def blank(headline: Headline) -> HeadlineRecord:

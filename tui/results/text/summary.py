@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tui.metrics import registry, units
 from tui.metrics.fact_groups import FactsTogether, compare
-from tui.metrics.figures import Latency, kind_of, latency_of
+from tui.metrics.figures import Latency, kind_of, latency_of, shown_percentile
 from tui.metrics.registry import OPERATIONS
 from tui.model.record import Finding, HostRecord, RunRecord
 from tui.model.step_record import DirectionRecord, StepRecord
@@ -16,6 +16,7 @@ from tui.results.matrix.text import matrix_blocks
 from tui.results.record.facts import facts_together
 from tui.results.record.metadata import metadata_lines, metadata_remarks
 from tui.results.text.conditions import attest_texts, precondition_texts, step_label
+from tui.results.text.headline import repeated_text
 from tui.results.text.host_load import load_lines
 from tui.results.text.judged import by_weight, checks_text, is_short, length_text, submission_text
 from tui.results.text.plain import printable
@@ -71,7 +72,8 @@ def _head(record: RunRecord) -> list[str]:
 def _headline(record: RunRecord) -> list[str]:
     if record.headline is None or record.headline.value is None:
         return []
-    return [f"headline: {record.headline.text}{_where(record)}"]
+    repeated = repeated_text(record)
+    return [f"headline: {record.headline.text}{_where(record)}", *([f"  {repeated}"] if repeated else [])]
 
 
 def _where(record: RunRecord) -> str:
@@ -148,7 +150,7 @@ def _row(name: str, result: DirectionRecord, latency: Latency | None, moves_data
 def _latencies(latency: Latency | None) -> list[float | None]:
     if latency is None:
         return [None] * len(COLUMNS)
-    percentiles = [latency.percentiles_ns.get(name[1:]) for name in COLUMNS[1:-1]]
+    percentiles = [shown_percentile(latency, float(name[1:])) for name in COLUMNS[1:-1]]
     return [latency.mean_ns, *percentiles, latency.max_ns]
 
 
@@ -204,7 +206,7 @@ def _sweep(record: RunRecord, steps: Iterable[StepRecord]) -> list[str]:
         name = " ".join(part for part in (name, step_label(record, step), short) if part)
         for direction, result in step.results.aggregate.items():
             latency = latency_of(result, direction, record.latency_kind_of(step))
-            mean, p99 = (latency.mean_ns, latency.percentiles_ns.get("99")) if latency is not None else (None, None)
+            mean, p99 = latency.mean_ns if latency is not None else None, shown_percentile(latency, 99.0)
             bandwidth = units.UNKNOWN if result.bw_bytes_per_s is None else f"{result.bw_bytes_per_s / 2**20:.1f}"
             figures = f"{units.iops(result.iops):>7}{bandwidth:>10}{_short_latency(mean):>8}{_short_latency(p99):>8}"
             lines.append(f"{_fit(name, 33):<34}{direction:<6}{figures}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT, DIRECTIONS
+from tui.metrics.repeat import ci_tells
 from tui.model.plan import Headline
 from tui.results.matrix.cells import Cell, cells_of_record
 from tui.results.matrix.chart import table_chart
@@ -152,7 +153,7 @@ def cell_runs(cell: Cell, table: MatrixTable, width: int) -> list[Run]:
     said: list[str] = []
     if len(cell.values) > 1:
         said.append(f"{len(cell.values)} times {scale.text(min(cell.values))}–{scale.text(max(cell.values))}")
-    if cell.ci is not None:
+    if cell.ci is not None and ci_tells(cell.values, cell.ci):
         said.append(f"±{cell.ci * 100:.1f} %")
     if cell.skipped:
         said.append(f"{cell.skipped} not needed")

@@ -12,7 +12,7 @@ from tui.app.screens.result.matrix import Matrix, matrix_lines
 from tui.app.screens.result.published_text import hint_lines, published_lines
 from tui.app.widgets.graph_panels import KEYS
 from tui.metrics import registry, units
-from tui.metrics.figures import latency_of
+from tui.metrics.figures import latency_of, shown_percentile
 from tui.metrics.registry import METRICS, meaning
 from tui.results.text.conditions import attest_texts, precondition_texts, step_label
 from tui.text.facts import common_lines, differing_lines
@@ -199,7 +199,7 @@ def row(result: DirectionRecord, direction: str, kind: str, width: int) -> str:
     latency = latency_of(result, direction, kind)
     values: list[float | None] = [None] * (len(LATENCIES) + 2)
     if latency is not None:
-        values = [latency.mean_ns, *(latency.percentiles_ns.get(key) for key, _ in LATENCIES), latency.max_ns]
+        values = [latency.mean_ns, *(shown_percentile(latency, float(key)) for key, _ in LATENCIES), latency.max_ns]
     joint = " " if cell == 9 else ""
     cells = "".join(f"{joint.join(units.latency_parts(value)).rstrip():>{cell}}" for value in values)
     rate = units.bandwidth(result.bw_bytes_per_s) if registry.direction(direction).moves_data else ""
