@@ -143,3 +143,16 @@ def test_check_says_what_is_wrong(home: Path, tmp_path: Path, capsys: Captured) 
 def test_the_schema_of_baselines_is_a_schema(home: Path, capsys: Captured) -> None:
     schema = json.loads(run(capsys, "schema", "baselines")[1])
     jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_a_counter_experiment_is_not_compared_with_published_figures(finished: Path, capsys: Captured) -> None:
+    path = finished / "run.json"
+    document = json.loads(path.read_text())
+    proved = {"step": 0, "kind": "network", "change": "half-block", "figure": "bandwidth", "predicted": "the same"}
+    document["proves"] = {**proved, "run_id": "the-run", "outcome": "agreed", "text": "agreed: it is"}
+    path.write_text(json.dumps(document))
+    code, out, err = run(capsys, "baselines", "compare", "last")
+    assert (code, out) == (2, "")
+    assert "is a counter-experiment: it is compared with its own run alone, the-run" in err
+    shown = run(capsys, "runs", "show", "last")[1]
+    assert "agreed: it is" in shown and "published figures" not in shown

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
+from tests.app.journal_maker import READS, RUN_ID, RunMaker
 from tests.results.evidence import direction, series
+from tui.journal.state import RunState
+from tui.journal.writer import append_events
+from tui.model.event import LimiterProved, StepStarted
 from tui.model.plan import HostTask, JobLoad, Step
+from tui.model.problem import UsageError
 from tui.model.proof import Experiment, Proof, ProofResult
 from tui.model.step_record import ResultsRecord, StepRecord
 from tui.results.findings.experiments import (
@@ -19,10 +25,15 @@ from tui.results.findings.experiments import (
     SAME_EACH,
     SAME_IOPS,
     UNPACED,
+    chosen,
     experiments,
 )
 from tui.results.findings.proof import judged
+from tui.results.record.build import write_record
+from tui.results.record.journal import read_journal
+from tui.results.store.unfinished import is_unfinished
 
+MORE_IN_FLIGHT = Experiment("twice-in-flight", MORE)
 STEADY = [0.99, 1.01, 1.0, 0.99, 1.01, 1.0, 0.99, 1.01, 1.0, 1.0]
 RESTLESS = [0.6, 0.6, 1.3, 1.4, 0.7, 0.6, 1.4, 1.3, 1.0, 1.1]
 
@@ -110,6 +121,38 @@ def test_a_step_that_was_not_measured_whole_tells_nothing(state: str) -> None:
 def test_too_few_seconds_tell_nothing() -> None:
     found = outcome(Experiment("twice-in-flight", MORE), load(1000), load(1900, shape=[1.0, 1.0]))
     assert (found.outcome, found.spread) == ("could-not-tell", None)
+
+
+@pytest.fixture
+def maker(tmp_path: Path) -> RunMaker:
+    """A finished run; what limited it is not in its journal, for nobody looked at its hosts."""
+    return RunMaker(tmp_path / RUN_ID, ["h1"], READS).begin().go().measure(6).finish()
+
+
+def test_a_run_is_told_without_getting_longer(maker: RunMaker) -> None:
+    before = write_record(maker.run_dir)
+    append_events(maker.run_dir, [LimiterProved(t=0.0, result=outcome(MORE_IN_FLIGHT, load(1000), load(1900)))])
+    seen = read_journal(maker.run_dir / "journal.jsonl", 60.0).state
+    assert seen.proved[0].outcome == "agreed"
+    after = write_record(maker.run_dir)
+    assert (after.duration_s, after.state) == (before.duration_s, before.state)
+    assert not is_unfinished(maker.run_dir)
+
+
+def test_a_step_that_is_made_again_is_not_proved_any_more(maker: RunMaker) -> None:
+    state = RunState()
+    state.apply(LimiterProved(t=1.0, result=outcome(MORE_IN_FLIGHT, load(1000), load(1900))))
+    state.apply(StepStarted(t=2.0, step=0, attempt=2))
+    assert state.proved == {}
+
+
+def test_a_step_that_only_prepares_cannot_be_asked_for(maker: RunMaker) -> None:
+    record = write_record(maker.run_dir)
+    with pytest.raises(UsageError, match="has no step 2; it has 1"):
+        chosen(record, 1)
+    record.steps[0].warmup = True
+    with pytest.raises(UsageError, match="step 1 only prepares"):
+        chosen(record, 0)
 
 
 def step(hosts: int = 1, workers: int = 1) -> Step:

@@ -160,6 +160,9 @@ def compare_run(args: argparse.Namespace) -> int:
 
     run_dir = RunStore(paths().runs).resolve(args.run)
     record = build_record(run_dir) if is_running(run_dir) else load_record(run_dir)
+    if record.proves is not None:
+        about = record.proves.run_id
+        raise UsageError(f"{run_dir.name} is a counter-experiment: it is compared with its own run alone, {about}")
     if args.json:
         compared = compare(record, found_baselines().baselines)
         print(json.dumps([comparison_json(each) for each in compared], indent=1))

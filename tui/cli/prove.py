@@ -11,7 +11,7 @@ import msgspec
 
 from tui.cli.common import say
 from tui.model.plan import Plan
-from tui.model.problem import UsageError
+from tui.model.problem import BenchtuiError, UsageError
 from tui.model.proof import SAID
 from tui.model.quantities import parse_duration
 
@@ -86,8 +86,8 @@ def prove_after(run_dir: Path) -> int:
     try:
         plan = planned(run_dir)
         made, code = measured(plan, targets_named(plan, load_plan(run_dir).destroy), sure=True)
-    except UsageError as error:
+    except BenchtuiError as error:  # the run itself is as good as it was
         print(f"benchtui: the limiter is not proved: {error}", file=sys.stderr)
-        return 0
+        return 0 if isinstance(error, UsageError) else error.exit_code
     say(f"the counter-experiment is {made.name}")
     return code

@@ -355,6 +355,7 @@ class RunState:
     def forget(self, step: int) -> None:
         """Leave out what was seen of a step: it is made again."""
         self.steps[step] = StepState(step, attempt=self.at_step(step).attempt, started_t=self.t)
+        self.proved.pop(step, None)
         self.current = Measurement(self.clock, None, None, self.t)
 
     @HANDLERS.on(TaskEnded)

@@ -96,7 +96,12 @@ class View:
 
 
 def published(record: RunRecord, user_dir: Path) -> tuple[View | None, tuple[Problem, ...]]:
-    """Return a run beside the published figures of its profile, None when there are none; and broken files."""
+    """Return a run beside the published figures of its profile, None when there are none; and broken files.
+
+    A counter-experiment is compared with its own run alone: its load is changed on purpose.
+    """
+    if record.proves is not None:
+        return None, ()
     tags = tags_of(record)
     found = find_baselines(user_dir, tags)
     known = [each for each in found.of(tags) if each.host is None]

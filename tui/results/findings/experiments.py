@@ -50,6 +50,8 @@ def chosen(record: RunRecord, step: int | None) -> StepRecord:
     if step is not None:
         if not 0 <= step < len(record.steps):
             raise UsageError(f"{record.run_id} has no step {step + 1}; it has {len(record.steps)}")
+        if record.steps[step].warmup:
+            raise UsageError(f"{record.run_id}: step {step + 1} only prepares: its figures count for nothing")
         return record.steps[step]
     best = record.headline.step if record.headline is not None else None
     wanted = [record.steps[best]] if best is not None and best < len(record.steps) else []
