@@ -52,7 +52,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--times", type=int, default=1, help="how often each")
     parser.add_argument("--only", default="", help="those whose name has this in it")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was said of each run")
-    parser.add_argument("--at-once", type=int, default=3 * (os.cpu_count() or 1), help="calm runs side by side")
+    parser.add_argument("--at-once", type=int, default=4 * (os.cpu_count() or 1), help="calm runs side by side")
     return parser.parse_args()
 
 

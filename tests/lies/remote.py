@@ -24,8 +24,8 @@ from tests.lies.sabotage import meanwhile
 ROOT = Path(__file__).parents[2]
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 SIOCETHTOOL, ETHTOOL_GSET, ETHTOOL_SSET = 0x8946, 1, 2
-SPEED_MBIT, MTU = 100, 9000
-RATE_KBIT = 98_000
+SPEED_MBIT, MTU = 50, 9000
+RATE_KBIT = 49_000
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def computing_server(place: Place) -> Iterator[Setting]:
 
 @contextmanager
 def narrow_link(place: Place) -> Iterator[Setting]:
-    """Storage behind a link of 100 Mbit/s."""
+    """Storage behind a link of 50 Mbit/s."""
     with ExitStack() as stack:
         lab = stack.enter_context(NetnsLab(place.folder / "lab", 1))
         net = f"10.{os.getpid() % 100 + 20}.{os.getpid() // 100 % 250}"

@@ -111,10 +111,18 @@ def test_traffic_beside_the_load_is_not_judged() -> None:
         found("V16", looked(**{"nic_eth0.rx": 1e5, "tcp_out": 100.0, "tcp_retrans": 600.0}))
 
 
-@pytest.mark.parametrize(("transport", "judged"), [("sata", False), ("iscsi", True)])
-def test_links_beside_a_load_on_disks_of_the_host_are_not_judged(transport: str, judged: bool) -> None:
+@pytest.mark.parametrize(
+    ("facts", "judged"),
+    [
+        ({"devices": [{"name": "sda", "transport": "sata"}]}, False),
+        ({"devices": [{"name": "sda", "transport": "iscsi"}]}, True),
+        ({"mounts": [{"path": "/t", "fstype": "tmpfs"}]}, False),
+        ({"mounts": [{"path": "/t", "fstype": "nfs4"}]}, True),
+    ],
+)
+def test_links_beside_a_load_on_disks_of_the_host_are_not_judged(facts: dict[str, Any], judged: bool) -> None:
     busy = {"nic_eth0.rx": 1e8, "tcp_out": 100.0, "tcp_retrans": 60.0}
-    at = looked({"devices": [{"name": "sda", "transport": transport}]}, **busy)
+    at = looked(facts, **busy)
     if judged:
         assert found("V16", at)
     else:

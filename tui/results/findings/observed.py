@@ -9,11 +9,12 @@ from statistics import fmean
 from tui.journal.loss import names_of
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
-from tui.model.hosttables import BlockLayer, Nic, rows
+from tui.model.hosttables import BlockLayer, Mount, Nic, rows
 from tui.model.record import HostRecord
 from tui.model.step_record import HostTelemetryRecord
 from tui.model.thresholds import default
 from tui.results.findings.check import Evidence, Found, Severity, StepEvidence, UnknownError, step_check
+from tui.results.findings.machines import IN_MEMORY
 
 CORE, HOST, THREAD, SOFTIRQ, STEAL = 95.0, 85.0, 95.0, 90.0, default("V15.steal")  # per cent
 FEW_CORES = 4  # on a host with so few cores, a single busy one is half of it: then others have to wait for it
@@ -201,8 +202,11 @@ def carries_load(at: StepEvidence, host: HostTelemetryRecord) -> bool:
 
 
 def on_own_disks(host: HostTelemetryRecord, record: HostRecord | None) -> bool:
-    """Tell whether the target is known to lie on disks that no network leads to."""
+    """Tell whether the target is known to lie on disks that no network leads to, or in memory."""
     layers = rows(record.facts, BlockLayer) if record is not None else []
+    mounts = rows(record.facts, Mount) if record is not None else []
+    if mounts and all(mount.fstype in IN_MEMORY for mount in mounts):
+        return True
     remote = any(layer.transport in BY_NETWORK or layer.kind in BY_NETWORK for layer in layers)
     return bool(host.devices) and bool(layers) and not remote
 

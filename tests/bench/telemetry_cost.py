@@ -1,0 +1,142 @@
+"""What telemetry costs: fio alone, under benchtui without telemetry, and with it, in turn; then host, wire, engine,
+journal. Medians; on a machine with other work the ratios say more than the figures."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from statistics import median
+
+from tests.e2e.command import benchtui
+from tests.lab.faults import marked
+from tui.engine.running.telemetry import TelemetryReader
+
+ROUNDS, RUNTIME_S = 5, 8
+TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+LOADS = {
+    "null engine": 'ioengine: "null", rw: randread, bs: 4k, size: 1G',
+    "a file": 'ioengine: psync, direct: 1, rw: randread, bs: 4k, size: 64M, filename: "{folder}/data"',
+}
+PROFILE = """\
+profile: bench/telemetry
+version: 1
+title: What telemetry costs
+tool: fio
+prepare: {{layout: {layout}}}
+fio:
+  global: {{{options}, time_based: 1, runtime: {runtime}s}}
+  jobs: {{load: {{numjobs: 1}}}}
+headline: {{metric: iops, direction: read}}
+"""
+
+
+class Seen:
+    """What the telemetry task of a run was seen to cost while it ran."""
+
+    def __init__(self) -> None:
+        self.cpu_ticks: dict[int, int] = {}
+        self.spool = b""
+        self.begun = self.ended = 0.0
+
+    def look(self, home: Path) -> None:
+        """Look at the processes and the spool of telemetry as they are now."""
+        for run in (home / "runs").glob("*"):
+            for pid in marked(run.name):
+                with suppress(OSError, ValueError):
+                    if b".telemetry" in Path(f"/proc/{pid}/environ").read_bytes():
+                        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                        self.cpu_ticks[pid] = sum(map(int, fields[11:15]))  # its own, and that of children that ended
+                        self.begun, self.ended = self.begun or time.monotonic(), time.monotonic()
+            for spool in Path(f"/tmp/.benchtui-{os.geteuid()}/{run.name}").glob("*/*.telemetry/out"):
+                with suppress(OSError):
+                    self.spool = max(self.spool, spool.read_bytes(), key=len)
+
+    @property
+    def seconds(self) -> float:
+        """How long it was seen."""
+        return self.ended - self.begun
+
+
+@contextmanager
+def watched(home: Path) -> Iterator[Seen]:
+    """Look at telemetry twice a second."""
+    seen, over = Seen(), threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.5):
+            seen.look(home)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        over.set()
+        thread.join()
+
+
+def bare(folder: Path, options: str) -> float:
+    """IOPS of fio alone."""
+    words = [f"--{word.strip().replace(': ', '=').replace(chr(34), '')}" for word in options.split(",")]
+    command = ["fio", "--name=load", "--output-format=json", "--time_based=1", f"--runtime={RUNTIME_S}", *words]
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    return float(json.loads(done.stdout)["jobs"][0]["read"]["iops"])
+
+
+def led(folder: Path, options: str, *more: str) -> tuple[float, Path]:
+    """IOPS of a run of benchtui, and its directory."""
+    profile = folder / "bench.yaml"
+    layout = str("filename" in options).lower()
+    profile.write_text(PROFILE.format(options=options, layout=layout, runtime=RUNTIME_S))
+    done = benchtui(folder / "home", "run", profile, "--hosts", "local", "--yes", "--json", *more)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    record = json.loads(done.stdout)
+    return float(record["headline"]["value"]), folder / "home" / "runs" / record["run_id"]
+
+
+def main() -> int:
+    """Print medians and ratios."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "home").mkdir()
+        for title, text in LOADS.items():
+            options = text.format(folder=folder)
+            led(folder, options)  # lays out the file
+            kinds: dict[str, list[float]] = {"fio alone": [], "without telemetry": [], "with telemetry": []}
+            for _ in range(ROUNDS):
+                kinds["fio alone"].append(bare(folder, options))
+                kinds["without telemetry"].append(led(folder, options, "--no-telemetry")[0])
+                kinds["with telemetry"].append(led(folder, options)[0])
+            middle = {kind: median(values) for kind, values in kinds.items()}
+            print(f"{title}, {ROUNDS} x {RUNTIME_S} s in turn, median IOPS: "
+                  + ", ".join(f"{kind} {value:,.0f}" for kind, value in middle.items()))  # fmt: skip
+            alone, without = (middle["with telemetry"] / middle[kind] for kind in ("fio alone", "without telemetry"))
+            print(f"  with telemetry against fio alone: {alone:.3f}, against benchtui without: {without:.3f}")
+        with watched(folder / "home") as seen:
+            _, run_dir = led(folder, LOADS["a file"].format(folder=folder))
+        told(seen, run_dir)
+    return 0
+
+
+def told(seen: Seen, run_dir: Path) -> None:
+    """Print what the last run cost host, wire, engine and journal."""
+    lines = [line for line in seen.spool.splitlines() if line.startswith(b"v ")]
+    cpu = sum(seen.cpu_ticks.values()) / TICKS_A_SECOND
+    begun = time.process_time()
+    events = list(TelemetryReader("h", 0).feed(seen.spool))
+    decoding_s = time.process_time() - begun
+    written = (run_dir / "journal.jsonl").read_bytes().splitlines()
+    journal = [line for line in written if b'"type":"telemetry"' in line]
+    print(f"telemetry of one host, {seen.seconds:.0f} s of it seen")
+    print(f"  host: {cpu / seen.seconds:.2%} of a core, all its processes")
+    print(f"  wire: {len(seen.spool) / max(1, len(lines)):.0f} bytes a second")
+    print(f"  engine: {decoding_s / max(1, len(events)) * 1000:.3f} ms to read a line")
+    print(f"  journal: {sum(map(len, journal)) / max(1, len(journal)):.0f} bytes a line")
