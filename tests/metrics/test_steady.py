@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Literal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from tui.metrics.steady import Round, Window, is_steady, window_of, window_over
-from tui.model.plan import Precondition
+from tui.engine.process.launch import load_plan
+from tui.engine.recovery.history import read_history
+from tui.metrics.figures import over_hosts, value_of
+from tui.metrics.steady import Round, Window, is_steady, round_of, window_of, window_over
+from tui.model.plan import Headline, Precondition
+
+DATA = Path(__file__).parents[1] / "data"
 
 RULE = Precondition("round", number=1, rounds=25, window=5, range=0.2, slope=0.1)
 RATES = st.lists(st.floats(1.0, 1e6), min_size=2, max_size=12)
@@ -87,3 +96,35 @@ def test_rounds_of_more_hosts_are_not_of_the_same_window() -> None:
 )
 def test_both_rules_have_to_hold(values: tuple[float, ...], steady: bool) -> None:
     assert is_steady(RULE, rounds(*values)) is steady
+
+
+FIGURES: tuple[tuple[Literal["iops", "bandwidth", "latency"], float | None], ...] = (
+    ("iops", None),
+    ("bandwidth", None),
+    ("latency", None),
+    ("latency", 99.0),
+)
+HEADLINES = [Headline(metric, name, at) for metric, at in FIGURES for name in ("read", "write", "mixed")]
+
+
+@pytest.mark.parametrize("headline", HEADLINES, ids=str)
+@pytest.mark.parametrize("kind", ["clat", "lat"])
+def test_a_round_has_the_same_figure_as_a_measurement_of_its_hosts(headline: Headline, kind: str) -> None:
+    """Of each host only the latencies that it takes are merged."""
+    run_dir = DATA / "runs" / "plain"
+    plan = replace(load_plan(run_dir), headline=headline, latency_kind=kind)
+    results = read_history(run_dir / "journal.jsonl").at(0).results
+    hosts = tuple(plan.steps[0].hosts)
+    expected = value_of(headline, over_hosts([results[host].dirs for host in hosts]), kind)
+    assert len(hosts) > 1
+    assert expected is not None or headline.direction == "write"
+    assert round_of(plan, plan.steps[0], results) == Round(expected, hosts)
+
+
+def test_hosts_without_a_whole_result_are_not_of_a_round() -> None:
+    run_dir = DATA / "runs" / "plain"
+    plan = load_plan(run_dir)
+    results = read_history(run_dir / "journal.jsonl").at(0).results
+    first, *others = plan.steps[0].hosts
+    for broken in (replace(results[first], errors=[5]), replace(results[first], final=False), None):
+        assert round_of(plan, plan.steps[0], {**results, first: broken}).hosts == tuple(others)

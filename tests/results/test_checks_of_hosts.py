@@ -142,6 +142,12 @@ def test_a_host_that_was_not_quiet_before_the_load_is_told(column: str, value: f
     assert bool(found("V17", looked(quiet={column: value}))) is doubt
 
 
+def test_hosts_that_were_looked_at_before_a_fill_or_a_warm_up_count() -> None:
+    at = looked(quiet={"cpu.busy": 60.0})
+    at.steps[0].warmup = True
+    assert [each.message for each in found("V17", at)] == ["not quiet before the load: h1: CPU 60 % busy"]
+
+
 # -- limiter
 
 

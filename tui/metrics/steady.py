@@ -10,9 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from tui.metrics.figures import over_hosts, value_of
-from tui.model.event import HostResult
-from tui.model.plan import Plan, Precondition, Step
+from msgspec.structs import replace
+
+from tui.metrics.figures import kind_of, over_hosts, value_of
+from tui.metrics.registry import MIXED
+from tui.model.event import DirectionResult, HostResult
+from tui.model.plan import Headline, Plan, Precondition, Step
 
 ROUNDS = 5
 RANGE, SLOPE = 0.20, 0.10  # of the mean
@@ -65,8 +68,18 @@ def round_of(plan: Plan, step: Step, results: Mapping[str, HostResult | None]) -
     hosts = tuple(host for host in step.hosts if host in whole)
     if headline is None or not hosts:
         return Round(None)
-    together = over_hosts([whole[host].dirs for host in hosts])
-    return Round(value_of(headline, together, plan.latency_kind_of(step)), hosts)
+    kind = plan.latency_kind_of(step)
+    together = over_hosts([_needed(headline, whole[host].dirs, kind) for host in hosts])
+    return Round(value_of(headline, together, kind), hosts)
+
+
+def _needed(headline: Headline, dirs: Mapping[str, DirectionResult], kind: str) -> dict[str, DirectionResult]:
+    """Return results with the latencies alone that a figure takes: to merge all of many hosts takes long."""
+    if headline.metric != "latency":
+        return {name: replace(each, slat=None, clat=None, lat=None) for name, each in dirs.items()}
+    found = {name: each for name, each in dirs.items() if headline.direction in (name, MIXED) or len(dirs) == 1}
+    lat = {name: kind_of(name, kind) == "lat" for name in found}
+    return {name: replace(each, slat=None, **{"clat" if lat[name] else "lat": None}) for name, each in found.items()}
 
 
 def window_over(rule: Precondition, rounds: Sequence[Round]) -> Window | None:

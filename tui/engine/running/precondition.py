@@ -34,11 +34,12 @@ def steady_already(ctx: RunContext, step: Step) -> str:
     """Return why a round need not be made; an empty text when it must be."""
     if step.precondition is None or not step.is_round:
         return ""
-    rounds = rounds_made(ctx, step)
+    made = rounds_made(ctx, step)
+    rounds = [_round(ctx, each) for each in made[-step.precondition.window :]]
     window = window_over(step.precondition, rounds)
     if window is None or not is_steady(step.precondition, rounds):
         return ""
-    return f"steady after {len(rounds)} rounds: {window_text(step.precondition, window)}"
+    return f"steady after {len(made)} rounds: {window_text(step.precondition, window)}"
 
 
 def tell_round(ctx: RunContext, step: Step) -> None:
@@ -46,18 +47,17 @@ def tell_round(ctx: RunContext, step: Step) -> None:
     rule, headline = step.precondition, ctx.plan.headline_of(step)
     if rule is None or headline is None or not step.is_round:
         return
-    last = _round(ctx, step)
-    rounds = [*rounds_made(ctx, step), last]
+    rounds = [_round(ctx, each) for each in [*rounds_made(ctx, step), step][-rule.window :]]
     window = window_over(rule, rounds)
     so_far = window_text(rule, window) if window is not None else f"too few for a window of {rule.window}"
-    text = f"round {rule.number} of at most {rule.rounds}: {headline_text(headline, last.value)}; {so_far}"
+    text = f"round {rule.number} of at most {rule.rounds}: {headline_text(headline, rounds[-1].value)}; {so_far}"
     failed = rule.number == rule.rounds and not is_steady(rule, rounds)
     ctx.say("warning" if failed else "info", f"{text}{'; not steady, measured all the same' if failed else ''}")
 
 
-def rounds_made(ctx: RunContext, step: Step) -> list[Round]:
-    """Return the rounds before a step, as far as they were made."""
-    return [_round(ctx, each) for each in rounds_before(ctx.plan.steps, step) if each.index not in ctx.skipped]
+def rounds_made(ctx: RunContext, step: Step) -> list[Step]:
+    """Return the rounds before a step that were made."""
+    return [each for each in rounds_before(ctx.plan.steps, step) if each.index not in ctx.skipped]
 
 
 def _round(ctx: RunContext, step: Step) -> Round:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tui.metrics.steady import rounds_before, window_text
+from tui.metrics.steady import window_text
 from tui.results.findings.check import Evidence, Found, StepEvidence, UnknownError, run_check, step_check
-from tui.results.matrix.rounds import rounds_of
+from tui.results.matrix.rounds import rounds_of_step
 
 DURABLE = ("cache-off", "cache-protected")  # conditions that say what becomes of writes in a power cut
 
@@ -24,10 +24,9 @@ def preconditioned(at: StepEvidence) -> Iterator[Found]:
     if plan.no_precondition:
         yield Found("warning", "measured without the preconditioning that the profile asks for: left out at launch")
         return
-    planned = rounds_before(plan.steps, at.step)
-    if not planned:
+    found = rounds_of_step(plan, state, at.step)
+    if found is None:
         raise UnknownError("no rounds were asked for")
-    found = next(each for each in rounds_of(plan, state) if each.planned[0].index == planned[0].index)
     window, rule = found.window, found.rule
     if found.attained:
         return

@@ -13,7 +13,7 @@ from tui.model.hosttables import BlockLayer, Mount, Nic, rows
 from tui.model.record import HostRecord
 from tui.model.step_record import HostTelemetryRecord
 from tui.model.thresholds import default
-from tui.results.findings.check import Evidence, Found, Severity, StepEvidence, UnknownError, step_check
+from tui.results.findings.check import Evidence, Found, Severity, StepEvidence, UnknownError, run_check, step_check
 from tui.results.findings.machines import IN_MEMORY
 
 CORE, HOST, THREAD, SOFTIRQ, STEAL = 95.0, 85.0, 95.0, 90.0, default("V15.steal")  # per cent
@@ -231,7 +231,7 @@ def lost_packets(host: HostTelemetryRecord) -> str:
     return f"{calls:.0f} NFS calls were sent again" if calls else ""
 
 
-@step_check(
+@run_check(
     "V17",
     "Quiet before the load",
     rule=f"before the load, CPU is busy for {NOISE_CPU:.0f} % at most and the target's device for {NOISE_DISK:.0f} %, "
@@ -239,12 +239,14 @@ def lost_packets(host: HostTelemetryRecord) -> str:
     advice="Find out who uses the host (other runs, backups, rebuilds), and measure when they are done.",
     source="telemetry of the seconds before the first load",
 )
-def quiet(at: StepEvidence) -> Iterator[Found]:
+def quiet(evidence: Evidence) -> Iterator[Found]:
     """What goes on before the load starts goes on beside it, and takes its share."""
-    looked = [host for host in clients_of(at) if host.quiet]
+    steps = [StepEvidence(evidence, *pair) for pair in zip(evidence.plan.steps, evidence.steps, strict=True)]
+    clients = ((at, host) for at in steps for host in at.record.telemetry if host.role == "client")
+    looked = [(at, host) for at, host in clients if host.quiet]  # the first load may be a fill or a warm-up
     if not looked:
-        raise UnknownError("the hosts were not looked at before this load")
-    noisy = {host.host: text for host in looked if (text := noise(at, host))}
+        raise UnknownError("the hosts were not looked at before the load")
+    noisy = {host.host: text for at, host in looked if (text := noise(at, host))}
     if noisy:
         named = names_of([f"{host}: {text}" for host, text in noisy.items()])
         yield Found("warning", f"not quiet before the load: {named}", len(noisy), 0, {"hosts": " ".join(noisy)})

@@ -56,13 +56,19 @@ class Rounds:
 def fills_of(plan: Plan, state: RunState) -> list[tuple[Step, bool]]:
     """Return the steps that fill, and whether every host filled all of its files."""
     fills = [step for step in plan.steps if step.is_fill]
-    hosts = [round_of(plan, step, state.at_step(step.index).results).hosts for step in fills]
+    hosts = [_round(plan, state, step).hosts for step in fills]
     return [(step, set(whole) == set(step.hosts)) for step, whole in zip(fills, hosts, strict=True)]
 
 
 def rounds_of(plan: Plan, state: RunState) -> list[Rounds]:
     """Return the rounds of each point that has any, in order."""
     return [_rounds(plan, state, block) for block in _blocks(plan)]
+
+
+def rounds_of_step(plan: Plan, state: RunState, step: Step) -> Rounds | None:
+    """Return the rounds before a measurement; None when none were planned."""
+    planned = rounds_before(plan.steps, step)
+    return _rounds(plan, state, planned) if planned else None
 
 
 def _blocks(plan: Plan) -> Iterator[list[Step]]:
@@ -87,9 +93,13 @@ def _rounds(plan: Plan, state: RunState, block: list[Step]) -> Rounds:
         rule,
         tuple(block),
         tuple(made),
-        tuple(round_of(plan, step, state.at_step(step.index).results) for step in made),
+        tuple(_round(plan, state, step) for step in made),
         any(states[step.index] in ("missing", "cut", "running") for step in block),
     )
+
+
+def _round(plan: Plan, state: RunState, step: Step) -> Round:
+    return round_of(plan, step, state.at_step(step.index).results)
 
 
 def _state_of(state: RunState, step: Step) -> str:
@@ -111,7 +121,7 @@ def live_text(plan: Plan | None, state: RunState) -> str:
         return _fill_text(step, state)
     made = [each for each in rounds_before(plan.steps, step) if _state_of(state, each) in MADE]
     rule = step.precondition
-    window = window_over(rule, [round_of(plan, each, state.at_step(each.index).results) for each in made])
+    window = window_over(rule, [_round(plan, state, each) for each in made[-rule.window :]])
     so_far = window_text(rule, window) if window is not None else f"{len(made)} of {rule.window} for a window"
     return f"round {rule.number}/{rule.rounds}: {so_far}"
 
