@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -66,6 +66,28 @@ class HostTelemetry:
         values = self.columns.get(name)
         return _known(values[-1]) if values else None
 
+    @property
+    def busiest_link(self) -> tuple[str, float] | None:
+        """The NIC or RDMA port that carries most now, and its bytes per second both ways; None: nothing is known."""
+        links = (*self.subjects("nic"), *self.subjects("rdma"))
+        rates = {name: self._sum(f"{name}.rx", f"{name}.tx") for name in links}
+        return _most({name: rate for name, rate in rates.items() if not name.endswith(".others")})
+
+    @property
+    def busiest_disk(self) -> tuple[str, float] | None:
+        """The disk that is busy for the largest part of its time now, and that share in per cent."""
+        return _most({name: self.newest(f"{name}.busy") for name in self.subjects("dev")})
+
+    @property
+    def groups(self) -> list[tuple[str, float, int]]:
+        """Groups of processes with the CPU that they use now, per cent of a core, and how many they are."""
+        named = [(name, self.newest(f"{name}.cpu"), self.newest(f"{name}.procs")) for name in self.subjects("group")]
+        return [(name.partition(".")[2], cpu, round(count or 0)) for name, cpu, count in named if cpu is not None]
+
+    def _sum(self, *names: str) -> float | None:
+        known = [value for name in names if (value := self.newest(name)) is not None]
+        return sum(known) if known else None
+
     def values(self, name: str) -> list[float | None]:
         """Return a column, one value an interval."""
         return [_known(value) for value in self.columns[name]]
@@ -86,6 +108,13 @@ class HostTelemetry:
         """Return family and subject of the columns of a family, each once: nic.eth0, nic.eth1."""
         names = (name.rpartition(".")[0] for name in self.columns if name.startswith(f"{family}."))
         return list(dict.fromkeys(names))
+
+
+def _most(values: Mapping[str, float | None]) -> tuple[str, float] | None:
+    """Return the subject with the largest value, without its family."""
+    known = {name.partition(".")[2]: value for name, value in values.items() if value is not None}
+    name = max(known, key=lambda each: known[each], default=None)
+    return None if name is None else (name, known[name])
 
 
 def _known(value: float) -> float | None:

@@ -48,10 +48,15 @@ class TelemetryMetric:
     title: str
     source: str
     better: Better = ""
+    full: float | None = None  # from here on it holds the load back
 
     def text(self, value: float | None) -> str:
         """Return a value for people."""
         return FORMATTERS[self.unit](value)
+
+    def is_full(self, value: float | None) -> bool:
+        """Tell whether a value is one that holds the load back."""
+        return self.full is not None and value is not None and value > self.full
 
 
 CPU, LOAD = "/proc/stat", "/proc/PID/stat of the load's processes, their children and threads"
@@ -62,17 +67,17 @@ MEMORY, PRESSURE = "/proc/meminfo", "/proc/pressure/{cpu,io,memory}"
 GROUP = "/proc/PID/stat of processes by a pattern (grep on /proc/PID/comm, then cmdline)"
 
 _ALL = (
-    TelemetryMetric("cpu", "busy", "percent", "CPU busy, all cores", CPU, "lower"),
+    TelemetryMetric("cpu", "busy", "percent", "CPU busy, all cores", CPU, "lower", full=85.0),
     TelemetryMetric("cpu", "iowait", "percent", "CPU idle while I/O is awaited", CPU),
     TelemetryMetric("cpu", "steal", "percent", "CPU taken by the hypervisor", CPU, "lower"),
     TelemetryMetric("cpu", "softirq", "percent", "CPU in soft interrupts", CPU, "lower"),
     TelemetryMetric("core", "number", "id", "number of the busiest core", CPU),
-    TelemetryMetric("core", "busy", "percent", "busiest core", CPU, "lower"),
+    TelemetryMetric("core", "busy", "percent", "busiest core", CPU, "lower", full=95.0),
     TelemetryMetric("core", "softirq", "percent", "soft interrupts of the busiest core", CPU, "lower"),
     TelemetryMetric("core", "hot", "number", "cores busy for more than 95 %", CPU, "lower"),
     TelemetryMetric("gen", "procs", "number", "processes of the load", LOAD),
     TelemetryMetric("gen", "cpu", "core_percent", "CPU of the load, all its processes", LOAD, "lower"),
-    TelemetryMetric("gen", "thread", "core_percent", "busiest thread of the load", LOAD, "lower"),
+    TelemetryMetric("gen", "thread", "core_percent", "busiest thread of the load", LOAD, "lower", full=95.0),
     TelemetryMetric("gen", "rchar", "bytes_per_s", "bytes that the load read by system calls", IO),
     TelemetryMetric("gen", "wchar", "bytes_per_s", "bytes that the load wrote by system calls", IO),
     TelemetryMetric("gen", "read_bytes", "bytes_per_s", "bytes that were fetched from storage for the load", IO),
@@ -91,7 +96,7 @@ _ALL = (
     TelemetryMetric("dev", "writes", "per_s", "writes", DISK),
     TelemetryMetric("dev", "rlat", "ms", "mean time of a read", DISK, "lower"),
     TelemetryMetric("dev", "wlat", "ms", "mean time of a write", DISK, "lower"),
-    TelemetryMetric("dev", "busy", "percent", "time with requests in flight (io_ticks)", DISK),
+    TelemetryMetric("dev", "busy", "percent", "time with requests in flight (io_ticks)", DISK, full=90.0),
     TelemetryMetric("dev", "queue", "number", "requests in flight", DISK),
     TelemetryMetric("dev", "bytes", "bytes_per_s", "read and written by all other disks", DISK),
     TelemetryMetric("nfs", "rd_normal", "bytes_per_s", "read through the page cache", NFS),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -10,13 +10,16 @@ from tui.app.widgets.graph_area import merge_values, nice_ceiling
 from tui.app.widgets.picklist import PickList
 from tui.metrics.figures import total_rates
 from tui.metrics.sparkline import Symbols, spark
-from tui.metrics.units import bandwidth, iops, latency
+from tui.metrics.telemetry import metric_of
+from tui.metrics.units import UNKNOWN, bandwidth, iops, latency
 from tui.text.line import LABEL, TEXT, Line, Run, fit, padded, rule, width_of_runs
 from tui.text.table import Column, table_line
 
 if TYPE_CHECKING:
     from tui.journal.host import HostFigures, HostView
+    from tui.journal.telemetry import HostTelemetry
 
+OLD_S = 5.0
 RESORT_S = 5.0  # rows that swap places every second cannot be read
 
 MARKS: dict[str, tuple[str, str, str]] = {  # state -> symbol, ASCII symbol, style
@@ -34,6 +37,7 @@ MARKS: dict[str, tuple[str, str, str]] = {  # state -> symbol, ASCII symbol, sty
     "lost": ("✗", "x", "bad"),
 }
 BROKEN = ("failed", "lost")
+NOTHING: Mapping[str, Run] = {}
 STATE_ORDER = ("failed", "lost", *(state for state in MARKS if state not in BROKEN))
 
 
@@ -54,6 +58,8 @@ class HostTable(PickList["HostView"]):
     longest_name = 6
 
     def __init__(self, symbols: Symbols, *, id: str | None = None) -> None:  # noqa: A002
+        self.found: Mapping[str, Run] = {}
+        self.seen: Mapping[str, HostTelemetry] = {}
         super().__init__(self._columns(), lambda host: host.name, id=id)
         self.symbols = symbols
         self.hosts: Sequence[HostView] = ()
@@ -65,7 +71,7 @@ class HostTable(PickList["HostView"]):
     def _columns(self) -> tuple[Column[HostView], ...]:
         of = f"{self.waits} " if self.waits else ""
         return (
-            Column("", lambda host: mark_of(host, self.now, self.symbols), 1),
+            Column("", lambda host: mark_of(host, self.now, self.symbols, self.found), 1),
             Column("host", lambda host: host.name, self.longest_name, gap=1),
             Column("IOPS", lambda host: self._figure(host, iops(rate_of(self._of(host), "iops"))), 5, right=True,
                    order=lambda host: _known(self._of(host).total.iops), falling=True),
@@ -76,15 +82,36 @@ class HostTable(PickList["HostView"]):
                        order=partial(self._latency_order, name), falling=True)
                 for name, title in (("mean", "mean"), ("99", "p99"))
             ),
+            *(self._telemetry_columns() if self.seen else ()),
             Column("trend", self._trend, least=8, most=20, drop=2, role="read"),
-            Column("state", lambda host: message_of(host, self.now), least=6, drop=1,
+            Column("state", lambda host: message_of(host, self.now, self.found), least=6, drop=1,
                    order=lambda host: STATE_ORDER.index(host.state)),
         )  # fmt: skip
 
-    def show(self, hosts: Sequence[HostView], now: float, job: str | None = None, waits: str = "") -> None:
-        """Show the hosts as they are at run time `now`: all that they do or one job, with latencies of a direction."""
-        self.now = now
-        other = (job, waits) != (self.job, self.waits)
+    def _telemetry_columns(self) -> tuple[Column[HostView], ...]:
+        return (
+            Column("CPU", partial(self._percent, "cpu.busy"), 5, right=True, drop=3, falling=True,
+                   order=lambda host: _known(self._newest(host, "cpu.busy"))),
+            Column("core", partial(self._percent, "core.busy"), 5, right=True, drop=4, falling=True,
+                   order=lambda host: _known(self._newest(host, "core.busy"))),
+            Column("NIC", self._link, 10, right=True, drop=5),
+        )  # fmt: skip
+
+    def show(
+        self,
+        hosts: Sequence[HostView],
+        now: float,
+        job: str | None = None,
+        waits: str = "",
+        found: Mapping[str, Run] = NOTHING,
+        seen: Mapping[str, HostTelemetry] | None = None,
+    ) -> None:
+        """Show the hosts as they are at run time `now`: all that they do or one job, with latencies of a direction.
+
+        `found`: the checks that found something of a host, and how bad. `seen`: telemetry, for columns of its own.
+        """
+        other = (job, waits, bool(seen)) != (self.job, self.waits, bool(self.seen))
+        self.now, self.found, self.seen = now, found, seen or {}
         new = len(hosts) != len(self.hosts) or any(a is not b for a, b in zip(hosts, self.hosts, strict=True))
         if new or other:
             self.job, self.waits = job, waits
@@ -138,7 +165,7 @@ class HostTable(PickList["HostView"]):
         """Return how many hosts bear each mark."""
         found: dict[Run, int] = {}
         for host in self.hosts:
-            mark = mark_of(host, self.now, self.symbols)
+            mark = mark_of(host, self.now, self.symbols, self.found)
             found[mark] = found.get(mark, 0) + 1
         return [(count, mark, role) for (mark, role), count in found.items()]
 
@@ -155,10 +182,36 @@ class HostTable(PickList["HostView"]):
         stale = host.stale_s(self.now) is not None or not self._of(host).total.intervals()
         return text, LABEL if stale else TEXT
 
+    def _newest(self, host: HostView, name: str) -> float | None:
+        seen = self.seen.get(host.name)
+        return seen.newest(name) if seen is not None else None
+
+    def _percent(self, name: str, host: HostView) -> Run:
+        return percent(self.seen.get(host.name), name, self.now)
+
+    def _link(self, host: HostView) -> Run:
+        seen = self.seen.get(host.name)
+        link = seen.busiest_link if seen is not None else None
+        return bandwidth(link[1] if link is not None else None), age_role(seen, self.now)
+
     def _trend(self, host: HostView) -> str:
         width = self._trend_room
         values = self._of(host).total.series("iops", last=width * (2 if self.symbols == "braille" else 1))
         return spark(values, width, self.symbols, high=self._trend_top).replace("\u2800", " ")
+
+
+def percent(seen: HostTelemetry | None, name: str, now: float) -> Run:
+    """Return the newest share of a column: marked when it holds the load back, weak when it is old."""
+    value = seen.newest(name) if seen is not None else None
+    if value is None:
+        return UNKNOWN, LABEL
+    role = age_role(seen, now)
+    return f"{value:.0f} %", "warn" if role == TEXT and metric_of(name).is_full(value) else role
+
+
+def age_role(seen: HostTelemetry | None, now: float) -> str:
+    """Return the role of what telemetry said last: weak when that was too long ago."""
+    return TEXT if seen is not None and seen.end_t and now - seen.end_t[-1] <= OLD_S else LABEL
 
 
 def rate_of(figures: HostFigures, metric: Literal["iops", "bandwidth"]) -> float | None:
@@ -183,18 +236,22 @@ def latency_of(figures: HostFigures, name: str, direction: str = "") -> float | 
     return view.so_far_mean_ns if name == "mean" else view.so_far_percentiles[name]
 
 
-def mark_of(host: HostView, now: float, symbols: Symbols) -> Run:
-    """Return the symbol of a host's state and its style."""
+def mark_of(host: HostView, now: float, symbols: Symbols, found: Mapping[str, Run] = NOTHING) -> Run:
+    """Return the symbol of a host's state and its style; of one in which something was found, that there is."""
     if host.stale_s(now) is not None:
         return "!", "warn"
+    if host.name in found and host.state not in BROKEN:
+        return "!", found[host.name][1]
     symbol, plain, key = MARKS.get(host.state, ("?", "?", LABEL))
     return (plain if symbols == "ascii" else symbol), key
 
 
-def message_of(host: HostView, now: float) -> Run:
+def message_of(host: HostView, now: float, found: Mapping[str, Run] = NOTHING) -> Run:
     """Return what there is to say of a host beside its figures."""
     if (silent := host.stale_s(now)) is not None:
         return f"stale {silent:.0f}s", "warn"
+    if host.name in found and host.state == "running":
+        return found[host.name]
     if host.problem:
         return f"{host.state}: {host.problem}", "warn"
     return f"{host.state}: {host.detail}" if host.detail else host.state, LABEL

@@ -218,5 +218,5 @@ def _order(finding: Finding) -> int:
     return WEIGHTS.index(finding.severity)
 
 
-def _weight(each: LiveFinding) -> tuple[int, float]:
-    return _order(each.finding), each.since_t
+def _weight(each: LiveFinding) -> tuple[int, bool, float]:
+    return _order(each.finding), each.step is None, each.since_t

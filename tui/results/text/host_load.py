@@ -8,35 +8,51 @@ from tui.metrics import units
 from tui.metrics.telemetry import metric_of, parse_column
 from tui.model.step_record import HostTelemetryRecord, StepRecord
 from tui.results.text.judged import plural
+from tui.text.line import LABEL, TEXT, TITLE, WARN, Line, Run, plain_lines
 
 NAME_WIDTH = 14
 CARRIES = 0.05  # of the traffic of the busiest disk: one with less is not part of it
 
 
+CLIENT_COLUMNS = (("cpu.busy", "CPU %", 8), ("core.busy", "core %", 9), ("gen.cpu", "load %", 9),
+                  ("gen.thread", "thread %", 10))  # fmt: skip
+SERVER_COLUMNS = CLIENT_COLUMNS[:2]
+Columns = Sequence[tuple[str, str, int]]
+
+
 def load_lines(step: StepRecord) -> list[str]:
-    """Return the tables of a step; nothing when nobody looked."""
+    """Return the tables of a step as plain text; nothing when nobody looked."""
+    return plain_lines(load_table(step))
+
+
+def load_table(step: StepRecord, title: str = "load on hosts") -> list[Line]:
+    """Return the tables of a step, mean and maximum in the measured window; nothing when nobody looked.
+
+    The last run of a line is what may be too long for it.
+    """
     clients = [each for each in step.telemetry if each.role == "client" and each.start_s is not None]
     servers = [each for each in step.telemetry if each.role == "server" and each.start_s is not None]
-    return [*_clients(clients), *_servers(servers), *_groups([*clients, *servers]), *_per_client(clients)]
+    sums = [*_groups([*clients, *servers]), *_per_client(clients)]
+    return [
+        *_table(title, clients, CLIENT_COLUMNS),
+        *_table("servers", servers, SERVER_COLUMNS),
+        *(Line.of((text, TEXT)) for text in sums),
+    ]
 
 
-def _clients(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
+def _table(title: str, hosts: Sequence[HostTelemetryRecord], columns: Columns) -> Iterator[Line]:
     if not hosts:
         return
-    yield f"{'load on hosts':<{NAME_WIDTH}} {'CPU %':>8}{'core %':>9}{'load %':>9}{'thread %':>10}  busiest NIC, disk"
+    titles = "".join(f"{name:>{width}}" for _, name, width in columns)
+    yield Line.of((f"{title:<{NAME_WIDTH}} ", TITLE), (f"{titles}  ", LABEL), ("busiest NIC, disk", LABEL))
     for host in hosts:
-        cells = f"{_both(host, 'cpu.busy'):>8}{_both(host, 'core.busy'):>9}"
-        cells += f"{_both(host, 'gen.cpu'):>9}{_both(host, 'gen.thread'):>10}"
-        yield f"{host.host[:NAME_WIDTH]:<{NAME_WIDTH}} {cells}  {_nic_and_disk(host)}"
+        cells = [_cell(host, name, width) for name, _, width in columns]
+        name = (f"{host.host[:NAME_WIDTH]:<{NAME_WIDTH}} ", TEXT)
+        yield Line.of(name, *cells, ("  ", TEXT), (_nic_and_disk(host), TEXT))
 
 
-def _servers(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
-    if not hosts:
-        return
-    yield f"{'servers':<{NAME_WIDTH}} {'CPU %':>8}{'core %':>9}  busiest NIC, disk"
-    for host in hosts:
-        cells = f"{_both(host, 'cpu.busy'):>8}{_both(host, 'core.busy'):>9}"
-        yield f"{host.host[:NAME_WIDTH]:<{NAME_WIDTH}} {cells}  {_nic_and_disk(host)}"
+def _cell(host: HostTelemetryRecord, name: str, width: int) -> Run:
+    return f"{_both(host, name):>{width}}", WARN if metric_of(name).is_full(_mean(host, name)) else TEXT
 
 
 def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:

@@ -18,10 +18,10 @@ from textual.containers import Horizontal
 from textual.timer import Timer
 from textual.widget import Widget
 
-from tui.app.screens.live import operations_text
+from tui.app.screens.live import findings_text, operations_text
 from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import LiveFeed, Now, ReplayFeed
-from tui.app.screens.live.steering import SteeringScreen
+from tui.app.screens.live.judging import JudgingScreen
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.graph import GraphPanel
 from tui.app.widgets.graph_panels import panels
@@ -31,7 +31,7 @@ from tui.app.widgets.messages import MessageLog
 from tui.app.widgets.operations import OperationsPanel
 from tui.app.widgets.percentiles import PercentileTable
 from tui.app.widgets.run_header import Banner, HostFacts, RunHeader
-from tui.model.plan import Plan
+from tui.app.widgets.server_table import ServerTable
 from tui.results.matrix.live import LiveMatrix
 
 RATES_HZ = (1, 2, 4)
@@ -39,14 +39,15 @@ SWITCH_AFTER_S = 3.0
 CATCH_UP_PAINT_S = 0.3
 CHROME_LINES = 4  # top bar, two lines of header, footer
 MIN_GRAPH, MAX_GRAPH = 7, 16
-FIXED = ("banner", "percentiles", "messages")  # widgets whose height does not give way
+FIXED = ("percentiles", "messages")  # widgets whose height does not give way
+STRIPS = ("banner", "findings")  # likewise, as high as their lines
 LEAST_MATRIX = 3  # a heading, the axes, one row
 ROOMY_LINES = 30  # terminals from this height on have room for more than one row a host
 LOOK_AT_ENGINE_S = 2.0
 REPLAY_KEYS = (("Space", "play/hold"), ("←→", "10 s"), ("+-", "speed"), ("Enter", "host"), ("s", "sort"))
 
 
-class LiveScreen(SteeringScreen):
+class LiveScreen(JudgingScreen):
     """One run, live or (with a speed) as a replay.
 
     `now` is the wall clock in seconds since 1970; `alive` tells whether a run's engine lives (default: the app does).
@@ -64,10 +65,10 @@ class LiveScreen(SteeringScreen):
         alive: Callable[[Path], bool] | None = None,
     ) -> None:
         replay = replay_speed is not None
-        super().__init__(run_dir, ReplayFeed(run_dir, replay_speed or 1.0, now) if replay else LiveFeed(run_dir, now))
+        feed = ReplayFeed(run_dir, replay_speed or 1.0, now) if replay else LiveFeed(run_dir, now)
+        super().__init__(run_dir, feed, live_text.plan_of(run_dir))
         self.alive = alive
         self.wall = now
-        self.plan: Plan | None = live_text.plan_of(run_dir)
         self.rate_hz = RATES_HZ[0]
         self.paused = False
         self.host: str | None = None
@@ -89,6 +90,7 @@ class LiveScreen(SteeringScreen):
         symbols = self.shell.symbols
         yield RunHeader(symbols.name, id="live-header")
         yield Banner(id="live-banner")
+        yield Banner(id="live-findings")
         with Horizontal(id="live-graphs"):
             for name in self.PANELS:
                 yield GraphPanel(id=f"live-{name}", symbols=symbols.name)
@@ -97,6 +99,7 @@ class LiveScreen(SteeringScreen):
         yield PercentileTable(symbols.name, id="live-percentiles")
         yield MatrixPanel(symbols.name, id="live-matrix")
         yield HostTable(symbols.name, id="live-hosts")
+        yield ServerTable(id="live-servers")
         marks = {"info": symbols.dot, "warning": symbols.warn, "error": symbols.bad}
         yield MessageLog(marks, id="live-messages")
 
@@ -129,6 +132,8 @@ class LiveScreen(SteeringScreen):
             await asyncio.sleep(0)
         if self.began_over is None:
             self.began_over = self.feed.state.ended
+        await self.load_checks()
+        self.look()
         self.paint()
 
     def tick(self) -> None:
@@ -136,6 +141,8 @@ class LiveScreen(SteeringScreen):
         self.look_at_engine()
         if self.feed.advance():
             self.catch_up_if_behind()
+        else:
+            self.look()
         if not self.paused:
             self.paint()
         self.switch_when_over()
@@ -215,6 +222,9 @@ class LiveScreen(SteeringScreen):
         self.query_one("#live-header", RunHeader).show(live_text.head(feed, self.plan, self.mode()))
         strip = live_text.banner(feed, self.plan, self.size.width - 2, self.size.height)
         self.query_one("#live-banner", Banner).show(strip)
+        found = self.found
+        told = findings_text.strip(found, state, self.plan, self.size.width - 2)
+        self.query_one("#live-findings", Banner).show(told)
         graphs = panels(state, subject, ascii_only=self.shell.symbols.name == "ascii")
         for name, graph in zip(self.PANELS, graphs, strict=True):
             self.query_one(f"#live-{name}", GraphPanel).show(graph)
@@ -222,7 +232,10 @@ class LiveScreen(SteeringScreen):
         kind = live_text.latency_kind_of(state, self.plan)
         self.query_one("#live-percentiles", PercentileTable).show(*live_text.percentiles(subject, kind))
         self.show_operations()
-        self.table.show(list(state.hosts.values()), state.clock.now, self.shown_job, subject.host_waits)
+        marks = findings_text.marks(found)
+        clients, servers = live_text.telemetry_of(state)
+        self.table.show(list(state.hosts.values()), state.clock.now, self.shown_job, subject.host_waits, marks, clients)
+        self.query_one("#live-servers", ServerTable).show(servers, state.clock.now)
         if self.matrix_size != "none":
             self.matrix_panel.show(self.matrix.cells(state), self.matrix.progress(state))
         self.show_keys()
@@ -256,12 +269,23 @@ class LiveScreen(SteeringScreen):
         """Give the graphs the room that few hosts leave; many hosts get what is above the graphs' least height."""
         height = self.size.height
         others = sum(self.query_one(f"#live-{name}").outer_size.height for name in FIXED)
+        others += sum(len(self.query_one(f"#live-{name}", Banner).text) for name in STRIPS)
+        others += self.room_for_servers()
         others += self.room_for_matrix(height - CHROME_LINES - others)
         spare = height - CHROME_LINES - others - (len(self.feed.state.hosts) + 3)
         wanted = max(MIN_GRAPH, min(MAX_GRAPH, max(spare, height * 3 // 10)))
         if wanted != self._graph_height:
             self._graph_height = wanted
             self.query_one("#live-graphs").styles.height = wanted
+
+    def room_for_servers(self) -> int:
+        """Give the servers a line each, as far as a quarter of the screen goes, and a heading; return their height."""
+        table = self.query_one("#live-servers", ServerTable)
+        height = min(len(table.rows), max(2, self.size.height // 4 - 1)) + 1 if table.rows else 0
+        if table.styles.height is None or table.styles.height.value != height:
+            table.styles.height = height
+            table.set_class(height > 0, "-shown")
+        return height
 
     def room_for_matrix(self, room: int) -> int:
         """Give the matrix what it needs of the lines under the graphs, the hosts keep some; return its height."""

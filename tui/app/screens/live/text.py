@@ -28,6 +28,7 @@ from tui.text.line import LABEL, TEXT, Line, Run
 if TYPE_CHECKING:
     from tui.journal.host import HostView
     from tui.journal.state import RunState
+    from tui.journal.telemetry import HostTelemetry
     from tui.journal.views import DirectionView
 
 FACTS_SHOWN = ("cpus", "target_free_bytes", "kernel", "target_fstype", "os")  # as far as there is room
@@ -205,7 +206,7 @@ def host_facts(state: RunState, view: HostView | None) -> tuple[str, list[tuple[
 
 
 def does(state: RunState, host: str) -> Iterator[tuple[str, str]]:
-    """Yield what a host does now, as telemetry saw it last: CPU with its busiest core, the busiest NIC."""
+    """Yield what a host does now, as telemetry saw it last: CPU, busiest core, the load's, NIC, disk, groups."""
     step = state.steps.get(state.step) if state.step is not None else None
     seen = step.telemetry.get(host) if step is not None else None
     if seen is None or state.ended:
@@ -213,11 +214,22 @@ def does(state: RunState, host: str) -> Iterator[tuple[str, str]]:
     busy, core, most = (seen.newest(name) for name in ("cpu.busy", "core.number", "core.busy"))
     if busy is not None and core is not None and most is not None:
         yield "CPU", f"{busy:.0f} %, core {core:.0f} {most:.0f} %"
-    rates = {name: seen.newest(f"{name}.rx") or 0.0 for name in seen.subjects("nic")}
-    rates = {name: rate + (seen.newest(f"{name}.tx") or 0.0) for name, rate in rates.items()}
-    if rates:
-        name = max(rates, key=lambda each: rates[each])
-        yield name.removeprefix("nic."), bandwidth(rates[name])
+    if (load := seen.newest("gen.cpu")) is not None:
+        yield "load", f"{load:.0f} % of a core"
+    if seen.busiest_link is not None:
+        yield seen.busiest_link[0], bandwidth(seen.busiest_link[1])
+    if seen.busiest_disk is not None:
+        yield seen.busiest_disk[0], f"{seen.busiest_disk[1]:.0f} % busy"
+    for name, cpu, count in seen.groups:
+        yield name, f"{cpu:.0f} % in {count} processes"
+
+
+def telemetry_of(state: RunState) -> tuple[dict[str, HostTelemetry], list[HostTelemetry]]:
+    """Return what is seen in the step of now of the clients, by name, and of the servers, by name in order."""
+    step = state.steps.get(state.step) if state.step is not None else None
+    seen = step.telemetry if step is not None else {}
+    servers = sorted((each for each in seen.values() if each.role == "server"), key=lambda each: each.host)
+    return {name: each for name, each in seen.items() if each.role == "client"}, servers
 
 
 def percentiles(subject: Subject, kind: str) -> tuple[str, list[PercentileRow]]:

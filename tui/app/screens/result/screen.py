@@ -15,6 +15,7 @@ from textual.containers import VerticalScroll
 from textual.geometry import Region, Size
 from textual.widget import Widget
 
+from tui.app.dialogs.findings import FindingsDialog
 from tui.app.dialogs.note import NoteDialog
 from tui.app.screens.base import StepScreen
 from tui.app.screens.live.text import keep_note
@@ -217,6 +218,16 @@ class ResultScreen(StepScreen):
         if self.page is not None:
             last = len(self.page.record.steps) - 1
             self.show(replace(self.page, step=max(0, min(last, self.page.step + places))))
+
+    def action_findings(self) -> None:
+        """Show each finding whole, and the checks that could not be made."""
+        if self.page is None:
+            return
+        from tui.results.text.findings import record_lines
+
+        record = self.page.record
+        found, not_made = list(record.findings), dict(record.checks_not_made or {})
+        self.app.push_screen(FindingsDialog("Findings", lambda width: record_lines(found, not_made, width)))
 
     def action_published(self) -> None:
         """Show the run beside published figures, or its own figures again."""

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 NARROW = 100
 LATENCIES = (("50", "p50"), ("95", "p95"), ("99", "p99"), ("99.5", "p99.5"), ("99.9", "p99.9"))
 STATES = {"complete": "badge-good", "partial": "badge-warn", "aborted": "badge-warn", "failed": "badge-bad"}
-SEVERITIES = {"info": ("·", LABEL), "warning": ("!", "warn"), "error": ("✗", "bad")}
 METRIC_KEYS = (("iops", "i", "IOPS"), ("bandwidth", "b", "bandwidth"), ("latency", "l", "latency"))
 
 
@@ -107,7 +106,7 @@ def page_lines(page: Page, width: int, chart_height: int) -> list[Line]:
     lines += [*problems(page, width), *steps(page, width), *figures(page, width), Line()]
     if page.shown_step is None or page.shown_step.metadata is None:  # it has no samples to draw
         lines += chart_lines(page, width, chart_height)
-    return [*lines, *hosts(page, width), *facts(page, width)]
+    return [*lines, *hosts(page, width), *load(page, width), *facts(page, width)]
 
 
 def head(page: Page, width: int) -> list[Line]:
@@ -134,12 +133,26 @@ def headline(page: Page, width: int) -> list[Line]:
     key = KEYS.get(found.direction if found else "", "read")
     if page.shown_matrix is not None and found is not None and found.step is not None:
         what += f"  best of {len(page.shown_matrix.cells)}: {best_name(page)}"
-    beside: list[tuple[Run, ...]] = [((what, TEXT),), tuple(judgement(record)), ((unit, VALUE),)]
+    limiter = page.shown_step.limiter if page.shown_step is not None and page.shown_matrix is None else None
+    limited: list[Run] = [("   limited by ", LABEL), (limiter.text, TEXT)] if limiter is not None else []
     if not page.big:
-        return [Line.of((number, VALUE), (" ", TEXT), *beside[2], ("  ", TEXT), *beside[0]), Line.of(*beside[1])]
+        first = Line.of((number, VALUE), (" ", TEXT), (unit, VALUE), ("  ", TEXT), (what, TEXT))
+        return [first, *labelled([], judgement(record), width)]
     digits = big_digits(number)
+    judged, rest = judged_beside(record, width - len(digits[0]) - 3)
+    beside: list[list[Run]] = [[(what, TEXT)], judged, [(unit, VALUE), *limited]]
     rows = zip(digits, beside, strict=True)
-    return [Line.of(*clip([(" " + text, key), ("  ", TEXT), *said], width)) for text, said in rows]
+    lines = [Line.of(*clip([(" " + text, key), ("  ", TEXT), *said], width)) for text, said in rows]
+    return [*lines, *(labelled([(" ", TEXT)], rest, width) if rest else [])]
+
+
+def judged_beside(record: RunRecord, room: int) -> tuple[list[Run], list[Run]]:
+    """Return as many whole parts of the judgement as there is room for, and the others."""
+    (mark, key), (text, _) = judgement(record)
+    parts = text.split("; ")
+    kept = next((n for n in range(len(parts), 1, -1) if len(mark) + len("; ".join(parts[:n])) <= room), 1)
+    rest = "; ".join(parts[kept:])
+    return [(mark, key), ("; ".join(parts[:kept]), key)], [(rest, LABEL)] if rest else []
 
 
 def best_name(page: Page) -> str:
@@ -311,6 +324,18 @@ def hosts(page: Page, width: int) -> list[Line]:
     return lines
 
 
+def load(page: Page, width: int) -> list[Line]:
+    """Return what the hosts of a step did meanwhile; what is too long for a line goes on below."""
+    from tui.results.text.host_load import load_table
+
+    found = load_table(page.shown_step, "clients") if page.shown_step is not None else []
+    lines = [Line(), rule("Load", "mean/largest, while it was measured", width)] if found else []
+    for line in found:
+        short = line.width <= width
+        lines += [line] if short else labelled(line.runs[:-1], [line.runs[-1]], width, None if line.runs[1:] else 2)
+    return lines
+
+
 # -- the chart
 
 
@@ -334,18 +359,18 @@ def chart_lines(page: Page, width: int, height: int) -> list[Line]:
 
 def problems(page: Page, width: int) -> list[Line]:
     """Return problems of hosts and findings; nothing when there is none."""
-    from tui.results.text.judged import by_weight
+    from tui.results.text.findings import MARKS, brief_lines
 
     lines: list[Line] = []
     count = sum(len(host.problems) for host in page.record.hosts) + len(page.record.findings)
     for host in page.record.hosts:
         for problem in host.problems:
-            mark, key = SEVERITIES["error" if problem.fatal else "warning"]
+            mark, key = MARKS["error" if problem.fatal else "warning"]
             lines += labelled([(f"{mark} ", key)], [(f"{host.name}  {problem.message} ({problem.code})", TEXT)], width)
-    for finding in by_weight(page.record.findings):
-        mark, key = SEVERITIES[finding.severity]
-        lines += labelled([(f"{mark} ", key)], [(f"{finding.id}  ", LABEL), (finding.message, TEXT)], width)
-    return [rule("Findings", str(count), width), *lines, Line()] if lines else []
+    lines += brief_lines(page.record.findings, width)
+    keys: list[Run] = [(f" {count}  ", LABEL), ("f", "accent"), (" explains", LABEL)]
+    head = spread([("Findings", "title"), (" ", TEXT)], keys, width, "─", "faint")
+    return [Line.of(*head), *lines, Line()] if lines else []
 
 
 def facts(page: Page, width: int) -> list[Line]:

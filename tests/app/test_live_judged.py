@@ -1,0 +1,220 @@
+"""Live says what limits a run, what was found so far, and what servers do; Result shows the same of its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
+from tests.app.stage import SMALL, WIDE, Stage, stage
+from tui.app.dialogs.findings import FindingsDialog
+from tui.model.event import HostFacts
+from tui.results.findings import live
+from tui.results.record.build import write_record
+
+Compare = Callable[..., bool]
+IDLE = {
+    "cpu.busy": 41.0,
+    "core.number": 12.0,
+    "core.busy": 71.0,
+    "core.softirq": 9.0,
+    "gen.procs": 33.0,
+    "gen.cpu": 640.0,
+    "gen.thread": 58.0,
+    "nic.ens1f0.rx": 1.31e9,
+    "nic.ens1f0.tx": 2.2e7,
+    "nic.eno1.rx": 3.0e4,
+    "nic.eno1.tx": 1.1e5,
+}
+BUSY = IDLE | {"cpu.busy": 97.0, "core.busy": 100.0, "gen.thread": 88.0, "nic.ens1f0.rx": 1.12e9}
+SERVER = {
+    "cpu.busy": 63.0,
+    "core.number": 3.0,
+    "core.busy": 88.0,
+    "nic.bond0.rx": 4.4e7,
+    "nic.bond0.tx": 2.61e9,
+    "dev.nvme0n1.busy": 91.0,
+    "dev.nvme1n1.busy": 86.0,
+    "group.OSD.procs": 8.0,
+    "group.OSD.cpu": 791.0,
+    "group.monitor.procs": 1.0,
+    "group.monitor.cpu": 12.0,
+}
+
+
+@pytest.fixture(autouse=True)
+def _looks_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "SHARE", inf)
+
+
+def run_of(home: Path, hosts: int = 6) -> RunMaker:
+    return RunMaker(home / "runs" / RUN_ID, host_names(hosts), READS, runtime_s=300.0).begin()
+
+
+def watched(home: Path, *, seconds: int = 31, busy: int = 4, servers: int = 2) -> RunMaker:
+    """A run with telemetry: some of its six hosts have no CPU left, one is of another kernel."""
+    maker = run_of(home)
+    for host in maker.hosts:
+        odd = host == "weka-05"
+        kernel = {"kernel": "Linux 5.14.0-427.el9"} if odd else {}
+        maker.add(HostFacts(t=1.2, host=host, facts={"nics": nics(1500 if odd else 9000), **kernel}))
+    maker.go()
+    for place, host in enumerate(maker.hosts):
+        maker.look_at(host, BUSY if place < busy else IDLE)
+    for number in range(1, servers + 1):
+        maker.look_at(f"osd-{number}", SERVER, server=True)
+    return maker.measure(seconds)
+
+
+def nics(mtu: int) -> list[dict[str, str | int | float | bool | None]]:
+    return [{"name": "ens1f0", "kind": "physical", "mtu": mtu, "speed_mbit": 25000}]
+
+
+def finished(home: Path) -> RunMaker:
+    maker = watched(home, seconds=30).finish()
+    write_record(maker.run_dir)
+    return maker
+
+
+async def test_a_line_says_what_limits_the_run_and_another_the_worst_finding(tmp_path: Path) -> None:
+    async with stage(watched(tmp_path)) as (app, _):
+        limited, worst = app.text_of("#live-findings").splitlines()
+        assert limited.startswith("limited by  client CPU: weka-01: 97 % busy")
+        assert worst.startswith("! V15") and worst.endswith("f all")
+        assert " warnings" in worst
+
+
+async def test_the_hosts_that_are_named_are_marked(tmp_path: Path) -> None:
+    async with stage(watched(tmp_path)) as (app, _):
+        rows = {line.split()[1]: line for line in app.text_of("#live-hosts").splitlines() if " weka-" in line}
+        assert rows["weka-01"].startswith("! weka-01") and "V15" in rows["weka-01"]
+        assert rows["weka-06"].startswith("● weka-06")
+
+
+async def test_without_telemetry_the_limiter_is_unknown(tmp_path: Path) -> None:
+    async with stage(run_of(tmp_path).go().measure(31)) as (app, _):
+        assert "limited by  unknown: nobody looks at the hosts" in app.text_of("#live-findings")
+        assert "CPU" not in app.text_of("#live-hosts")
+
+
+async def test_a_run_in_which_nothing_is_found_says_how_much_was_checked(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(1), READS, runtime_s=300.0).begin().go()
+    maker.look_at("weka-01", IDLE)
+    async with stage(maker.measure(31)) as (app, _):
+        (line,) = app.text_of("#live-findings").splitlines()
+        assert "the storage, as far as the clients can tell" in line
+        assert "✓ nothing found, " in line and line.endswith("checks")
+
+
+async def test_what_is_over_stays_in_the_line_as_one_that_was(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(1), READS, runtime_s=900.0).begin().go()
+    maker.look_at("weka-01", BUSY)
+    async with stage(maker.measure(31)) as (app, pilot):
+        assert "! V15" in app.text_of("#live-findings")
+        maker.look_at("weka-01", IDLE)
+        for _ in range(16):
+            maker.measure(30)
+            await app.tick(pilot, maker)
+        assert "was  V15" in app.text_of("#live-findings")
+        await pilot.press("f")
+        await app.settle(pilot)
+        assert isinstance(app.screen, FindingsDialog)
+
+
+async def test_f_shows_each_finding_with_its_rule_and_what_to_do(tmp_path: Path) -> None:
+    async with stage(watched(tmp_path)) as (app, pilot):
+        await pilot.press("f")
+        await app.settle(pilot)
+        text = "".join(part.text for line in app.screen._compositor.render_strips() for part in line)
+        assert "V15  Client CPU" in text and "since" in text and "Use more clients" in text
+        await pilot.press("escape")
+        await app.settle(pilot)
+        assert app.live.is_current
+
+
+async def test_before_anything_was_checked_f_says_so(tmp_path: Path) -> None:
+    async with stage(run_of(tmp_path).go().measure(2)) as (app, pilot):
+        await pilot.press("f")
+        await app.settle(pilot)
+        assert app.live.is_current
+
+
+async def test_servers_have_rows_with_their_processes(tmp_path: Path) -> None:
+    async with stage(watched(tmp_path)) as (app, _):
+        rows = app.text_of("#live-servers").splitlines()
+        assert rows[0].split()[:3] == ["server", "CPU", "core"]
+        assert rows[1].split()[:6] == ["●", "osd-1", "63", "%", "88", "%"]
+        assert "bond0 2.47 GiB/s" in rows[1] and "nvme0n1 91 %" in rows[1]
+        assert "OSD 791 % / 8" in rows[1] and "monitor 12 %" in rows[1]
+
+
+async def test_what_a_host_does_has_columns_where_there_is_room(tmp_path: Path) -> None:
+    maker = watched(tmp_path)
+    async with stage(maker) as (app, _):
+        row = next(line for line in app.text_of("#live-hosts").splitlines() if "weka-06" in line)
+        assert "41 %" in row and "71 %" in row and "1.24 GiB/s" in row
+    async with stage(maker, SMALL) as (app, _):
+        assert "core" not in app.text_of("#live-hosts").splitlines()[0]
+
+
+async def test_the_detail_of_a_host_says_what_it_does(tmp_path: Path) -> None:
+    async with stage(watched(tmp_path)) as (app, pilot):
+        await pilot.press("enter")
+        await app.settle(pilot)
+        detail = app.text_of("#live-facts")
+        assert "CPU 97 %, core 12 100 %" in detail and "load 640 % of a core" in detail
+        assert "ens1f0 1.06 GiB/s" in detail
+
+
+async def test_a_replay_that_goes_back_forgets_what_was_found(tmp_path: Path) -> None:
+    maker = watched(tmp_path, seconds=40).finish()
+    async with stage(maker, replay=1.0) as (app, pilot):
+        app.wall += 36
+        await app.tick(pilot)
+        assert "V15" in app.text_of("#live-findings")
+        for _ in range(3):
+            await pilot.press("left")
+            await app.settle(pilot)
+        assert "V15" not in app.text_of("#live-findings")
+
+
+def app_on(maker: RunMaker, step: str = "live", theme: str = "dark") -> Stage:
+    app = Stage(maker.run_dir.parent.parent, maker.run_dir, theme=theme)
+    app.first_step, app.wall = step, maker.now
+    return app
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    app = pilot.app
+    assert isinstance(app, Stage)
+    await app.settle(pilot)
+
+
+async def settle_on_findings(pilot: Pilot[None]) -> None:
+    await settle(pilot)
+    await pilot.press("f")
+    await settle(pilot)
+
+
+def test_live_wide(snap_compare: Compare, tmp_path: Path) -> None:
+    assert snap_compare(app_on(watched(tmp_path)), terminal_size=WIDE, run_before=settle)
+
+
+def test_live_small(snap_compare: Compare, tmp_path: Path) -> None:
+    assert snap_compare(app_on(watched(tmp_path, servers=1)), terminal_size=SMALL, run_before=settle)
+
+
+def test_findings_wide(snap_compare: Compare, tmp_path: Path) -> None:
+    assert snap_compare(app_on(watched(tmp_path)), terminal_size=WIDE, run_before=settle_on_findings)
+
+
+def test_result_wide(snap_compare: Compare, tmp_path: Path) -> None:
+    assert snap_compare(app_on(finished(tmp_path), "result"), terminal_size=WIDE, run_before=settle)
+
+
+def test_result_small(snap_compare: Compare, tmp_path: Path) -> None:
+    assert snap_compare(app_on(finished(tmp_path), "result"), terminal_size=SMALL, run_before=settle)

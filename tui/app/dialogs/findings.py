@@ -1,0 +1,42 @@
+"""Everything that was found of a run, to scroll through."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+
+from tui.app.widgets.textpane import Builder, TextPane
+
+
+class FindingsDialog(ModalScreen[None]):
+    """The findings of a run, each with its rule, what it means and what to do."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter,f,q", "dismiss", "close", show=False)]
+    DEFAULT_CSS = """
+    FindingsDialog { align: center middle; background: $background 60%; }
+    #findings {
+        width: 104; max-width: 96%; height: auto; max-height: 92%; padding: 1 1 0 2;
+        background: $surface; border-title-background: $surface; border-subtitle-background: $surface;
+    }
+    """
+
+    def __init__(self, title: str, builder: Builder) -> None:
+        super().__init__()
+        self.about = title
+        self.builder = builder
+
+    def compose(self) -> ComposeResult:
+        """One pane of text."""
+        pane = TextPane(id="findings")
+        pane.border_title = self.about
+        pane.border_subtitle = "j k scroll   Esc closes"
+        yield pane
+
+    def on_mount(self) -> None:
+        """Fill it."""
+        pane = self.query_one(TextPane)
+        pane.show(self.builder)
+        pane.focus()

@@ -1,0 +1,61 @@
+"""Judging a run while it is watched: its checks are made from what the screen has read."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.app.dialogs.findings import FindingsDialog
+from tui.app.screens.live.feed import LiveFeed, ReplayFeed
+from tui.app.screens.live.steering import SteeringScreen
+from tui.model.plan import Plan
+from tui.results.findings.due import is_time
+
+if TYPE_CHECKING:
+    from tui.results.findings.live import LiveFindings
+
+
+class JudgingScreen(SteeringScreen):
+    """A screen of one run whose checks are made now and then."""
+
+    def __init__(self, run_dir: Path, feed: LiveFeed | ReplayFeed, plan: Plan | None) -> None:
+        super().__init__(run_dir, feed)
+        self.plan = plan
+        self._findings: LiveFindings | None = None
+        self._judged: object = None  # the state that they are of: a replay that goes back begins another one
+
+    @property
+    def found(self) -> LiveFindings | None:
+        """What was found of the run as it is shown; None before anything was looked at."""
+        return self._findings if self._judged is self.feed.state else None
+
+    async def load_checks(self) -> None:
+        """Load what judges a run, off the event loop, once there is something to judge."""
+        if self.plan is not None and is_time(self.feed.state, self.feed.state.clock.now):
+            await asyncio.to_thread(importlib.import_module, "tui.results.findings.live")
+
+    def look(self) -> None:
+        """Make the checks that can be made now, when it is time."""
+        state = self.feed.state
+        if self.plan is None or not is_time(state, state.clock.now):
+            return
+        if self._judged is not state:
+            from tui.results.findings.live import LiveFindings
+
+            self._findings, self._judged = LiveFindings(self.plan), state
+        if self._findings is not None:
+            self._findings.look(state, state.clock.now)
+
+    def action_findings(self) -> None:
+        """Show all that was found so far."""
+        found = self.found
+        if found is None:
+            self.notify("nothing was checked yet: that begins ten seconds after the load")
+            return
+        from tui.results.text.findings import live_lines
+
+        now, was, made, limiter = found.now, found.was, len(found.made), found.limiter
+        dialog = FindingsDialog("Findings so far", lambda width: live_lines(now, was, made, limiter, width))
+        self.app.push_screen(dialog)

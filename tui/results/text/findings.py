@@ -1,0 +1,87 @@
+"""Findings as lines: for the screens, of a run that goes on and of one that is over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tui.metrics.units import clock
+from tui.model.record import Finding
+from tui.model.step_record import LimiterRecord
+from tui.results.findings.catalogue import BY_ID
+from tui.results.findings.live import LiveFinding
+from tui.results.text.judged import by_weight
+from tui.text.line import BAD, BRIGHT, HEADING, LABEL, TEXT, WARN, Line, Run, labelled, spread
+
+MARKS: dict[str, Run] = {"info": ("·", LABEL), "warning": ("!", WARN), "error": ("✗", BAD)}
+ADVICE = "→ "
+
+
+def brief_lines(findings: Sequence[Finding], width: int) -> list[Line]:
+    """Return each finding with its id and message, the worst first; what to do under the last one of each check."""
+    lines: list[Line] = []
+    ordered = by_weight(findings)
+    last = {finding.id: place for place, finding in enumerate(ordered)}
+    for place, finding in enumerate(ordered):
+        mark, role = MARKS[finding.severity]
+        lines += labelled([(f"{mark} ", role), (f"{finding.id}  ", LABEL)], [(finding.message, TEXT)], width)
+        check = BY_ID.get(finding.id)
+        if check is not None and finding.severity != "info" and last[finding.id] == place:
+            lines += labelled([(" " * (len(finding.id) + 4), TEXT)], [(ADVICE + check.advice, LABEL)], width)
+    return lines
+
+
+def whole_lines(finding: Finding, width: int, when: str = "") -> list[Line]:
+    """Return one finding with all there is to say of it: message, figure and threshold, rule, meaning, what to do."""
+    mark, role = MARKS[finding.severity]
+    check = BY_ID.get(finding.id)
+    title: list[Run] = [(f"{mark} ", role), (finding.id, BRIGHT), ("  ", TEXT)]
+    title.append((check.title if check is not None else "", HEADING))
+    lines = [Line.of(*spread(title, [(when, LABEL)], width))]
+    lines += labelled([("  ", TEXT)], [(finding.message, TEXT)], width)
+    if check is not None:
+        why = " ".join(check.means.split())
+        for name, text, role in (("do", check.advice, TEXT), ("rule", check.rule, LABEL), ("why", why, LABEL)):
+            lines += labelled([(f"  {name:<6}", LABEL)], [(text, role)], width)
+    return [*lines, Line()]
+
+
+def record_lines(findings: Sequence[Finding], not_made: Mapping[str, str], width: int) -> list[Line]:
+    """Return every finding of a record whole, and the checks that could not be made, with the reasons."""
+    found = [line for each in by_weight(findings) for line in whole_lines(each, width)]
+    return [*(found or nothing()), *not_made_lines(not_made, width)]
+
+
+def live_lines(
+    now: Iterable[LiveFinding], was: Iterable[LiveFinding], made: int, limiter: LimiterRecord | None, width: int
+) -> list[Line]:
+    """Return what limits the load, what holds now and what held before, each whole with its time."""
+    limited = labelled([("limited by  ", LABEL)], [(limiter.text, TEXT)], width) if limiter is not None else []
+    lines = [line for each in now for line in whole_lines(each.finding, width, f"since {clock(each.since_t)}")]
+    lines = [*limited, *([Line()] if limited else []), *(lines or nothing())]
+    over = [line for each in was for line in whole_lines(each.finding, width, _span(each))]
+    lines += [Line.of(("Was found, and is over", HEADING)), Line(), *over] if over else []
+    text = f"{made} checks can be made while this run goes on; the others are made at its end."
+    return [*lines, *labelled([], [(text, LABEL)], width)]
+
+
+def _span(each: LiveFinding) -> str:
+    step = f"step {each.step + 1}, " if each.step is not None else ""
+    return f"{step}{clock(each.since_t)} to {clock(each.ended_t or each.since_t)}"
+
+
+def nothing() -> list[Line]:
+    """Return what stands where nothing was found."""
+    return [Line.of(("nothing found", LABEL)), Line()]
+
+
+def not_made_lines(not_made: Mapping[str, str], width: int) -> list[Line]:
+    """Return the checks that could not be made, by the reason."""
+    if not not_made:
+        return []
+    reasons: dict[str, list[str]] = {}
+    for name, reason in not_made.items():
+        reasons.setdefault(reason, []).append(name)
+    lines = [Line.of(("Could not be checked", HEADING)), Line()]
+    for reason, names in reasons.items():
+        lines += labelled([("  ", TEXT)], [(", ".join(names), BRIGHT), (f"  {reason}", LABEL)], width)
+    return lines
