@@ -10,8 +10,6 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import msgspec
-
 from tui.journal.state import RunState
 from tui.model.plan import Plan
 from tui.model.record import Finding, HostRecord
@@ -84,6 +82,7 @@ class LiveFindings:
         self._step: RunningStep | None = None
         self._at: tuple[int, int] | None = None  # step and attempt
         self._next_t = float("-inf")
+        self._others = [StepRecord(index=step.index, name=step.name, state="missing") for step in plan.steps]
         self._hosts: list[HostRecord] = []
         self._hosts_seen: object = None
         self._other_limiter: str = ""
@@ -130,8 +129,7 @@ class LiveFindings:
             return ()
         self._hosts_seen = seen
         self._hosts = [host_record(self.plan, state, host) for host in self.plan.hosts]
-        steps = [StepRecord(index=step.index, name=step.name, state="missing") for step in self.plan.steps]
-        evidence = Evidence(self.plan, self._hosts, steps, JournalData(state, clock_steps))
+        evidence = Evidence(self.plan, self._hosts, self._others, JournalData(state, clock_steps))
         made = self._make((check for check in CHECKS if check.of_run is not None), evidence)
         return self._take(made, now_t, step=None, sure=True)
 
@@ -147,9 +145,9 @@ class LiveFindings:
             self._enter(index, attempt, now_t)
         assert self._step is not None
         record = self._step.record(state)
-        plan = msgspec.structs.replace(self.plan, steps=[self._step.step])
+        steps = [*self._others[:index], record, *self._others[index + 1 :]]
         whole = self._step.series.from_begin
-        evidence = Evidence(plan, self._hosts, [record], JournalData(state), from_begin=whole)
+        evidence = Evidence(self.plan, self._hosts, steps, JournalData(state), from_begin=whole)
         self._take_limiter(limiter_of(StepEvidence(evidence, self._step.step, self._step.lately(state, record))))
         made = self._make((check for check in CHECKS if check.of_step is not None), evidence)
         sure = first and (record.measured_s or 0.0) >= SETTLED_S

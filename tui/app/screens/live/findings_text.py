@@ -37,7 +37,7 @@ def limiter_runs(found: LiveFindings | None, state: RunState, plan: Plan | None)
         what, colon, evidence = found.limiter.text.partition(":")
         return [label, (what, VALUE), (colon + evidence, TEXT)]
     looked = any(host.end_t for host in state.at_step(state.step or 0).telemetry.values())
-    why = "not known yet" if looked and state.cluster else "unknown: nobody looks at the hosts"
+    why = "not known yet" if looked and state.cluster else "unknown: there is no telemetry"
     return [label, (why if plan is not None else "unknown: there is no plan", LABEL)]
 
 
