@@ -5,7 +5,16 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("start_skew", "frozen_host", "host_cost", "ssh_config", "wide_graph", "many_hosts", "verbs")
+BENCHES = (
+    "start_skew",
+    "frozen_host",
+    "host_cost",
+    "telemetry_cost",
+    "ssh_config",
+    "wide_graph",
+    "many_hosts",
+    "verbs",
+)
 
 
 def main(names: list[str]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,8 @@ def main() -> int:
     args = arguments()
     chosen = [lie for lie in CORPUS if args.only in lie.name and (os.geteuid() == 0 or not lie.root)]
     outcome: dict[Lie, list[Played]] = {lie: [] for lie in chosen}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="lies-") as name:
         leftovers.begin(Path(name) / "tmp")

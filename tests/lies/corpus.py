@@ -162,7 +162,7 @@ LIMITS: tuple[Lie, ...] = (
     Lie("limit: one I/O in flight", DIRECT, limiter="concurrency", noise="alone", runtime_s=6),
     Lie(
         "limit: the client's device",
-        QUEUED,
+        QUEUED.replace("4k", "256k"),
         limiter="client-device",
         noise="alone",
         runtime_s=6,
