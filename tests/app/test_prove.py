@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker
-from tests.app.stage import stage
+from tests.app.stage import SMALL, WIDE, stage
 from tests.app.test_matrix_screens import question_of
 from tests.e2e.command import wait_until
 from tui.app.screens.live.screen import LiveScreen
@@ -62,6 +62,16 @@ async def test_what_was_shown_stands_below_the_limiter(maker: RunMaker) -> None:
     async with stage(maker, step="result") as (app, _):
         page = " ".join(app.text_of("#result-page").split())
         assert "limited by concurrency: one at a time ! counter-experiment disagreed: twice as many" in page
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_a_counter_experiment_begins_with_what_it_showed(maker: RunMaker, size: tuple[int, int]) -> None:
+    path = maker.run_dir / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"proves": PROOF}))
+    async with stage(maker, size, step="result") as (app, _):
+        page = app.text_of("#result-page")
+        lines = [" ".join(line.split()) for line in page.splitlines()[:8]]
+        assert any(line.startswith("! counter-experiment disagreed: twice as many I/Os in flight") for line in lines)
 
 
 @pytest.mark.e2e

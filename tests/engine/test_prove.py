@@ -15,7 +15,7 @@ from tui.engine.planning.prove import proof_plan
 from tui.engine.profiles.catalogue import Catalogue
 from tui.model.plan import HostAddress, Plan
 from tui.model.problem import UsageError
-from tui.model.proof import Experiment, Prediction, Question
+from tui.model.proof import SAID, Experiment, Prediction, Question
 
 HOSTS = [HostAddress(name=f"h{number}") for number in (1, 2, 3, 4)]
 BETTER = Prediction("iops", least=1.3, below=1.1)
@@ -107,3 +107,22 @@ def test_the_plan_as_text_says_what_is_to_be_shown() -> None:
 
 def test_its_length_can_be_chosen() -> None:
     assert proof(kept(), DEPTH, seconds=4.0).steps[1].runtime_s == 4.0
+
+
+def test_every_change_of_every_preset_is_on_files_of_the_run_or_refused() -> None:
+    catalogue, made = Catalogue(Path("/nowhere")), 0
+    for tag in catalogue.names():
+        loaded = catalogue.load(tag)
+        if loaded.profile.tool != "fio":
+            continue
+        first = build_plan(loaded, Choices(hosts=HOSTS[:2]))
+        before = {spec.path: spec.size_bytes for task in first.steps[-1].tasks for spec in task.files}
+        for change in SAID:
+            try:
+                changed = proof(first, Experiment(change, BETTER), step=first.steps[-1].index).steps[1]
+            except UsageError:
+                continue
+            made += 1
+            after = {spec.path: spec.size_bytes for task in changed.tasks for spec in task.files}
+            assert {path: size for path, size in after.items() if size > before.get(path, -1)} == {}, (tag, change)
+    assert made > 200

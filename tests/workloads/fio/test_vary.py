@@ -104,8 +104,8 @@ def test_a_rate_is_left_out_wherever_it_stands() -> None:
         ({}, "half-block", "job a: blocks of 4k cannot be halved"),
         ({"bs": None, "bssplit": "4k/50:8k/50"}, "half-block", "job a: its blocks have no one size"),
         ({}, "no-rate", "my/p: no job has a rate"),
-        ({"ioengine": "filecreate", "filesize": "4k"}, "twice-in-flight", "job a: its files are used once"),
-        ({"numjobs": "{jobs}"}, "half-workers", "a whole number is needed here"),
+        ({"ioengine": "filecreate", "filesize": "4k"}, "twice-in-flight", "job a: each of its files is worked on once"),
+        ({"numjobs": "{jobs}"}, "half-workers", "job a: its workers are shared out over the hosts"),
         ({}, "half-hosts", "my/p: half-hosts is no change of its jobs"),
     ],
 )

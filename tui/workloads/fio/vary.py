@@ -35,7 +35,7 @@ def vary(profile: Profile, params: Mapping[str, ParamValue], change: Change) -> 
     jobs: Jobs = {}
     for job in job_options(shared, read):
         if job.makes_no_data or job.engine in DELETING_ENGINES:
-            raise cannot(job, "its files are used once")
+            raise cannot(job, "each of its files is worked on once")
         jobs |= make(job, own.jobs[job.name])
     changed: dict[str, object] = {"jobs": jobs}
     if change == "no-rate":
@@ -88,6 +88,8 @@ def other_half(job: JobOptions) -> dict[str, Scalar | None]:
 
 def half_workers(job: JobOptions, own: Own) -> Jobs:
     """Half of the workers, on their own files."""
+    if "{" in (job.get("numjobs") or ""):
+        raise cannot(job, "its workers are shared out over the hosts")
     if job.numjobs < 2:
         raise cannot(job, "one worker cannot be halved")
     return {job.name: {**own, "numjobs": job.numjobs // 2}}
