@@ -413,3 +413,14 @@ def test_ratios_have_digits_that_mean_something(value: float, text: str) -> None
 
 def test_a_view_says_how_many_there_are() -> None:
     assert View("a/b", 3, (), ()).title == "none for what was measured; 3 for other points of a/b"
+
+
+def test_our_figure_of_an_invalid_run_has_its_mark_also_when_it_is_scaled_down() -> None:
+    scaled = step(params={"size": 2**30, "runtime": 10.0, "numjobs": 1, "bs": 4096})
+    record = run("ceph/randread", scaled, verdict="invalid")
+    found = compare(record, SHIPPED)
+    assert found[0].badge == "our run is invalid and scaled-down (not comparable)"
+    assert all(row.ours.endswith(" !") for row in view_of(record, found, len(found)).rows)
+    assert comparison_json(found[0])["verdict"] == "invalid"
+    doubted = run("ceph/randread", scaled, verdict="valid-with-warnings")
+    assert all(row.ours.endswith(" ?") for row in view_of(doubted, compare(doubted, SHIPPED), 1).rows)

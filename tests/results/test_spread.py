@@ -10,14 +10,16 @@ import pytest
 from tests.app.matrix_maker import JOBS, line_sweep
 from tests.results.matrices import cell, ceph, line
 from tests.results.test_matrix_table import text_of
+from tui.app.screens.result.text import Page, steps
 from tui.metrics.repeat import ci_tells, relative_ci
-from tui.model.record import RunRecord
+from tui.model.record import Finding, RunRecord
 from tui.results.matrix.cells import Cell, cells_of_record
 from tui.results.matrix.render import knee_texts, remarks
 from tui.results.matrix.spread import best_of, same
 from tui.results.matrix.table import MatrixTable, tables_of
 from tui.results.record.build import build_record
 from tui.results.text.headline import repeated_text
+from tui.results.text.summary import summary_text
 
 AXIS = ("1", "2", "4", "8", "16")
 
@@ -136,3 +138,38 @@ def test_a_headline_of_repetitions_says_how_well_it_is_known(tmp_path: Path) -> 
     assert repeated_text(record) == "median of 3; mean 1.61k ± 1.5 % (95 %)"
     at.values, at.ci_relative = [1500.0, 1700.0], 0.794
     assert repeated_text(record) == "median of 2, from 1.50k to 1.70k"
+
+
+# -- the mark of an invalid figure
+
+
+def spoilt(record: RunRecord, **scope: object) -> RunRecord:
+    record.findings.append(Finding(id="V01", severity="error", scope=scope, message="it failed"))
+    record.verdict = "invalid"
+    return record
+
+
+def test_a_point_with_an_error_is_marked_in_the_tables_of_a_record(tmp_path: Path) -> None:
+    record = spoilt(swept(tmp_path, 100, 200, 400, 800, 1600), step=3)
+    assert [each.invalid for each in cells_of_record(record)] == [False, False, False, True, False]
+    text = summary_text(record, steps=True)
+    assert [line.split()[0] for line in text.splitlines() if "✗" in line] == ["8"]
+    assert [line for line in text.splitlines() if line.startswith("numjobs=8 INVALID ")]
+
+
+def test_an_error_of_the_run_whole_marks_every_point(tmp_path: Path) -> None:
+    record = spoilt(swept(tmp_path, 100, 200, 400, 800, 1600), hosts="h1")
+    assert all(each.invalid for each in cells_of_record(record))
+
+
+def test_the_verdict_stands_beside_the_headline(tmp_path: Path) -> None:
+    record = spoilt(swept(tmp_path, 100, 200, 400, 800, 1600), step=3)
+    (line,) = [line for line in summary_text(record).splitlines() if line.startswith("headline: ")]
+    assert line.endswith("; INVALID")
+
+
+def test_steps_on_the_result_screen_bear_the_mark(tmp_path: Path) -> None:
+    record = spoilt(swept(tmp_path, 100, 200, 400, 800, 1600), step=3)
+    lines = [line.plain for line in steps(Page(record, tmp_path), 100)]
+    assert [line.strip().endswith("✗ 800 IOPS") for line in lines if "numjobs=8" in line] == [True]
+    assert sum("✗" in line for line in lines) == 1

@@ -30,7 +30,7 @@ def test_it_begins_with_what_ran_and_how_it_ended() -> None:
         "2026-11-20T10:15:30.250Z, 0:08, 2 hosts, target test storage",
     ]
     assert "state: complete" in lines
-    assert "headline: mixed 16.0k IOPS" in lines
+    assert "headline: mixed 16.0k IOPS; valid with warnings" in lines
     assert "changed: runtime=3s" in lines
 
 
@@ -123,8 +123,10 @@ def test_a_sweep_is_one_line_a_point_named_by_what_varies(tmp_path: Path) -> Non
     record = steps_of(tmp_path, [100.0] * 6, repeated=False, headline=Headline("iops", "read"))
     lines = summary_text(record).splitlines()
     points = [line for line in lines if line.startswith("bs=")]
-    assert [line.split()[:3] for line in points] == [[f"bs={4 * n}k", "read", "200"] for n in range(1, 7)]
-    assert "headline: read 200 IOPS (step ramp)" in lines
+    words = [line.replace(" INVALID ", " ").split() for line in points]
+    assert [each[:3] for each in words] == [[f"bs={4 * n}k", "read", "200"] for n in range(1, 7)]
+    assert "INVALID" in points[0] and not any("INVALID" in line for line in points[1:])  # hosts that began apart
+    assert "headline: read 200 IOPS (step ramp); INVALID" in lines
 
 
 def test_a_run_that_measured_nothing_has_a_summary(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tui.metrics.figures import Latency, latency_of, shown_percentile
 from tui.model.baseline import Baseline, Figure, Scalar
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration, parse_size, plain_duration, plain_size
-from tui.model.record import RunRecord
+from tui.model.record import RunRecord, Verdict
 from tui.model.step_record import StepRecord
 
 Weight = Literal["scaled", "param", "profile", "setup", "note"]
@@ -58,6 +58,7 @@ class Comparison:
     figures: tuple[Compared, ...]
     differs: tuple[Difference, ...]
     unknown: tuple[str, ...]
+    verdict: Verdict | None = None  # of our run
 
     @property
     def badge(self) -> str:
@@ -116,6 +117,7 @@ def comparison(record: RunRecord, steps: Sequence[StepRecord], baseline: Baselin
         figures=tuple(compared(record, steps, figure) for figure in baseline.figures if figure.metric != "cpu"),
         differs=tuple(differences(record, steps[0], baseline)),
         unknown=tuple(unknown_facts(record, steps[0], baseline)),
+        verdict=record.verdict,
     )
 
 
@@ -319,8 +321,11 @@ def shown_like(ours: Scalar | None, theirs: Scalar) -> str:
 def badge_of(found: Comparison) -> str:
     """Return in a few words whether the ratio may be quoted: never that one side is better."""
     weights: list[Weight] = ["param", "profile", "setup"]
+    invalid = f"{OUR_RUN} invalid and " if found.verdict == "invalid" else ""
     if any(each.weight == "scaled" for each in found.differs):
-        return "scaled-down (not comparable)"
+        return f"{invalid}scaled-down (not comparable)"
+    if invalid:
+        return f"{OUR_RUN} invalid (not comparable)"
     for weight in weights:
         if names := list(dict.fromkeys(_name(each) for each in found.differs if each.weight == weight)):
             return f"{' and '.join(names[:2])} (not comparable)"

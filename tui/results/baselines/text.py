@@ -25,6 +25,8 @@ FACTS = ("system", "clients", "hardware", "protection", "network")
 NOTES = ("badge", "differs", "unknown", "error", "doubt", *FACTS, "source")
 JOINED = ("differs", "unknown")  # short texts: all on one line
 WIDTH = 80
+OUR_MARKS = {"valid-with-warnings": "?", "invalid": "!"}
+OURS = {"valid-with-warnings": WARN, "invalid": BAD}
 ROLES = {"ok": TEXT, "doubtful": WARN, "error": BAD}
 
 
@@ -39,6 +41,7 @@ class Row:
     theirs: str
     ratio: str
     validity: str
+    verdict: str = "valid"  # of our run
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ class View:
         columns: tuple[Column[Row], ...] = (
             Column(" " * digits + " baseline", lambda row: f"{row.number or '':>{digits}} {row.label}", least=20),
             Column("figure", lambda row: row.figure, role=LABEL),
-            Column("ours", lambda row: row.ours, right=True, role=VALUE),
+            Column("ours", lambda row: (row.ours, OURS.get(row.verdict, VALUE)), right=True),
             Column("published", lambda row: (row.theirs, ROLES[row.validity]), right=True),
             Column("ratio", lambda row: row.ratio, right=True),
         )
@@ -127,11 +130,18 @@ def rows_of(record: RunRecord, number: int, found: Comparison, *, full: bool) ->
             number=number if first else None,
             label=label if first else "",
             figure=figure_name(each.figure),
-            ours=value_text(each.figure, each.ours),
+            ours=ours_text(found, each),
             theirs=theirs_text(found.baseline, each.figure),
             ratio=ratio_text(each),
             validity=found.baseline.validity,
+            verdict=found.verdict or "valid",
         )
+
+
+def ours_text(found: Comparison, each: Compared) -> str:
+    """Return our figure with the mark of a run that is doubtful or invalid, the same as of published ones."""
+    mark = OUR_MARKS.get(found.verdict or "", "") if each.ours is not None else ""
+    return f"{value_text(each.figure, each.ours)} {mark}".rstrip()
 
 
 def label_of(found: Comparison, several: bool, record: RunRecord) -> str:
@@ -335,6 +345,7 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
     """Return a comparison as plain data."""
     return {
         "badge": found.badge,
+        "verdict": found.verdict,
         "steps": list(found.steps),
         "figures": [
             {**figure_json(each.figure), "ours": each.ours, "ratio_low": each.ratio_low, "ratio_high": each.ratio_high}

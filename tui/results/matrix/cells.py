@@ -144,14 +144,21 @@ def cells_of_record(record: RunRecord, shown: Headline | None = None, *, running
     if record.matrix is None:
         return []
     groups = by_point(record.steps)
-    wrong = invalid_steps(record.findings)
+    wrong = invalid_steps(record)
     cells = [_recorded(record, cell, groups.get(cell.key, []), shown) for cell in record.matrix.cells]
     cells = [replace(cell, invalid=bool(wrong & set(cell.steps))) for cell in cells]
     return cells if running else [replace(c, state="cut") if c.state == "running" else c for c in cells]
 
 
-def invalid_steps(findings: Iterable[Finding]) -> set[int]:
-    """Return the steps whose figures are invalid by a finding of their own."""
+def invalid_steps(record: RunRecord) -> set[int]:
+    """Return the steps whose figures are invalid: by a finding of their own, or one of the run whole."""
+    wrong = steps_in_error(record.findings)
+    whole = any(each.severity == "error" and not {"step", "steps"} & each.scope.keys() for each in record.findings)
+    return {step.index for step in record.steps} if whole else wrong
+
+
+def steps_in_error(findings: Iterable[Finding]) -> set[int]:
+    """Return the steps that are invalid by a finding of their own."""
     wrong: set[int] = set()
     for finding in findings:
         if finding.severity == "error":
@@ -164,7 +171,7 @@ def invalid_steps(findings: Iterable[Finding]) -> set[int]:
 def _recorded(record: RunRecord, found: CellRecord, steps: Sequence[StepRecord], shown: Headline | None) -> Cell:
     headline = shown or _headline_of(found)
     attempts = [
-        Attempt(step.index, step.state or "done", _headline_value(record, step, headline, shown)) for step in steps
+        Attempt(step.index, step.state or "done", step_figure(record, step, headline, shown)) for step in steps
     ]
     cell = cell_of(found.key, found.profile or record.profile.tag, found.point, headline, attempts, found.state)
     cell = replace(cell, short=shortest(steps))
@@ -181,9 +188,10 @@ def _headline_of(cell: CellRecord) -> Headline | None:
     return None if found is None else Headline(found.metric, found.direction, found.percentile)
 
 
-def _headline_value(
-    record: RunRecord, step: StepRecord, headline: Headline | None, shown: Headline | None
+def step_figure(
+    record: RunRecord, step: StepRecord, headline: Headline | None, shown: Headline | None = None
 ) -> float | None:
+    """Return the figure that a step is about, or `shown`; marked where too few samples are behind a percentile."""
     from tui.results.text.headline import step_value
 
     kind = record.latency_kind_of(step)

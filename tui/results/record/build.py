@@ -33,7 +33,7 @@ from tui.results.findings.catalogue import examine, verdict_of
 from tui.results.findings.check import Evidence, StepEvidence
 from tui.results.findings.limiter import limiter_of
 from tui.results.findings.proof import proof_record
-from tui.results.matrix.cells import invalid_steps
+from tui.results.matrix.cells import steps_in_error
 from tui.results.matrix.points import matrix_record
 from tui.results.record.conditions import attestation_records, precondition_record
 from tui.results.record.facts import facts_record
@@ -84,7 +84,7 @@ def build_record(run_dir: Path) -> RunRecord:
         state=state,
         reason=reason_of(source, state, steps),
         exit_code=run.exit_code,
-        headline=run_headline(plan.headline, steps, plan.latency_kind, invalid_steps(judged.findings)),
+        headline=run_headline(plan.headline, steps, plan.latency_kind, steps_in_error(judged.findings)),
         profile=_profile(plan),
         target=plan.target,
         latency_kind=plan.latency_kind,

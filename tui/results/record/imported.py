@@ -26,7 +26,7 @@ from tui.model.rundir import new_run_id
 from tui.model.step_record import StepRecord, TaskRecord
 from tui.results.findings.catalogue import examine, verdict_of
 from tui.results.findings.check import Evidence
-from tui.results.matrix.cells import invalid_steps
+from tui.results.matrix.cells import steps_in_error
 from tui.results.matrix.points import matrix_record
 from tui.results.record.figures import StepFigures
 from tui.results.record.journal import JournalData
@@ -75,7 +75,7 @@ def imported_record(
         duration_s=ended,
         state="imported",
         reason=f"imported from {', '.join(Path(each.path).name for each in artefacts)}",
-        headline=run_headline(plan.headline, steps, plan.latency_kind, invalid_steps(seen.findings)),
+        headline=run_headline(plan.headline, steps, plan.latency_kind, steps_in_error(seen.findings)),
         profile=ProfileRecord(tag=plan.profile.tag, title=plan.profile.title, preset=False),
         hosts=hosts,
         steps=steps,

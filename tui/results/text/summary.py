@@ -12,13 +12,14 @@ from tui.metrics.figures import Latency, kind_of, latency_of, shown_percentile
 from tui.metrics.registry import OPERATIONS
 from tui.model.record import Finding, HostRecord, RunRecord
 from tui.model.step_record import DirectionRecord, StepRecord
+from tui.results.matrix.cells import invalid_steps
 from tui.results.matrix.text import matrix_blocks
 from tui.results.record.facts import facts_together
 from tui.results.record.metadata import metadata_lines, metadata_remarks
 from tui.results.text.conditions import attest_texts, precondition_texts, step_label
 from tui.results.text.headline import repeated_text
 from tui.results.text.host_load import load_lines
-from tui.results.text.judged import by_weight, checks_text, is_short, length_text, submission_text
+from tui.results.text.judged import VERDICTS, by_weight, checks_text, is_short, length_text, submission_text
 from tui.results.text.plain import printable
 from tui.text.facts import common_lines, differing_lines
 
@@ -73,7 +74,8 @@ def _headline(record: RunRecord) -> list[str]:
     if record.headline is None or record.headline.value is None:
         return []
     repeated = repeated_text(record)
-    return [f"headline: {record.headline.text}{_where(record)}", *([f"  {repeated}"] if repeated else [])]
+    judged = f"; {VERDICTS[record.verdict]}" if record.verdict is not None else ""
+    return [f"headline: {record.headline.text}{_where(record)}{judged}", *([f"  {repeated}"] if repeated else [])]
 
 
 def _where(record: RunRecord) -> str:
@@ -199,11 +201,14 @@ def _sweep(record: RunRecord, steps: Iterable[StepRecord]) -> list[str]:
     steps = list(steps)
     varying = [] if any(step.cell for step in steps) else _varying([step.params for step in steps])
     kinds = "/".join(dict.fromkeys(record.latency_kind_of(step) for step in steps))
+    wrong = invalid_steps(record)
     lines = [f"{'step':<34}{'dir':<6}{'IOPS':>7}{'MiB/s':>10}{'mean':>8}{'p99':>8}  {kinds}"]
     for step in steps:
         name = " ".join(f"{key}={step.params.get(key)}" for key in varying) or _short_name(record, step)
         short = units.seconds(step.measured_s) if is_short(step) else ""
+        mark = "INVALID" if step.index in wrong else ""
         name = " ".join(part for part in (name, step_label(record, step), short) if part)
+        name = f"{_fit(name, 33 - len(mark) - 1)} {mark}" if mark else name
         for direction, result in step.results.aggregate.items():
             latency = latency_of(result, direction, record.latency_kind_of(step))
             mean, p99 = latency.mean_ns if latency is not None else None, shown_percentile(latency, 99.0)

@@ -14,6 +14,8 @@ from tui.app.widgets.graph_panels import KEYS
 from tui.metrics import registry, units
 from tui.metrics.figures import latency_of, shown_percentile
 from tui.metrics.registry import METRICS, meaning
+from tui.model.plan import Headline
+from tui.results.matrix.cells import invalid_steps, step_figure
 from tui.results.text.conditions import attest_texts, precondition_texts, step_label
 from tui.text.facts import common_lines, differing_lines
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, labelled, rule, spread
@@ -284,7 +286,7 @@ def steps(page: Page, width: int) -> list[Line]:
     found = page.record.steps
     if len(found) < 2:
         return []
-    metric = page.shown_headline
+    metric, wrong = page.shown_headline, invalid_steps(page.record)
     back = "   Esc matrix" if page.matrix is not None else ""
     lines = [rule("Steps", f"{page.step + 1} of {len(found)}   [ ] choose{back}", width)]
     here_cell = page.shown_step.cell if page.shown_step is not None and page.matrix is not None else None
@@ -292,11 +294,13 @@ def steps(page: Page, width: int) -> list[Line]:
         if here_cell is not None and step.cell != here_cell:
             continue
         here = step.index == page.step
-        figure = METRICS[metric.metric if metric else "iops"].with_unit(step.headline)
+        about = Headline(metric.metric, metric.direction, metric.percentile) if metric is not None else None
+        figure = METRICS[metric.metric if metric else "iops"].with_unit(step_figure(page.record, step, about))
+        said: Run = (f"✗ {figure}", "bad") if step.index in wrong else (figure, TEXT)
         if step.warmup and step.state == "skipped":
             continue  # a round that was not needed
         name = "  ".join(part for part in (step.name, step_label(page.record, step)) if part)
-        runs = spread([("› " if here else "  ", "accent"), (name, VALUE if here else TEXT)], [(figure, TEXT)], width)
+        runs = spread([("› " if here else "  ", "accent"), (name, VALUE if here else TEXT)], [said], width)
         lines.append(Line.of(*runs, fill="cursor" if here else ""))
     return [*lines, Line()]
 
