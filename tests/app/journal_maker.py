@@ -149,7 +149,7 @@ class RunMaker:
         """Append events at their own times."""
         with self.journal.open("ab") as file:
             file.write(b"".join(map(encode, events)))
-        self.t = max(self.t, *(event.t for event in events))
+        self.t = max([self.t, *(event.t for event in events)])
         return self
 
     def begin(self) -> RunMaker:
@@ -213,8 +213,7 @@ class RunMaker:
                     source = real[(second + index) % len(real)]
                     sample = self._sample(host, start + second + 1, "measure", source.dirs)
                     self.add(msgspec.structs.replace(sample, jobs=source.jobs))
-            for name, columns in self.looked_at.items():
-                self.add(self._telemetry(name, start + second + 1, columns))
+            self.add(*(self.telemetry(host, start + second + 1) for host in self.looked_at))
         return self
 
     def look_at(
@@ -226,9 +225,10 @@ class RunMaker:
         head.role, head.devices = ("server", {}) if server else ("client", {top: "top"})
         return self.add(head)
 
-    def _telemetry(self, host: str, t: float, columns: Mapping[str, float | None]) -> TelemetrySample:
+    def telemetry(self, host: str, t: float) -> TelemetrySample:
+        """Return what a host says of the second that ends at `t`."""
         millis = round((self.epoch + t) * 1000)
-        values = list(columns.values())
+        values = list(self.looked_at[host].values())
         return TelemetrySample(t=t, host=host, step=self.at, host_time_ms=millis, interval_s=1.0, values=values)
 
     def _sample(self, host: str, t: float, phase: PhaseName, dirs: dict) -> Sample:  # type: ignore[type-arg]

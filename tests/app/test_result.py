@@ -86,6 +86,37 @@ async def test_what_the_hosts_are_is_told_once_and_who_differs_by_name(tmp_path:
         assert "Network  1 link, physical, 25 Gbit/s" in page
 
 
+async def test_what_hosts_did_meanwhile_is_a_table(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2), READS).begin().go()
+    maker.look_at("weka-01", {"cpu.busy": 91.0, "core.busy": 99.0, "nic.ens1.rx": 2.0**30})
+    server = {"cpu.busy": 50.0, "core.busy": 60.0, "group.OSD.cpu": 300.0, "group.OSD.procs": 4.0}
+    maker.look_at("osd-1", server, server=True)
+    maker.measure(10).finish()
+    write_record(maker.run_dir)
+    async with stage(maker, SMALL, step="result") as (app, _):
+        page = app.text_of("#result-page")
+        assert "weka-01           91/91    99/99" in page and "ens1 1.00 GiB/s" in page
+        assert "osd-1             50/50    60/60" in page
+        assert "CPU of OSD: 300 % of a core, 4 processes on 1 host" in page
+
+
+async def test_findings_come_with_what_to_do_and_f_tells_what_could_not_be_checked(maker: RunMaker) -> None:
+    async with stage(maker, step="result") as (app, pilot):
+        assert "→ Look at what ended the load" in app.text_of("#result-page")
+        await pilot.press("f")
+        await app.settle(pilot)
+        await pilot.press("G")
+        await app.settle(pilot)
+        text = "".join(part.text for line in app.screen._compositor.render_strips() for part in line)
+        assert "Could not be checked" in text and "there is no telemetry" in text
+
+
+async def test_the_judgement_is_told_whole_at_80_columns(maker: RunMaker) -> None:
+    async with stage(maker, SMALL, step="result") as (app, _):
+        page = " ".join(app.text_of("#result-page").split())
+        assert "checks made" in page and "could not be" in page and "every host has a final result" in page
+
+
 async def test_y_copies_the_path_of_the_record(maker: RunMaker) -> None:
     async with stage(maker, step="result") as (app, pilot):
         await pilot.press("y")

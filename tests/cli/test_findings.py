@@ -23,6 +23,12 @@ def test_one_check_is_explained(capsys: pytest.CaptureFixture[str], monkeypatch:
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_it_is_said_when_a_check_is_made(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, when in (("V15", "while a run goes on"), ("V28", "at the end of a run")):
+        assert main(["findings", name]) == 0
+        assert f"Made        {when}" in capsys.readouterr().out
+
+
 def test_an_unknown_check_is_one_line_with_a_proposal(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["findings", "stal"]) == 2
     said = "benchtui: no check is called 'stal' (did you mean 'stall'?); see benchtui findings\n"

@@ -193,6 +193,17 @@ def test_facts_that_differ_are_found_at_the_first_look(tmp_path: Path) -> None:
     assert "V20" in at.now
 
 
+def test_noise_before_the_load_is_found_while_the_load_goes_on(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(1), READS, runtime_s=600.0).begin()
+    maker.look_at("weka-01", BUSY)
+    for _ in range(3):
+        maker.add(msgspec.structs.replace(maker.telemetry("weka-01", maker.t + 1.0), quiet=True))
+    maker.look_at("weka-01", IDLE)
+    at = Watch(maker.go())
+    at.seconds(11)
+    assert "V17" in at.now
+
+
 def test_before_ten_seconds_of_load_nothing_is_judged(tmp_path: Path) -> None:
     at = watched(tmp_path)
     at.seconds(9)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from tui.journal.clock import ClockStep
 from tui.journal.state import RunState
 from tui.model.plan import Plan
 from tui.model.record import Finding, HostRecord
@@ -113,45 +114,55 @@ class LiveFindings:
         if now_t < self._next_t or not is_time(state, now_t):
             return []
         began = time.thread_time()
-        new = [*self._of_hosts(state, now_t), *self._of_step(state, now_t)]
+        new = self._judge(state, now_t)
         self.cost_s = time.thread_time() - began
         usual = self._next_t > float("-inf")  # the first one loads what all need
         self._next_t = now_t + max(EVERY_S, self.cost_s / SHARE if usual else 0.0)
         return sorted(new, key=_weight)
 
-    # -- the hosts: nothing of them changes for most of a run
+    def _judge(self, state: RunState, now_t: float) -> list[LiveFinding]:
+        before = self._at
+        changed, record = self._see_hosts(state), self._see_step(state, now_t)
+        entered = self._at != before
+        evidence = self._evidence(state, record)
+        new: list[LiveFinding] = []
+        if changed or entered:
+            made = self._make((check for check in CHECKS if check.of_run is not None), evidence)
+            new += self._take(made, now_t, step=None, sure=True)
+        if record is not None and self._step is not None:
+            lately = self._step.lately(state, record)
+            self._take_limiter(limiter_of(StepEvidence(evidence, self._step.step, lately)))
+            made = self._make((check for check in CHECKS if check.of_step is not None), evidence)
+            sure = entered and (record.measured_s or 0.0) >= SETTLED_S
+            new += self._take(made, now_t, step=record.index, sure=sure)
+        return new
 
-    def _of_hosts(self, state: RunState, now_t: float) -> Iterable[LiveFinding]:
-        clock_steps = {host: clock.step for host, clock in state.clocks.items() if clock.step is not None}
+    def _evidence(self, state: RunState, record: StepRecord | None) -> Evidence:
+        steps = list(self._others)
+        if record is not None:
+            steps[record.index] = record
+        whole = self._step is None or self._step.series.from_begin
+        return Evidence(self.plan, self._hosts, steps, JournalData(state, _clock_steps(state)), from_begin=whole)
+
+    def _see_hosts(self, state: RunState) -> bool:
+        """Tell whether anything is new about the hosts themselves: for most of a run there is not."""
         facts = [len(view.facts) for view in state.hosts.values()]
-        seen = (facts, len(state.problems), dict(state.compared), clock_steps)
-        if seen == self._hosts_seen:
-            return ()
-        self._hosts_seen = seen
-        self._hosts = [host_record(self.plan, state, host) for host in self.plan.hosts]
-        evidence = Evidence(self.plan, self._hosts, self._others, JournalData(state, clock_steps))
-        made = self._make((check for check in CHECKS if check.of_run is not None), evidence)
-        return self._take(made, now_t, step=None, sure=True)
+        seen = (facts, len(state.problems), dict(state.compared), _clock_steps(state))
+        changed = seen != self._hosts_seen
+        if changed:
+            self._hosts_seen = seen
+            self._hosts = [host_record(self.plan, state, host) for host in self.plan.hosts]
+        return changed
 
-    # -- the step that goes on
-
-    def _of_step(self, state: RunState, now_t: float) -> Iterable[LiveFinding]:
+    def _see_step(self, state: RunState, now_t: float) -> StepRecord | None:
+        """Return the record so far of the step that is measured; None when none is."""
         index = state.step
         if state.phase != "measure" or index is None or index >= len(self.plan.steps):
-            return ()
+            return None
         attempt = state.at_step(index).attempt
-        first = (index, attempt) != self._at
-        if first:
+        if (index, attempt) != self._at:
             self._enter(index, attempt, now_t)
-        assert self._step is not None
-        record = self._step.record(state)
-        steps = [*self._others[:index], record, *self._others[index + 1 :]]
-        whole = self._step.series.from_begin
-        evidence = Evidence(self.plan, self._hosts, steps, JournalData(state), from_begin=whole)
-        self._take_limiter(limiter_of(StepEvidence(evidence, self._step.step, self._step.lately(state, record))))
-        made = self._make((check for check in CHECKS if check.of_step is not None), evidence)
-        sure = first and (record.measured_s or 0.0) >= SETTLED_S
-        return self._take(made, now_t, step=index, sure=sure)
+        return self._step.record(state) if self._step is not None else None
 
     def _enter(self, index: int, attempt: int, now_t: float) -> None:
         """Begin with another step: what was found of the one before is over; of an attempt before, it is forgotten."""
@@ -201,6 +212,10 @@ class LiveFindings:
                 each.told = True
                 new.append(each)
         return new
+
+
+def _clock_steps(state: RunState) -> dict[str, ClockStep]:
+    return {host: clock.step for host, clock in state.clocks.items() if clock.step is not None}
 
 
 def _keyed(findings: Iterable[Finding], step: int | None) -> Iterator[tuple[Key, Finding]]:
