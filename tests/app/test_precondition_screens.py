@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from tests.app.driver import User, opened, options
+from tests.app.journal_maker import MIX, RUN_ID, host_names
 from tests.app.matrix_maker import MatrixMaker, maker_in
 from tests.app.stage import SMALL, stage
 from tests.app.test_review import change
@@ -50,6 +51,19 @@ async def test_live_says_that_files_are_filled_and_how_much(maker: MatrixMaker) 
     maker.start_step(0).measure(3)
     async with stage(maker) as (app, _):
         assert strip(app) == "preconditioning  fill 2 x 64 GiB"
+
+
+async def test_live_says_how_much_of_the_fill_is_written(home: Path) -> None:
+    made = MatrixMaker(home / "runs" / RUN_ID, host_names(2), MIX, runtime_s=20.0, tag="my/pre")
+    first = made.first_step
+    tasks = [msgspec.structs.replace(task, writes_bytes=80 << 20) for task in first.tasks]
+    fill = msgspec.structs.replace(first, cell="f", warmup=True, precondition=Precondition("fill", 2), tasks=tasks)
+    made.plan_matrix([fill, first]).begin()
+    made.start_step(0).measure(3)
+    async with stage(made) as (app, _):
+        share = app.live.feed.state.cluster["write"].bytes / (160 << 20)
+        assert 0.0 < share < 1.0
+        assert strip(app) == f"preconditioning  fill {share:.0%} of 2 x 80 MiB"
 
 
 async def test_live_says_which_round_it_is_while_the_window_is_not_full(maker: MatrixMaker) -> None:

@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 from tui.model.problem import UsageError
 from tui.model.profile import Profile, resolve_params
 from tui.model.profile_load import load_profile
+from tui.model.profile_schema import profile_file_schema
 from tui.model.profile_type import profile_json_schema
 from tui.model.quantities import parse_duration, parse_size
 from tui.workloads.fio.body import resolve_options
@@ -179,6 +180,13 @@ def test_the_schema_takes_what_the_loader_takes() -> None:
 def test_the_schema_refuses_what_the_loader_refuses(old: str, new: str) -> None:
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(YAML(typ="safe").load(TEXT.replace(old, new, 1)), profile_json_schema())
+
+
+@pytest.mark.parametrize(("share", "taken"), [("20%", True), (0.2, True), (20, False), ("wide", False)])
+def test_the_schema_of_files_takes_a_share_as_a_percentage_or_below_one(share: object, taken: bool) -> None:
+    data = {"profile": "my/x", "extends": "demo/quick", "prepare": {"precondition": {"range": share}}}
+    validator = jsonschema.Draft202012Validator(profile_file_schema())
+    assert validator.is_valid(data) is taken
 
 
 def test_the_schema_explains_every_key() -> None:
