@@ -13,6 +13,7 @@ from tui.cli.review import review_text
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.planning.prove import proof_plan
 from tui.engine.profiles.catalogue import Catalogue
+from tui.engine.safety.preview import targets_named
 from tui.model.plan import HostAddress, Plan
 from tui.model.problem import UsageError
 from tui.model.proof import SAID, Experiment, Prediction, Question
@@ -80,6 +81,12 @@ def test_what_was_agreed_to_be_destroyed_is_not_agreed_to_again() -> None:
     made = proof(first, DEPTH)
     assert (made.destroy, made.take_locks) == ((), False)
     assert made.steps[1].tasks[0].writes_bytes
+
+
+def test_what_was_agreed_to_for_the_run_holds_for_the_same_targets_right_after_it() -> None:
+    made = proof(kept("weka/write-iops"), DEPTH)
+    path = made.steps[0].tasks[0].files[0].path
+    assert targets_named(made, [path, "/dev/sdx"]) == [path]
 
 
 def test_a_step_of_a_suite_is_that_of_its_profile() -> None:

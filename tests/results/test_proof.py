@@ -27,6 +27,7 @@ from tui.results.findings.experiments import (
     UNPACED,
     chosen,
     experiments,
+    question_of,
 )
 from tui.results.findings.proof import judged
 from tui.results.record.build import write_record
@@ -153,6 +154,15 @@ def test_a_step_that_only_prepares_cannot_be_asked_for(maker: RunMaker) -> None:
     record.steps[0].warmup = True
     with pytest.raises(UsageError, match="step 1 only prepares"):
         chosen(record, 0)
+
+
+def test_figures_of_others_have_no_plan_to_make_again(maker: RunMaker) -> None:
+    record = write_record(maker.run_dir)
+    record.state = "imported"
+    (maker.run_dir / "run.json").write_text(record.to_json())
+    (maker.run_dir / "plan.json").unlink()
+    with pytest.raises(UsageError, match="somebody else measured it"):
+        question_of(maker.run_dir)
 
 
 def step(hosts: int = 1, workers: int = 1) -> Step:

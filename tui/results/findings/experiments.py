@@ -31,7 +31,10 @@ def question_of(run_dir: Path, step: int | None = None) -> tuple[Plan, Question]
     """
     if is_running(run_dir):
         raise UsageError(f"{run_dir.name} is running; a counter-experiment comes after it")
-    plan, record = load_plan(run_dir), load_record(run_dir)
+    record = load_record(run_dir)
+    if record.state in ("imported", "baseline"):
+        raise UsageError(f"{run_dir.name}: somebody else measured it: there is no plan to make again")
+    plan = load_plan(run_dir)
     if plan.proves is not None:
         raise UsageError(f"{run_dir.name} is itself a counter-experiment, about {plan.proves.run_id}")
     shown = chosen(record, step)
