@@ -115,6 +115,16 @@ def test_an_import_is_a_run_among_the_others(home: Path, capsys: Captured) -> No
     assert [(run_dir / "raw" / file.name).read_bytes() for file in MAPR] == [file.read_bytes() for file in MAPR]
 
 
+def test_an_imported_run_takes_notes_and_has_nothing_to_resume(home: Path, capsys: Captured) -> None:
+    assert main(["import", str(MAPR[0])]) == 0
+    assert main(["runs", "note", "last", "asked for the mount options"]) == 0
+    capsys.readouterr()
+    assert main(["runs", "list"]) == 0
+    assert "asked for the mount options" in capsys.readouterr().out
+    assert main(["runs", "resume", "last"]) != 0
+    assert "Traceback" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -97,16 +97,14 @@ def artefact(file: Path) -> ArtefactRecord:
 def keep(record: RunRecord, files: Sequence[Path]) -> Path:
     """Put the record and the files that it is made of among the saved runs; return where run.json is."""
     from tui.model.rundir import RAW_DIR, RECORD_FILE
-    from tui.results.store.rundir import write_atomic
-    from tui.results.store.runs import summary_of, write_summary
+    from tui.results.record.imported import save
 
     run_dir = paths().runs / record.run_id
     try:
         (run_dir / RAW_DIR).mkdir(parents=True, mode=0o700)
         for file in files:
             shutil.copyfile(file, run_dir / RAW_DIR / file.name)
-        write_atomic(run_dir / RECORD_FILE, record.to_json().encode())
-        write_summary(run_dir, summary_of(record))
+        save(run_dir, record)
     except OSError as error:
         raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(run_dir))) from error
     say(f"imported as {record.run_id}")

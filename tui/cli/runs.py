@@ -15,7 +15,7 @@ from tui.cli.common import text_width
 from tui.cli.prove import configure as prove_arguments
 from tui.model.paths import Paths
 from tui.model.problem import BenchtuiError, Problem, UsageError
-from tui.model.rundir import RECORD_FILE
+from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
 from tui.results.store.runs import RunStore, RunSummary, is_running, summarize
 
 if TYPE_CHECKING:
@@ -168,8 +168,12 @@ def note_run(args: argparse.Namespace, store: RunStore) -> int:
             raise BenchtuiError(f"{run_dir.name}: {answer.get('error', 'the run did not take the note')}")
         return 0
     from tui.journal.writer import append_note
-    from tui.results.record.build import write_record
+    from tui.results.record.build import load_record, write_record
+    from tui.results.record.imported import add_note
 
+    if not (run_dir / JOURNAL_FILE).exists() and (record := load_record(run_dir)).state == "imported":
+        add_note(run_dir, record, text)
+        return 0
     append_note(run_dir, text)
     write_record(run_dir)
     return 0

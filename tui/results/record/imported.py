@@ -22,7 +22,7 @@ from tui.model.record import (
     ProvenanceRecord,
     RunRecord,
 )
-from tui.model.rundir import new_run_id
+from tui.model.rundir import RECORD_FILE, new_run_id
 from tui.model.step_record import StepRecord, TaskRecord
 from tui.results.findings.catalogue import examine, verdict_of
 from tui.results.findings.check import Evidence
@@ -32,6 +32,8 @@ from tui.results.record.figures import StepFigures
 from tui.results.record.journal import JournalData
 from tui.results.record.step import measured_s
 from tui.results.record.timing import HostSpan, timing_record
+from tui.results.store.rundir import write_atomic
+from tui.results.store.runs import summary_of, write_summary
 from tui.results.text.headline import run_headline, step_value
 from tui.workloads.base import ImportedOutput
 
@@ -88,6 +90,18 @@ def imported_record(
         messages=[MessageRecord(t_s=0.0, severity="info", text=NO_ZONE)] if begun is not None else [],
         provenance=_provenance(found, artefacts),
     )
+
+
+def save(run_dir: Path, record: RunRecord) -> None:
+    """Put an imported record in place, whole. Raises OSError."""
+    write_atomic(run_dir / RECORD_FILE, record.to_json().encode())
+    write_summary(run_dir, summary_of(record))
+
+
+def add_note(run_dir: Path, record: RunRecord, text: str) -> None:
+    """Add a remark to an imported run, which has no journal to take it. Raises OSError."""
+    record.notes.append(NoteRecord(utc=format_utc(datetime.now(UTC)), text=text))
+    save(run_dir, record)
 
 
 def _utc(seconds: float | None) -> str | None:
