@@ -24,6 +24,10 @@ from tests.app.journal_maker import RUN_ID, RunMaker, host_names
 from tui.app.screens.live.feed import LiveFeed
 
 WARM_UP_S = 6.0
+TELEMETRY = {"cpu.busy": 40.0, "core.busy": 60.0, "core.softirq": 5.0, "core.number": 3.0, "cpu.steal": 0.0}
+TELEMETRY |= {"gen.cpu": 100.0, "gen.thread": 30.0, "gen.procs": 4.0, "nic.eth0.rx": 1e9, "nic.eth0.tx": 1e7}
+TELEMETRY |= {"dev.nvme0n1.busy": 50.0, "dev.nvme0n1.queue": 3.0, "dev.nvme0n1.rd": 1e9, "dev.nvme0n1.wr": 1e9}
+TELEMETRY |= {f"psi.made{number}.some": 1.0 * number for number in range(40)}  # as many as a real host says
 
 
 def main(argv: Sequence[str]) -> int:
@@ -33,6 +37,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--size", default="120x36")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--theme", default="dark")
+    parser.add_argument("--telemetry", action="store_true", help="hosts say what they do, and two servers")
     parser.add_argument("--long", type=int, default=600, help="seconds of the journal to catch up with")
     args = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as folder:
@@ -52,7 +57,13 @@ def maker_at(folder: Path, hosts: int, passed_s: float) -> RunMaker:
 
 def steady(folder: Path, args: argparse.Namespace) -> None:
     """Run the app on a growing journal and count what it sends and burns."""
-    maker = maker_at(folder, args.hosts, 62.0).measure(60)
+    maker = maker_at(folder, args.hosts, 62.0)
+    if args.telemetry:
+        for host in maker.hosts:
+            maker.look_at(host, TELEMETRY)
+        for server in ("osd-1", "osd-2"):
+            maker.look_at(server, TELEMETRY, server=True)
+    maker.measure(60)
     pid, terminal = pty.fork()
     if pid == 0:
         run_app(folder, args.theme)
