@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from tui.model.plan import JobLoad, Plan
 from tui.model.record import Finding
 from tui.model.rundir import PLAN_FILE
 from tui.results.findings import live
+from tui.results.findings.catalogue import BY_ID, CHECKS
+from tui.results.findings.check import Found
 from tui.results.findings.live import LiveFinding, LiveFindings
 from tui.results.record.build import build_record
 from tui.results.record.running import RunningStep
@@ -202,6 +205,19 @@ def test_noise_before_the_load_is_found_while_the_load_goes_on(tmp_path: Path) -
     at = Watch(maker.go())
     at.seconds(11)
     assert "V17" in at.now
+
+
+def test_a_check_that_fails_ends_neither_the_look_nor_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: object) -> list[Found]:
+        raise KeyError("x")
+
+    broken = replace(BY_ID["V14"], of_step=fails)
+    monkeypatch.setattr(live, "CHECKS", [broken if check.id == "V14" else check for check in CHECKS])
+    at = watched(tmp_path).seconds(12)
+    assert at.findings.broken == {"V14": "internal error: KeyError('x')"}
+    assert "V12" in at.findings.made
 
 
 def test_before_ten_seconds_of_load_nothing_is_judged(tmp_path: Path) -> None:

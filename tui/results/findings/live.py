@@ -78,6 +78,7 @@ class LiveFindings:
         self.plan = plan
         self.limiter: LimiterRecord | None = None
         self.made: set[str] = set()
+        self.broken: dict[str, str] = {}  # why checks failed that should not
         self.cost_s = 0.0  # CPU of the newest look
         self._known: dict[Key, LiveFinding] = {}
         self._step: RunningStep | None = None
@@ -193,6 +194,8 @@ class LiveFindings:
                     made[check.id] = check.look(evidence)
                 except UnknownError:
                     continue
+                except Exception as error:  # nobody foresaw it: the run is watched on, and the end will show it
+                    self.broken[check.id] = f"internal error: {error!r}"
         self.made |= made.keys()
         return made
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from tui.metrics.units import clock
 from tui.model.record import Finding
-from tui.model.step_record import LimiterRecord
 from tui.results.findings.catalogue import BY_ID
-from tui.results.findings.live import LiveFinding
+from tui.results.findings.live import LiveFinding, LiveFindings
 from tui.results.text.judged import by_weight
 from tui.text.line import BAD, BRIGHT, HEADING, LABEL, TEXT, WARN, Line, Run, labelled, spread
 
@@ -51,17 +50,16 @@ def record_lines(findings: Sequence[Finding], not_made: Mapping[str, str], width
     return [*(found or nothing()), *not_made_lines(not_made, width)]
 
 
-def live_lines(
-    now: Iterable[LiveFinding], was: Iterable[LiveFinding], made: int, limiter: LimiterRecord | None, width: int
-) -> list[Line]:
+def live_lines(found: LiveFindings, width: int) -> list[Line]:
     """Return what limits the load, what holds now and what held before, each whole with its time."""
+    limiter = found.limiter
     limited = labelled([("limited by  ", LABEL)], [(limiter.text, TEXT)], width) if limiter is not None else []
-    lines = [line for each in now for line in whole_lines(each.finding, width, f"since {clock(each.since_t)}")]
+    lines = [line for each in found.now for line in whole_lines(each.finding, width, f"since {clock(each.since_t)}")]
     lines = [*limited, *([Line()] if limited else []), *(lines or nothing())]
-    over = [line for each in was for line in whole_lines(each.finding, width, _span(each))]
+    over = [line for each in found.was for line in whole_lines(each.finding, width, _span(each))]
     lines += [Line.of(("Was found, and is over", HEADING)), Line(), *over] if over else []
-    text = f"{made} checks can be made while this run goes on; the others are made at its end."
-    return [*lines, *labelled([], [(text, LABEL)], width)]
+    text = f"{len(found.made)} checks can be made while this run goes on; the others are made at its end."
+    return [*lines, *labelled([], [(text, LABEL)], width), *not_made_lines(found.broken, width)]
 
 
 def _span(each: LiveFinding) -> str:

@@ -32,12 +32,14 @@ def limiter_runs(found: LiveFindings | None, state: RunState, plan: Plan | None)
     """Return what limits the step of now; nothing where there is no load to limit."""
     if state.phase != "measure" or state.ended or not state.current.is_of("measure", state.step):
         return []
+    if not state.cluster:  # no I/O is counted: not yet, or it is a metadata benchmark
+        return []
     label: Run = ("limited by  ", LABEL)
     if found is not None and found.limiter is not None:
         what, colon, evidence = found.limiter.text.partition(":")
         return [label, (what, VALUE), (colon + evidence, TEXT)]
     looked = any(host.end_t for host in state.at_step(state.step or 0).telemetry.values())
-    why = "not known yet" if looked and state.cluster else "unknown: there is no telemetry"
+    why = "not known yet" if looked else "unknown: there is no telemetry"
     return [label, (why if plan is not None else "unknown: there is no plan", LABEL)]
 
 

@@ -56,6 +56,4 @@ class JudgingScreen(SteeringScreen):
             return
         from tui.results.text.findings import live_lines
 
-        now, was, made, limiter = found.now, found.was, len(found.made), found.limiter
-        dialog = FindingsDialog("Findings so far", lambda width: live_lines(now, was, made, limiter, width))
-        self.app.push_screen(dialog)
+        self.app.push_screen(FindingsDialog("Findings so far", lambda width: live_lines(found, width)))
