@@ -9,8 +9,9 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -102,6 +103,11 @@ def led(folder: Path, options: str, *more: str) -> tuple[float, Path]:
     return float(record["headline"]["value"]), folder / "home" / "runs" / record["run_id"]
 
 
+def rate_of(folder: Path, options: str, *more: str) -> float:
+    """IOPS of a run of benchtui."""
+    return led(folder, options, *more)[0]
+
+
 def main() -> int:
     """Print medians and ratios."""
     with tempfile.TemporaryDirectory() as name:
@@ -110,20 +116,29 @@ def main() -> int:
         for title, text in LOADS.items():
             options = text.format(folder=folder)
             led(folder, options)  # lays out the file
-            kinds: dict[str, list[float]] = {"fio alone": [], "without telemetry": [], "with telemetry": []}
-            for _ in range(ROUNDS):
-                kinds["fio alone"].append(bare(folder, options))
-                kinds["without telemetry"].append(led(folder, options, "--no-telemetry")[0])
-                kinds["with telemetry"].append(led(folder, options)[0])
-            middle = {kind: median(values) for kind, values in kinds.items()}
-            print(f"{title}, {ROUNDS} x {RUNTIME_S} s in turn, median IOPS: "
-                  + ", ".join(f"{kind} {value:,.0f}" for kind, value in middle.items()))  # fmt: skip
-            alone, without = (middle["with telemetry"] / middle[kind] for kind in ("fio alone", "without telemetry"))
-            print(f"  with telemetry against fio alone: {alone:.3f}, against benchtui without: {without:.3f}")
+            compare(title, {
+                "fio alone": partial(bare, folder, options),
+                "without telemetry": partial(rate_of, folder, options, "--no-telemetry"),
+                "with telemetry": partial(rate_of, folder, options),
+            })  # fmt: skip
         with watched(folder / "home") as seen:
             _, run_dir = led(folder, LOADS["a file"].format(folder=folder))
         told(seen, run_dir)
     return 0
+
+
+def compare(title: str, kinds: Mapping[str, Callable[[], float]]) -> None:
+    """Measure all kinds in turn, in another order each round, and print medians, and those of the rounds' ratios."""
+    seen: dict[str, list[float]] = {kind: [] for kind in kinds}
+    for turn in range(ROUNDS):
+        for kind in sorted(kinds, reverse=turn % 2 == 1):
+            seen[kind].append(kinds[kind]())
+    figures = ", ".join(f"{kind} {median(values):,.0f}" for kind, values in seen.items())
+    print(f"{title}, {ROUNDS} x {RUNTIME_S} s in turn, median IOPS: {figures}")
+    for other in ("fio alone", "without telemetry"):
+        ratios = sorted(mine / theirs for mine, theirs in zip(seen["with telemetry"], seen[other], strict=True))
+        spread = f"{ratios[0]:.2f} to {ratios[-1]:.2f}"
+        print(f"  with telemetry against {other}: {median(ratios):.3f} ({spread})", flush=True)
 
 
 def told(seen: Seen, run_dir: Path) -> None:
@@ -136,7 +151,7 @@ def told(seen: Seen, run_dir: Path) -> None:
     written = (run_dir / "journal.jsonl").read_bytes().splitlines()
     journal = [line for line in written if b'"type":"telemetry"' in line]
     print(f"telemetry of one host, {seen.seconds:.0f} s of it seen")
-    print(f"  host: {cpu / seen.seconds:.2%} of a core, all its processes")
+    print(f"  host: {cpu / seen.seconds:.2%} of a core, the program that reads /proc")
     print(f"  wire: {len(seen.spool) / max(1, len(lines)):.0f} bytes a second")
     print(f"  engine: {decoding_s / max(1, len(events)) * 1000:.3f} ms to read a line")
     print(f"  journal: {sum(map(len, journal)) / max(1, len(journal)):.0f} bytes a line")
