@@ -11,7 +11,7 @@ import pytest
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.matrix_maker import SUITE, line_sweep, suite
 from tests.results.samples import sample, started
-from tui.app.screens.result.text import Page, figures
+from tui.app.screens.result.text import Page, figures, headline, headline_parts
 from tui.journal.state import RunState
 from tui.metrics import units
 from tui.metrics.figures import enough_behind, marked, shown_percentile
@@ -27,6 +27,10 @@ from tui.results.record.build import build_record
 from tui.results.record.figures import latency_record
 from tui.results.store.runs import summary_of
 from tui.results.text.summary import summary_text
+
+
+def headline_texts(record: RunRecord, where: Path) -> list[str]:
+    return [line.plain for line in headline(Page(record, where), 120)]
 
 
 def test_ten_samples_beyond_are_enough() -> None:
@@ -83,6 +87,12 @@ def test_the_summary_and_the_result_screen_print_it(record: RunRecord, tmp_path:
     assert [line.split()[-3:-1] for line in rows] == [["n<10", "n<10"]] * 3  # all hosts, and each
     lines = [line.plain for line in figures(Page(record, tmp_path), 120)]
     assert [line.count("n<10") for line in lines if "n<10" in line] == [2]
+
+
+def test_the_large_digits_of_the_result_screen_are_no_value(record: RunRecord, tmp_path: Path) -> None:
+    assert headline_parts(Page(record, tmp_path))[0] == "n<10"
+    (line,) = [line for line in map(str, headline_texts(record, tmp_path)) if "n<" in line]
+    assert "µs" not in line and "ms" not in line
 
 
 def test_live_percentiles_of_few_samples_are_marked() -> None:

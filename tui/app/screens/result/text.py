@@ -168,7 +168,8 @@ def headline_parts(page: Page) -> tuple[str, str, str]:
     found = page.shown_headline
     if found is None:
         return "–", "", "no headline"
-    number, unit = METRICS[found.metric].split(found.value)
+    few = found.behind is not None and found.behind < units.TAIL_SAMPLES and found.value is not None
+    number, unit = METRICS[found.metric].split(units.Few(found.value or 0) if few else found.value)
     what = meaning(found)
     return number, unit, what if found.value is not None else f"{what} was not measured"
 
