@@ -141,3 +141,8 @@ def test_no_file_names_a_path_of_this_machine() -> None:
 def test_no_file_names_a_package_registry() -> None:
     found = [(name, match[0]) for name, text in text_files() for match in [REGISTRY.search(text)] if match]
     assert found == []
+
+
+def test_no_file_is_too_long_to_be_read_in_one_go() -> None:
+    files = [path for folder in ("tui", "tests") for path in (ROOT / folder).rglob("*.py")]
+    assert [path.name for path in files if len(path.read_text(encoding="utf-8").splitlines()) > 500] == []

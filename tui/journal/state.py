@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 from tui.journal.clock import HostTime, Reading
@@ -50,6 +50,7 @@ from tui.model.event import (
 )
 from tui.model.hostfacts import Fact
 from tui.model.proof import ProofResult
+from tui.model.utc import format_utc, parse_utc
 
 StateName = Literal["starting", "running", "stopping", "complete", "partial", "aborted", "failed"]
 FINAL: frozenset[str] = frozenset({"complete", "partial", "aborted", "failed"})
@@ -486,17 +487,3 @@ class RunState:
         self.messages.append(line)
         if len(self.messages) > 2 * KEPT_MESSAGES:
             del self.messages[:-KEPT_MESSAGES]
-
-
-def parse_utc(text: str) -> datetime | None:
-    """Return a time of day from RFC 3339; None when it is none."""
-    try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return when.astimezone(UTC) if when.tzinfo is not None else when.replace(tzinfo=UTC)
-
-
-def format_utc(when: datetime) -> str:
-    """Return RFC 3339 with milliseconds and Z."""
-    return when.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -22,7 +22,6 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from tui.journal.reader import complete_bytes, read_events
-from tui.journal.state import parse_utc
 from tui.model.event import (
     Artefact,
     Event,
@@ -43,6 +42,7 @@ from tui.model.event import (
 )
 from tui.model.problem import BenchtuiError, Problem
 from tui.model.rundir import JOURNAL_FILE, RESERVE_FILE
+from tui.model.utc import parse_utc
 
 SYNC_EVERY_S = 1.0
 RESERVE_BYTES = 1 << 20

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import asdict
 from pydantic import ValidationError
 
-from tui.journal.state import RunState, format_utc, parse_utc
+from tui.journal.state import RunState
 from tui.model.event import ONLY_SAMPLES, RunResumed
 from tui.model.plan import Plan, ProfileRef
 from tui.model.problem import BenchtuiError, Problem
@@ -29,6 +29,7 @@ from tui.model.record import (
 )
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
 from tui.model.step_record import ProofRecord, StepRecord
+from tui.model.utc import format_utc, parse_utc
 from tui.results.findings.catalogue import examine, verdict_of
 from tui.results.findings.check import Evidence, StepEvidence
 from tui.results.findings.limiter import limiter_of

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import tui
-from tui.journal.state import RunState, format_utc
+from tui.journal.state import RunState
 from tui.metrics.figures import with_mixed
 from tui.metrics.registry import MIXED, direction
 from tui.model.plan import Headline, HostAddress, HostTask, Plan, ProfileRef, Step
@@ -24,6 +24,7 @@ from tui.model.record import (
 )
 from tui.model.rundir import RECORD_FILE, new_run_id
 from tui.model.step_record import StepRecord, TaskRecord
+from tui.model.utc import format_utc
 from tui.results.findings.catalogue import examine, verdict_of
 from tui.results.findings.check import Evidence
 from tui.results.matrix.cells import steps_in_error
