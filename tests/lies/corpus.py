@@ -165,7 +165,7 @@ LIMITS: tuple[Lie, ...] = (
         QUEUED.replace("4k", "256k"),
         limiter="client-device",
         noise="alone",
-        runtime_s=6,
+        runtime_s=8,
         root=True,
         layout=False,
         head="allow_device: true",
