@@ -148,6 +148,16 @@ def headline(page: Page, width: int) -> list[Line]:
     return [*lines, *(labelled([(" ", TEXT)], rest, width) if rest else [])]
 
 
+def is_limiter_whole(page: Page, width: int) -> bool:
+    """Tell whether the limiter stands beside the large digits without a cut."""
+    step = page.shown_step
+    if not page.big or page.shown_matrix is not None or step is None or step.limiter is None:
+        return False
+    number, unit, _ = headline_parts(page)
+    beside = f"{unit}   limited by {step.limiter.text}"
+    return len(big_digits(number)[0]) + 3 + len(beside) <= width
+
+
 def judged_beside(record: RunRecord, room: int) -> tuple[list[Run], list[Run]]:
     """Return as many whole parts of the judgement as there is room for, and the others."""
     (mark, key), (text, _) = judgement(record)
@@ -259,7 +269,8 @@ def remarks(page: Page, step: StepRecord, kind: str, width: int) -> list[Line]:
     length = length_text(measured_s(page.all_hosts), step.runtime_s)
     lines = [Line.of(mark, (length, LABEL))] if length else []
     if step.limiter is not None:
-        lines += labelled([("  ", LABEL)], [(f"limited by {step.limiter.text}", LABEL)], width)
+        if step.limiter.proof is not None or not is_limiter_whole(page, width):
+            lines += labelled([("  ", LABEL)], [(f"limited by {step.limiter.text}", LABEL)], width)
         lines += proved(step.limiter.proof, width)
     if wait := submission_text(step, kind):
         lines.append(Line.of(("! " if kind == "clat" else "  ", "warn"), (wait, LABEL)))
