@@ -53,7 +53,7 @@ N ?= 20
 HOSTS ?= 4
 soak:
 	@.ci/setup test
-	@$(BIN)/python -m pytest --hypothesis-profile search -m slow tests/faults tests/model tests/workloads/fio
+	@$(BIN)/python -m pytest --hypothesis-profile search -m slow
 	@$(BIN)/python -m pytest --hypothesis-profile search -m 'hypothesis and not slow'
 	@$(BIN)/python -m tests.soak --trials $(N) --hosts $(HOSTS) $(if $(SEED),--seed $(SEED))
 

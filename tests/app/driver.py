@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 import tui.app.app
-from tests.patience import PATIENCE_S
+from tests.patience import seen
 from tui.app.app import BenchtuiApp
 from tui.app.shell import Options
 from tui.app.widgets.picklist import PickList
@@ -61,11 +59,13 @@ class User:
     async def sees(self, what: str | Callable[[], bool]) -> None:
         """Wait until a text is on the screen, or something is true."""
         true = what if callable(what) else lambda: what in self.text
-        end = time.monotonic() + PATIENCE_S
-        while not true():
-            assert time.monotonic() < end, f"not seen: {what}\n{self.text}"
-            await self.pilot.pause()
-            await asyncio.sleep(0.02)
+
+        async def look() -> bool:
+            if not true():
+                await self.pilot.pause()
+            return true()
+
+        await seen(look, lambda: f"{what}\n{self.text}")
 
     async def is_told(self, what: str) -> None:
         """Wait until a toast has said something, whether it is still on the screen or not."""

@@ -12,7 +12,7 @@ import pytest
 from tests.app.journal_maker import READS, RUN_ID, RunMaker
 from tests.app.stage import SMALL, WIDE, stage
 from tests.app.test_matrix_screens import question_of
-from tests.e2e.command import wait_until
+from tests.patience import wait_until
 from tui.app.screens.live.screen import LiveScreen
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue

@@ -11,9 +11,10 @@ import pytest
 
 from tests.app.driver import opened, options
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
-from tests.e2e.command import benchtui, measures, wait_until
+from tests.e2e.command import benchtui, measures
 from tests.lab.course import LOAD
 from tests.lab.sshd import SshdLab
+from tests.patience import wait_until
 from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.live.screen import LiveScreen
 from tui.results.store.unfinished import unfinished_runs

@@ -6,12 +6,11 @@ import os
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from tests.patience import PATIENCE_S
+from tests.patience import wait_until
 
 CONF = """
 set -g default-terminal "tmux-256color"
@@ -77,10 +76,7 @@ class Terminal:
 
     def wait_until(self, true: Callable[[], bool], what: str) -> None:
         """Wait for a condition."""
-        end = time.monotonic() + PATIENCE_S
-        while not true():
-            assert time.monotonic() < end, f"not seen: {what}\n{self.screen()}"
-            time.sleep(0.05)
+        wait_until(true, lambda: f"{what}\n{self.screen()}")
 
     def wait_for(self, text: str) -> None:
         """Wait for text on the screen."""

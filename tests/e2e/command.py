@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.patience import PATIENCE_S
@@ -48,15 +47,6 @@ def start(home: Path, *args: str | Path) -> subprocess.Popen[str]:
 
 def command(*args: str | Path) -> Sequence[str]:
     return [sys.executable, "-m", "tui", *map(str, args)]
-
-
-def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = PATIENCE_S) -> None:
-    """Wait for a condition; fail by name when it does not come."""
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not seen in {timeout_s:g}s: {what}")
-        time.sleep(0.05)
 
 
 def marked_processes(run_id: str) -> list[int]:

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from tests.app.tmux import Terminal
-from tests.e2e.command import journal_has, only_run, wait_until
+from tests.e2e.command import journal_has, only_run
 from tests.lab.course import LOAD
 from tests.lab.sshd import SshdLab
+from tests.patience import wait_until
 from tui.results.store.runs import summarize
 
 pytestmark = pytest.mark.e2e
@@ -67,7 +68,7 @@ def samples(run_dir: Path) -> list[dict[str, Any]]:
     return [e for e in events if e["type"] == "sample" and e["phase"] == "measure" and "read" in e["dirs"]]
 
 
-@pytest.mark.parametrize("size", ["80x24", "120x36"])
+@pytest.mark.parametrize("size", ["80x24", pytest.param("120x36", marks=pytest.mark.slow)])
 def test_the_whole_job(lab: SshdLab, tmp_path: Path, size: str) -> None:
     target = tmp_path / "target"
     target.mkdir()

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.command import benchtui, wait_until
+from tests.e2e.command import benchtui
 from tests.e2e.test_matrix import events
 from tests.e2e.test_recovery import kill_engine, record_of
+from tests.patience import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

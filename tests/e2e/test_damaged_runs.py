@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.command import benchtui, journal_has, marked_processes, wait_until
+from tests.e2e.command import benchtui, journal_has, marked_processes
 from tests.e2e.test_recovery import begin, kill_engine, last_total, record_of
 from tests.lab import tmpfs
 from tests.lab.sshd import SshdLab
+from tests.patience import wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -46,6 +47,7 @@ def test_what_hosts_hold_is_collected_although_the_journal_is_empty_and_raw_is_g
     assert_collected(run_dir)
 
 
+@pytest.mark.slow
 def test_damaged_and_newer_lines_survive_a_recovery_and_what_they_hid_is_asked_from_the_hosts(
     lab: SshdLab, home: Path, tmp_path: Path
 ) -> None:

@@ -11,11 +11,12 @@ import asyncssh
 import pytest
 
 from tests.app.tmux import Terminal
-from tests.e2e.command import benchtui, measures, only_run, wait_until
+from tests.e2e.command import benchtui, measures, only_run
 from tests.lab.accounts import BY_PASSWORD, with_password
 from tests.lab.faults import kill
 from tests.lab.faults_run import LOAD
 from tests.lab.sshd import SshdLab
+from tests.patience import wait_until
 
 pytestmark = pytest.mark.e2e
 SECRET = "hunter2-very-secret"

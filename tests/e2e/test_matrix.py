@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.command import benchtui, marked_processes, wait_until
+from tests.e2e.command import benchtui, marked_processes
 from tests.e2e.test_recovery import kill_engine, record_of
 from tests.lab.sshd import SshdLab
+from tests.patience import wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -67,6 +68,7 @@ def test_a_sweep_is_measured_point_by_point_and_its_record_is_a_matrix(home: Pat
         assert cell["headline"]["unit"] == "bytes_per_s"
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_killed_in_the_middle_is_resumed_and_what_was_done_stays(home: Path, tmp_path: Path) -> None:
     path = profile(tmp_path, "sweep: {grid: {bs: [4k, 8k, 16k, 32k]}}\n")
     started = benchtui(home, "run", path, "--hosts", "local", "--detach")
@@ -144,6 +146,7 @@ def test_a_warm_up_is_run_and_does_not_count(home: Path, tmp_path: Path) -> None
     assert pause["end_s"] - pause["start_s"] == pytest.approx(1.0, abs=0.5)
 
 
+@pytest.mark.slow
 def test_a_sweep_over_hosts_measures_with_the_first_ones(lab: SshdLab, home: Path, tmp_path: Path) -> None:
     path = profile(tmp_path, "sweep: {hosts: [1, all]}\n")
     done = benchtui(home, "run", path, "--hosts", "h[1-2]", "--ssh-config", str(lab.ssh_config))

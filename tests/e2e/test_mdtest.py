@@ -18,12 +18,12 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.command import benchtui, marked_processes, only_run, start, wait_until
+from tests.e2e.command import benchtui, marked_processes, only_run, start
 from tests.lab import mdtest_standin
 from tests.lab.netns import NetnsLab, possible
 from tests.lab.sshd import SshdLab
 from tests.leftovers import mark
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.e2e
 

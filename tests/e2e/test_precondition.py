@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.command import benchtui, marked_processes, wait_until
+from tests.e2e.command import benchtui, marked_processes
 from tests.e2e.test_matrix import events, last_run
 from tests.e2e.test_recovery import kill_engine, record_of
 from tests.lab.disks import SIZE, loop_device
 from tests.lab.sshd import SshdLab
+from tests.patience import wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -121,6 +122,7 @@ def test_a_launch_without_it_says_so(home: Path, tmp_path: Path) -> None:
     assert [each["severity"] for each in findings(record, "precondition")] == ["warning"]
 
 
+@pytest.mark.slow
 def test_a_device_is_filled_only_when_it_was_named(home: Path, tmp_path: Path) -> None:
     """The load itself only reads it."""
     with loop_device(tmp_path / "image") as device:
@@ -143,6 +145,7 @@ def test_a_device_is_filled_only_when_it_was_named(home: Path, tmp_path: Path) -
     assert (image[: 2**20].count(0), filled.count(bytes(4096))) == (2**20, 0)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_stopped_in_a_round_makes_the_rounds_again_and_not_the_fill(home: Path, tmp_path: Path) -> None:
     path = profile(tmp_path, clean="false")
     started = benchtui(home, "run", path, "--hosts", "local", "--detach", "--set", "round=8s")
@@ -160,6 +163,7 @@ def test_a_run_that_is_stopped_in_a_round_makes_the_rounds_again_and_not_the_fil
     assert record["precondition"]["rounds"][0]["attained"] is True
 
 
+@pytest.mark.slow
 def test_a_fill_that_was_cut_off_is_made_again(home: Path, tmp_path: Path) -> None:
     path = profile(tmp_path, *SLOW_FILL)
     started = benchtui(home, "run", path, "--hosts", "local", "--detach")
@@ -173,6 +177,7 @@ def test_a_fill_that_was_cut_off_is_made_again(home: Path, tmp_path: Path) -> No
     assert (record["state"], record["steps"][0]["attempt"]) == ("complete", 2)
 
 
+@pytest.mark.slow
 def test_a_fill_that_fails_ends_the_run_before_anything_is_measured(home: Path, tmp_path: Path) -> None:
     started = benchtui(home, "run", profile(tmp_path, *SLOW_FILL), "--hosts", "local", "--detach")
     run_dir = home / "runs" / started.stdout.strip()
@@ -193,6 +198,7 @@ def fio_of(run_id: str) -> list[int]:
     return [pid for pid, comm in names.items() if comm.exists() and comm.read_text().strip() == "fio"]
 
 
+@pytest.mark.slow
 def test_an_engine_that_dies_in_a_round_leaves_its_rounds_to_the_next(home: Path, tmp_path: Path) -> None:
     started = benchtui(home, "run", profile(tmp_path), "--hosts", "local", "--detach", "--set", "round=6s")
     run_dir = home / "runs" / started.stdout.strip()

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.e2e.command import benchtui, measures, start, wait_until
+from tests.e2e.command import benchtui, measures, start
 from tests.lab.sshd import SshdLab
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, wait_until
 from tui.engine.planning.prove import proof_plan
 from tui.engine.process.launch import create_run
 from tui.model.proof import Experiment, Prediction, Question
@@ -91,6 +91,7 @@ def test_a_limiter_that_is_wrong_is_refuted_and_the_run_is_told(proved: tuple[Pa
     assert record(first)["steps"][0]["limiter"]["proof"]["outcome"] == "disagreed", "the newest counts"
 
 
+@pytest.mark.slow
 def test_a_load_that_is_held_at_a_rate_does_more_without(home: Path, lab: SshdLab, tmp_path: Path) -> None:
     (home / "profiles").mkdir()
     paced = PROFILE.replace("own/waiting", "own/paced").replace("thinktime: 50000", "rate_iops: 50")
@@ -119,6 +120,7 @@ def test_one_that_is_stopped_could_not_tell(proved: tuple[Path, Path]) -> None:
     assert "it was not measured whole" in " ".join(out.split())
 
 
+@pytest.mark.slow
 def test_half_of_two_hosts_that_each_wait_for_themselves(proved: tuple[Path, Path], lab: SshdLab) -> None:
     home, first = proved
     plan = load_plan(first)

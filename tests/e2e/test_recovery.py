@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.command import benchtui, marked_processes, measures, start, wait_until
+from tests.e2e.command import benchtui, marked_processes, measures, start
 from tests.e2e.test_survival import arguments
 from tests.lab.sshd import SshdLab
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -75,6 +75,7 @@ def test_what_a_dead_engine_left_is_collected_after_the_lease(lab: SshdLab, home
     assert not list(Path("/tmp").glob(f".benchtui-*/{run_dir.name}"))
 
 
+@pytest.mark.slow
 def test_later_repetitions_go_on_after_a_takeover(lab: SshdLab, home: Path, tmp_path: Path) -> None:
     run_dir = begin(lab, home, tmp_path, "20s", "--repeat", "2")
     kill_engine(run_dir)
@@ -84,6 +85,7 @@ def test_later_repetitions_go_on_after_a_takeover(lab: SshdLab, home: Path, tmp_
     assert [step["repetition"] for step in record["steps"] if step["results"]["aggregate"]] == [1, 2]
 
 
+@pytest.mark.slow
 def test_run_that_goes_on_is_not_recovered(lab: SshdLab, home: Path, tmp_path: Path) -> None:
     run_dir = begin(lab, home, tmp_path, "900s")
     refused = benchtui(home, "runs", "recover", run_dir.name)
@@ -103,6 +105,7 @@ def test_host_in_use_refuses_a_second_run(lab: SshdLab, home: Path, tmp_path: Pa
     assert third.returncode == 0, err
 
 
+@pytest.mark.slow
 def test_host_in_use_can_be_taken_when_asked(lab: SshdLab, home: Path, tmp_path: Path) -> None:
     run_dir = begin(lab, home, tmp_path, "900s")
     second = benchtui(home, *arguments(lab, tmp_path, "2s", "--take-locks"))

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.command import benchtui, journal_has, marked_processes, only_run, start, wait_until
+from tests.e2e.command import benchtui, journal_has, marked_processes, only_run, start
 from tests.e2e.test_log_in import exit_code, terminal
 from tests.lab.sshd import SshdLab
+from tests.patience import wait_until
 
 SECRET = 'wJalr-"XUtn\\FEMI'  # with what JSON escapes
 PROFILE = """\

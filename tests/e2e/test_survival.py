@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.command import benchtui, journal_has, marked_processes, measures, only_run, start, wait_until
+from tests.e2e.command import benchtui, journal_has, marked_processes, measures, only_run, start
 from tests.lab.sshd import SshdLab
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -26,6 +26,7 @@ def arguments(lab: SshdLab, target: Path, runtime: str, *more: str) -> list[str]
     return ["run", str(LOAD), *hosts, *(part for s in settings for part in ("--set", s)), *more]
 
 
+@pytest.mark.slow
 def test_run_completes_when_its_watcher_is_killed(lab: SshdLab, home: Path, tmp_path: Path) -> None:
     watcher = start(home, *arguments(lab, tmp_path, "6s"))
     wait_until(lambda: (home / "runs").exists() and any((home / "runs").iterdir()), "a run directory")
@@ -85,6 +86,7 @@ def test_ctrl_c_stops_the_run_and_saves_it(lab: SshdLab, home: Path, tmp_path: P
     assert json.loads((run_dir / "run.json").read_text())["state"] == "partial"
 
 
+@pytest.mark.slow
 def test_one_host_is_stopped_alone_and_the_others_go_on(lab: SshdLab, home: Path, tmp_path: Path) -> None:
     started = benchtui(home, *arguments(lab, tmp_path, "12s", "--detach"))
     run_dir = home / "runs" / started.stdout.strip()

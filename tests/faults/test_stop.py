@@ -20,7 +20,7 @@ pytestmark = pytest.mark.e2e
 LEASE_S = 20
 
 
-@pytest.mark.parametrize("verb", [[], ["--abort"]], ids=["stop", "abort"])
+@pytest.mark.parametrize("verb", [[], pytest.param(["--abort"], marks=pytest.mark.slow)], ids=["stop", "abort"])
 def test_run_ends_though_a_host_does_not_answer(begin: Begin, proxied_lab: ProxiedLab, verb: list[str]) -> None:
     run = begin(runtime="900s", lease_s=LEASE_S)
     run.measuring()
@@ -53,6 +53,7 @@ def test_abort_overtakes_a_stop_that_takes_its_time(begin: Begin) -> None:
     run.no_process_left()
 
 
+@pytest.mark.slow
 def test_stop_while_a_host_is_reconnecting(begin: Begin, proxied_lab: ProxiedLab) -> None:
     run = begin(runtime="900s", lease_s=LEASE_S)
     run.measuring()

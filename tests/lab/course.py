@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -11,6 +10,7 @@ from typing import Any
 
 from tests.lab.faults import marked
 from tests.lab.sshd import SshdLab
+from tests.patience import seen
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.process.launch import create_run
 from tui.engine.profiles.catalogue import Catalogue
@@ -36,9 +36,7 @@ class Course:
         return [event["code"] for event in self.events("host_problem", host)]
 
     async def seen(self, condition: Callable[[], object], timeout_s: float = 100.0) -> None:
-        async with asyncio.timeout(timeout_s):
-            while not condition():
-                await asyncio.sleep(0.05)
+        await seen(condition, "what the run must come to", timeout_s)
 
 
 @asynccontextmanager

@@ -18,11 +18,10 @@ from tests.e2e.command import benchtui
 from tests.lab.faults import HostLoad, end_marked, kill, marked
 from tests.lab.faults_spool import SpoolWatch, read_journal
 from tests.lab.sshd import SshdLab
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, wait_until
 from tui.model.event import AnyEvent, HostState, RunEnded, RunStarted, Sample, StopRequested, TaskEnded, TaskStarted
 
 LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
-POLL_S = 0.02
 
 
 class LiveRun:
@@ -122,11 +121,7 @@ class LiveRun:
     # ---- waiting ----
 
     def wait(self, condition: Callable[[], bool], what: str, timeout_s: float = PATIENCE_S) -> None:
-        deadline = time.monotonic() + timeout_s
-        while not condition():
-            if time.monotonic() > deadline:
-                raise AssertionError(f"not seen in {timeout_s:g}s: {what}")
-            time.sleep(POLL_S)
+        wait_until(condition, what, timeout_s)
 
     def measuring(self, hosts: int = 2, samples: int = 1) -> None:
         """Wait until this many hosts have sent so many samples with I/Os of the measurement."""

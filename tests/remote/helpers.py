@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, seen
 from tui.remote.agent import Agent, AgentStream, TaskStatus
 
 
@@ -38,12 +38,7 @@ async def collect(stream: AgentStream) -> tuple[bytes, bytes]:
 
 async def until(condition: Callable[[], Awaitable[bool]], what: str, timeout_s: float = PATIENCE_S) -> None:
     """Wait for a condition; fail by name when it does not come."""
-    try:
-        async with asyncio.timeout(timeout_s):
-            while not await condition():
-                await asyncio.sleep(0.05)
-    except TimeoutError:
-        raise AssertionError(f"not seen in {timeout_s:g}s: {what}") from None
+    await seen(condition, what, timeout_s)
 
 
 async def ended(agent: Agent, task: str = "t", timeout_s: float = PATIENCE_S) -> TaskStatus:
