@@ -69,6 +69,15 @@ class Stage(BenchtuiApp):
             await self.workers.wait_for_complete()
         await pilot.pause()
 
+    async def settle_whole(self, pilot: Pilot[None]) -> None:
+        """The same for a picture: on Live, what has room is known once the first lines are there."""
+        await self.settle(pilot)
+        for _ in range(2):
+            if isinstance(self.screen, LiveScreen):
+                self.live.hold_timer()
+                self.live.paint()
+                await self.settle(pilot)
+
     async def tick(self, pilot: Pilot[None], maker: RunMaker | None = None) -> None:
         """Let the screen look at the journal once, at the time of its last event."""
         if maker is not None:

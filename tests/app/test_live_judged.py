@@ -12,7 +12,6 @@ from textual.pilot import Pilot
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, Stage, stage
 from tui.app.dialogs.findings import FindingsDialog
-from tui.app.screens.live.screen import LiveScreen
 from tui.model.event import HostFacts
 from tui.results.findings import live
 from tui.results.record.build import write_record
@@ -195,12 +194,7 @@ def app_on(maker: RunMaker, step: str = "live", theme: str = "dark") -> Stage:
 async def settle(pilot: Pilot[None]) -> None:
     app = pilot.app
     assert isinstance(app, Stage)
-    await app.settle(pilot)
-    for _ in range(2):  # what has room is known once the first lines are there
-        if isinstance(app.screen, LiveScreen):
-            app.live.hold_timer()
-            app.live.paint()
-            await app.settle(pilot)
+    await app.settle_whole(pilot)
 
 
 async def settle_on_findings(pilot: Pilot[None]) -> None:

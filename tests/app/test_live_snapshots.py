@@ -9,7 +9,6 @@ from textual.pilot import Pilot
 
 from tests.app.journal_maker import MIX, READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, Stage
-from tui.app.screens.live.screen import LiveScreen
 from tui.results.record.build import write_record
 
 Compare = Callable[..., bool]
@@ -28,11 +27,7 @@ def app_on(maker: RunMaker, step: str = "live", theme: str = "dark") -> Stage:
 async def settle(pilot: Pilot[None]) -> None:
     app = pilot.app
     assert isinstance(app, Stage)
-    await app.settle(pilot)
-    if isinstance(app.screen, LiveScreen):  # what has room is known once the first lines are there
-        app.live.hold_timer()
-        app.live.paint()
-        await app.settle(pilot)
+    await app.settle_whole(pilot)
 
 
 def troubled(home: Path, stream: Path = READS) -> RunMaker:

@@ -252,7 +252,7 @@ async def settle(pilot: Pilot[None]) -> None:
     """Wait until all is painted; the record's path is another one in each test."""
     app = pilot.app
     assert isinstance(app, Stage)
-    await app.settle(pilot)
+    await app.settle_whole(pilot)
     if isinstance(app.screen, ResultScreen) and app.screen.page is not None:
         app.screen.show(replace(app.screen.page, path=Path("/home/me/runs/run.json")))
         await app.settle(pilot)
