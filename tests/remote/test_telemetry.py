@@ -122,6 +122,23 @@ def test_a_load_is_all_its_processes(awk: str, tmp_path: Path) -> None:
     assert (row["gen.rchar"], row["gen.read_bytes"], row["gen.wchar"]) == (14000, 140, 0)
 
 
+def test_what_a_load_does_is_unknown_until_its_processes_were_read_twice(awk: str, tmp_path: Path) -> None:
+    def at(second: int) -> Files:
+        return {"proc/10/stat": process(10, ticks=90 * second), "proc/10/io": io(rchar=500 * second)}
+
+    alone: Files = {"proc/10/task/10/children": ""}
+    forked: Files = {"proc/10/task/10/children": "11", "proc/11/task/11/children": "", "proc/11/io": io()}
+    ticks = [{}, {**at(0), **alone}, at(1), {**at(2), **forked, "proc/11/stat": process(11)}, at(3)]
+    found = rows(ProcTree(tmp_path, ticks, {"0.measure": "10 77\n"}).lines(awk=awk, loads=["0.measure"]))
+    assert [(row["gen.procs"], row["gen.cpu"], row["gen.thread"]) for row in found] == [
+        (1, None, None),
+        (1, 90, 90),
+        (2, None, None),
+        (2, 90, 90),
+    ]
+    assert [row["gen.rchar"] for row in found] == [None, 500, None, 500]
+
+
 def test_of_a_load_of_threads_the_busiest_is_found(awk: str, tmp_path: Path) -> None:
     def at(second: int) -> Files:
         threads = {f"proc/10/task/{tid}/stat": process(tid, ticks=share * second) for tid, share in ((10, 1), (13, 97))}

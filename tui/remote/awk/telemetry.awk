@@ -140,27 +140,35 @@ function cpu(   file, line, f, all, busy, share, most, core, soft, hot, d) {
 
 # ---- the load generator's processes ------------------------------------------------------------------------------
 
-function load(   i, pid, cpu_sum, most, rch, wch, rb, wb) {
+function load(   i, pid, cpu_sum, most, rch, wch, rb, wb, known, seen, all) {
   due = members < 3 || round - changed < 10 || round % 5 == 0 # tools fork their workers late
   if (due) find_load()
   in_turn = read_in_turn(members, turn, 1)
   turn = in_turn
   thread_turn = read_in_turn(threads, thread_turn, 0)
-  cpu_sum = most = rch = wch = rb = wb = 0
+  cpu_sum = most = rch = wch = rb = wb = known = 0
   for (i = 1; i <= members; i++) {
     pid = member[i]
+    if (pid in cpu_of) known++
     cpu_sum += cpu_of[pid]
     rch += io_of[pid, 1]; wch += io_of[pid, 2]; rb += io_of[pid, 5]; wb += io_of[pid, 6]
     if (many[pid] < 2 && cpu_of[pid] > most) most = cpu_of[pid]
   }
-  for (i = 1; i <= threads; i++) if (cpu_of[thread[i]] > most) most = cpu_of[thread[i]]
+  seen = crowds == ""
+  for (i = 1; i <= threads; i++) {
+    if (thread[i] in cpu_of) seen = 1
+    if (cpu_of[thread[i]] > most) most = cpu_of[thread[i]]
+  }
+  # a process says something when it was read twice: until all few, or half of many, were, their sum is not known
+  all = known == members || (members > at_once && 2 * known >= members)
   put("gen.procs", members)
-  put("gen.cpu", cpu_sum)
-  put("gen.thread", most)
-  put("gen.rchar", io_known ? rch : members ? "" : 0)
-  put("gen.wchar", io_known ? wch : members ? "" : 0)
-  put("gen.read_bytes", io_known ? rb : members ? "" : 0)
-  put("gen.write_bytes", io_known ? wb : members ? "" : 0)
+  put("gen.cpu", all ? cpu_sum : "")
+  put("gen.thread", all && seen ? most : "")
+  all = all && (io_known || !members)
+  put("gen.rchar", all ? rch : "")
+  put("gen.wchar", all ? wch : "")
+  put("gen.read_bytes", all ? rb : "")
+  put("gen.write_bytes", all ? wb : "")
 }
 
 # Sets members and member[]: the processes of all loads, parents first; crowds: those with threads.
