@@ -197,6 +197,22 @@ def test_processes_by_a_pattern_are_summed_and_counted(awk: str, tmp_path: Path)
     assert (row["group.mon.procs"], row["group.mon.cpu"]) == (0, 0)
 
 
+def test_what_a_group_uses_is_unknown_until_its_processes_were_read_twice(awk: str, tmp_path: Path) -> None:
+    seen: Files = {"proc/21/comm": "ceph-osd\n", "proc/21/stat": process(21, ticks=500)}
+    tree = ProcTree(tmp_path, [seen, {}, {"proc/21/stat": process(21, ticks=590)}])
+    found = [row["group.OSD.cpu"] for row in rows(tree.lines(awk=awk, groups={"OSD": "ceph-osd"}))]
+    assert (found[0], found[-1]) == (None, 90)
+
+
+def test_a_group_that_loses_a_process_is_still_known(awk: str, tmp_path: Path) -> None:
+    def at(second: int) -> Files:
+        return {"proc/21/stat": process(21, ticks=90 * second)}
+
+    two: Files = {"proc/21/comm": "osd\n", "proc/22/comm": "osd\n", "proc/22/stat": process(22)}
+    tree = ProcTree(tmp_path, [{**two, **at(0)}, at(1), at(2), {**at(3), "proc/22/stat": None}, at(4)])
+    assert [row["group.OSD.cpu"] for row in rows(tree.lines(awk=awk, groups={"OSD": "osd"}))][1:] == [90, 90, 90]
+
+
 def test_a_process_that_ends_meanwhile_brings_no_others_in(awk: str, tmp_path: Path) -> None:
     seen: Files = {"proc/21/comm": "ceph-osd\n", "proc/21/stat": process(21), "proc/30/stat": process(30)}
     watcher: Files = {"proc/30/comm": "python3\n", "proc/30/cmdline": "python3\0/usr/bin/watch-ceph-osd\0"}

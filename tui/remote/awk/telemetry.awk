@@ -159,8 +159,7 @@ function load(   i, pid, cpu_sum, most, rch, wch, rb, wb, known, seen, all) {
     if (thread[i] in cpu_of) seen = 1
     if (cpu_of[thread[i]] > most) most = cpu_of[thread[i]]
   }
-  # a process says something when it was read twice: until all few, or half of many, were, their sum is not known
-  all = known == members || (members > at_once && 2 * known >= members)
+  all = enough(known, members)
   put("gen.procs", members)
   put("gen.cpu", all ? cpu_sum : "")
   put("gen.thread", all && seen ? most : "")
@@ -197,6 +196,9 @@ function find_load(   i, j, k, file, line, f, list, seen) {
   if (crowds == "") threads = 0
   if (list != listed) { listed = list; changed = round }
 }
+
+# A process says something once it was read twice: until all of few, or half of many were, their sum is not known.
+function enough(known, all) { return known == all || (all > at_once && 2 * known >= all) }
 
 function start_of(pid,   file, line, f) {
   file = proc pid "/stat"
@@ -281,19 +283,20 @@ function list_group(word, count,   i, f, g) {
   }
 }
 
-function all_groups(   g, i, each, sum) {
+function all_groups(   g, i, each, sum, known, gone) {
   due = due || round < 2 || round % 10 == 0
   if (!clients) due = round < 2 || round % 10 == 0
   for (g = 1; g <= groups; g++) {
     each = grouped[g] < at_once ? grouped[g] : at_once
+    sum = known = gone = 0
     for (i = 0; i < each; i++) {
       group_turn[g] = group_turn[g] >= grouped[g] ? 1 : group_turn[g] + 1
-      read_process(in_group[g, group_turn[g]], 2)
+      if (!read_process(in_group[g, group_turn[g]], 2)) gone++
     }
-    sum = 0
-    for (i = 1; i <= grouped[g]; i++) sum += cpu_of[in_group[g, i]]
+    for (i = 1; i <= grouped[g]; i++)
+      if (in_group[g, i] in cpu_of) { known++; sum += cpu_of[in_group[g, i]] }
     put("group." group[g] ".procs", g in grouped ? grouped[g] : "")
-    put("group." group[g] ".cpu", g in grouped ? sum : "")
+    put("group." group[g] ".cpu", g in grouped && enough(known + gone, grouped[g]) ? sum : "")
   }
 }
 
