@@ -132,8 +132,15 @@ def test_percentiles_of_few_ios_are_named() -> None:
 
 def test_a_wait_in_the_submission_that_clat_leaves_out_is_a_warning() -> None:
     hidden = {"write": direction(100.0, 1e6, slat=latency(9e5), clat=latency(1e5))}
-    assert said("slat", evidence({"h1": hidden})) == [("warning", 0.9)]
+    buffered = [JobLoad("w", ("write",), queues=True)]
+    assert said("slat", evidence({"h1": hidden}, jobs=buffered)) == [("warning", 0.9)]
     assert said("slat", evidence({"h1": hidden}, plan={"latency_kind": "lat"})) == []
+
+
+def test_what_it_costs_to_submit_direct_io_is_a_remark() -> None:
+    hidden = {"write": direction(100.0, 1e6, slat=latency(9e5), clat=latency(1e5))}
+    direct = [JobLoad("w", ("write",), queues=True, direct=True)]
+    assert said("slat", evidence({"h1": hidden}, jobs=direct)) == [("info", 0.9)]
 
 
 def test_time_in_syncs_is_a_remark_when_it_is_most_of_it() -> None:
