@@ -115,6 +115,23 @@ def test_an_import_is_a_run_among_the_others(home: Path, capsys: Captured) -> No
     assert [(run_dir / "raw" / file.name).read_bytes() for file in MAPR] == [file.read_bytes() for file in MAPR]
 
 
+def test_files_of_one_name_in_several_directories_are_all_kept(home: Path, tmp_path: Path, capsys: Captured) -> None:
+    files = [tmp_path / f"client{number}" / "fio.txt" for number in (1, 2)]
+    for file, source in zip(files, MAPR, strict=False):
+        file.parent.mkdir()
+        shutil.copyfile(source, file)
+    assert main(["import", *map(str, files)]) == 0
+    (run_dir,) = (home / "runs").iterdir()
+    record = json.loads((run_dir / "run.json").read_text())
+    places = [run_dir / each["path"] for each in record["provenance"]["artefacts"]]
+    assert [place.read_bytes() for place in places] == [file.read_bytes() for file in files]
+
+
+def test_a_file_that_is_named_twice_is_refused_by_name(home: Path, capsys: Captured) -> None:
+    assert main(["import", str(MAPR[0]), str(MAPR[0])]) == 2
+    assert f"{MAPR[0]}: is named twice" in capsys.readouterr().err
+
+
 def test_an_imported_run_takes_notes_and_has_nothing_to_resume(home: Path, capsys: Captured) -> None:
     assert main(["import", str(MAPR[0])]) == 0
     assert main(["runs", "note", "last", "asked for the mount options"]) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,11 +39,15 @@ def main(args: argparse.Namespace) -> int:
     from tui.results.record.imported import imported_record, measurements
     from tui.results.text.summary import summary_text
 
+    twice = next((file for file in args.files if args.files.count(file) > 1), None)
+    if twice is not None:
+        raise UsageError(Problem("is named twice: each file is another host", file=str(twice)))
     texts = {file: read_text(file) for file in args.files}
     tool, outputs = read_outputs(texts, args.tool)
     found = measurements(dict(zip(host_names(args.files), outputs.values(), strict=True)))
-    record = imported_record(tool, found, [artefact(file) for file in args.files], args.note)
-    path = None if args.dry_run else keep(record, args.files)
+    kept = kept_names(args.files)
+    record = imported_record(tool, found, [artefact(file, name) for file, name in kept.items()], args.note)
+    path = None if args.dry_run else keep(record, kept)
     print(record.to_json() if args.json else summary_text(record, path), end="")
     return 0
 
@@ -85,16 +89,21 @@ def host_names(files: Sequence[Path]) -> list[str]:
     return names
 
 
-def artefact(file: Path) -> ArtefactRecord:
+def kept_names(files: Sequence[Path]) -> dict[Path, str]:
+    """Return what files are called beside the record: files of one name in several directories stay apart."""
+    return {file: f"{name}{file.suffix}" for file, name in zip(files, host_names(files), strict=True)}
+
+
+def artefact(file: Path, name: str) -> ArtefactRecord:
     """Return how a file is kept beside the record."""
     from tui.model.record import ArtefactRecord
     from tui.model.rundir import RAW_DIR
 
     data = file.read_bytes()
-    return ArtefactRecord(path=f"{RAW_DIR}/{file.name}", sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))
+    return ArtefactRecord(path=f"{RAW_DIR}/{name}", sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))
 
 
-def keep(record: RunRecord, files: Sequence[Path]) -> Path:
+def keep(record: RunRecord, files: Mapping[Path, str]) -> Path:
     """Put the record and the files that it is made of among the saved runs; return where run.json is."""
     from tui.model.rundir import RAW_DIR, RECORD_FILE
     from tui.results.record.imported import save
@@ -102,8 +111,8 @@ def keep(record: RunRecord, files: Sequence[Path]) -> Path:
     run_dir = paths().runs / record.run_id
     try:
         (run_dir / RAW_DIR).mkdir(parents=True, mode=0o700)
-        for file in files:
-            shutil.copyfile(file, run_dir / RAW_DIR / file.name)
+        for file, name in files.items():
+            shutil.copyfile(file, run_dir / RAW_DIR / name)
         save(run_dir, record)
     except OSError as error:
         raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(run_dir))) from error
