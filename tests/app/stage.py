@@ -94,6 +94,20 @@ class Stage(BenchtuiApp):
         return "\n".join(text_of(widget) for widget in self.screen.query(Lines) if widget.display)
 
 
+def app_on(maker: RunMaker, step: str = "live", **options: str) -> Stage:
+    """The app on the run of a maker, for a picture."""
+    app = Stage(maker.run_dir.parent.parent, maker.run_dir, **options)  # type: ignore[arg-type]
+    app.first_step, app.wall = step, maker.now
+    return app
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    """Wait until a picture can be taken."""
+    app = pilot.app
+    assert isinstance(app, Stage)
+    await app.settle_whole(pilot)
+
+
 def text_of(widget: Widget) -> str:
     """Return the lines of a widget as text, as they are painted."""
     return "\n".join(widget.render_line(y).text.rstrip() for y in range(widget.size.height))

@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
-from tests.app.stage import SMALL, WIDE, Stage, stage
+from tests.app.stage import SMALL, WIDE, app_on, settle, stage
 from tui.app.dialogs.findings import FindingsDialog
 from tui.model.event import HostFacts
 from tui.results.findings import live
@@ -183,18 +183,6 @@ async def test_a_replay_that_goes_back_forgets_what_was_found(tmp_path: Path) ->
             await pilot.press("left")
             await app.settle(pilot)
         assert "V15" not in app.text_of("#live-findings")
-
-
-def app_on(maker: RunMaker, step: str = "live", theme: str = "dark") -> Stage:
-    app = Stage(maker.run_dir.parent.parent, maker.run_dir, theme=theme)
-    app.first_step, app.wall = step, maker.now
-    return app
-
-
-async def settle(pilot: Pilot[None]) -> None:
-    app = pilot.app
-    assert isinstance(app, Stage)
-    await app.settle_whole(pilot)
 
 
 async def settle_on_findings(pilot: Pilot[None]) -> None:

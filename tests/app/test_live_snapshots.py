@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from textual.pilot import Pilot
-
 from tests.app.journal_maker import MIX, READS, RUN_ID, RunMaker, host_names
-from tests.app.stage import SMALL, WIDE, Stage
+from tests.app.stage import SMALL, WIDE, app_on, settle
 from tui.results.record.build import write_record
 
 Compare = Callable[..., bool]
@@ -16,18 +14,6 @@ Compare = Callable[..., bool]
 
 def run_of(home: Path, hosts: int = 12, stream: Path = READS, run_id: str = RUN_ID) -> RunMaker:
     return RunMaker(home / "runs" / run_id, host_names(hosts), stream).begin().layout(2, 2)
-
-
-def app_on(maker: RunMaker, step: str = "live", theme: str = "dark") -> Stage:
-    app = Stage(maker.run_dir.parent.parent, maker.run_dir, theme=theme)
-    app.first_step, app.wall = step, maker.now
-    return app
-
-
-async def settle(pilot: Pilot[None]) -> None:
-    app = pilot.app
-    assert isinstance(app, Stage)
-    await app.settle_whole(pilot)
 
 
 def troubled(home: Path, stream: Path = READS) -> RunMaker:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from textual.pilot import Pilot
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.matrix_maker import MatrixMaker, figures_of, line_sweep, suite, sweep
-from tests.app.stage import SMALL, WIDE, Stage, stage
+from tests.app.stage import SMALL, WIDE, Stage, app_on, stage
 from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.result.screen import ResultScreen
 from tui.model.event import StepEnded
@@ -240,12 +239,6 @@ async def question_of(app: Stage, pilot: Pilot[None]) -> Confirm:
 
 
 # -- how it looks
-
-
-def app_on(maker: MatrixMaker, step: str = "live", **options: Any) -> Stage:
-    app = Stage(maker.run_dir.parent.parent, maker.run_dir, **options)
-    app.first_step, app.wall = step, maker.now
-    return app
 
 
 async def settle(pilot: Pilot[None]) -> None:
