@@ -138,9 +138,15 @@ bt_kill_marked() { # MARK...: SIGKILL until none is left; sets BT_LEFT to the nu
 
 # ---- private directories ---------------------------------------------------------------------------------------
 
+bt_ours() { [ ! -L "$1" ] && [ -d "$1" ] && [ -O "$1" ]; } # DIR
+
 bt_own_dir() { # DIR MODE: makes it, or finds that it is ours; fails when it is somebody else's, or a link
-  mkdir -m "$2" "$1" 2>/dev/null
-  [ ! -L "$1" ] && [ -d "$1" ] && [ -O "$1" ]
+  local tries=0
+  until bt_ours "$1"; do # another run that ends may take it away while it is empty
+    [ "$tries" -lt 10 ] || return 1
+    tries=$((tries + 1))
+    mkdir -m "$2" "$1" 2>/dev/null
+  done
 }
 
 bt_base() { # sets BT_BASE, ours and closed to others

@@ -10,11 +10,13 @@ bt_locks() { # sets BT_LOCKS, the directory of this user's locks; fails when som
 bt_locks_or_die() { bt_locks || bt_die "$BT_LOCKS is not a directory of this user: somebody else made it"; }
 
 bt_lock() { # RUN HOST SECONDS FORCE OWNER: takes the lock, or reports who holds it
-  local all="${BENCHTUI_LOCKS:-/tmp/.benchtui-locks}" file=''
+  local all="${BENCHTUI_LOCKS:-/tmp/.benchtui-locks}" file='' tries=0
   bt_name "$1" "$2"
   bt_is_count "$3" || bt_die "not a number of seconds: $3"
-  bt_locks_or_die
-  bt_lock_write "$1" "$2" "$3" "$5" || bt_die "cannot write to $BT_LOCKS"
+  until bt_locks_or_die && bt_lock_write "$1" "$2" "$3" "$5" 2>/dev/null; do # whoever unlocks takes an empty one away
+    [ "$tries" -lt 10 ] || bt_die "cannot write to $BT_LOCKS"
+    tries=$((tries + 1))
+  done
   for file in "$all"/lock.* "$all"-*/lock.*; do # older versions shared one directory
     bt_lock_live "$file" && [ "$BT_LOCK_RUN" != "$1" ] || continue
     bt_kv held_by "$BT_LOCK_OWNER"

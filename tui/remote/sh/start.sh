@@ -1,16 +1,13 @@
 # Starting a task: its directory, its supervisor.
 
 bt_start() { # RUN HOST TASK LEASE GRACE ARMED NFILES [NAME TEXT]... ARGV...
-  local run="$1" host="$2" task="$3" lease="$4" grace="$5" armed="$6" files="$7" mask='' new=1
+  local run="$1" host="$2" task="$3" lease="$4" grace="$5" armed="$6" files="$7" mask=''
   bt_name "$run" "$host" "$task"
   shift 7
   mask=$(umask) # the load keeps it; what we write is for this user alone
   umask 077
-  bt_base
-  mkdir -p "$BT_BASE/$run/$host" || bt_die "cannot make $BT_BASE/$run/$host"
-  mkdir "$BT_BASE/$run/$host/$task" 2>/dev/null || new=0 # atomic: a repeated start starts nothing
-  cd "$BT_BASE/$run/$host/$task" || bt_die "cannot enter $BT_BASE/$run/$host/$task"
-  if [ "$new" = 1 ]; then
+  bt_enter_new "$run/$host" "$task"
+  if [ "$BT_NEW" = 1 ]; then
     while [ "$files" -gt 0 ]; do
       bt_name "$1"
       bt_say "$2" >"$1" || bt_die "cannot write $PWD/$1"
@@ -22,7 +19,20 @@ bt_start() { # RUN HOST TASK LEASE GRACE ARMED NFILES [NAME TEXT]... ARGV...
   fi
   bt_wait_started "$armed"
   bt_kv dir "$BT_BASE/$run/$host/$task"
-  bt_kv new "$new"
+  bt_kv new "$BT_NEW"
+}
+
+bt_enter_new() { # RUN/HOST TASK: makes a task's directory and goes there; sets BT_NEW to 0 when it was there already
+  local tries=0 said=''
+  while :; do # another run that ends may take the parents away while they are empty
+    bt_base
+    BT_NEW=1
+    said=$(mkdir -p "$BT_BASE/$1" 2>&1)
+    mkdir "$BT_BASE/$1/$2" 2>/dev/null || BT_NEW=0 # atomic: a repeated start starts nothing
+    cd "$BT_BASE/$1/$2" 2>/dev/null && bt_ours "$BT_BASE" && return
+    [ "$tries" -lt 10 ] || bt_die "cannot make $BT_BASE/$1/$2${said:+: $said}"
+    tries=$((tries + 1))
+  done
 }
 
 bt_furnish() { # ARMED: what every task's directory holds
