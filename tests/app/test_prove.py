@@ -18,8 +18,8 @@ from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue
 from tui.model.plan import HostAddress
 from tui.results.record.build import write_record
+from tui.results.store.alive import is_running
 from tui.results.store.rundir import load_plan
-from tui.results.store.runs import is_running
 
 LIMITER = {"kind": "concurrency", "text": "concurrency: one at a time"}
 PROOF = {

@@ -11,7 +11,8 @@ from tests.app.driver import User, opened, options, write_inventory
 from tui.app.shell import Options
 from tui.app.widgets.field import SecretInput
 from tui.engine.process.launch import load_plan
-from tui.results.store.runs import is_running, summarize
+from tui.results.store.alive import is_running
+from tui.results.store.summary import summarize
 
 
 def review(home: Path, profile: str = "demo/quick", hosts: tuple[str, ...] = ("local",), **changes: object) -> Options:

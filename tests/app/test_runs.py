@@ -15,7 +15,7 @@ from tui.app.screens.live.screen import LiveScreen
 from tui.app.screens.result.screen import ResultScreen
 from tui.app.screens.runs.screen import RunsScreen
 from tui.results.record.build import write_record
-from tui.results.store.runs import RunSummary, write_summary
+from tui.results.store.summary import RunSummary, write_summary
 
 STATIC = "#runs-empty"
 

@@ -19,7 +19,7 @@ from tui.app.keys.help import HelpScreen
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.process.control import NotRunning, request
 from tui.engine.process.launch import launch
-from tui.results.store.runs import is_running
+from tui.results.store.alive import is_running
 
 
 async def test_digits_jump_between_the_steps(home: Path) -> None:

@@ -15,7 +15,7 @@ from tests.app.driver import write_inventory
 from tests.app.tmux import Terminal
 from tests.patience import PATIENCE_S
 from tui.engine.process.control import request
-from tui.results.store.runs import is_running
+from tui.results.store.alive import is_running
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 READY = "ticked"

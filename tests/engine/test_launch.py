@@ -15,7 +15,7 @@ from tui.engine.process.launch import create_run, launch, load_plan
 from tui.model.plan import Headline, HostAddress, Plan, ProfileRef
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import new_run_id
-from tui.results.store.runs import is_running
+from tui.results.store.alive import is_running
 
 PLAN = Plan(
     profile=ProfileRef(tag="weka/read-iops", version=1, title="t", text="y", sha256="0"),

@@ -14,7 +14,9 @@ import pytest
 from tests.results.samples import DATA
 from tui.model.problem import UsageError
 from tui.results.record.build import write_record
-from tui.results.store.runs import RunStore, is_running, process_identity, summarize
+from tui.results.store.alive import is_running, process_identity
+from tui.results.store.runs import RunStore
+from tui.results.store.summary import summarize
 
 IDS = ("20261118T080000Z-weka-read-iops-0001", "20261119T080000Z-weka-read-iops-0002", "20261120T080000Z-ceph-mix-0003")
 

@@ -25,7 +25,7 @@ from tui.results.matrix.cells import cells_of_record
 from tui.results.matrix.text import matrix_blocks
 from tui.results.record.build import build_record
 from tui.results.record.figures import latency_record
-from tui.results.store.runs import summary_of
+from tui.results.store.summary import summary_of
 from tui.results.text.summary import summary_text
 
 

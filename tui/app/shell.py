@@ -157,7 +157,7 @@ class Shell(TypeAheadApp[None]):
 
     def run_is_alive(self, run_dir: Path) -> bool:
         """Return whether a run goes on, or is about to."""
-        from tui.results.store.runs import summarize
+        from tui.results.store.summary import summarize
 
         summary = summarize(run_dir)
         return summary is not None and summary.state == "running"
@@ -165,7 +165,7 @@ class Shell(TypeAheadApp[None]):
     @work(group="resume", exclusive=True)
     async def resume_run(self, run_dir: Path) -> None:
         """Ask what to measure of the steps that a run lacks, then measure it and show it as it goes on."""
-        from tui.results.store.runs import is_running
+        from tui.results.store.alive import is_running
 
         try:
             running = await asyncio.to_thread(is_running, run_dir)

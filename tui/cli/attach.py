@@ -21,7 +21,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Watch a run and return its exit code."""
     from tui.cli.watching import watch
-    from tui.results.store.runs import RunStore, is_running
+    from tui.results.store.alive import is_running
+    from tui.results.store.runs import RunStore
 
     run_dir = RunStore(paths().runs).resolve(args.run)
     if args.speed <= 0:

@@ -156,7 +156,8 @@ def compare_run(args: argparse.Namespace) -> int:
     from tui.results.baselines.compare import compare
     from tui.results.baselines.text import comparison_json, published, published_text
     from tui.results.record.build import build_record, load_record
-    from tui.results.store.runs import RunStore, is_running
+    from tui.results.store.alive import is_running
+    from tui.results.store.runs import RunStore
 
     run_dir = RunStore(paths().runs).resolve(args.run)
     record = build_record(run_dir) if is_running(run_dir) else load_record(run_dir)

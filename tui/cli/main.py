@@ -20,7 +20,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "clean": ("tui.cli.clean", "remove from hosts what a run created there"),
     "profiles": ("tui.cli.profiles", "list, show, check, edit benchmark profiles"),
     "hosts": ("tui.cli.hosts", "list, check, trust, add hosts"),
-    "runs": ("tui.cli.runs", "list, show, annotate saved runs"),
+    "runs": ("tui.cli.runs.verb", "list, show, annotate saved runs"),
     "import": ("tui.cli.import_output", "judge what a load generator printed elsewhere, and keep it"),
     "baselines": ("tui.cli.baselines", "published figures, and a run beside them"),
     "findings": ("tui.cli.findings", "what is checked about a run, and what each finding means"),

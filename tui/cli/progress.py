@@ -18,7 +18,7 @@ from tui.model.problem import BenchtuiError
 from tui.results.findings.due import is_time
 from tui.results.matrix.progress import MatrixProgress, matrix_progress, step_name
 from tui.results.matrix.rounds import live_text
-from tui.results.store.runs import is_running
+from tui.results.store.alive import is_running
 
 if TYPE_CHECKING:
     from tui.results.findings.live import LiveFinding, LiveFindings  # pydantic: not before there is something to judge

@@ -16,7 +16,7 @@ from tui.cli.progress import ProgressDisplay, follow, plan_of
 from tui.engine.process.control import NotRunning, request
 from tui.journal.state import RunState
 from tui.model.rundir import RECORD_FILE
-from tui.results.store.runs import is_running
+from tui.results.store.alive import is_running
 
 INTERRUPTED = 130
 RECORD_PATIENCE_S = 30.0

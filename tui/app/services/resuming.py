@@ -56,7 +56,7 @@ async def resume(
 ) -> None:
     """Start an engine for what a run lacks. `begun` hears when it is up, `asked` of what it asks to log in."""
     from tui.engine.process.launch import spawn_asking
-    from tui.results.store.runs import is_running
+    from tui.results.store.alive import is_running
 
     questions = await asyncio.to_thread(spawn_asking, run_dir, mode)
     await until(lambda: is_running(run_dir), BEGIN_S)

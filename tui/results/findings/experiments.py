@@ -11,8 +11,8 @@ from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
 from tui.results.findings.proof import figures_of
 from tui.results.record.build import load_record
+from tui.results.store.alive import is_running
 from tui.results.store.rundir import load_plan
-from tui.results.store.runs import is_running
 
 MORE = Prediction("iops", least=1.3, below=1.1)  # twice as much of what was short gives a good part of twice
 NO_MORE = Prediction("iops", most=1.1, above=1.25)

@@ -42,7 +42,7 @@ from tui.results.record.hosts import host_record, server_records
 from tui.results.record.journal import JournalData, read_journal
 from tui.results.record.step import build_step, phase_record, rounded
 from tui.results.store.rundir import load_plan, write_atomic
-from tui.results.store.runs import summary_of, write_summary
+from tui.results.store.summary import summary_of, write_summary
 from tui.results.text.headline import run_headline
 
 UNFINISHED = "the journal was not closed: the run's process ended early"

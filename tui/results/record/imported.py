@@ -34,7 +34,7 @@ from tui.results.record.journal import JournalData
 from tui.results.record.step import measured_s
 from tui.results.record.timing import HostSpan, timing_record
 from tui.results.store.rundir import write_atomic
-from tui.results.store.runs import summary_of, write_summary
+from tui.results.store.summary import summary_of, write_summary
 from tui.results.text.headline import run_headline, step_value
 from tui.workloads.base import ImportedOutput
 

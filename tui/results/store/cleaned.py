@@ -9,7 +9,7 @@ from tui.journal.writer import append_events
 from tui.model.event import FilesRemoved
 from tui.model.problem import UsageError
 from tui.results.record.build import write_record
-from tui.results.store.runs import summarize
+from tui.results.store.summary import summarize
 
 
 def check_over(run_dir: Path) -> None:

@@ -10,8 +10,8 @@ from tui.model.problem import BenchtuiError
 from tui.model.record import RunRecord
 from tui.results.findings.proof import judged
 from tui.results.record.build import write_record
+from tui.results.store.alive import is_running
 from tui.results.store.rundir import is_run_dir, load_plan
-from tui.results.store.runs import is_running
 
 
 def tell_proved(run_dir: Path, record: RunRecord) -> None:

@@ -9,8 +9,8 @@ from msgspec import DecodeError, Struct, field, json
 from tui.journal.reader import events_backwards
 from tui.model.event import AFTERWORDS, RunEnded
 from tui.model.rundir import JOURNAL_FILE, PID_FILE, RECORD_FILE
+from tui.results.store.alive import is_running
 from tui.results.store.rundir import is_run_dir
-from tui.results.store.runs import is_running
 
 
 class _Closed(Struct):

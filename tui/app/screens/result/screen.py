@@ -328,7 +328,7 @@ def record_of(run_dir: Path) -> RunRecord:
 
     from tui.model.record import RunRecord
     from tui.results.record.build import build_record, write_record
-    from tui.results.store.runs import is_running
+    from tui.results.store.alive import is_running
 
     path = run_dir / "run.json"
     try:

@@ -28,7 +28,7 @@ from tui.text.line import ACCENT, BAD, BRIGHT, GOOD, LABEL, WARN, Run
 from tui.text.table import Column
 
 if TYPE_CHECKING:
-    from tui.results.store.runs import RunSummary
+    from tui.results.store.summary import RunSummary
 
 STATE_CELLS: dict[str, tuple[str, str]] = {  # state -> symbol attribute of the symbol set, style
     "complete": ("ok", GOOD),

@@ -1,0 +1,1 @@
+"""`benchtui runs`: one module a group of actions."""

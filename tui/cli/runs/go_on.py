@@ -1,0 +1,71 @@
+"""Runs that go on: finished after their engine died, measured further, or proved by another one."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tui.cli.prove import configure as prove_arguments
+from tui.cli.runs.arguments import RUN_HELP, Actions
+from tui.model.problem import BenchtuiError, UsageError
+from tui.results.store.alive import is_running
+from tui.results.store.runs import RunStore
+
+
+def configure(actions: Actions) -> None:
+    """Add the actions."""
+    recover = actions.add_parser("recover", help="finish runs whose engine died: collect what the hosts still hold")
+    recover.add_argument("runs", metavar="RUN", nargs="*", help=f"{RUN_HELP}; default: all unfinished ones")
+    recover.set_defaults(do=recover_runs)
+    resume = actions.add_parser("resume", help="measure what a stopped or cut-off run still lacks; what is done stays")
+    resume.add_argument("run", metavar="RUN", help=RUN_HELP)
+    resume.add_argument("--failed", action="store_true", help="also measure again what ended with errors")
+    resume.set_defaults(do=resume_run)
+    prove = actions.add_parser("prove", help="confirm what limited a run by one short counter-experiment")
+    prove.add_argument("run", metavar="RUN", help=RUN_HELP)
+    prove_arguments(prove)
+    prove.set_defaults(do=prove_run)
+
+
+def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
+    """Finish unfinished runs one after the other; 4 when one of them is not complete."""
+    from tui.cli.launching import restart
+    from tui.cli.watching import watch
+    from tui.results.store.unfinished import is_unfinished, unfinished_runs
+
+    chosen = [store.resolve(ref) for ref in args.runs] or unfinished_runs(store.runs_dir)
+    for run_dir in chosen:
+        if not is_unfinished(run_dir):
+            raise UsageError(f"run {run_dir.name} is {'going on' if is_running(run_dir) else 'finished already'}")
+    if not chosen:
+        print("no run is unfinished", file=sys.stderr)
+    codes = [0]
+    for run_dir in chosen:
+        print(f"recovering {run_dir.name}", file=sys.stderr)
+        try:
+            restart(run_dir, "recover")
+            codes.append(watch(run_dir, as_json=False))
+        except BenchtuiError as error:  # the others have their turn
+            print("".join(f"benchtui: {problem}\n" for problem in error.problems), end="", file=sys.stderr)
+            codes.append(4)
+    return max(codes)
+
+
+def resume_run(args: argparse.Namespace, store: RunStore) -> int:
+    """Run the steps that a run still lacks, in its own directory."""
+    from tui.cli.launching import restart
+    from tui.cli.watching import watch
+    from tui.engine.process.launch import resume_mode
+
+    run_dir = store.resolve(args.run)
+    mode, count = resume_mode(run_dir, failed=args.failed, running=is_running(run_dir))
+    print(f"resuming {run_dir.name}: {count} {'step' if count == 1 else 'steps'} to go", file=sys.stderr)
+    restart(run_dir, mode)
+    return watch(run_dir, as_json=False)
+
+
+def prove_run(args: argparse.Namespace, store: RunStore) -> int:
+    """Make a counter-experiment about what limited a run: a run of its own, on the same hosts and files."""
+    from tui.cli.prove import main
+
+    return main(args, store.resolve(args.run))

@@ -1,0 +1,93 @@
+"""`benchtui runs show`: the figures of one run."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.cli.common import text_width
+from tui.cli.runs.arguments import RUN_HELP, Actions
+from tui.model.paths import Paths
+from tui.model.rundir import RECORD_FILE
+from tui.results.store.alive import is_running
+from tui.results.store.runs import RunStore
+
+if TYPE_CHECKING:
+    from tui.model.record import RunRecord
+
+
+def configure(actions: Actions) -> None:
+    """Add the action."""
+    show = actions.add_parser("show", help="the figures of one run")
+    show.add_argument("run", metavar="RUN", help=RUN_HELP)
+    form = show.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print the run record")
+    form.add_argument("--plot", action="store_true", help="add a chart: values over time, of a sweep over its axis")
+    show.add_argument("--steps", action="store_true", help="add the figures of every step of a sweep or a suite")
+    show.add_argument("--metric", choices=("iops", "bandwidth", "latency"), help="what to plot (default: the headline)")
+    show.set_defaults(do=show_run)
+
+
+def show_run(args: argparse.Namespace, store: RunStore) -> int:
+    """Print the summary of a run, with a chart when asked for, or its record."""
+    from tui.results.record.build import build_record, load_record
+    from tui.results.text.summary import summary_text
+
+    run_dir = store.resolve(args.run)
+    running = is_running(run_dir)
+    record = build_record(run_dir) if running else load_record(run_dir)
+    if args.json:
+        print(record_text(run_dir, record, running=running), end="")
+        return 0
+    path = run_dir / RECORD_FILE
+    shown = path if path.exists() and not running else None
+    width = max(80, shutil.get_terminal_size((80, 24)).columns)
+    print(summary_text(record, shown, running=running, steps=args.steps, width=width), end="")
+    if not running:
+        show_published(record)
+    if args.plot:
+        print(f"\n{plot(record, args.metric)}")
+    return 0
+
+
+def show_published(record: RunRecord) -> None:
+    """Print the run beside the published figures of its profile; nothing when there are none."""
+    from tui.results.baselines.text import published, published_text
+
+    view, problems = published(record, Paths.from_environ(os.environ).baselines)
+    for problem in problems:
+        print(f"benchtui: {problem}", file=sys.stderr)
+    if view is not None:
+        print(f"\n{published_text(view, text_width())}", end="")
+
+
+def record_text(run_dir: Path, record: RunRecord, *, running: bool) -> str:
+    """Return run.json as it is on disk, with keys of newer versions in it; for want of one, the record so far."""
+    path = run_dir / RECORD_FILE
+    return path.read_text(encoding="utf-8") if path.exists() and not running else record.to_json()
+
+
+def plot(record: RunRecord, metric: str | None) -> str:
+    """Return the chart for standard output: as wide as the terminal, in colour on a terminal only.
+
+    A sweep is drawn over its axis, unless a metric over time is asked for.
+    """
+    from tui.results.matrix.cells import cells_of_record
+    from tui.results.matrix.chart import table_chart
+    from tui.results.matrix.table import tables_of
+    from tui.results.text.chart import ChartMetric, chart
+    from tui.text.line import plain_lines
+    from tui.text.plot import coloured
+
+    known: dict[str | None, ChartMetric] = {"iops": "iops", "bandwidth": "bandwidth", "latency": "latency"}
+    wanted = metric or (record.headline.metric if record.headline is not None else "iops")
+    color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    width = shutil.get_terminal_size((80, 24)).columns
+    tables = tables_of(cells_of_record(record)) if metric is None else []
+    charts = [lines for table in tables if (lines := table_chart(table, width, 20, named=len(tables) > 1))]
+    charts = charts or [chart(record, known.get(wanted, "iops"), width, 20)]
+    return "\n\n".join(coloured(lines) if color else "\n".join(plain_lines(lines)) for lines in charts)

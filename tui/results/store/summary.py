@@ -1,0 +1,224 @@
+"""What lists show of a run: one line each, kept beside its record so that a list need not read that."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from tui.model.plan import Plan
+from tui.model.rundir import JOURNAL_FILE, PID_FILE, PLAN_FILE, RECORD_FILE, SUMMARY_FILE, begun_utc
+from tui.results.store.alive import is_running
+from tui.results.store.rundir import is_run_dir, write_atomic
+
+if TYPE_CHECKING:
+    from tui.model.record import RunRecord
+
+SummaryState = Literal[
+    "complete", "partial", "aborted", "failed", "imported", "baseline", "running", "interrupted", "unreadable"
+]
+Verdict = Literal["valid", "valid-with-warnings", "invalid"]  # as in model/record.py, which a list need not load
+FORMAT = 1  # of summary.json; what was written before had no findings
+NAMED_FINDINGS = 2
+STARTING_S = 30.0  # how long a new run may take until its engine says who it is
+
+
+class FindingSummary(Struct):
+    """What one check found."""
+
+    id: str = ""
+    severity: str = ""
+    message: str = ""
+
+
+MARKS = {"valid": "valid", "valid-with-warnings": "!", "invalid": "INVALID"}
+
+
+class RunSummary(Struct):
+    """One line of a list of runs. `duration_s` of a running one counts until now.
+
+    `checks` are the ids of the checks that were made; None: not judged, or by a version that did not say.
+    """
+
+    run_id: str
+    utc: str | None
+    profile: str
+    hosts: list[str]
+    state: SummaryState
+    headline: str = ""  # for people: "read 390k IOPS"
+    headline_value: float | None = None
+    headline_unit: str = ""  # iops, bytes_per_s, ns
+    duration_s: float | None = None
+    note: str = ""  # the newest
+    tags: dict[str, str] = field(default_factory=dict)
+    verdict: Verdict | None = None
+    checks: list[str] | None = None
+    findings: list[FindingSummary] = field(default_factory=list)
+
+    @property
+    def judged(self) -> str:
+        """The verdict and what it rests on: ``valid``, ``! V14``, ``INVALID host-loss, V14 +1``; empty: not judged."""
+        return f"{MARKS[self.verdict]} {self.weakened_by}".strip() if self.verdict is not None else ""
+
+    @property
+    def weakened_by(self) -> str:
+        """The checks that weaken it, errors first: ``host-loss, V14 +1``; remarks do not."""
+        by_weight = sorted(self.findings, key=lambda each: each.severity != "error")
+        ids = list(dict.fromkeys(each.id for each in by_weight if each.severity != "info"))
+        more = f" +{len(ids) - NAMED_FINDINGS}" if len(ids) > NAMED_FINDINGS else ""
+        return ", ".join(ids[:NAMED_FINDINGS]) + more
+
+
+class _CachedSummary(Struct):
+    """summary.json: the summary, in which format, and which run.json it was made from."""
+
+    record_bytes: int
+    record_mtime_ns: int
+    summary: RunSummary
+    format: int = 0
+
+
+class _Name(Struct):
+    name: str = ""
+
+
+class _ProfileHead(Struct):
+    tag: str = ""
+
+
+class _HeadlineHead(Struct):
+    text: str = ""
+    value: float | None = None
+    unit: str = ""
+
+
+class _NoteHead(Struct):
+    text: str = ""
+
+
+class _RecordHead(Struct):
+    """The part of run.json that a summary needs; the rest is skipped unparsed."""
+
+    run_id: str
+    state: SummaryState
+    created_utc: str | None = None
+    duration_s: float | None = None
+    profile: _ProfileHead = field(default_factory=_ProfileHead)
+    hosts: list[_Name] = field(default_factory=list)
+    headline: _HeadlineHead | None = None
+    notes: list[_NoteHead] = field(default_factory=list)
+    tags: dict[str, str] = field(default_factory=dict)
+    verdict: Verdict | None = None
+    checks: list[str] | None = None
+    findings: list[FindingSummary] = field(default_factory=list)
+
+
+_cached_decoder = msgspec.json.Decoder(_CachedSummary)
+_head_decoder = msgspec.json.Decoder(_RecordHead)
+
+
+def summarize(run_dir: Path) -> RunSummary | None:
+    """Return the summary of a run directory; None when it holds no run."""
+    if (run_dir / PID_FILE).exists() and is_running(run_dir):
+        return _unfinished(run_dir, "running")
+    try:
+        stat = (run_dir / RECORD_FILE).stat()
+    except OSError:
+        if not is_run_dir(run_dir):
+            return None
+        return _unfinished(run_dir, "running" if is_starting(run_dir) else "interrupted")
+    return _cached(run_dir, stat) or _from_record(run_dir)
+
+
+def _cached(run_dir: Path, stat: os.stat_result) -> RunSummary | None:
+    try:
+        cached = _cached_decoder.decode((run_dir / SUMMARY_FILE).read_bytes())
+    except (OSError, msgspec.DecodeError):
+        return None
+    fits = (cached.record_bytes, cached.record_mtime_ns, cached.format) == (stat.st_size, stat.st_mtime_ns, FORMAT)
+    cached.summary.run_id = run_dir.name  # a directory may have been renamed, and its name is what people type
+    return cached.summary if fits else None
+
+
+def _from_record(run_dir: Path) -> RunSummary:
+    try:
+        head = _head_decoder.decode((run_dir / RECORD_FILE).read_bytes())
+    except (OSError, msgspec.DecodeError):
+        return RunSummary(run_dir.name, _utc_of_id(run_dir.name), "", [], "unreadable")
+    headline = head.headline or _HeadlineHead()
+    summary = RunSummary(
+        run_id=run_dir.name,
+        utc=head.created_utc,
+        profile=head.profile.tag,
+        hosts=[host.name for host in head.hosts],
+        state=head.state,
+        headline=headline.text,
+        headline_value=headline.value,
+        headline_unit=headline.unit,
+        duration_s=head.duration_s,
+        note=head.notes[-1].text if head.notes else "",
+        tags=head.tags,
+        verdict=head.verdict,
+        checks=head.checks,
+        findings=head.findings,
+    )
+    with suppress(OSError):  # a store that cannot be written can still be listed
+        write_summary(run_dir, summary)
+    return summary
+
+
+def summary_of(record: RunRecord) -> RunSummary:
+    """Return the summary of a record."""
+    headline = record.headline
+    return RunSummary(
+        run_id=record.run_id,
+        utc=record.created_utc,
+        profile=record.profile.tag,
+        hosts=[host.name for host in record.hosts],
+        state=record.state,
+        headline=headline.text if headline is not None else "",
+        headline_value=headline.value if headline is not None else None,
+        headline_unit=headline.unit if headline is not None else "",
+        duration_s=record.duration_s,
+        note=record.notes[-1].text if record.notes else "",
+        tags=dict(record.tags),
+        verdict=record.verdict,
+        checks=record.checks,
+        findings=[FindingSummary(each.id, each.severity, each.message) for each in record.findings],
+    )
+
+
+def write_summary(run_dir: Path, summary: RunSummary) -> None:
+    """Keep the summary of the run.json that is there now, so that lists need not read that."""
+    stat = (run_dir / RECORD_FILE).stat()
+    cached = _CachedSummary(stat.st_size, stat.st_mtime_ns, summary, FORMAT)
+    write_atomic(run_dir / SUMMARY_FILE, msgspec.json.encode(cached))
+
+
+def is_starting(run_dir: Path) -> bool:
+    """Tell whether a run is so new that its engine may not have said yet who it is."""
+    begun = (run_dir / PID_FILE).exists() or (run_dir / JOURNAL_FILE).exists()
+    age_s = datetime.now(UTC).timestamp() - run_dir.stat().st_mtime
+    return not begun and 0 <= age_s < STARTING_S
+
+
+def _unfinished(run_dir: Path, state: SummaryState) -> RunSummary:
+    utc = _utc_of_id(run_dir.name)
+    summary = RunSummary(run_dir.name, utc, "", [], state)
+    with suppress(OSError, msgspec.DecodeError):
+        plan = msgspec.json.decode((run_dir / PLAN_FILE).read_bytes(), type=Plan)
+        summary.profile, summary.hosts = plan.profile.tag, [host.name for host in plan.hosts]
+        summary.note, summary.tags = plan.note or "", dict(plan.tags)
+    if state == "running" and utc is not None:
+        summary.duration_s = max(0.0, (datetime.now(UTC) - datetime.fromisoformat(utc)).total_seconds())
+    return summary
+
+
+def _utc_of_id(run_id: str) -> str | None:
+    begun = begun_utc(run_id)
+    return None if begun is None else begun.isoformat().replace("+00:00", "Z")
