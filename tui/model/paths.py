@@ -50,6 +50,11 @@ class Paths:
         """One directory a run."""
         return self.data / "runs"
 
+    @property
+    def noise(self) -> Path:
+        """The noise floors that ``benchtui noise`` measured."""
+        return self.data / "noise.json"
+
 
 def presets_dir() -> Path:
     """Return where the presets are: inside the installed package, or in the checkout beside it."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
+from itertools import islice
 from pathlib import Path
 
 from tui.model.problem import UsageError, did_you_mean
 from tui.model.rundir import JOURNAL_FILE, PLAN_FILE, RECORD_FILE
 from tui.results.store.rundir import is_run_dir
 from tui.results.store.summary import RunSummary, summarize
+
+LAST = re.compile(r"last(?:~(\d{1,6}))?")
 
 
 class RunStore:
@@ -38,9 +42,12 @@ class RunStore:
         return found
 
     def resolve(self, ref: str) -> Path:
-        """Return the directory of a run: by id, unique prefix, path, or ``last``. Raises UsageError."""
-        if ref == "last":
-            return self._last()
+        """Return the directory of a run: by id, unique prefix, path, ``last``, ``last~1`` (the one before it).
+
+        Raises UsageError.
+        """
+        if back := LAST.fullmatch(ref):
+            return self._last(int(back[1] or 0))
         path = Path(ref).expanduser()
         if "/" in ref or ref in (".", ".."):
             return _run_at(path)
@@ -52,11 +59,11 @@ class RunStore:
             return _run_at(path)
         raise UsageError(_no_single_match(ref, matches, ids))
 
-    def _last(self) -> Path:
-        for run_id in self.ids():
-            if is_run_dir(self.runs_dir / run_id):
-                return self.runs_dir / run_id
-        raise UsageError(f"no runs in {self.runs_dir}")
+    def _last(self, back: int) -> Path:
+        found = (self.runs_dir / run_id for run_id in self.ids() if is_run_dir(self.runs_dir / run_id))
+        if (run_dir := next(islice(found, back, None), None)) is None:
+            raise UsageError(f"{'so few' if back else 'no'} runs in {self.runs_dir}")
+        return run_dir
 
 
 def _run_at(path: Path) -> Path:

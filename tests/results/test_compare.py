@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.results.compare_runs import IOPS, metadata_run, repeated, run, step
+from tui.model.record import Finding, RunRecord
+from tui.model.step_record import TaskRecord
+from tui.results.compare.compare import Change, Comparison, compare
+from tui.results.compare.document import as_json
+from tui.results.compare.text import comparison_lines
+from tui.text.line import plain_lines
+
+
+def headline(found: Comparison) -> Change:
+    change = found.points[0].headline
+    assert change is not None
+    return change
+
+
+def named(found: Comparison, name: str) -> Change:
+    return next(change for change in found.changes if change.name == name)
+
+
+def text(found: Comparison) -> str:
+    return "\n".join(plain_lines(comparison_lines(found, None)))
+
+
+# -- words
+
+
+def test_a_run_beside_itself_does_not_differ() -> None:
+    found = compare([run()], [run(run_id="b")])
+    assert found.word == "no difference detected"
+    assert {change.word for change in found.changes} <= {"no difference detected", "inconclusive"}
+
+
+def test_five_per_cent_more_iops_are_better_and_a_longer_latency_is_worse() -> None:
+    found = compare([run()], [run(step(IOPS * 1.05, scale=1.1, seed=2), run_id="b")])
+    assert (found.word, headline(found).title) == ("better", "read IOPS")
+    assert headline(found).change == pytest.approx(0.05)
+    assert named(found, "read.mean").word == "worse"
+
+
+def test_what_is_surely_different_but_less_than_matters_is_no_difference() -> None:
+    found = compare([run(step(noise=0.001))], [run(step(IOPS * 1.01, noise=0.001, seed=2))])
+    assert (headline(found).word, headline(found).why) == ("no difference detected", "less than 2 %")
+
+
+def test_a_noisy_run_is_inconclusive() -> None:
+    found = compare([run(step(noise=0.6))], [run(step(IOPS * 1.05, noise=0.6, seed=2))])
+    assert found.word == "inconclusive"
+
+
+def test_single_runs_are_said_to_tell_of_themselves_alone() -> None:
+    found = compare([run()], [run(step(IOPS * 1.1))])
+    assert headline(found).effect is not None
+    assert headline(found).effect.method == "within one run"  # type: ignore[union-attr]
+    assert named(found, "read.p99").effect.method == "one run, order statistics"  # type: ignore[union-attr]
+    assert "within one run: seconds resampled in moving blocks" in text(found)
+
+
+def test_a_run_without_seconds_has_too_few_repetitions_to_say() -> None:
+    found = compare([run(step(count=0))], [run(step(IOPS * 2, count=0))])
+    assert found.word == "too few repetitions to say"
+
+
+@pytest.mark.parametrize(("factor", "said"), [(1.2, "ranges do not overlap"), (1.001, "ranges overlap")])
+def test_three_repetitions_are_too_few_and_the_ranges_are_told(factor: float, said: str) -> None:
+    values = [1000.0, 1010.0, 1020.0]
+    found = compare([repeated(values)], [repeated([each * factor for each in values])])
+    assert found.word == "too few repetitions to say"
+    assert said in headline(found).why
+
+
+def test_four_repetitions_on_each_side_can_tell() -> None:
+    values = [1000.0, 1010.0, 1020.0, 1030.0]
+    found = compare([repeated(values)], [repeated([each * 0.9 for each in values])])
+    assert found.word == "worse"
+    effect = headline(found).effect
+    assert effect is not None
+    assert effect.p == pytest.approx(2 / 70)
+    assert effect.low is not None and effect.low <= 0.9 <= (effect.high or 0)
+
+
+def test_runs_of_one_side_are_its_repetitions() -> None:
+    values = [1000.0, 1010.0, 1020.0, 1030.0]
+    a, b = ([run(step(each * factor), run_id=f"{factor}-{each}") for each in values] for factor in (1.0, 0.9))
+    found = compare(a, b)
+    assert headline(found).values_a == tuple(values)
+    assert found.word == "worse"
+
+
+def test_beside_the_headline_four_repetitions_are_too_few_for_many_figures() -> None:
+    values = [1000.0, 1010.0, 1020.0, 1030.0]
+    found = compare([repeated(values)], [repeated([each * 0.9 for each in values])])
+    assert named(found, "read.bandwidth").word == "too few repetitions to say"
+
+
+def test_a_percentile_that_too_few_ios_are_behind_is_not_judged() -> None:
+    one, other = run(), run(step(seed=5))
+    for record in (one, other):
+        clat = record.steps[0].results.aggregate["read"].clat
+        assert clat is not None
+        clat.n = 500
+    assert named(compare([one], [other]), "read.p99.9").word == "too few samples"
+    assert "n<10" in text(compare([one], [other]))
+
+
+def test_metadata_runs_are_compared_by_their_operations() -> None:
+    rates = {"create": [100.0, 101.0, 102.0, 103.0], "stat": [900.0, 910.0, 920.0, 930.0]}
+    slower = {name: [each * 0.8 for each in values] for name, values in rates.items()}
+    found = compare([metadata_run(rates)], [metadata_run(slower)])
+    assert (found.word, headline(found).title) == ("worse", "creates")
+    assert named(found, "stat").change == pytest.approx(-0.2, abs=0.02)
+
+
+def test_a_matrix_is_compared_cell_by_cell() -> None:
+    def swept(factor: float) -> RunRecord:
+        points = [{"numjobs": 1}, {"numjobs": 2}, {"numjobs": 4}]
+        figures = [IOPS, 2 * IOPS, 3 * IOPS * factor]
+        return run(*(step(each, index=at, point=points[at]) for at, each in enumerate(figures)))
+
+    found = compare([swept(1.0)], [swept(0.8)])
+    assert [(point.name, point.headline.word if point.headline else "") for point in found.points] == [
+        ("numjobs=1", "no difference detected"),
+        ("numjobs=2", "no difference detected"),
+        ("numjobs=4", "worse"),
+    ]
+    assert found.word == "worse"
+    assert "numjobs=4: read bandwidth -20.0 %" in text(found)
+
+
+# -- the gate
+
+
+def invalid(record: RunRecord) -> None:
+    record.verdict = "invalid"
+    record.findings = [Finding(id="V01", severity="error", message="EIO")]
+
+
+def other_param(record: RunRecord) -> None:
+    record.steps[0].params["numjobs"] = 4
+
+
+def other_profile(record: RunRecord) -> None:
+    record.profile.tag = "test/other"
+
+
+def other_version(record: RunRecord) -> None:
+    record.profile.version = 2
+
+
+def partial(record: RunRecord) -> None:
+    record.state = "partial"
+
+
+def more_hosts(record: RunRecord) -> None:
+    record.steps[0].results.aggregate["read"].hosts = ["h1", "h2"]
+
+
+def other_tool(record: RunRecord) -> None:
+    record.steps[0].tasks = {"h1": TaskRecord(tool_version="fio-4.1")}
+
+
+BLOCKING: dict[Callable[[RunRecord], None], str] = {
+    invalid: "B b is invalid (V01)",
+    other_param: "numjobs: A 1, B 4",
+    other_profile: "profile: A test/p, B test/other",
+    other_version: "version of the profile: A 1, B 2",
+    partial: "B b is partial",
+    more_hosts: "number of clients: A 1, B 2",
+    other_tool: "version of fio: A 3.33, B 4.1",
+}
+
+
+@pytest.mark.parametrize("change", BLOCKING, ids=lambda each: each.__name__)
+def test_what_makes_runs_not_comparable_is_named_and_figures_are_still_shown(
+    change: Callable[[RunRecord], None],
+) -> None:
+    a, b = run(), run(run_id="b")
+    a.steps[0].tasks = {"h1": TaskRecord(tool_version="fio-3.33")}
+    change(b)
+    found = compare([a], [b])
+    assert found.word == "not comparable"
+    assert BLOCKING[change] in [each.text for each in found.obstacles]
+    assert "read IOPS" in text(found)
+
+
+def test_another_place_is_a_difference_that_does_not_hinder() -> None:
+    a, b = run(), run()
+    b.steps[0].params["directory"] = "/mnt/b"
+    found = compare([a], [b])
+    assert not found.obstacles
+    assert "directory: A /mnt/a, B /mnt/b" in [each.text for each in found.gate]
+
+
+def test_a_parameter_that_is_meant_to_differ_does_not_hinder() -> None:
+    a, b = run(), run()
+    other_param(b)
+    found = compare([a], [b], across=["numjobs"])
+    assert not found.obstacles
+    assert "compared        numjobs: A 1, B 4" in text(found)
+
+
+def test_facts_that_differ_are_told() -> None:
+    found = compare([run()], [run(facts={"kernel": "6.18", "fio_version": "fio-3.33"})])
+    assert "kernel: A 6.1, B 6.18" in [each.text for each in found.gate]
+    assert not found.obstacles
+
+
+def test_runs_without_a_common_point_are_not_comparable() -> None:
+    found = compare([run(step(point={"bs": "4k"}))], [run(step(point={"bs": "8k"}))])
+    assert found.word == "not comparable"
+
+
+def test_the_document_holds_what_is_shown() -> None:
+    found = compare([run()], [run(step(IOPS * 1.1), run_id="b")])
+    (told,) = json.loads(as_json([found]))["comparisons"]
+    first = told["points"][0]["figures"][0]
+    assert (told["word"], told["comparable"], first["name"], first["word"]) == ("better", True, "read.iops", "better")
+    assert first["ratio"] == pytest.approx(1.1)
+    assert first["low"] < first["ratio"] < first["high"]

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from tests.results.samples import histogram
+from tui.results.compare import stats
+
+
+def test_a_shift_of_repetitions_is_found_again() -> None:
+    a = [100.0, 102.0, 98.0, 101.0, 99.0, 103.0]
+    found = stats.of_repetitions(a, [each * 1.2 for each in a])
+    assert found.ratio == pytest.approx(1.2, rel=0.02)
+    assert found.low is not None and found.high is not None
+    assert found.low < 1.2 < found.high
+    assert found.p == pytest.approx(scipy_stats.mannwhitneyu(a, [each * 1.2 for each in a], method="exact").pvalue)
+
+
+def test_the_interval_of_repetitions_covers_as_often_as_it_says() -> None:
+    random = np.random.default_rng(7)
+    hits = 0
+    for _ in range(300):
+        a, b = random.lognormal(0, 0.05, 6), random.lognormal(np.log(1.1), 0.05, 6)
+        found = stats.of_repetitions(list(a), list(b))
+        hits += (found.low or 0) <= 1.1 <= (found.high or 0)
+    assert hits >= 0.93 * 300
+
+
+@pytest.mark.parametrize(("a", "b", "p"), [(3, 3, 0.1), (4, 4, 2 / 70), (5, 5, 2 / 252)])
+def test_the_smallest_p_there_can_be(a: int, b: int, p: float) -> None:
+    assert stats.least_p(a, b) == pytest.approx(p)
+
+
+def test_holm_corrects_from_the_smallest_up_and_never_falls() -> None:
+    assert stats.holm([0.01, None, 0.04, 0.03]) == [pytest.approx(0.03), None, pytest.approx(0.06), pytest.approx(0.06)]
+
+
+def test_seconds_that_are_alike_make_longer_blocks_and_a_wider_spread() -> None:
+    random = np.random.default_rng(3)
+    noise = random.normal(0, 1, 600)
+    slow = np.empty(600)
+    slow[0] = noise[0]
+    for at in range(1, 600):
+        slow[at] = 0.9 * slow[at - 1] + noise[at] * np.sqrt(1 - 0.81)
+    assert stats.block_length(slow) > 3 * stats.block_length(noise)
+    quick_spread, slow_spread = stats.within_run(list(100 + noise)), stats.within_run(list(100 + slow))
+    assert quick_spread is not None and slow_spread is not None
+    assert slow_spread.error > 2 * quick_spread.error
+
+
+def test_fewer_than_ten_seconds_tell_nothing() -> None:
+    assert stats.within_run([100.0] * 9) is None
+
+
+def test_the_interval_of_a_percentile_covers_as_often_as_it_says() -> None:
+    random = np.random.default_rng(11)
+    true = float(np.exp(0.3 * scipy_stats.norm.ppf(0.99)) * 100_000)
+    hits = 0
+    for _ in range(100):
+        buckets = histogram([int(each) for each in random.lognormal(0, 0.3, 3000) * 100_000])
+        found = stats.percentile_interval(buckets.idx, buckets.n, 99.0)
+        assert found is not None
+        hits += found[0] <= true <= found[1]
+    assert hits >= 93
+
+
+def test_a_percentile_of_clustered_ios_is_known_less_well() -> None:
+    buckets = histogram([1000 * each for each in range(1, 2001)])
+    one = stats.percentile_interval(buckets.idx, buckets.n, 90.0)
+    clustered = stats.percentile_interval(buckets.idx, buckets.n, 90.0, clustering=25.0)
+    assert one is not None and clustered is not None
+    assert clustered[1] - clustered[0] > 3 * (one[1] - one[0])

@@ -1,0 +1,1 @@
+"""Runs beside runs: whether they may be compared, what differs, and how surely."""

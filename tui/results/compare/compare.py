@@ -1,0 +1,245 @@
+"""One set of runs against another: every figure of every point with its change, its interval, and one honest word."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from math import sqrt
+from statistics import median
+from typing import Literal
+
+from tui.metrics.registry import METRICS, meaning
+from tui.metrics.units import Few
+from tui.model.plan import Headline
+from tui.model.record import RunRecord
+from tui.results.compare import stats
+from tui.results.compare.gate import Difference, differences, points_missing
+from tui.results.compare.measured import Attempt, Point, points_of
+from tui.results.compare.noise import Floor, NoiseFloors, figure_name, name_of
+
+Word = Literal["better", "worse", "no difference detected", "inconclusive", "too few repetitions to say",
+               "too few samples", "not measured", "not comparable"]  # fmt: skip
+THRESHOLD = 0.02  # what is less is not worth a word, however surely it is known
+WIDE = 0.05  # an interval that reaches further says that a difference may well be there
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One figure of one point: A, B, and what can be said of the difference."""
+
+    figure: Headline
+    name: str  # read.p99, as thresholds write it
+    title: str
+    unit: str
+    a: float | None
+    b: float | None
+    values_a: tuple[float, ...]
+    values_b: tuple[float, ...]
+    word: Word
+    why: str = ""
+    effect: stats.Effect | None = None
+    p_corrected: float | None = None
+    threshold: float = THRESHOLD
+    headline: bool = False
+
+    @property
+    def change(self) -> float | None:
+        """B / A - 1; None when either is not known."""
+        return self.effect.ratio - 1 if self.effect is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class PointChange:
+    """One point of both sides: its headline first, then every other figure."""
+
+    name: str
+    changes: tuple[Change, ...]
+
+    @property
+    def headline(self) -> Change | None:
+        """The figure that was declared before."""
+        return next((each for each in self.changes if each.headline), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """B against A."""
+
+    a: tuple[RunRecord, ...]
+    b: tuple[RunRecord, ...]
+    gate: tuple[Difference, ...]
+    points: tuple[PointChange, ...]
+    across: tuple[str, ...] = field(default=())
+
+    @property
+    def obstacles(self) -> list[Difference]:
+        """Why the runs are not comparable; empty when they are."""
+        return [each for each in self.gate if each.blocks]
+
+    @property
+    def changes(self) -> list[Change]:
+        """All figures of all points."""
+        return [change for point in self.points for change in point.changes]
+
+    @property
+    def word(self) -> Word:
+        """What is said of it whole: of the headlines, the worst first."""
+        if self.obstacles:
+            return "not comparable"
+        said = [change.word for change in self.changes if change.headline] or ["not measured"]
+        order: tuple[Word, ...] = ("worse", "better", "inconclusive", "too few repetitions to say", "too few samples")
+        return next((word for word in order if word in said), said[0])
+
+
+def compare(
+    a: Sequence[RunRecord], b: Sequence[RunRecord], floors: NoiseFloors | None = None, across: Collection[str] = ()
+) -> Comparison:
+    """Return B against A; each side is one run, or several that are repetitions of each other."""
+    ours, theirs = points_of(a), points_of(b)
+    pairs = [(ours[key], theirs[key]) for key in ours if key in theirs]
+    gate = [*differences(a, b, across), *points_missing(ours, theirs)]
+    found = [[_change(*pair, figure, _floor(floors, *pair, figure)) for figure in _shared(*pair)] for pair in pairs]
+    judged: Iterator[Change] = iter(_judged([change for changes in found for change in changes]))
+    if any(each.blocks for each in gate):  # shown side by side, and nothing is said of it
+        judged = (replace(each, word="not comparable", why="") for each in judged)
+    points = [PointChange(pair[0].name, tuple(next(judged) for _ in changes))
+              for pair, changes in zip(pairs, found, strict=True)]  # fmt: skip
+    return Comparison(tuple(a), tuple(b), tuple(gate), tuple(points), tuple(across))
+
+
+def _shared(a: Point, b: Point) -> list[Headline]:
+    return list(dict.fromkeys([*a.figures, *b.figures]))
+
+
+def _floor(floors: NoiseFloors | None, a: Point, b: Point, figure: Headline) -> Floor | None:
+    """Return the noise floor of a figure, the larger one where the sides have one each."""
+    records = [point.attempts[0].record for point in (a, b)]
+    known = [floors.floor(record, name_of(a, figure)) for record in records] if floors is not None else []
+    return max((each for each in known if each is not None), key=lambda each: each.cov, default=None)
+
+
+def _change(a: Point, b: Point, figure: Headline, floor: Floor | None) -> Change:
+    """Return one figure with its effect; the word comes when all are known."""
+    values = [[value for attempt in point.attempts if (value := attempt.value(figure)) is not None] for point in (a, b)]
+    few = any(isinstance(value, Few) for side in values for value in side)
+    word: Word = "not measured" if not all(values) else "too few samples" if few else "inconclusive"
+    change = Change(
+        figure=figure,
+        name=figure_name(figure),
+        title=meaning(figure),
+        unit=METRICS[figure.metric].unit,
+        a=_middle(values[0], few=few),
+        b=_middle(values[1], few=few),
+        values_a=tuple(values[0]),
+        values_b=tuple(values[1]),
+        word=word,
+        headline=a.headline == figure,
+    )
+    if word != "inconclusive" or min(*values[0], *values[1]) <= 0:
+        return change
+    effect = effect_of(a.attempts, b.attempts, figure, values)
+    single = effect.method != "repetitions"
+    threshold = max(THRESHOLD, (floor.of_one_run if single else floor.cov) if floor is not None else 0.0)
+    return replace(change, effect=effect, threshold=threshold)
+
+
+def _middle(values: Sequence[float], *, few: bool) -> float | None:
+    value = median(values) if values else None
+    return Few(value) if few and value is not None else value
+
+
+def effect_of(
+    a: Sequence[Attempt], b: Sequence[Attempt], figure: Headline, values: Sequence[Sequence[float]]
+) -> stats.Effect:
+    """Return the effect: of repetitions, or of single runs as far as they tell within themselves."""
+    if len(values[0]) == len(values[1]) == 1:
+        iterations = a[0].iterations(figure), b[0].iterations(figure)
+        if min(map(len, iterations)) >= stats.LEAST_REPETITIONS and all(map(all, iterations)):
+            return replace(stats.of_repetitions(*iterations), method="within one run")
+        spreads = [spread_of(side[0], figure) for side in (a, b)]
+        if spreads[0] is not None and spreads[1] is not None:
+            ranked = figure.metric == "latency" and figure.percentile is not None
+            method: stats.Method = "one run, order statistics" if ranked else "within one run"
+            return stats.of_spreads(values[0][0], values[1][0], spreads[0], spreads[1], method)
+        return stats.Effect(values[1][0] / values[0][0], method="within one run")
+    return stats.of_repetitions(values[0], values[1])
+
+
+def spread_of(attempt: Attempt, figure: Headline) -> stats.Spread | None:
+    """Return how well a figure of one run is known from the run itself; None when it does not tell."""
+    columns = attempt.series(figure)
+    if columns is None:
+        return None
+    if figure.metric != "latency":
+        rates = columns.bw_bytes_per_s if figure.metric == "bandwidth" else columns.iops
+        return stats.within_run([value for value in rates if value is not None])
+    pairs = [(mean * ios, ios) for mean, ios in zip(columns.lat_mean_ns, columns.iops, strict=False)
+             if mean is not None and ios is not None]  # fmt: skip
+    mean = stats.within_run([each for each, _ in pairs], [each for _, each in pairs])
+    if figure.percentile is None or mean is None:
+        return mean
+    latency = attempt.latency(figure)
+    if latency is None or latency.buckets is None:
+        return None
+    interval = stats.percentile_interval(
+        latency.buckets.idx, latency.buckets.n, figure.percentile, _clustering(mean, latency), latency.max_ns
+    )
+    return None if interval is None else stats.of_interval(interval, mean.degrees)
+
+
+def _clustering(mean: stats.Spread, latency: object) -> float:
+    """Return how much further the mean moves than if each I/O were drawn for itself."""
+    n, middle, deviation = (getattr(latency, name) for name in ("n", "mean_ns", "stddev_ns"))
+    if not n or not middle or not deviation:
+        return 1.0
+    return float((mean.error / (deviation / middle / sqrt(n))) ** 2)
+
+
+# -- words
+
+
+def _judged(changes: Iterable[Change]) -> list[Change]:
+    """Return the changes with their words. The headlines are a family of their own: they were declared before."""
+    found = list(changes)
+    for headline in (True, False):
+        family = [at for at, each in enumerate(found) if each.headline is headline and each.effect is not None]
+        effects = [effect for at in family if (effect := found[at].effect) is not None]
+        corrected = stats.holm([each.p for each in effects])
+        for at, p in zip(family, corrected, strict=True):
+            found[at] = _worded(replace(found[at], p_corrected=p), len(family))
+    return found
+
+
+def _worded(change: Change, family: int) -> Change:
+    """Return a change with its word and, where the word needs one, the reason."""
+    effect = change.effect
+    if effect is None:
+        return change
+    counts = len(change.values_a), len(change.values_b)
+    if effect.p is None or effect.low is None or effect.high is None:
+        return replace(change, word="too few repetitions to say", why=_why_too_few(change))
+    surely = change.p_corrected is not None and change.p_corrected <= stats.ALPHA
+    if surely and abs(effect.ratio - 1) >= change.threshold:
+        larger_is_better = METRICS[change.figure.metric].better == "higher"
+        return replace(change, word="better" if (effect.ratio > 1) == larger_is_better else "worse")
+    if surely:
+        return replace(change, word="no difference detected", why=f"less than {_percent(change.threshold)}")
+    if effect.method == "repetitions" and stats.least_p(*counts) * family > stats.ALPHA:
+        why = f"{family} figures at once need more than {min(counts)} repetitions"
+        return replace(change, word="too few repetitions to say", why=why)
+    if max(effect.high - 1, 1 - effect.low) <= max(WIDE, change.threshold):
+        return replace(change, word="no difference detected")
+    return replace(change, word="inconclusive", why="wide interval")
+
+
+def _why_too_few(change: Change) -> str:
+    counts = len(change.values_a), len(change.values_b)
+    if counts == (1, 1):
+        return f"one run each, without {stats.LEAST_SECONDS} known seconds"
+    apart = max(change.values_a) < min(change.values_b) or max(change.values_b) < min(change.values_a)
+    said = "ranges do not overlap" if apart else "ranges overlap"
+    return f"{counts[0]} and {counts[1]}, {stats.LEAST_REPETITIONS} each are needed; {said}"
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.2g} %"

@@ -1,0 +1,65 @@
+"""A comparison as JSON: schema ``benchtui.compare/1``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from tui.model.record import RunRecord
+from tui.results.compare.compare import Change, Comparison
+
+COMPARE_SCHEMA = "benchtui.compare/1"
+
+
+def as_json(found: Sequence[Comparison], **more: Any) -> str:
+    """Return comparisons as one JSON object, newline at the end."""
+    whole = {"schema": COMPARE_SCHEMA, "comparisons": [_comparison(each) for each in found], **more}
+    return msgspec.json.format(msgspec.json.encode(whole), indent=1).decode() + "\n"
+
+
+def _comparison(found: Comparison) -> dict[str, Any]:
+    return {
+        "a": [_run(record) for record in found.a],
+        "b": [_run(record) for record in found.b],
+        "word": found.word,
+        "comparable": not found.obstacles,
+        "differences": [msgspec.to_builtins(each) for each in found.gate],
+        "points": [
+            {"name": point.name, "figures": [_change(change) for change in point.changes]} for point in found.points
+        ],
+    }
+
+
+def _run(record: RunRecord) -> dict[str, Any]:
+    return {
+        "run_id": record.run_id,
+        "profile": record.profile.tag,
+        "target": record.target,
+        "state": record.state,
+        "verdict": record.verdict,
+    }
+
+
+def _change(change: Change) -> dict[str, Any]:
+    effect = change.effect
+    return {
+        "name": change.name,
+        "title": change.title,
+        "headline": change.headline,
+        "unit": change.unit,
+        "a": change.a,
+        "b": change.b,
+        "values_a": change.values_a,
+        "values_b": change.values_b,
+        "ratio": effect.ratio if effect else None,
+        "low": effect.low if effect else None,
+        "high": effect.high if effect else None,
+        "p": effect.p if effect else None,
+        "p_corrected": change.p_corrected,
+        "method": effect.method if effect else None,
+        "threshold": change.threshold,
+        "word": change.word,
+        "why": change.why,
+    }

@@ -1,0 +1,170 @@
+"""A comparison as lines of runs, for screens and for plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from tui.metrics import units
+from tui.metrics.registry import METRICS
+from tui.model.record import RunRecord
+from tui.results.compare.compare import Change, Comparison, PointChange, Word
+from tui.results.compare.gate import Difference
+from tui.results.text.judged import VERDICTS
+from tui.text.line import BAD, BRIGHT, GOOD, HEADING, LABEL, TEXT, WARN, Line, Run, indented, labelled
+from tui.text.table import Column, text_table
+
+ROLES: dict[Word, str] = {
+    "better": GOOD,
+    "worse": BAD,
+    "no difference detected": TEXT,
+    "inconclusive": WARN,
+    "too few repetitions to say": WARN,
+    "not comparable": BAD,
+}
+METHODS = {
+    "repetitions": "repetitions: Mann-Whitney U, exact; Hodges-Lehmann shift of the logarithms with its interval",
+    "within one run": "within one run: seconds resampled in moving blocks (of metadata, its iterations); "
+    "another run may come out elsewhere, see benchtui noise",
+    "one run, order statistics": "percentiles of one run: ranks in its histogram, widened by how much neighbouring "
+    "seconds are alike; likewise within one run",
+}
+HOLM = "the headline is tested by itself; the other figures together (Holm)"
+LABELS = 10
+
+
+def comparison_lines(found: Comparison, width: int | None, *, every: bool = False) -> list[Line]:
+    """Return runs, gate, headlines and figures; with `every` all figures of all points of a matrix."""
+    room = width or 120
+    lines = [*_sides(found, room), Line(), *gate_lines(found, room), Line()]
+    single = len(found.points) == 1
+    if not single and found.points:
+        lines += [*_headlines(found, width), *_beside(found, room)]
+    if single or every:
+        for point in found.points:
+            lines += [*([Line(), Line.of((point.name, HEADING))] if not single else []), *_figures(point, width)]
+    return [*lines, Line(), *_methods(found, room), *conclusion(found, room)]
+
+
+def _sides(found: Comparison, width: int) -> Iterator[Line]:
+    for name, records in (("A", found.a), ("B", found.b)):
+        for record in records:
+            yield from labelled([(f"{name}  ", BRIGHT)], side_runs(record), width)
+
+
+def side_runs(record: RunRecord) -> list[Run]:
+    """Return one run in a line: id, profile, hosts, target, state and verdict."""
+    hosts = f"{len(record.hosts)} host{'' if len(record.hosts) == 1 else 's'}"
+    said = [record.profile.tag, hosts, *([f"on {record.target}"] if record.target else []), record.state]
+    verdict = VERDICTS.get(record.verdict or "", "")
+    role = BAD if record.verdict == "invalid" else WARN if record.verdict == "valid-with-warnings" else LABEL
+    return [(record.run_id, BRIGHT), (f"  {', '.join(said)}", TEXT), (f", {verdict}" if verdict else "", role)]
+
+
+def gate_lines(found: Comparison, width: int) -> list[Line]:
+    """Return why the runs are not comparable, and what else is not the same."""
+    lines: list[Line] = []
+    mattering = [each for each in found.gate if not each.blocks and each.matters and each.what not in found.across]
+    varied = [each for each in found.gate if each.what in found.across]
+    rest = [each for each in found.gate if not each.blocks and not each.matters and each.what not in found.across]
+    for label, role, parts in (
+        ("not comparable", BAD, found.obstacles),
+        ("compared", BRIGHT, varied),
+        ("differs", WARN, mattering),
+        ("differs too", LABEL, rest),
+    ):
+        lines += _listed(label, role, parts, width)
+    return lines or [Line.of(("nothing known differs in profile, parameters, hosts, tools and verdicts", LABEL))]
+
+
+def _listed(label: str, role: str, parts: Sequence[Difference], width: int) -> Iterator[Line]:
+    for at, each in enumerate(parts):
+        yield from labelled([(f"{label if at == 0 else '':<16}", LABEL)], [(each.text, role)], width)
+
+
+def _figures(point: PointChange, width: int | None) -> list[Line]:
+    """Return the table of all figures of a point, the headline first and bright."""
+    columns = [Column("figure", lambda each: (each.title, BRIGHT if each.headline else TEXT)), *_columns()]
+    return text_table(columns, point.changes, width)
+
+
+def _headlines(found: Comparison, width: int | None) -> list[Line]:
+    """Return the headline of each point of a matrix."""
+    rows = [(point.name, change) for point in found.points if (change := point.headline) is not None]
+    names = {id(change): name for name, change in rows}
+    columns = [
+        Column("point", lambda each: (names[id(each)], BRIGHT)),
+        Column("figure", lambda each: each.title, drop=2),
+        *_columns(),
+    ]  # fmt: skip
+    return text_table(columns, [change for _, change in rows], width)
+
+
+def _columns() -> list[Column[Change]]:
+    return [
+        Column("A", lambda each: figure_text(each, each.a), right=True),
+        Column("B", lambda each: figure_text(each, each.b), right=True),
+        Column("change", lambda each: signed(each.change), right=True, role=BRIGHT),
+        Column("95 % interval", interval_text, drop=3, right=True),
+        Column("n", counts_text, drop=4, right=True, role=LABEL),
+        Column("", word_runs),
+    ]
+
+
+def figure_text(change: Change, value: float | None) -> str:
+    """Return one side's figure: ``390k IOPS``, ``1.20 ms``, ``n<10``."""
+    return METRICS[change.figure.metric].with_unit(value)
+
+
+def signed(share: float | None) -> str:
+    """Return a change as people write it: ``+3.1 %``."""
+    return units.UNKNOWN if share is None else f"{share * 100:+.1f} %"
+
+
+def interval_text(change: Change) -> str:
+    """Return the interval of a change: ``+1.2 … +5.0 %``."""
+    effect = change.effect
+    if effect is None or effect.low is None or effect.high is None:
+        return units.UNKNOWN
+    return f"{(effect.low - 1) * 100:+.1f} … {(effect.high - 1) * 100:+.1f} %"
+
+
+def counts_text(change: Change) -> str:
+    """Return how many repetitions each side has."""
+    return f"{len(change.values_a)}/{len(change.values_b)}"
+
+
+def word_runs(change: Change) -> list[Run]:
+    """Return the word with its reason."""
+    return [(change.word, ROLES.get(change.word, LABEL)), (f" ({change.why})" if change.why else "", LABEL)]
+
+
+def _beside(found: Comparison, width: int) -> Iterator[Line]:
+    """Yield figures of a matrix that differ and are no headline."""
+    told = [(point, each) for point in found.points for each in point.changes
+            if not each.headline and each.word in ("better", "worse")]  # fmt: skip
+    if told:
+        yield Line()
+        yield Line.of(("beside the headlines", HEADING))
+    for point, each in told:
+        said = f"{each.title} {signed(each.change)} ({interval_text(each)}) "
+        yield from indented([(f"{point.name}: ", BRIGHT), (said, TEXT), *word_runs(each)], width)
+
+
+def _methods(found: Comparison, width: int) -> Iterator[Line]:
+    used = dict.fromkeys(each.effect.method for each in found.changes if each.effect and each.effect.p is not None)
+    for method in used:
+        yield from indented([(METHODS[method], LABEL)], width, 0)
+    if used:
+        least = sorted({each.threshold for each in found.changes if each.effect is not None and each.headline})
+        said = " or ".join(f"{each * 100:.2g} %" for each in dict.fromkeys((least[0], least[-1]))) if least else "2 %"
+        yield from indented([(f"{HOLM}; less than {said} is no difference (headline)", LABEL)], width, 0)
+
+
+def conclusion(found: Comparison, width: int) -> list[Line]:
+    """Return what is said of it whole."""
+    heads = [each for each in found.changes if each.headline]
+    said: Iterable[str] = [f"{each.title} {signed(each.change)}" for each in heads] if len(heads) == 1 else []
+    runs: list[Run] = [("B against A: ", LABEL), (found.word, ROLES.get(found.word, LABEL))]
+    others = sum(each.word == "worse" for each in found.changes if not each.headline)
+    more = f"; {others} other figure{'' if others == 1 else 's'} worse" if others and not found.obstacles else ""
+    return indented([*runs, *[(f" ({text})", TEXT) for text in said], (more, BAD)], width, 0)
