@@ -22,6 +22,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "hosts": ("tui.cli.hosts", "list, check, trust, add hosts"),
     "runs": ("tui.cli.runs.verb", "list, show, annotate saved runs"),
     "compare": ("tui.cli.compare", "hold runs against a run: what differs, and how surely"),
+    "export": ("tui.cli.export", "write a saved run in a format that other tools read"),
     "import": ("tui.cli.import_output", "judge what a load generator printed elsewhere, and keep it"),
     "baselines": ("tui.cli.baselines", "published figures, and a run beside them"),
     "findings": ("tui.cli.findings", "what is checked about a run, and what each finding means"),

@@ -11,7 +11,7 @@ from tui.model.quantities import parse_duration, parse_size
 from tui.workloads.fio.option_table import is_external
 
 # Options that a plan looks at, under the second name that fio also takes (options.c, .alias).
-_ALIASES = {
+ALIASES = {
     "rw": "readwrite",
     "bs": "blocksize",
     "bsrange": "blocksize_range",
@@ -129,7 +129,7 @@ class JobOptions:
 
     def get(self, option: str) -> str | None:
         """Return a value as text, None when it is not set."""
-        names = [name for name in (option, _ALIASES.get(option)) if name]
+        names = [name for name in (option, ALIASES.get(option)) if name]
         found = (level[name] for level in (self.own, self.shared) for name in names if name in level)
         value = next(found, None)
         return None if value is None else str(value).strip()

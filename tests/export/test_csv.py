@@ -1,0 +1,144 @@
+"""Tidy CSV, read by pandas and by the csv module."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tui.cli.main import main
+from tui.model.exporter import Source
+from tui.model.record import RunRecord
+from tui.results.export.save import export
+from tui.results.export.tables import bucket_begin, tables_of
+from tui.results.export.tidy_csv import guarded
+
+UNITS = ("_s", "_ns", "_bytes", "_bytes_per_s", "_per_s", "_utc")
+
+
+def read(source: Source, folder: Path) -> dict[str, pd.DataFrame]:
+    return {path.stem: pd.read_csv(path) for path in export(source, "csv", str(folder))}
+
+
+def test_pandas_reads_the_figures_of_the_record(sweep: Source, tmp_path: Path) -> None:
+    tables = read(sweep, tmp_path)
+    assert set(tables) == {"summary", "hosts", "series", "histogram"}
+    for row in tables["summary"].itertuples():
+        part = sweep.record.steps[row.step].results.aggregate[row.direction]
+        assert part.clat is not None
+        assert (row.ios, row.iops, row.clat_p99_5_ns) == (part.ios, part.iops, part.clat.percentiles_ns["99.5"])
+        assert str(row.point_bs) == str(sweep.record.steps[row.step].point["bs"])
+
+
+def test_hosts_add_up_to_the_summary(plain: Source, tmp_path: Path) -> None:
+    tables = read(plain, tmp_path)
+    whole = tables["summary"].set_index("direction")["ios"]
+    sums = tables["hosts"].groupby("direction")["ios"].sum()
+    assert sums["mixed"] == sums["read"] + sums["write"] and (sums == whole[sums.index]).all()
+
+
+def test_seconds_of_hosts_add_up_to_those_of_all(plain: Source, tmp_path: Path) -> None:
+    series = read(plain, tmp_path)["series"]
+    sums = series[series.scope == "host"].groupby(["t_s", "direction"])["iops"].agg(["sum", "count"])
+    whole = series[series.scope == "all"].set_index(["t_s", "direction"])["iops"]
+    both = sums[sums["count"] == 2]
+    assert len(both) >= 4
+    assert both["sum"].tolist() == pytest.approx(whole[both.index].tolist(), rel=0.01)
+    assert (pd.to_datetime(series["utc"]) >= pd.Timestamp(plain.record.created_utc)).all()
+
+
+def test_buckets_follow_each_other_and_hold_every_io(plain: Source, tmp_path: Path) -> None:
+    tables = read(plain, tmp_path)
+    for (_, _, direction), rows in tables["histogram"][tables["histogram"].scope == "all"].groupby(
+        ["step", "latency", "direction"]
+    ):
+        assert (rows["from_ns"].iloc[1:].to_numpy() >= rows["below_ns"].iloc[:-1].to_numpy()).all()
+        ios = tables["summary"].set_index("direction").loc[direction, "ios"]
+        assert rows["count"].sum() == rows["cumulative"].iloc[-1] == ios
+
+
+@pytest.mark.parametrize("index", [0, 127, 128, 191, 192, 1000, 1855])
+def test_a_bucket_begins_where_its_values_do(index: int) -> None:
+    from tui.metrics.buckets import value_to_index
+
+    assert value_to_index(bucket_begin(index)) == index
+    assert index == 0 or value_to_index(bucket_begin(index) - 1) == index - 1
+
+
+def test_every_number_with_a_unit_says_it_in_its_column(plain: Source) -> None:
+    counts = re.compile("ios|bytes|count|cumulative|hosts|in_flight|step|repetition|iops.*|.*_n")
+    for table in tables_of(plain.record):
+        for column in table.columns:
+            assert column.kind in ("text", "bool") or column.name.endswith(UNITS) or counts.fullmatch(column.name)
+
+
+def test_no_text_is_a_formula(plain: Source, tmp_path: Path) -> None:
+    record = RunRecord.model_validate(plain.record.model_dump(by_alias=True))
+    record.target, record.steps[0].name = "=HYPERLINK(1)", '@SUM(1), "x"\nnext'
+    (path, *_) = export(Source(record, plain.run_dir), "csv", str(tmp_path))
+    with path.open(newline="") as file:
+        row = next(csv.DictReader(file))
+    assert (row["target"], row["step_name"]) == ("'=HYPERLINK(1)", '\'@SUM(1), "x"\nnext')
+
+
+def test_numbers_below_zero_are_no_formulas() -> None:
+    assert (guarded(-1.5), guarded("-1.5"), guarded("+x"), guarded("a=b")) == (-1.5, "'-1.5", "'+x", "a=b")
+
+
+def test_operations_of_mdtest_are_a_table(metadata: Source, tmp_path: Path) -> None:
+    found = read(metadata, tmp_path)["operations"]
+    assert metadata.record.steps[0].metadata is not None
+    create = metadata.record.steps[0].metadata.operations["create"]
+    rows = found[found.operation == "create"]
+    assert rows[rows.iteration.isna()]["ops_per_s"].tolist() == [create.mean]
+    assert rows[rows.iteration.notna()]["ops_per_s"].tolist() == create.iterations
+
+
+def test_the_verb_prints_the_paths_that_it_wrote(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], home: Path, plain: Source
+) -> None:
+    assert main(["export", str(plain.run_dir), "csv", "-o", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().out.split()
+    assert printed == [str(tmp_path / "out" / f"{name}.csv") for name in ("summary", "hosts", "series", "histogram")]
+
+
+def test_several_files_go_to_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], home: Path, plain: Source
+) -> None:
+    (tmp_path / "taken").write_text("mine")
+    assert main(["export", str(plain.run_dir), "csv", "-o", str(tmp_path / "taken")]) == 2
+    assert "name a directory" in capsys.readouterr().err
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["last", "cvs"], "did you mean 'csv'"),
+        (["last"], "name a run and a format"),
+        (["nothing-like-it", "csv"], "no run 'nothing-like-it'"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    arguments: list[str], said: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", *arguments]) == 2
+    err = capsys.readouterr().err
+    assert said in err and err.count("\n") == 1
+
+
+def test_a_directory_that_cannot_be_written_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], home: Path, plain: Source
+) -> None:
+    (tmp_path / "file").touch()
+    assert main(["export", str(plain.run_dir), "fio-json", "-o", str(tmp_path / "file" / "x.json")]) == 1
+    assert f"{tmp_path}/file/x.json: cannot be written" in capsys.readouterr().err
+
+
+def test_the_formats_are_listed_with_their_readers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "--formats"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("csv ") and "pandas" in line for line in lines)

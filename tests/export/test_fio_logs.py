@@ -1,0 +1,52 @@
+"""fio's logs, made of the seconds of a run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tui.model.exporter import Source
+from tui.results.export.save import export
+
+GNUPLOT = "/usr/bin/fio2gnuplot"
+STEM = "randrw-iodepth-1-numjobs-1"
+
+
+def test_there_is_a_log_of_all_hosts_and_of_each(plain: Source, tmp_path: Path) -> None:
+    names = {str(path.relative_to(tmp_path)) for path in export(plain, "fio-logs", str(tmp_path))}
+    everyone = {f"{STEM}_{kind}.1.log" for kind in ("bw", "iops", "clat")}
+    assert names == everyone | {f"hosts/{name}.{host}" for name in everyone for host in ("h1", "h2")}
+
+
+def test_a_line_is_what_the_record_has_of_a_second(plain: Source, tmp_path: Path) -> None:
+    export(plain, "fio-logs", str(tmp_path))
+    series = plain.record.steps[0].series
+    assert series is not None
+    column = next(each for each in series.columns if each.host is None and each.direction == "read")
+    lines = (tmp_path / f"{STEM}_iops.1.log").read_text().splitlines()
+    reads = {int(line.split(", ")[0]): int(line.split(", ")[1]) for line in lines if line.split(", ")[2] == "0"}
+    known = {(place + 1) * 1000: round(value) for place, value in enumerate(column.iops) if value is not None}
+    assert reads == known and reads
+    assert all(line.endswith(", 4096, 0") for line in lines)
+
+
+@pytest.mark.parametrize("folder", [".", "hosts"])
+def test_fio_plot_draws_them(plain: Source, tmp_path: Path, fio_plot: Any, folder: str) -> None:
+    export(plain, "fio-logs", str(tmp_path / "in"))
+    found = fio_plot(f"-i in/{folder} -g -r randrw -f read write -t bw iops clat -d 1 -n 1")
+    assert found.startswith(b"\x89PNG")
+
+
+@pytest.mark.skipif(not Path(GNUPLOT).exists(), reason="this fio brings no fio2gnuplot")
+def test_fios_own_script_adds_them_up(plain: Source, tmp_path: Path) -> None:
+    export(plain, "fio-logs", str(tmp_path))
+    command = [sys.executable, GNUPLOT, "-i", "-d", "out", "-o", "sums"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    lines = (tmp_path / f"{STEM}_iops.1.log").read_text().splitlines()
+    values = [int(line.split(", ")[1]) for line in lines]
+    found = dict(line.split("=") for line in (tmp_path / "out" / "sums.global").read_text().split())
+    assert (int(found["values_count"]), float(found["max"])) == (len(values), max(values))

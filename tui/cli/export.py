@@ -1,0 +1,57 @@
+"""`benchtui export`: a saved run in a format that other tools read."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tui.cli.common import paths
+from tui.model.exporter import installed, load
+from tui.model.problem import UsageError
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.description = (
+        "Writes a saved run in a format that other tools read. One file of text is printed unless -o says where it "
+        "goes; several go to a directory, named RUN.FORMAT unless -o names one. The paths written are printed."
+    )
+    parser.add_argument("run", metavar="RUN", nargs="?", help="run id, unique beginning of one, path, or 'last'")
+    parser.add_argument("format", metavar="FORMAT", nargs="?", help="one of: " + ", ".join(installed()))
+    parser.add_argument("-o", "--output", metavar="FILE|DIR", help="where to; a name that ends with / is a directory")
+    parser.add_argument("--formats", action="store_true", help="list the formats, with who reads them")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Export a run and return the exit code."""
+    if args.formats:
+        print(formats_text(), end="")
+        return 0
+    if args.run is None or args.format is None:
+        raise UsageError("name a run and a format; benchtui export --formats lists them")
+    exporter = load(args.format)
+    from tui.results.export.save import alone, export, source_of
+    from tui.results.store.runs import RunStore
+
+    source = source_of(RunStore(paths().runs).resolve(args.run))
+    if args.output is None and (file := alone(source, exporter)) is not None:
+        for part in file.parts:
+            sys.stdout.buffer.write(part)
+        return 0
+    for path in export(source, args.format, args.output):
+        print(path)
+    return 0
+
+
+def formats_text() -> str:
+    """Return the formats, one a line; of one that cannot be loaded, why."""
+    width = max(map(len, installed()), default=0)
+    return "".join(f"{name:<{width}}  {_title(name)}\n" for name in installed())
+
+
+def _title(name: str) -> str:
+    try:
+        found = load(name)
+    except UsageError as error:
+        return str(error)
+    return found.title + (f" [pip install 'benchtui[{found.needs}]']" if found.needs else "")

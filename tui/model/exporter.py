@@ -1,0 +1,92 @@
+"""Formats that a run can be exported to, by name: an entry point of the group `benchtui.exporters` is an `Exporter`."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tui.model.problem import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+    from pathlib import Path
+
+    from tui.model.record import RunRecord
+
+GROUP = "benchtui.exporters"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is exported: the record of a run, and the directory that it came from."""
+
+    record: RunRecord
+    run_dir: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFile:
+    """One file of an export: its path below the directory of the export, '/' between parts, and its bytes in pieces."""
+
+    path: str
+    parts: Iterable[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Exporter:
+    """A format. `files` raises UsageError, in one line, for a run that the format has no place for.
+
+    `binary`: it cannot be printed on a terminal. `needs`: the extra of benchtui that brings its library.
+    """
+
+    title: str
+    files: Callable[[Source], Iterable[ExportFile]]
+    binary: bool = False
+    needs: str = ""
+
+
+def text_parts(lines: Iterable[str], lines_a_part: int = 1000) -> Iterator[bytes]:
+    """Yield lines as UTF-8 in pieces of so many, so that a large export is never whole in memory."""
+    kept: list[str] = []
+    for line in lines:
+        kept.append(line)
+        if len(kept) >= lines_a_part:
+            yield "".join(kept).encode()
+            kept = []
+    if kept:
+        yield "".join(kept).encode()
+
+
+def file_name(text: str) -> str:
+    """Return a text as a part of a file name: what may not stand in one, or means something, becomes ``-``."""
+    return re.sub(r"[^\w.=+@-]+", "-", text).strip("-.") or "unnamed"
+
+
+@functools.cache
+def installed() -> dict[str, EntryPoint]:
+    """Return the entry points of all formats by name; nothing of them is imported."""
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)}
+
+
+@functools.cache
+def load(name: str) -> Exporter:
+    """Return a format. Raises UsageError when there is none of this name, or it cannot be imported."""
+    point = installed().get(name)
+    if point is None:
+        known = ", ".join(installed()) or "none is installed: install benchtui again"
+        raise UsageError(f"no format '{name}'{did_you_mean(name, installed())}; there are: {known}")
+    try:
+        found: Exporter = point.load()
+    except Exception as error:  # a package of somebody else's
+        raise UsageError(f"the format '{name}' ({point.value}) cannot be loaded: {error!r}") from error
+    return found
+
+
+def missing_library(name: str, extra: str) -> UsageError:
+    """Return what to say when a format's library is not there."""
+    return UsageError(f"this format needs {name}, which is not installed: pip install 'benchtui[{extra}]'")

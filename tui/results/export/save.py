@@ -1,0 +1,62 @@
+"""Writing an export: whole files, put in place under their names at once, as a collector that watches them expects."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from tui.model.exporter import Exporter, ExportFile, Source, load
+from tui.model.problem import BenchtuiError, Problem, UsageError
+from tui.results.record.build import load_record
+
+
+def source_of(run_dir: Path) -> Source:
+    """Return what is exported of a run. Raises BenchtuiError when its record cannot be read."""
+    return Source(load_record(run_dir), run_dir)
+
+
+def default_path(run_id: str, name: str) -> Path:
+    """Return where an export of several files goes when nobody says where."""
+    return Path(f"{run_id}.{name}")
+
+
+def export(source: Source, name: str, where: str | None) -> list[Path]:
+    """Write a run in a format and return the files written. Raises BenchtuiError.
+
+    One file goes to `where` itself, unless that is a directory or ends with a slash. Several are put below it; None
+    stands for a directory named after run and format.
+    """
+    files = list(load(name).files(source))
+    target = Path(where).expanduser() if where else default_path(source.record.run_id, name)
+    if where and len(files) == 1 and not target.is_dir() and not where.endswith("/"):
+        return [_write(target, files[0])]
+    if target.is_file():
+        raise UsageError(Problem(f"{name} of this run is {len(files)} files: name a directory", file=str(target)))
+    return [_write(target / file.path, file) for file in files]
+
+
+def alone(source: Source, exporter: Exporter) -> ExportFile | None:
+    """Return the one file of an export that is text and has no more; None: it has to go to files."""
+    files = list(exporter.files(source))
+    return files[0] if len(files) == 1 and not exporter.binary else None
+
+
+def _write(path: Path, file: ExportFile) -> Path:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write_parts(temporary, file.parts)
+        temporary.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error
+    return path
+
+
+def _write_parts(path: Path, parts: Iterable[bytes]) -> None:
+    with path.open("wb") as out:
+        for part in parts:
+            out.write(part)

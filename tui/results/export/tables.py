@@ -1,0 +1,314 @@
+"""The figures of a run as tables: what CSV, spreadsheets, Parquet and time series databases are made of.
+
+Units stand in the names of columns, as in the record; unknown is None. Times of day are RFC 3339 in UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+from tui.metrics.buckets import PERCENTILES, index_to_value, label
+from tui.metrics.histogram import TOP_BUCKET
+from tui.metrics.registry import in_order
+from tui.model.record import RunRecord
+from tui.model.step_record import AggregateRecord, DirectionRecord, LatencyRecord, Scalar, SeriesColumns, StepRecord
+from tui.model.utc import format_utc, parse_utc
+
+Kind = Literal["text", "int", "float", "bool"]
+Row = tuple[Scalar, ...]
+LATENCIES = ("slat", "clat", "lat")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its name, unit included, and what its values are."""
+
+    name: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows that are made when they are asked for, so that a long run is not twice in memory."""
+
+    name: str
+    columns: tuple[Column, ...]
+    make: Callable[[], Iterable[Row]]
+
+    @property
+    def rows(self) -> Iterator[Row]:
+        """The rows, in the order of the columns."""
+        return iter(self.make())
+
+
+def tables_of(record: RunRecord) -> list[Table]:
+    """Return the tables that a run has rows for; the summary is always there."""
+    found = [summary(record), per_host(record), per_job(record), operations(record), series(record), histogram(record)]
+    return [table for table in found if table.name == "summary" or next(table.rows, None) is not None]
+
+
+RUN = (
+    Column("run_id", "text"),
+    Column("created_utc", "text"),
+    Column("profile", "text"),
+    Column("target", "text"),
+    Column("run_state", "text"),
+    Column("verdict", "text"),
+)
+STEP = (
+    Column("step", "int"),
+    Column("step_name", "text"),
+    Column("cell", "text"),
+    Column("repetition", "int"),
+    Column("warmup", "bool"),
+)
+COUNTS = (
+    Column("direction", "text"),
+    Column("runtime_s", "float"),
+    Column("ios", "int"),
+    Column("bytes", "int"),
+    Column("iops", "float"),
+    Column("bw_bytes_per_s", "float"),
+)
+WINDOW = (Column("iops_window", "float"), Column("bw_window_bytes_per_s", "float"))
+
+
+def _latency_columns(kind: str) -> tuple[Column, ...]:
+    exact = (
+        Column(f"{kind}_n", "int"),
+        Column(f"{kind}_min_ns", "int"),
+        Column(f"{kind}_mean_ns", "float"),
+        Column(f"{kind}_stddev_ns", "float"),
+        Column(f"{kind}_max_ns", "int"),
+    )
+    return exact + tuple(Column(f"{kind}_{percentile_name(each)}_ns", "int") for each in PERCENTILES)
+
+
+def percentile_name(percentile: float) -> str:
+    """Return a percentile as part of a name: 99.5 is ``p99_5``."""
+    return "p" + label(percentile).replace(".", "_")
+
+
+FIGURES = (
+    *COUNTS,
+    *(column for kind in LATENCIES for column in _latency_columns(kind)),
+    Column("from_samples", "bool"),
+)
+
+
+def _run(record: RunRecord) -> Row:
+    target = record.target or ""
+    return (record.run_id, record.created_utc, record.profile.tag, target, record.state, record.verdict)
+
+
+def _step(step: StepRecord) -> Row:
+    return (step.index, step.name, step.cell_key, step.repetition, step.warmup)
+
+
+def _figures(name: str, part: DirectionRecord) -> Row:
+    counts = (name, part.runtime_s, part.ios, part.bytes, part.iops, part.bw_bytes_per_s)
+    latencies = (value for kind in LATENCIES for value in _latency(getattr(part, kind)))
+    return (*counts, *latencies, part.from_samples)
+
+
+def _latency(latency: LatencyRecord | None) -> Row:
+    if latency is None:
+        return (None,) * (5 + len(PERCENTILES))
+    exact = (latency.n, latency.min_ns, latency.mean_ns, latency.stddev_ns, latency.max_ns)
+    return exact + tuple(latency.percentiles_ns.get(label(each)) for each in PERCENTILES)
+
+
+def axes(record: RunRecord) -> list[str]:
+    """Return what was swept, in the order of the plan."""
+    known = list(record.matrix.axes) if record.matrix is not None else []
+    return known or list(dict.fromkeys(name for step in record.steps for name in step.point))
+
+
+def _point(record: RunRecord) -> tuple[tuple[Column, ...], Callable[[StepRecord], Row]]:
+    """Return columns for swept values, and how a step fills them; they are text, values of a suite's members differ."""
+    names = axes(record)
+
+    def of(step: StepRecord) -> Row:
+        return tuple(None if (value := step.point.get(name)) is None else str(value) for name in names)
+
+    return tuple(Column(f"point_{name}", "text") for name in names), of
+
+
+def summary(record: RunRecord) -> Table:
+    """Return one row a step and direction, all hosts together."""
+    columns, point = _point(record)
+
+    def rows() -> Iterator[Row]:
+        for step in record.steps:
+            for name in in_order(step.results.aggregate):
+                part = step.results.aggregate[name]
+                hosts: Row = (len(part.hosts), step.in_flight)
+                yield (*_run(record), *_step(step), *point(step), *hosts, *_figures(name, part), *_window(part))
+
+    hosts = (Column("hosts", "int"), Column("in_flight", "int"))
+    return Table("summary", (*RUN, *STEP, *columns, *hosts, *FIGURES, *WINDOW), rows)
+
+
+def _window(part: AggregateRecord) -> Row:
+    return (part.iops_window, part.bw_window_bytes_per_s)
+
+
+def per_host(record: RunRecord) -> Table:
+    """Return one row a step, host and direction."""
+    columns, point = _point(record)
+
+    def rows() -> Iterator[Row]:
+        for step in record.steps:
+            for host, dirs in step.results.per_host.items():
+                for name in in_order(dirs):
+                    yield (record.run_id, *_step(step), *point(step), host, *_figures(name, dirs[name]))
+
+    return Table("hosts", (RUN[0], *STEP, *columns, Column("host", "text"), *FIGURES), rows)
+
+
+def per_job(record: RunRecord) -> Table:
+    """Return one row a step, host, job and direction, of steps with several jobs; without a host: over all of them."""
+    columns, point = _point(record)
+
+    def rows() -> Iterator[Row]:
+        for step in record.steps:
+            for host, jobs in _jobs(step):
+                for job, dirs in jobs.items():
+                    for name in in_order(dirs):
+                        yield (record.run_id, *_step(step), *point(step), host, job, *_figures(name, dirs[name]))
+
+    return Table("jobs", (RUN[0], *STEP, *columns, Column("host", "text"), Column("job", "text"), *FIGURES), rows)
+
+
+def _jobs(step: StepRecord) -> Iterator[tuple[str | None, Mapping[str, Mapping[str, DirectionRecord]]]]:
+    if step.results.jobs:
+        yield None, step.results.jobs
+    yield from (step.results.per_job or {}).items()
+
+
+def operations(record: RunRecord) -> Table:
+    """Return one row a step, operation and iteration of a metadata benchmark; without an iteration: over all of them.
+
+    `ops_per_s` of all iterations is their mean as the tool printed it.
+    """
+    columns, point = _point(record)
+
+    def rows() -> Iterator[Row]:
+        for step in record.steps:
+            found = step.metadata
+            for name, each in found.operations.items() if found is not None else ():
+                head = (*_run(record), *_step(step), *point(step), name)
+                yield (*head, None, each.mean, each.min, each.max, each.stddev, None)
+                for index, rate in enumerate(each.iterations):
+                    seconds = each.seconds[index] if index < len(each.seconds) else None
+                    yield (*head, index + 1, rate, None, None, None, seconds)
+
+    rates = ("ops_per_s", "ops_per_s_min", "ops_per_s_max", "ops_per_s_stddev", "duration_s")
+    own = (Column("operation", "text"), Column("iteration", "int"), *(Column(name, "float") for name in rates))
+    return Table("operations", (*RUN, *STEP, *columns, *own), rows)
+
+
+SERIES = (
+    Column("t_s", "float"),
+    Column("utc", "text"),
+    Column("scope", "text"),
+    Column("host", "text"),
+    Column("direction", "text"),
+    Column("iops", "float"),
+    Column("bw_bytes_per_s", "float"),
+    Column("lat_mean_ns", "float"),
+    Column("lat_p99_ns", "int"),
+)
+
+
+def series(record: RunRecord) -> Table:
+    """Return one row a second, host and direction; `scope` is ``all`` where it is all hosts together.
+
+    `t_s` counts from `created_utc` and is the begin of the second. Seconds of which nothing is known are left out.
+    """
+
+    def rows() -> Iterator[Row]:
+        for step in record.steps:
+            for column in step.series.columns if step.series is not None else ():
+                head = (record.run_id, step.index, step.name)
+                yield from ((*head, *values) for values in _seconds(record, step, column))
+
+    return Table("series", (RUN[0], STEP[0], STEP[1], *SERIES), rows)
+
+
+def _seconds(record: RunRecord, step: StepRecord, column: SeriesColumns) -> Iterator[Row]:
+    assert step.series is not None  # those who ask have a column of it
+    begun = parse_utc(record.created_utc) if record.created_utc else None
+    scope = "all" if column.host is None else "host"
+    for place, iops in enumerate(column.iops):
+        values = (iops, _at(column.bw_bytes_per_s, place), _at(column.lat_mean_ns, place), _at(column.p99_ns, place))
+        if any(value is not None for value in values):
+            t_s = round(step.series.start_s + place * step.series.step_s, 3)
+            utc = None if begun is None else format_utc(begun + timedelta(seconds=t_s))
+            yield (t_s, utc, scope, column.host, column.direction, *values)
+
+
+def _at(values: list[float | None] | list[int | None], place: int) -> float | None:
+    return values[place] if place < len(values) else None
+
+
+BUCKET = (
+    Column("scope", "text"),
+    Column("host", "text"),
+    Column("direction", "text"),
+    Column("latency", "text"),
+    Column("from_ns", "int"),
+    Column("below_ns", "int"),
+    Column("middle_ns", "int"),
+    Column("count", "int"),
+    Column("cumulative", "int"),
+)
+
+
+def histogram(record: RunRecord) -> Table:
+    """Return one row a bucket that is not empty: latencies L with from_ns <= L < below_ns; the last one has no end."""
+
+    def rows() -> Iterator[Row]:
+        for step in record.steps:
+            for host, dirs in _scopes(step):
+                for name in in_order(dirs):
+                    for kind in LATENCIES:
+                        head = (
+                            record.run_id,
+                            step.index,
+                            step.name,
+                            "all" if host is None else "host",
+                            host,
+                            name,
+                            kind,
+                        )
+                        yield from ((*head, *bucket) for bucket in _buckets(getattr(dirs[name], kind)))
+
+    return Table("histogram", (RUN[0], STEP[0], STEP[1], *BUCKET), rows)
+
+
+def _scopes(step: StepRecord) -> Iterator[tuple[str | None, Mapping[str, DirectionRecord]]]:
+    yield None, step.results.aggregate
+    yield from step.results.per_host.items()
+
+
+def _buckets(latency: LatencyRecord | None) -> Iterator[Row]:
+    cumulative = 0
+    if latency is None or latency.histogram is None:
+        return
+    for index, count in zip(latency.histogram.idx, latency.histogram.n, strict=True):
+        cumulative += count
+        low = bucket_begin(index)
+        below = bucket_begin(index + 1) if index < TOP_BUCKET else None
+        yield (low, below, index_to_value(index), count, cumulative)
+
+
+def bucket_begin(index: int) -> int:
+    """Return the least latency in ns that falls into a bucket."""
+    if index < 128:
+        return index
+    exponent = index // 64 - 1
+    return (1 << (exponent + 6)) + (index % 64 << exponent)
