@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -87,3 +88,60 @@ def test_only_the_verb_itself_loads_the_statistics() -> None:
         "sys.exit(bool({'numpy', 'scipy'} & {name.partition('.')[0] for name in sys.modules}))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(("criterion", "code", "said"), [
+    ("read.p99 > 2ms", 0, "read.p99 > 2ms: kept, read p99 latency is "),
+    ("p99 > 100us", 1, "p99 > 100us: broken, read p99 latency is "),
+    ("iops < -0.5%", 0, "iops < -0.5%: kept, read IOPS is +0.0 %"),
+    ("write.iops < 1k", 3, "write.iops < 1k: not measured"),
+])  # fmt: skip
+def test_a_criterion_decides_the_exit_code(
+    runs: Path, criterion: str, code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", SAME, OTHER, "--fail-if", criterion]) == code
+    assert said in capsys.readouterr().out
+
+
+def test_a_criterion_that_is_none_is_wrong_usage(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", SAME, OTHER, "--fail-if", "iops"]) == 2
+    assert "is no criterion" in capsys.readouterr().err
+
+
+def test_thresholds_of_the_profile_are_judged_by_compare_and_by_runs_show(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = run(run_id=SAME), run(step(IOPS * 0.97), run_id=OTHER)
+    b.criteria = ["read.p99 > 100us", "iops < -2%"]
+    keep(home / "runs", a)
+    keep(home / "runs", b)
+    assert main(["compare", SAME, OTHER]) == 1
+    assert "iops < -2%: broken, read IOPS is -3.0 %" in capsys.readouterr().out
+    assert main(["runs", "show", OTHER]) == 0
+    shown = capsys.readouterr().out
+    assert "must not be  read.p99 > 100us: broken, read p99 latency is 200 µs" in shown
+    assert "iops < -2%" not in shown, "alone it has nothing to be held against"
+
+
+def test_junit_tells_failures_and_what_cannot_be_said(runs: Path, tmp_path: Path) -> None:
+    assert main(["compare", SAME, SLOWER, "--junit", str(tmp_path / "out.xml"), "--fail-if", "iops < -5%"]) == 1
+    (suite,) = ElementTree.parse(tmp_path / "out.xml").getroot()
+    failed = {case.get("name") for case in suite if case.find("failure") is not None}
+    assert {"read IOPS", "iops < -5%"} <= failed
+    assert int(suite.get("failures", "0")) == len(failed)
+    assert main(["compare", SAME, FOREIGN, "--junit", str(tmp_path / "out.xml")]) == 3
+    (suite,) = ElementTree.parse(tmp_path / "out.xml").getroot()
+    assert suite.get("errors") == "1" and suite.get("failures") == "0"
+
+
+def test_a_junit_file_that_cannot_be_written_is_named(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", SAME, OTHER, "--junit", "/nowhere/out.xml"]) == 2
+    assert "/nowhere/out.xml: cannot be written" in capsys.readouterr().err
+
+
+def test_latencies_of_both_sides_are_drawn_over_each_other(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", SAME, SLOWER, "--plot"]) == 1
+    out = capsys.readouterr().out
+    assert "read latency by percentile: A (line), B (dots)" in out
+    assert "read share of I/Os by latency: A (line), B (dots)" in out
+    assert "p99" in out and "•" in out

@@ -218,7 +218,7 @@ def test_runs_without_a_common_point_are_not_comparable() -> None:
 
 def test_the_document_holds_what_is_shown() -> None:
     found = compare([run()], [run(step(IOPS * 1.1), run_id="b")])
-    (told,) = json.loads(as_json([found]))["comparisons"]
+    (told,) = json.loads(as_json([(found, [])]))["comparisons"]
     first = told["points"][0]["figures"][0]
     assert (told["word"], told["comparable"], first["name"], first["word"]) == ("better", True, "read.iops", "better")
     assert first["ratio"] == pytest.approx(1.1)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.cli.common import paths, text_width
@@ -13,6 +17,8 @@ from tui.results.store.runs import RunStore
 if TYPE_CHECKING:
     from tui.model.record import RunRecord
     from tui.results.compare.compare import Comparison
+    from tui.results.compare.criteria import Judged
+    from tui.results.compare.junit import Judgement
 
 SIDE_HELP = "a run: id, unique beginning of one, path, last, last~1; RUN,RUN,...: repetitions of one side"
 WORSE, NOT_COMPARABLE = 1, 3
@@ -25,25 +31,42 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("others", metavar="B", nargs="+", help="what is compared, likewise; several are each held against A")
     add("--across", action="append", default=[], metavar="NAME", help="a parameter that is meant to differ")
     add("--all", action="store_true", help="all figures of every point of a sweep or a suite")
-    add("--json", action="store_true", help="print one JSON object")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON object")
+    form.add_argument("--plot", action="store_true", help="add percentile curves and histograms over each other")
+    add(
+        "--fail-if",
+        action="append",
+        default=[],
+        metavar="CRITERION",
+        dest="criteria",
+        help="what must not be: 'read.p99 > 2ms', or against A 'iops < -5%%'; beside the profile's own thresholds",
+    )
+    add("--junit", type=Path, metavar="FILE", help="write it as JUnit XML too")
     parser.epilog = "exit codes: 0 no worse, 1 worse, 2 wrong usage, 3 not comparable"
 
 
 def main(args: argparse.Namespace) -> int:
     """Compare and return the exit code."""
     from tui.results.compare.compare import compare
+    from tui.results.compare.criteria import criteria_of, judge
     from tui.results.compare.noise import NoiseFloors
 
     store, floors = RunStore(paths().runs), NoiseFloors.read(paths().noise)
     a = side_of(store, args.a)
     found = [compare(a, side_of(store, other), floors, args.across) for other in args.others]
+    judged = [(each, judge(each.a, each.b, criteria_of(each.b, args.criteria))) for each in found]
+    if args.junit is not None:
+        from tui.results.compare.junit import as_junit
+
+        write_to(args.junit, as_junit(judged))
     if args.json:
         from tui.results.compare.document import as_json
 
-        sys.stdout.write(as_json(found))
+        sys.stdout.write(as_json(judged))
     else:
-        show(found, every=args.all)
-    return max(exit_code(each) for each in found)
+        show(judged, every=args.all, plot=args.plot)
+    return max(exit_code(*each) for each in judged)
 
 
 def side_of(store: RunStore, text: str) -> list[RunRecord]:
@@ -58,17 +81,40 @@ def side_of(store: RunStore, text: str) -> list[RunRecord]:
     return [load_record(directory) for directory in directories]
 
 
-def show(found: list[Comparison], *, every: bool) -> None:
-    """Print comparisons for people."""
-    from tui.results.compare.text import comparison_lines
+def show(found: Sequence[Judgement], *, every: bool, plot: bool) -> None:
+    """Print comparisons for people, with charts when asked for."""
+    from tui.results.compare.text import comparison_lines, judged_lines
     from tui.text.line import plain_lines
 
-    for at, each in enumerate(found):
-        print(("\n" if at else "") + "\n".join(plain_lines(comparison_lines(each, text_width(), every=every))))
+    for at, (each, judged) in enumerate(found):
+        lines = [*comparison_lines(each, text_width(), every=every), *judged_lines(judged)]
+        print(("\n" if at else "") + "\n".join(plain_lines(lines)))
+        if plot:
+            show_charts(each)
 
 
-def exit_code(found: Comparison) -> int:
-    """Return 3 when the runs are not comparable, 1 when a figure is worse, else 0."""
-    if found.obstacles:
+def show_charts(found: Comparison) -> None:
+    """Print the charts of a comparison, in colour on a terminal only."""
+    from tui.results.compare.charts import charts
+    from tui.text.line import plain_lines
+    from tui.text.plot import coloured
+
+    color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    for lines in charts(found, shutil.get_terminal_size((80, 24)).columns):
+        print("\n" + (coloured(lines) if color else "\n".join(plain_lines(lines))))
+
+
+def exit_code(found: Comparison, judged: Sequence[Judged]) -> int:
+    """Return 3 when the runs are not comparable or a criterion's figure was not measured, 1 for worse, else 0."""
+    if found.obstacles or any(each.outcome == "not measured" for each in judged):
         return NOT_COMPARABLE
-    return WORSE if any(change.word == "worse" for change in found.changes) else 0
+    worse = any(change.word == "worse" for change in found.changes)
+    return WORSE if worse or any(each.outcome == "broken" for each in judged) else 0
+
+
+def write_to(path: Path, text: str) -> None:
+    """Write a file. Raises UsageError with why it cannot be."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}") from error

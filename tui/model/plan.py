@@ -287,6 +287,7 @@ class Plan(Struct, omit_defaults=True):
     no_precondition: bool = False  # the profile asks for preconditioning, and whoever launched the run did not want it
     attested: list[Attestation] = field(default_factory=list)  # every condition that the profile asks about
     thresholds: dict[str, float] = field(default_factory=dict)  # of checks, those that the profile changes
+    criteria: list[str] = field(default_factory=list)  # what must not be, by the profile's own word
     note: str | None = None
     tags: dict[str, str] = field(default_factory=dict)
     proves: Proof | None = None  # a counter-experiment: about which run, and what it is to show

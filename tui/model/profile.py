@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from tui.model.conditions import AttestSpec, PreconditionSpec
+from tui.model.criteria import known_criterion
 from tui.model.matrix import RepeatSpec, SuiteMember, SweepSpec
 from tui.model.names import NAME_PATTERN, SECRET_PATTERN, TAG_PATTERN
 from tui.model.problem import Problem, UsageError, did_you_mean
@@ -149,6 +150,10 @@ class Profile(Strict):
     )
     findings: dict[Annotated[str, AfterValidator(known)], Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
         default_factory=dict, description="Thresholds of checks that are otherwise here, by name: {V14.rate: 0.7}"
+    )
+    thresholds: list[Annotated[str, AfterValidator(known_criterion)]] = Field(
+        default_factory=list,
+        description="What must not be: 'read.p99 > 2ms', or against another run 'iops < -5%'",
     )
     headline_spec: HeadlineSpec | None = Field(
         None, alias="headline", description="The one figure the profile is about; a suite has none of its own"

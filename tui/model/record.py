@@ -307,6 +307,9 @@ class RunRecord(Part):
     thresholds: dict[str, float] = Field(
         default_factory=dict, description="thresholds of checks that the profile changed, by name: docs/findings.md"
     )
+    criteria: list[str] = Field(
+        default_factory=list, description="what must not be, by `thresholds` of the profile: docs/comparing.md"
+    )
     verdict: Verdict | None = Field(
         None, description="invalid: a finding of severity error; null: nothing was measured, or not judged"
     )

@@ -48,10 +48,19 @@ def show_run(args: argparse.Namespace, store: RunStore) -> int:
     width = max(80, shutil.get_terminal_size((80, 24)).columns)
     print(summary_text(record, shown, running=running, steps=args.steps, width=width), end="")
     if not running:
+        show_criteria(record)
         show_published(record)
     if args.plot:
         print(f"\n{plot(record, args.metric)}")
     return 0
+
+
+def show_criteria(record: RunRecord) -> None:
+    """Print how the run stands by the thresholds of its profile; those against another run are for `compare`."""
+    from tui.results.compare.criteria import criteria_of, judge
+
+    for at, each in enumerate(judge([], [record], criteria_of([record]))):
+        print(f"{'' if at else chr(10)}must not be  {each.text}")
 
 
 def show_published(record: RunRecord) -> None:

@@ -79,6 +79,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         secrets=secret_names(loaded, steps),
         no_precondition=not choices.precondition and asks_for_precondition(loaded),
         thresholds=dict(profile.findings),
+        criteria=list(profile.thresholds),
         attested=attested(loaded, choices.attest),
         note=choices.note,
         tags=dict(choices.tags),

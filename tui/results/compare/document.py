@@ -9,23 +9,25 @@ import msgspec
 
 from tui.model.record import RunRecord
 from tui.results.compare.compare import Change, Comparison
+from tui.results.compare.criteria import Judged
 
 COMPARE_SCHEMA = "benchtui.compare/1"
 
 
-def as_json(found: Sequence[Comparison], **more: Any) -> str:
-    """Return comparisons as one JSON object, newline at the end."""
-    whole = {"schema": COMPARE_SCHEMA, "comparisons": [_comparison(each) for each in found], **more}
+def as_json(found: Sequence[tuple[Comparison, Sequence[Judged]]]) -> str:
+    """Return comparisons and how they stand by their criteria as one JSON object, newline at the end."""
+    whole = {"schema": COMPARE_SCHEMA, "comparisons": [_comparison(*each) for each in found]}
     return msgspec.json.format(msgspec.json.encode(whole), indent=1).decode() + "\n"
 
 
-def _comparison(found: Comparison) -> dict[str, Any]:
+def _comparison(found: Comparison, judged: Sequence[Judged]) -> dict[str, Any]:
     return {
         "a": [_run(record) for record in found.a],
         "b": [_run(record) for record in found.b],
         "word": found.word,
         "comparable": not found.obstacles,
         "differences": [msgspec.to_builtins(each) for each in found.gate],
+        "criteria": [msgspec.to_builtins(each) for each in judged],
         "points": [
             {"name": point.name, "figures": [_change(change) for change in point.changes]} for point in found.points
         ],

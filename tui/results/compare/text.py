@@ -8,6 +8,7 @@ from tui.metrics import units
 from tui.metrics.registry import METRICS
 from tui.model.record import RunRecord
 from tui.results.compare.compare import Change, Comparison, PointChange, Word
+from tui.results.compare.criteria import Judged
 from tui.results.compare.gate import Difference
 from tui.results.text.judged import VERDICTS
 from tui.text.line import BAD, BRIGHT, GOOD, HEADING, LABEL, TEXT, WARN, Line, Run, indented, labelled
@@ -148,6 +149,12 @@ def _beside(found: Comparison, width: int) -> Iterator[Line]:
     for point, each in told:
         said = f"{each.title} {signed(each.change)} ({interval_text(each)}) "
         yield from indented([(f"{point.name}: ", BRIGHT), (said, TEXT), *word_runs(each)], width)
+
+
+def judged_lines(judged: Sequence[Judged]) -> list[Line]:
+    """Return how a run stands by its criteria."""
+    roles = {"kept": GOOD, "broken": BAD, "not measured": WARN}
+    return [Line.of(("must not be  ", LABEL), (each.text, roles[each.outcome])) for each in judged]
 
 
 def _methods(found: Comparison, width: int) -> Iterator[Line]:

@@ -106,6 +106,7 @@ def build_record(run_dir: Path) -> RunRecord:
         checks=judged.made,
         checks_not_made=judged.not_made,
         thresholds=dict(plan.thresholds),
+        criteria=list(plan.criteria),
         verdict=verdict_of(state, steps, judged.findings),
         resumed=_resumed(run),
         notes=_notes(source),

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from tui.model.criteria import parse_criterion
+
+
+@pytest.mark.parametrize(("text", "direction", "metric", "percentile", "value", "relative"), [
+    ("read.p99 > 2ms", "read", "latency", 99.0, 2e6, False),
+    ("p99.5>=500us", "", "latency", 99.5, 5e5, False),
+    ("iops < -5%", "", "iops", None, -0.05, True),
+    ("write.bw < 1.5GiB/s", "write", "bandwidth", None, 1.5 * 2**30, False),
+    ("read.bandwidth < 100 MB/s", "read", "bandwidth", None, 1e8, False),
+    ("iops < 300k", "", "iops", None, 3e5, False),
+    ("create < 10k", "create", "ops", None, 1e4, False),
+    ("stat.ops < -10%", "stat", "ops", None, -0.1, True),
+    ("mean > +3 %", "", "latency", None, 0.03, True),
+])  # fmt: skip
+def test_criteria_are_read_as_people_write_them(
+    text: str, direction: str, metric: str, percentile: float | None, value: float, relative: bool
+) -> None:
+    found = parse_criterion(text)
+    assert (found.direction, found.metric, found.relative) == (direction, metric, relative)
+    assert found.percentile == percentile
+    assert found.value == pytest.approx(value)
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("", "is no criterion"),
+    ("read.p99", "is no criterion"),
+    ("read.p99 > 2", "'' is no unit of it; allowed are 'ns'"),
+    ("iops < 5ms", "'ms' is no unit"),
+    ("reed.iops < 5", "no direction is called 'reed'"),
+    ("bananas < 5", "no metric is called 'bananas'"),
+    ("iops < 5\nx y", "is no criterion"),
+])  # fmt: skip
+def test_what_is_none_is_refused_with_what_is_allowed(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said.replace("'", ".")):
+        parse_criterion(text)

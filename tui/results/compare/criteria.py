@@ -1,0 +1,90 @@
+"""Judging runs by criteria: those of their profile, and those that somebody names. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+from tui.metrics import units
+from tui.metrics.registry import METRICS, MIXED, meaning
+from tui.metrics.units import Few
+from tui.model.criteria import Criterion, parse_criterion
+from tui.model.plan import Headline
+from tui.model.problem import UsageError
+from tui.model.record import RunRecord
+from tui.results.compare.measured import Point, points_of
+
+Outcome = Literal["kept", "broken", "not measured"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What became of a criterion in one figure of one point; `measured` is for people."""
+
+    criterion: str
+    point: str
+    title: str
+    measured: str
+    outcome: Outcome
+
+    @property
+    def text(self) -> str:
+        """For people: ``read.p99 > 2ms: broken, read p99 latency is 2.31 ms``."""
+        where = f" at {self.point}" if self.point else ""
+        said = f", {self.title} is {self.measured}{where}" if self.measured else where
+        return f"{self.criterion}: {self.outcome}{said}"
+
+
+def criteria_of(records: Iterable[RunRecord], named: Iterable[str] = ()) -> list[Criterion]:
+    """Return the criteria of the records' profiles and those that are named, each once. Raises UsageError."""
+    texts = [text for record in records for text in record.criteria]
+    try:
+        return [parse_criterion(text) for text in dict.fromkeys([*texts, *named])]
+    except ValueError as error:
+        raise UsageError(f"thresholds: {error}") from error
+
+
+def judge(a: Sequence[RunRecord], b: Sequence[RunRecord], criteria: Sequence[Criterion]) -> list[Judged]:
+    """Return how B stands by its criteria; relative ones are of its change against A, and left out without an A."""
+    ours, theirs = points_of(a), points_of(b)
+    found = []
+    for criterion in criteria:
+        if criterion.relative and not a:
+            continue
+        judged = [each for key, point in theirs.items() for each in _judged(criterion, ours.get(key), point)]
+        found += judged or [Judged(criterion.text, "", "", "", "not measured")]
+    return found
+
+
+def _judged(criterion: Criterion, a: Point | None, b: Point) -> Iterator[Judged]:
+    """Yield how each figure of a point that the criterion is about stands; nothing where there is none."""
+    for figure in _figures(criterion, b):
+        value, before = _middle(b, figure), _middle(a, figure) if a is not None else None
+        if value is None or isinstance(value, Few) or (criterion.relative and not before):
+            continue
+        if criterion.relative and before:
+            change = value / before - 1
+            said, broken = f"{change * 100:+.1f} %", criterion.broken_by(change)
+        else:
+            said, broken = METRICS[figure.metric].with_unit(value), criterion.broken_by(value)
+        yield Judged(criterion.text, b.name, meaning(figure), said, "broken" if broken else "kept")
+
+
+def _figures(criterion: Criterion, point: Point) -> Iterator[Headline]:
+    """Yield the figures that a criterion is about; of reads and writes together only when that is what is named."""
+    if criterion.metric == "ops":
+        names = {name for each in point.attempts if each.step.metadata for name in each.step.metadata.operations}
+        if point.headline is not None and point.headline.metric == "ops":
+            names.add(point.headline.direction)
+    else:
+        names = {name for each in point.attempts for name in each.step.results.aggregate} - {MIXED}
+    for name in sorted(names) if not criterion.direction else [criterion.direction]:
+        yield Headline(criterion.metric, name, criterion.percentile)
+
+
+def _middle(point: Point, figure: Headline) -> float | None:
+    values = [value for attempt in point.attempts if (value := attempt.value(figure)) is not None]
+    few = any(isinstance(value, units.Few) for value in values)
+    return None if not values else Few(median(values)) if few else median(values)
