@@ -273,7 +273,7 @@ def histogram(record: RunRecord) -> Table:
 
     def rows() -> Iterator[Row]:
         for step in record.steps:
-            for host, dirs in _scopes(step):
+            for host, dirs in scopes(step):
                 for name in in_order(dirs):
                     for kind in LATENCIES:
                         head = (
@@ -290,7 +290,8 @@ def histogram(record: RunRecord) -> Table:
     return Table("histogram", (RUN[0], STEP[0], STEP[1], *BUCKET), rows)
 
 
-def _scopes(step: StepRecord) -> Iterator[tuple[str | None, Mapping[str, DirectionRecord]]]:
+def scopes(step: StepRecord) -> Iterator[tuple[str | None, Mapping[str, DirectionRecord]]]:
+    """Yield the directions of all hosts together (None), then those of each host."""
     yield None, step.results.aggregate
     yield from step.results.per_host.items()
 

@@ -1,0 +1,47 @@
+"""Parquet: the tables of a run, typed, a file each."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from tui.model.exporter import Exporter, ExportFile, Source, missing_library
+from tui.results.export.tables import Table, tables_of
+
+ROWS = 100_000  # of a row group
+TYPES = {"text": "string", "int": "int64", "float": "float64", "bool": "bool_"}
+
+
+def _files(source: Source) -> Iterator[ExportFile]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise missing_library("pyarrow", "parquet") from error
+    for table in tables_of(source.record):
+        yield ExportFile(f"{table.name}.parquet", _parts(pyarrow, parquet, table, source.record.run_id))
+
+
+def _parts(arrow: Any, parquet: Any, table: Table, run_id: str) -> Iterator[bytes]:
+    fields = [(column.name, getattr(arrow, TYPES[column.kind])()) for column in table.columns]
+    schema = arrow.schema(fields, metadata={"schema": "benchtui.run/1", "run_id": run_id})
+    kept, rows = io.BytesIO(), table.rows
+    with parquet.ParquetWriter(kept, schema) as writer:
+        while part := list(islice(rows, ROWS)):
+            columns = zip(*part, strict=True)
+            arrays = [
+                arrow.array(_typed(values, kind), kind) for values, (_, kind) in zip(columns, fields, strict=True)
+            ]
+            writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
+    yield kept.getvalue()
+
+
+def _typed(values: tuple[Any, ...], kind: Any) -> list[Any]:
+    """Return values that the type can hold: a count may stand in the record as a float, and the other way round."""
+    make = float if str(kind) == "double" else int if str(kind) == "int64" else None
+    return [value if value is None or make is None else make(value) for value in values]
+
+
+PARQUET = Exporter("Parquet, one file a table (DuckDB, pandas, Spark)", _files, binary=True, needs="parquet")

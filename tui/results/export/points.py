@@ -1,0 +1,120 @@
+"""A run for databases of time series: one point a second, host and direction, and one for what came out.
+
+The names are those of Prometheus, base units in them, and the same in line protocol as in OpenMetrics: a field of the
+measurement ``benchtui`` is the metric ``benchtui_FIELD``, as VictoriaMetrics makes of it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from tui.metrics.buckets import PERCENTILES, label
+from tui.metrics.registry import in_order
+from tui.model.record import RunRecord
+from tui.model.step_record import DirectionRecord, LatencyRecord, SeriesColumns, StepRecord
+from tui.model.utc import parse_utc
+from tui.results.export.tables import LATENCIES, percentile_name, scopes
+
+NAME = "benchtui"
+RESULT = "benchtui_result"
+NS = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Values of one moment. `tags` name what they are of; `utc_ns` counts from 1970, None: nobody knows when."""
+
+    name: str
+    tags: Mapping[str, str]
+    fields: Mapping[str, float]
+    utc_ns: int | None
+
+
+def tags_of(
+    run_id: str, profile: str, step: str, direction: str, host: str | None, more: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return what a point is of. `scope` tells all hosts together (``all``) from one of them (``host``)."""
+    scope = {"scope": "all"} if host is None else {"scope": "host", "host": host}
+    return {"run": run_id, "profile": profile, "step": step, "direction": direction, **scope, **(more or {})}
+
+
+def second(iops: float | None, bw: float | None, lat_mean_ns: float | None, p99_ns: float | None) -> dict[str, float]:
+    """Return the fields of one second; what is unknown is left out."""
+    values = {
+        "iops": iops,
+        "bytes_per_second": bw,
+        "latency_mean_seconds": seconds(lat_mean_ns),
+        "latency_p99_seconds": seconds(p99_ns),
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def seconds(value_ns: float | None) -> float | None:
+    """Return ns as seconds, without the digits that only the change of units brings."""
+    return None if value_ns is None else float(f"{value_ns * NS:.12g}")
+
+
+def utc_ns(begun: datetime | None, t_s: float | None) -> int | None:
+    """Return a time of a run as ns from 1970."""
+    return None if begun is None or t_s is None else round((begun.timestamp() + t_s) * 1000) * 1_000_000
+
+
+def series_points(record: RunRecord) -> Iterator[Point]:
+    """Yield every second of every host and direction, and of all hosts together; a column after the other."""
+    begun = parse_utc(record.created_utc) if record.created_utc else None
+    for step in record.steps:
+        for column in step.series.columns if step.series is not None else ():
+            tags = tags_of(record.run_id, record.profile.tag, step.name, column.direction, column.host)
+            for place in range(len(column.iops)):
+                if fields := second(*_values(column, place)):
+                    assert step.series is not None
+                    t_s = step.series.start_s + place * step.series.step_s
+                    yield Point(NAME, tags, fields, utc_ns(begun, t_s))
+
+
+def _values(column: SeriesColumns, place: int) -> tuple[float | None, float | None, float | None, float | None]:
+    lists = (column.iops, column.bw_bytes_per_s, column.lat_mean_ns, column.p99_ns)
+    first, second_, third, fourth = (values[place] if place < len(values) else None for values in lists)
+    return first, second_, third, fourth
+
+
+def result_points(record: RunRecord) -> Iterator[Point]:
+    """Yield what came out: a point a step, direction and host, and one an operation of a metadata benchmark."""
+    begun = parse_utc(record.created_utc) if record.created_utc else None
+    for step in record.steps:
+        at = utc_ns(begun, _ended_s(record, step))
+        more = {"repetition": str(step.repetition), **({"warmup": "true"} if step.warmup else {})}
+        for host, dirs in scopes(step):
+            for name in in_order(dirs):
+                tags = tags_of(record.run_id, record.profile.tag, step.name, name, host, more)
+                yield Point(RESULT, tags, _fields(dirs[name]), at)
+        for name, each in step.metadata.operations.items() if step.metadata is not None else ():
+            tags = {"run": record.run_id, "profile": record.profile.tag, "step": step.name, "operation": name, **more}
+            known = {"operations_per_second": each.mean, "operations_per_second_stddev": each.stddev}
+            if fields := {field: value for field, value in known.items() if value is not None}:
+                yield Point(RESULT, tags, fields, at)
+
+
+def _ended_s(record: RunRecord, step: StepRecord) -> float | None:
+    ends = [task.end_s for task in step.tasks.values() if task.end_s is not None]
+    return max(ends, default=record.duration_s)
+
+
+def _fields(part: DirectionRecord) -> dict[str, float]:
+    counts = {"ios": float(part.ios), "bytes": float(part.bytes)}
+    rates = {"iops": part.iops, "bytes_per_second": part.bw_bytes_per_s}
+    known = {name: value for name, value in rates.items() if value is not None}
+    for kind in LATENCIES:
+        known |= _latency_fields(kind, getattr(part, kind))
+    return counts | known
+
+
+def _latency_fields(kind: str, latency: LatencyRecord | None) -> dict[str, float]:
+    if latency is None:
+        return {}
+    exact = {"mean": latency.mean_ns, "stddev": latency.stddev_ns, "min": latency.min_ns, "max": latency.max_ns}
+    quantiles = {percentile_name(each): latency.percentiles_ns.get(label(each)) for each in PERCENTILES}
+    values = {f"{kind}_{name}_seconds": seconds(value) for name, value in (exact | quantiles).items()}
+    return {name: value for name, value in values.items() if value is not None}
