@@ -226,16 +226,25 @@ RESULT = (
 
 RUNS = (
     Action("runs.open", ("enter",), "open", "Open the result; Live when the run is going on", footer=1),
+    Action("runs.mark", ("space",), "mark", "Mark the run to be compared: A is what the others are held against"),
+    Action("runs.compare", ("c",), "compare", "Hold the marked runs, or this one, against the first one marked",
+           footer=3),
     Action("runs.filter", ("slash",), "filter", "Show only runs that hold a text (profile, host, note)", footer=2),
-    Action("runs.replay", ("p",), "replay", "Play the run again on the Live screen", footer=3),
+    Action("runs.replay", ("p",), "replay", "Play the run again on the Live screen", footer=4),
     Action("runs.resume", ("u",), "resume", "Measure what a stopped or cut-off run still lacks; what is done stays"),
-    Action("runs.note", ("n",), "note", "Add a remark to the run", footer=4),
+    Action("runs.note", ("n",), "note", "Add a remark to the run", footer=5),
     Action("runs.clean", ("C",), "clean hosts", "Remove from its hosts what the run created there, after a question"),
-    Action("runs.delete", ("D",), "delete", "Delete the run for good, after a question", footer=5),
+    Action("runs.delete", ("D",), "delete", "Delete the run for good, after a question", footer=6),
+)
+
+COMPARE = (
+    Action("compare.curves", ("l",), "latencies", "Draw percentile curves and histograms over each other", footer=1),
+    Action("compare.all", ("a",), "all figures", "Of a matrix: show all figures of all points, or the headlines",
+           footer=2),
 )
 # ----------------------------------------------------------------------------------------------------------------------
 
-ACTIONS: tuple[Action, ...] = (*APP, *LIST, *HOSTS, *PROFILES, *EDITOR, *REVIEW, *LIVE, *RESULT, *RUNS)
+ACTIONS: tuple[Action, ...] = (*APP, *LIST, *HOSTS, *PROFILES, *EDITOR, *REVIEW, *LIVE, *RESULT, *COMPARE, *RUNS)
 
 SCOPES: dict[str, tuple[str, ...]] = {
     entry.name: (entry.name, "list", "app") if entry.lists else (entry.name, "app") for entry in SCREENS

@@ -38,6 +38,7 @@ class Entry:
 
 
 NO_RUN = "no run yet: start one from Review (3), or open one from Runs (6)"
+NO_MARKS = "nothing to compare yet: mark runs with Space on Runs (6), then press c"
 SCREENS = (
     Entry("hosts", "Hosts", "hosts.screen:HostsScreen", "1", "choose where to run"),
     Entry("profiles", "Profiles", "profiles.screen:ProfilesScreen", "2", "choose what to run"),
@@ -47,6 +48,7 @@ SCREENS = (
     Entry("live", "Live", "live.screen:LiveScreen", "4", "the run that is going on", back="review", missing=NO_RUN),
     Entry("result", "Result", "result.screen:ResultScreen", "5", "what the last run measured",
           back="runs", missing=NO_RUN, lists=False),
+    Entry("compare", "Compare", "compare.screen:CompareScreen", back="runs", part_of="runs", missing=NO_MARKS),
     Entry("runs", "Runs", "runs.screen:RunsScreen", "6", "every run that was kept", aside=True),
 )  # fmt: skip
 BY_NAME = {entry.name: entry for entry in SCREENS}

@@ -15,6 +15,7 @@ from tui.text.line import ACCENT, BAD, BRIGHT, FAINT, GOOD, HEADING, LABEL, TITL
 Builder = Callable[[int], Sequence[Line]]
 """Columns there are -> the text."""
 STYLES = {LABEL: "$dim", FAINT: "$edge", BRIGHT: "$bright", VALUE: "bold $bright", TITLE: "bold $bright"}
+STYLES |= {"read": "$series-1", "write": "$series-2", "latency": "$series-3"}  # curves of charts
 STYLES |= {HEADING: "bold $secondary", ACCENT: "bold $accent", GOOD: "$ok", WARN: "$warn", BAD: "$bad"}
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from textual import events, on, work
@@ -41,10 +42,16 @@ STATE_CELLS: dict[str, tuple[str, str]] = {  # state -> symbol attribute of the 
 }
 
 
-def columns(symbols: Symbols) -> tuple[Column[RunSummary], ...]:
-    """Return the columns of the list."""
+def columns(symbols: Symbols, marked: Sequence[str]) -> tuple[Column[RunSummary], ...]:
+    """Return the columns of the list; a run that is `marked` has its letter in place of a symbol."""
 
-    def state(run: RunSummary) -> Run:
+    def state(run: RunSummary) -> list[Run]:
+        symbol, role = told(run)
+        if run.run_id in marked:
+            return [(f"{MARKS[marked.index(run.run_id)]} ", ACCENT), (symbol.partition(" ")[2], role)]
+        return [(symbol, role)]
+
+    def told(run: RunSummary) -> Run:
         symbol, role = STATE_CELLS.get(run.state, ("dot", LABEL))
         if run.verdict == "invalid":
             return f"{symbols.bad} INVALID", BAD
@@ -65,6 +72,7 @@ def columns(symbols: Symbols) -> tuple[Column[RunSummary], ...]:
     )  # fmt: skip
 
 
+MARKS = ascii_uppercase  # the first one marked is A, as in the comparison
 EMPTY = "No runs yet: choose hosts (1) and a profile (2), then press r on Review (3)"
 REREAD_S = 5.0
 
@@ -78,12 +86,13 @@ class RunsScreen(FilteredScreen):
     def __init__(self) -> None:
         super().__init__()
         self.runs: list[RunSummary] = []
+        self.marked: list[str] = []
         self.read = False
         self._timer: Timer | None = None
 
     def compose_body(self) -> Iterable[Widget]:
         """The list with its filter, or a sentence when it is empty."""
-        picklist = PickList(columns(self.shell.symbols), lambda run: run.run_id, id="runs-list")
+        picklist = PickList(columns(self.shell.symbols, self.marked), lambda run: run.run_id, id="runs-list")
         picklist.add_class("pane")
         picklist.border_title = "Runs"
         yield picklist
@@ -150,6 +159,26 @@ class RunsScreen(FilteredScreen):
         """A double click opens."""
         if event.twice:
             self.action_open()
+
+    def action_mark(self) -> None:
+        """Mark the run under the cursor to be compared, or take the mark away."""
+        key = self.picklist.cursor_key
+        if key in self.marked:
+            self.marked.remove(key)
+        elif key and len(self.marked) < len(MARKS):
+            self.marked.append(key)
+        self.picklist.move(1)
+
+    def action_compare(self) -> None:
+        """Hold the marked runs against the first of them; when that is all, the run under the cursor."""
+        known = {run.run_id for run in self.runs}
+        chosen = [run_id for run_id in self.marked if run_id in known]
+        if len(chosen) < 2 and self.picklist.cursor_key:
+            chosen = list(dict.fromkeys([*chosen, self.picklist.cursor_key]))
+        if len(chosen) < 2:
+            self.notify("mark two runs or more with Space, then press c", severity="warning")
+            return
+        self.shell.open("compare", *(self.shell.paths.runs / run_id for run_id in chosen))
 
     def state_of(self, run_dir: Path) -> str:
         """Return the state a run had when the list was read."""

@@ -1,0 +1,90 @@
+"""Compare: runs that are marked on Runs are held against the first of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.app.journal_maker import RunMaker
+from tests.app.stage import WIDE, app_on, settle, stage
+from tests.app.test_runs import make_run, rows
+from tui.app.screens.compare.screen import CompareScreen
+from tui.app.screens.runs.screen import RunsScreen
+from tui.results.record.build import write_record
+
+
+@pytest.fixture
+def newest(tmp_path: Path) -> RunMaker:
+    """Three runs: two of one profile, the oldest of another; the newest is returned."""
+    for day, tag in ((17, "mapr/seq-write"), (18, "weka/read-iops"), (20, "weka/read-iops")):
+        maker = make_run(tmp_path, day, tag).measure(15).finish()
+        write_record(maker.run_dir)
+    return maker
+
+
+def page(screen: object) -> str:
+    assert isinstance(screen, CompareScreen), f"on {screen}"
+    return "\n".join(line.plain for line in screen.lines(110))
+
+
+async def test_two_marked_runs_are_compared_and_escape_leads_back(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("space", "space")
+        assert [row.split()[0] for row in rows(app)[:2]] == ["A", "B"]
+        await pilot.press("c")
+        await app.settle(pilot)
+        assert f"A  {newest.run_dir.name}" in page(app.screen)
+        assert "read IOPS" in page(app.screen) and "B against A: " in page(app.screen)
+        await pilot.press("escape")
+        assert isinstance(app.screen, RunsScreen)
+
+
+async def test_one_marked_run_is_compared_with_the_one_under_the_cursor(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("space", "j", "c")
+        await app.settle(pilot)
+        assert "not comparable  profile: A weka/read-iops, B mapr/seq-write" in page(app.screen)
+
+
+async def test_a_run_alone_is_not_compared(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("space", "k", "c")
+        await app.settle(pilot)
+        assert isinstance(app.screen, RunsScreen)
+
+
+async def test_a_mark_can_be_taken_away(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("space", "k", "space")
+        assert not any(row.startswith("A ") for row in rows(app))
+
+
+async def test_latencies_are_drawn_on_demand(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("space", "space", "c")
+        await app.settle(pilot)
+        assert "latency by percentile" not in page(app.screen)
+        await pilot.press("l")
+        await app.settle(pilot)
+        assert "read latency by percentile: A (line), B (dots)" in page(app.screen)
+
+
+async def test_a_record_that_cannot_be_read_is_said(newest: RunMaker) -> None:
+    (newest.run_dir / "run.json").write_text("{")
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("space", "space", "c")
+        await app.settle(pilot)
+        assert isinstance(app.screen, CompareScreen)
+        assert "is no run record" in "\n".join(line.plain for line in app.screen.pane.builder(110))
+
+
+def test_compare(snap_compare: Callable[..., bool], newest: RunMaker) -> None:
+    async def look(pilot: Pilot[None]) -> None:
+        await settle(pilot)
+        await pilot.press("space", "space", "c")
+        await settle(pilot)
+
+    assert snap_compare(app_on(newest, "runs"), terminal_size=WIDE, run_before=look)

@@ -1,0 +1,1 @@
+"""The Compare screen: marked runs held against the first of them."""

@@ -1,0 +1,119 @@
+"""Marked runs, each held against the first: what `benchtui compare` says, to scroll through."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import work
+from textual.widget import Widget
+
+from tui.app.screens.base import StepScreen
+from tui.app.widgets.textpane import TextPane
+from tui.model.problem import BenchtuiError
+from tui.text.line import BAD, LABEL, Line, wrap
+
+if TYPE_CHECKING:
+    from tui.results.compare.compare import Comparison
+    from tui.results.compare.criteria import Judged
+
+Found = list[tuple["Comparison", list["Judged"]]]
+LEAST_CHART_WIDTH = 60
+
+
+class CompareScreen(StepScreen):
+    """The comparison of runs; the first one is what the others are held against."""
+
+    SCOPE = "compare"
+
+    def __init__(self, *runs: Path) -> None:
+        super().__init__()
+        self.runs = runs
+        self.found: Found = []
+        self.every = self.drawn = False
+
+    def compose_body(self) -> Iterable[Widget]:
+        """One pane that scrolls."""
+        pane = TextPane(id="compare-text")
+        pane.border_title = "Compare"
+        yield pane
+
+    @property
+    def pane(self) -> TextPane:
+        """The pane."""
+        return self.query_one("#compare-text", TextPane)
+
+    def on_mount(self) -> None:
+        """Read the records without holding up the keys."""
+        self.pane.show(lambda _: [Line.of(("reading the records", LABEL))])
+        self.pane.focus()
+        self.load()
+
+    @work(exclusive=True, group="load", exit_on_error=False)
+    async def load(self) -> None:
+        """Compare off the event loop: the statistics are loaded there too."""
+        try:
+            self.found = await asyncio.to_thread(compared, self.runs, self.shell.paths.noise)
+        except BenchtuiError as error:
+            said = str(error)
+            self.pane.show(lambda width: [Line(part) for part in wrap([(said, BAD)], width)])
+            return
+        self.paint()
+
+    def paint(self) -> None:
+        """Show what was found."""
+        self.pane.show(self.lines)
+
+    def lines(self, width: int) -> list[Line]:
+        """Return the page for a width."""
+        from tui.results.compare.charts import charts
+        from tui.results.compare.text import comparison_lines, judged_lines
+
+        lines: list[Line] = []
+        for at, (each, judged) in enumerate(self.found):
+            lines += [Line()] if at else []
+            lines += [*comparison_lines(each, width, every=self.every), *judged_lines(judged)]
+            if self.drawn and width >= LEAST_CHART_WIDTH:
+                for chart in charts(each, width):
+                    lines += [Line(), *chart]
+        return lines
+
+    # -- actions
+
+    def action_all(self) -> None:
+        """Show every figure of every point of a matrix, or the headlines."""
+        self.every = not self.every
+        self.paint()
+
+    def action_curves(self) -> None:
+        """Show latencies over each other, or not."""
+        self.drawn = not self.drawn
+        self.draw()
+
+    @work(exclusive=True, group="draw", exit_on_error=False)
+    async def draw(self) -> None:
+        """Load the charts off the event loop, then show."""
+        await asyncio.to_thread(load_charts)
+        self.paint()
+
+
+def load_charts() -> None:
+    """Load what draws."""
+    import plotext  # noqa: F401
+
+    import tui.results.compare.charts  # noqa: F401
+
+
+def compared(runs: Iterable[Path], noise: Path) -> Found:
+    """Return each run against the first, and how it stands by its thresholds. Raises BenchtuiError."""
+    from tui.results.compare.compare import compare
+    from tui.results.compare.criteria import criteria_of, judge
+    from tui.results.compare.noise import NoiseFloors
+    from tui.results.record.build import load_record
+
+    first, *others = [load_record(run_dir) for run_dir in runs]
+    floors = NoiseFloors.read(noise)
+    found = [compare([first], [other], floors) for other in others]
+    return [(each, judge(each.a, each.b, criteria_of(each.b))) for each in found]
