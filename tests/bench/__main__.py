@@ -14,6 +14,7 @@ BENCHES = (
     "wide_graph",
     "many_hosts",
     "verbs",
+    "long_list",
 )
 
 

@@ -224,14 +224,14 @@ def test_removing_needs_a_word_when_nobody_can_be_asked(
     with Path(os.devnull).open() as nobody:
         monkeypatch.setattr(sys, "stdin", nobody)
         assert main(["runs", "rm", OLD]) == 2
-    assert capsys.readouterr().err == f"benchtui: this removes {OLD}; confirm with --yes\n"
+    assert capsys.readouterr().err.endswith(f"benchtui: this removes {OLD}; confirm with --yes\n")
     assert (runs / OLD).exists()
 
 
 def test_removing_with_yes_removes_just_these(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "rm", OLD, OLD[:12], "--yes"]) == 0
     assert [path.name for path in runs.iterdir()] == [NEW]
-    assert capsys.readouterr().err == f"removed {OLD}\n"
+    assert capsys.readouterr().err.endswith(f"\nremoved {OLD}\n")
 
 
 @pytest.mark.parametrize(("answer", "left"), [("y\n", 1), ("n\n", 2), ("\n", 2)])
@@ -245,7 +245,7 @@ def test_removing_asks_on_a_terminal(
         assert main(["runs", "rm", OLD]) == (0 if left == 1 else 1)
     os.close(ours)
     assert len(list(runs.iterdir())) == left
-    assert capsys.readouterr().err.startswith(f"remove {OLD}? [y/N] ")
+    assert f"\nremove {OLD}? [y/N] " in capsys.readouterr().err
 
 
 def test_a_live_run_is_not_removed(engine: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tui.cli.common import paths, say
+from tui.cli.common import run_store, say
 from tui.model.problem import UsageError
 
 
@@ -22,9 +22,8 @@ def main(args: argparse.Namespace) -> int:
     """Watch a run and return its exit code."""
     from tui.cli.watching import watch
     from tui.results.store.alive import is_running
-    from tui.results.store.runs import RunStore
 
-    run_dir = RunStore(paths().runs).resolve(args.run)
+    run_dir = run_store().resolve(args.run)
     if args.speed <= 0:
         raise UsageError(f"--speed {args.speed:g}: allowed are numbers above 0")
     if args.json or args.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):

@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.common import paths, say, text_width
+from tui.cli.common import paths, run_store, say, text_width
 from tui.model.problem import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -157,9 +157,8 @@ def compare_run(args: argparse.Namespace) -> int:
     from tui.results.baselines.text import comparison_json, published, published_text
     from tui.results.record.build import build_record, load_record
     from tui.results.store.alive import is_running
-    from tui.results.store.runs import RunStore
 
-    run_dir = RunStore(paths().runs).resolve(args.run)
+    run_dir = run_store().resolve(args.run)
     record = build_record(run_dir) if is_running(run_dir) else load_record(run_dir)
     if record.proves is not None:
         about = record.proves.run_id

@@ -7,7 +7,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
-from tui.cli.common import ask, paths, say
+from tui.cli.common import ask, paths, run_store, say
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
@@ -32,9 +32,10 @@ def main(args: argparse.Namespace) -> int:
     from tui.engine.process.launch import load_plan
     from tui.engine.safety.preview import connections_of
     from tui.results.store.cleaned import check_over
-    from tui.results.store.runs import RunStore
 
-    run_dir = RunStore(paths().runs).resolve(args.run)
+    store = run_store()
+    run_dir = store.resolve(args.run)
+    store.check_ours(run_dir)
     check_over(run_dir)
     plan = load_plan(run_dir)
 

@@ -13,12 +13,23 @@ from tui.model.paths import Paths
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tui.engine.hosts.fleet import Fleet
+    from tui.results.store.runs import RunStore
 
 
 def paths() -> Paths:
     """Return where this user's files live."""
     return Paths.from_environ(os.environ)
+
+
+def run_store(shared: Sequence[Path] = ()) -> RunStore:
+    """Return this user's runs, and those of others in `shared` directories and the configured ones."""
+    from tui.results.store.runs import RunStore
+    from tui.results.store.shared import shared_directories
+
+    return RunStore(paths().runs, shared_directories(paths(), os.environ, shared))
 
 
 def add_host_files(parser: argparse.ArgumentParser) -> None:

@@ -33,7 +33,7 @@ def main(args: argparse.Namespace) -> int:
     from tui.results.export.save import alone, export, source_of
     from tui.results.store.runs import RunStore
 
-    source = source_of(RunStore(paths().runs).resolve(args.run))
+    source = source_of(run_store().resolve(args.run))
     if args.output is None and (file := alone(source, exporter)) is not None:
         for part in file.parts:
             sys.stdout.buffer.write(part)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import getpass
 
-from tui.cli.common import paths, say
+from tui.cli.common import run_store, say
 from tui.model.problem import UsageError
 
 
@@ -21,9 +21,10 @@ def main(args: argparse.Namespace) -> int:
     from tui.cli.progress import ProgressDisplay, follow, plan_of
     from tui.cli.watching import await_record, print_result
     from tui.engine.process.control import request
-    from tui.results.store.runs import RunStore
 
-    run_dir = RunStore(paths().runs).resolve(args.run)
+    store = run_store()
+    run_dir = store.resolve(args.run)
+    store.check_ours(run_dir)
     if args.host:
         answer = request(run_dir, {"verb": "stop-host", "host": args.host})
         if not answer.get("ok"):

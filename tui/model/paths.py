@@ -46,6 +46,11 @@ class Paths:
         return self.config / "known_hosts"
 
     @property
+    def shared_runs(self) -> Path:
+        """The list of directories with runs of other people, a line each."""
+        return self.config / "shared-runs"
+
+    @property
     def runs(self) -> Path:
         """One directory a run."""
         return self.data / "runs"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import secrets
 from datetime import UTC, datetime
 
 PLAN_FILE = "plan.json"
 JOURNAL_FILE = "journal.jsonl"
 RECORD_FILE = "run.json"
 SUMMARY_FILE = "summary.json"  # a cache for lists; it can be deleted
+MARKS_FILE = "marks.json"  # star, title, tags
 PID_FILE = "engine.pid"
 LOG_FILE = "engine.log"
 RESERVE_FILE = "reserve"  # room for the last words of an engine whose disk is full
@@ -30,6 +30,8 @@ def begun_utc(run_id: str) -> datetime | None:
 
 def new_run_id(tag: str, now: datetime | None = None) -> str:
     """Return an id that sorts by time and names the profile: 20261120T101530Z-weka-read-iops-7f3a."""
+    import secrets  # a fifth of what a list needs to start
+
     slug = re.sub(r"[^a-z0-9]+", "-", tag.lower()).strip("-")[:SLUG_LENGTH].rstrip("-")
     stamp = f"{(now or datetime.now(UTC)).astimezone(UTC):%Y%m%dT%H%M%SZ}"
     return "-".join(part for part in (stamp, slug, secrets.token_hex(2)) if part)

@@ -1,18 +1,17 @@
-"""What people change of saved runs: remarks, and whether they are kept."""
+"""What people change of saved runs: remarks, star, title, tags, and whether they are kept."""
 
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from pathlib import Path
 
 from tui.cli.runs.arguments import RUN_HELP, Actions
-from tui.model.problem import BenchtuiError, Problem, UsageError
+from tui.model.problem import BenchtuiError, UsageError
 from tui.model.rundir import JOURNAL_FILE
 from tui.results.store.alive import is_running
+from tui.results.store.marks import parse_tags, rename, retag, star, tags_text
 from tui.results.store.runs import RunStore
-from tui.results.store.summary import summarize
 
 
 def configure(actions: Actions) -> None:
@@ -21,15 +20,66 @@ def configure(actions: Actions) -> None:
     note.add_argument("run", metavar="RUN", help=RUN_HELP)
     note.add_argument("text", metavar="TEXT", help="the remark")
     note.set_defaults(do=note_run)
-    remove = actions.add_parser("rm", help="remove runs from this machine")
+    starring = actions.add_parser("star", help="give runs a star: runs list is:starred")
+    starring.add_argument("runs", metavar="RUN", nargs="+", help=RUN_HELP)
+    starring.add_argument("--off", action="store_true", help="take it away")
+    starring.set_defaults(do=star_runs)
+    tagging = actions.add_parser("tag", help="add tags to a run, or take them away; without any, print them")
+    tagging.add_argument("run", metavar="RUN", help=RUN_HELP)
+    tagging.add_argument("tags", metavar="TAG", nargs="*", help="NAME or NAME=VALUE")
+    tagging.add_argument("--remove", metavar="NAME", action="append", default=[], help="take this tag away")
+    tagging.set_defaults(do=tag_run)
+    renaming = actions.add_parser("rename", help="give a run a title; its id stays")
+    renaming.add_argument("run", metavar="RUN", help=RUN_HELP)
+    renaming.add_argument("title", metavar="TITLE", help="a line of text; empty: none")
+    renaming.set_defaults(do=rename_run)
+    remove = actions.add_parser("delete", aliases=["rm"], help="remove runs from this machine for good")
     remove.add_argument("runs", metavar="RUN", nargs="+", help=RUN_HELP)
     remove.add_argument("--yes", action="store_true", help="do not ask")
     remove.set_defaults(do=remove_runs)
 
 
+def own_run(store: RunStore, ref: str) -> Path:
+    """Return the directory of a run that may be changed. Raises UsageError for somebody else's."""
+    run_dir = store.resolve(ref)
+    store.check_ours(run_dir)
+    return run_dir
+
+
+def star_runs(args: argparse.Namespace, store: RunStore) -> int:
+    """Give runs a star, or take it away."""
+    for run_dir in [own_run(store, ref) for ref in args.runs]:
+        star(run_dir, starred=not args.off)
+    return 0
+
+
+def tag_run(args: argparse.Namespace, store: RunStore) -> int:
+    """Change the tags of a run, or print them."""
+    from tui.results.store.summary import summarize
+
+    if not (args.tags or args.remove):
+        summary = summarize(store.resolve(args.run), keep=False)
+        print(tags_text(summary.tags) if summary is not None else "")
+        return 0
+    run_dir = own_run(store, args.run)
+    summary = summarize(run_dir)
+    tags = dict(summary.tags) if summary is not None else {}
+    if unknown := next((name for name in args.remove if name not in tags), None):
+        raise UsageError(f"{run_dir.name} has no tag '{unknown}'" + (f": {tags_text(tags)}" if tags else ""))
+    kept = {name: value for name, value in tags.items() if name not in args.remove}
+    retag(run_dir, kept | parse_tags(args.tags))
+    return 0
+
+
+def rename_run(args: argparse.Namespace, store: RunStore) -> int:
+    """Give a run a title."""
+    rename(own_run(store, args.run), args.title)
+    return 0
+
+
 def note_run(args: argparse.Namespace, store: RunStore) -> int:
     """Add a remark: through its engine while a run lives, else to its journal and its record."""
-    run_dir = store.resolve(args.run)
+    run_dir = own_run(store, args.run)
     text = args.text.strip()
     if not text:
         raise UsageError("the note is empty")
@@ -53,18 +103,20 @@ def note_run(args: argparse.Namespace, store: RunStore) -> int:
 
 
 def remove_runs(args: argparse.Namespace, store: RunStore) -> int:
-    """Remove runs for good, after asking."""
-    directories = list(dict.fromkeys(store.resolve(ref) for ref in args.runs))
+    """Remove runs for good, after asking; what their hosts still hold of them is said first."""
+    from tui.results.store.remove import check_removable, remove_run, still_on_hosts
+
+    directories = list(dict.fromkeys(own_run(store, ref) for ref in args.runs))
     for run_dir in directories:
-        summary = summarize(run_dir)
-        if summary is not None and summary.state == "running":
-            raise UsageError(f"{run_dir.name} is running; end it first: benchtui stop {run_dir.name}")
+        check_removable(run_dir)
+    for text in filter(None, map(still_on_hosts, directories)):
+        print(f"benchtui: {text}", file=sys.stderr)
     names = ", ".join(run_dir.name for run_dir in directories)
     if not args.yes and not _confirmed(names):
         print("nothing removed", file=sys.stderr)
         return 1
     for run_dir in directories:
-        _remove(run_dir)
+        remove_run(run_dir)
     print(f"removed {names}", file=sys.stderr)
     return 0
 
@@ -74,13 +126,3 @@ def _confirmed(names: str) -> bool:
         raise UsageError(f"this removes {names}; confirm with --yes")
     print(f"remove {names}? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def _remove(run_dir: Path) -> None:
-    """Remove a directory; it leaves the list of runs at once, however long the rest takes."""
-    doomed = run_dir.with_name(f".removed-{run_dir.name}")
-    try:
-        run_dir.rename(doomed)
-        shutil.rmtree(doomed)
-    except OSError as error:
-        raise BenchtuiError(Problem(f"cannot be removed: {error.strerror}", file=str(run_dir))) from error

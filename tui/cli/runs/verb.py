@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import os
+from pathlib import Path
 
+from tui.cli.common import run_store
 from tui.cli.runs import change, go_on, listing, show
-from tui.model.paths import Paths
-from tui.results.store.runs import RunStore
 
 PARTS = (listing, show, change, go_on)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
+    parser.add_argument(
+        "--shared", type=Path, action="append", default=[], metavar="DIR", help="also read the runs of others in DIR"
+    )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for part in PARTS:
         part.configure(actions)
@@ -21,5 +23,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Do it and return the exit code."""
-    code: int = args.do(args, RunStore(Paths.from_environ(os.environ).runs))
+    code: int = args.do(args, run_store(args.shared))
     return code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import msgspec
@@ -28,20 +29,29 @@ def load_plan(run_dir: Path) -> Plan:
         raise BenchtuiError(Problem(f"is no plan: {error}", file=str(path))) from error
 
 
-def write_atomic(path: Path, data: bytes) -> None:
-    """Put a file in place whole: readers see the old one or the new one, also after a power cut. Mode 0600."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Put a file in place whole: readers see the old one or the new one, also after a power cut. Mode 0600.
+
+    What is not `durable` may be damaged by a power cut: a cache that says so of itself.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_native_id()}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    if durable:
+        _sync_directory(path.parent)
+
+
+def _sync_directory(path: Path) -> None:
+    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(directory)
     finally:

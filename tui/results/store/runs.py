@@ -1,45 +1,77 @@
-"""The runs on disk: one directory each, listed quickly, found by what people type."""
+"""The runs on disk: one directory each, listed quickly, found by what people type.
+
+Beside the user's own there can be directories of others, which are read and never written to.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from tui.model.problem import UsageError, did_you_mean
+from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.rundir import JOURNAL_FILE, PLAN_FILE, RECORD_FILE
+from tui.results.store.index import INDEX_FILE, list_directory
 from tui.results.store.rundir import is_run_dir
-from tui.results.store.summary import RunSummary, summarize
+from tui.results.store.shared import index_name, owner_of
+from tui.results.store.summary import RunSummary
 
 LAST = re.compile(r"last(?:~(\d{1,6}))?")
 
 
-class RunStore:
-    """All runs of a user. Nothing is kept in memory: every call looks at the disk."""
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All runs, newest first, and why some directory of others cannot be listed."""
 
-    def __init__(self, runs_dir: Path) -> None:
+    runs: list[RunSummary]
+    problems: list[Problem] = field(default_factory=list)
+
+
+class RunStore:
+    """All runs of a user, and those of `shared` directories.
+
+    Nothing is kept in memory: every call looks at the disk.
+    """
+
+    def __init__(self, runs_dir: Path, shared: Sequence[Path] = ()) -> None:
         self.runs_dir = runs_dir
+        self.shared = [each for each in dict.fromkeys(shared) if each != runs_dir]
 
     def ids(self) -> list[str]:
-        """Return the ids of all runs, newest first."""
+        """Return the ids of all own runs, newest first. Raises UsageError when the directory cannot be read."""
         try:
-            with os.scandir(self.runs_dir) as entries:
-                names = [entry.name for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        return sorted(names, reverse=True)
+            return names_in(self.runs_dir)
+        except OSError as error:
+            raise UsageError(Problem(f"cannot be read: {error.strerror}", file=str(self.runs_dir))) from error
 
     def list(self, limit: int | None = None) -> list[RunSummary]:
-        """Return the summaries of all runs, or of the `limit` newest, newest first."""
-        found: list[RunSummary] = []
-        for run_id in self.ids():
-            if limit is not None and len(found) >= limit:
-                break
-            summary = summarize(self.runs_dir / run_id)
-            if summary is not None:
-                found.append(summary)
-        return found
+        """Return the summaries of all own runs, or of the `limit` newest, newest first. Raises UsageError."""
+        return list_directory(self.runs_dir, self.ids(), self.runs_dir / INDEX_FILE, limit=limit)
+
+    def everything(self) -> Listing:
+        """Return the summaries of own and shared runs. Raises UsageError when the own ones cannot be read."""
+        runs, problems = self.list(), []
+        for directory in self.shared:
+            try:
+                runs += self._of_others(directory)
+            except OSError as error:
+                problems.append(Problem(f"cannot be read: {error.strerror}", file=str(directory)))
+        return Listing(sorted(runs, key=lambda run: run.run_id, reverse=True) if self.shared else runs, problems)
+
+    def _of_others(self, directory: Path) -> Sequence[RunSummary]:
+        names = names_in(directory, must_exist=True)
+        runs = list_directory(directory, names, self.runs_dir / index_name(directory), keep=False)
+        for run in runs:
+            run.directory = str(directory / run.run_id)
+            run.owner = owner_of(run.directory)
+        return runs
+
+    def directory_of(self, run: RunSummary) -> Path:
+        """Return where a listed run is."""
+        return Path(run.directory) if run.directory else self.runs_dir / run.run_id
 
     def resolve(self, ref: str) -> Path:
         """Return the directory of a run: by id, unique prefix, path, ``last``, ``last~1`` (the one before it).
@@ -51,19 +83,59 @@ class RunStore:
         path = Path(ref).expanduser()
         if "/" in ref or ref in (".", ".."):
             return _run_at(path)
-        ids = self.ids()
-        matches = [ref] if ref in ids else [run_id for run_id in ids if run_id.startswith(ref)]
+        places = self._places()
+        matches = [ref] if ref in places else [run_id for run_id in places if run_id.startswith(ref)]
         if len(matches) == 1 and ref:
-            return self.runs_dir / matches[0]
+            return places[matches[0]]
         if not matches and path.exists():
             return _run_at(path)
-        raise UsageError(_no_single_match(ref, matches, ids))
+        raise UsageError(_no_single_match(ref, matches, list(places)))
+
+    def _places(self) -> dict[str, Path]:
+        """Return the directories of all runs by id, own ones first; an own run hides another one of its name."""
+        places = {run_id: self.runs_dir / run_id for run_id in self.ids()}
+        for directory in self.shared:
+            try:
+                places = {run_id: directory / run_id for run_id in names_in(directory)} | places
+            except OSError:
+                continue  # what is asked for may be somewhere else
+        return places
 
     def _last(self, back: int) -> Path:
         found = (self.runs_dir / run_id for run_id in self.ids() if is_run_dir(self.runs_dir / run_id))
         if (run_dir := next(islice(found, back, None), None)) is None:
             raise UsageError(f"{'so few' if back else 'no'} runs in {self.runs_dir}")
         return run_dir
+
+    def check_ours(self, run_dir: Path) -> None:
+        """Raise UsageError for a run of somebody else: it is read, and never changed."""
+        if self.is_of_others(run_dir):
+            whose = owner_of(str(run_dir)) or "somebody else"
+            raise UsageError(f"{run_dir.name} is a run of {whose}, in {run_dir.parent}: it can be read, not changed")
+
+    def is_of_others(self, run_dir: Path) -> bool:
+        """Tell whether a run is in a shared directory, or elsewhere and somebody else's."""
+        place = run_dir.resolve()
+        if place.parent == self.runs_dir.resolve():
+            return False
+        if any(place.is_relative_to(directory.resolve()) for directory in self.shared):
+            return True
+        try:
+            return place.stat().st_uid != os.geteuid()
+        except OSError:
+            return False  # what is tried with it will say why
+
+
+def names_in(directory: Path, *, must_exist: bool = False) -> list[str]:
+    """Return the names of the runs in a directory, newest first. Raises OSError."""
+    try:
+        with os.scandir(directory) as entries:
+            names = [entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir()]
+    except (FileNotFoundError, NotADirectoryError):
+        if must_exist:
+            raise
+        return []
+    return sorted(names, reverse=True)
 
 
 def _run_at(path: Path) -> Path:

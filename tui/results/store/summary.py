@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from tui.model.plan import Plan
 from tui.model.rundir import JOURNAL_FILE, PID_FILE, PLAN_FILE, RECORD_FILE, SUMMARY_FILE, begun_utc
 from tui.results.store.alive import is_running
+from tui.results.store.marks import read_marks
 from tui.results.store.rundir import is_run_dir, write_atomic
 
 if TYPE_CHECKING:
@@ -23,12 +24,12 @@ SummaryState = Literal[
     "complete", "partial", "aborted", "failed", "imported", "baseline", "running", "interrupted", "unreadable"
 ]
 Verdict = Literal["valid", "valid-with-warnings", "invalid"]  # as in model/record.py, which a list need not load
-FORMAT = 1  # of summary.json; what was written before had no findings
+FORMAT = 2  # of summary.json; what was written before had the newest note alone, and no target
 NAMED_FINDINGS = 2
 STARTING_S = 30.0  # how long a new run may take until its engine says who it is
 
 
-class FindingSummary(Struct):
+class FindingSummary(Struct, gc=False):
     """What one check found."""
 
     id: str = ""
@@ -39,10 +40,11 @@ class FindingSummary(Struct):
 MARKS = {"valid": "valid", "valid-with-warnings": "!", "invalid": "INVALID"}
 
 
-class RunSummary(Struct):
+class RunSummary(Struct, gc=False):  # nothing in it refers back to it, and lists are long
     """One line of a list of runs. `duration_s` of a running one counts until now.
 
-    `checks` are the ids of the checks that were made; None: not judged, or by a version that did not say.
+    `checks` are the ids of the checks that were made; None: not judged, or by a version that did not say. `directory`
+    and `owner` are of somebody else's run, empty for our own; `problem` is why a run cannot be read.
     """
 
     run_id: str
@@ -59,6 +61,14 @@ class RunSummary(Struct):
     verdict: Verdict | None = None
     checks: list[str] | None = None
     findings: list[FindingSummary] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # oldest first
+    target: str = ""
+    reason: str = ""  # why its state is what it is
+    title: str = ""
+    starred: bool = False
+    owner: str = ""
+    directory: str = ""
+    problem: str = ""
 
     @property
     def judged(self) -> str:
@@ -68,8 +78,8 @@ class RunSummary(Struct):
     @property
     def weakened_by(self) -> str:
         """The checks that weaken it, errors first: ``host-loss, V14 +1``; remarks do not."""
-        by_weight = sorted(self.findings, key=lambda each: each.severity != "error")
-        ids = list(dict.fromkeys(each.id for each in by_weight if each.severity != "info"))
+        ids = list(dict.fromkeys(each.id for each in self.findings if each.severity == "error"))
+        ids += dict.fromkeys(each.id for each in self.findings if each.severity == "warning" and each.id not in ids)
         more = f" +{len(ids) - NAMED_FINDINGS}" if len(ids) > NAMED_FINDINGS else ""
         return ", ".join(ids[:NAMED_FINDINGS]) + more
 
@@ -116,14 +126,25 @@ class _RecordHead(Struct):
     verdict: Verdict | None = None
     checks: list[str] | None = None
     findings: list[FindingSummary] = field(default_factory=list)
+    target: str | None = None
+    reason: str = ""
 
 
 _cached_decoder = msgspec.json.Decoder(_CachedSummary)
 _head_decoder = msgspec.json.Decoder(_RecordHead)
 
 
-def summarize(run_dir: Path) -> RunSummary | None:
-    """Return the summary of a run directory; None when it holds no run."""
+def summarize(run_dir: Path, *, keep: bool = True) -> RunSummary | None:
+    """Return the summary of a run directory; None when it holds no run. `keep`: what had to be read may be written."""
+    summary = _derived(run_dir, keep=keep)
+    if summary is not None:
+        marks = read_marks(run_dir)
+        summary.starred, summary.title = marks.starred, marks.title
+        summary.tags = summary.tags if marks.tags is None else marks.tags
+    return summary
+
+
+def _derived(run_dir: Path, *, keep: bool) -> RunSummary | None:
     if (run_dir / PID_FILE).exists() and is_running(run_dir):
         return _unfinished(run_dir, "running")
     try:
@@ -132,7 +153,7 @@ def summarize(run_dir: Path) -> RunSummary | None:
         if not is_run_dir(run_dir):
             return None
         return _unfinished(run_dir, "running" if is_starting(run_dir) else "interrupted")
-    return _cached(run_dir, stat) or _from_record(run_dir)
+    return _cached(run_dir, stat) or _from_record(run_dir, keep=keep)
 
 
 def _cached(run_dir: Path, stat: os.stat_result) -> RunSummary | None:
@@ -145,11 +166,12 @@ def _cached(run_dir: Path, stat: os.stat_result) -> RunSummary | None:
     return cached.summary if fits else None
 
 
-def _from_record(run_dir: Path) -> RunSummary:
+def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
     try:
         head = _head_decoder.decode((run_dir / RECORD_FILE).read_bytes())
-    except (OSError, msgspec.DecodeError):
-        return RunSummary(run_dir.name, _utc_of_id(run_dir.name), "", [], "unreadable")
+    except (OSError, msgspec.DecodeError) as error:
+        why = error.strerror or "" if isinstance(error, OSError) else f"{RECORD_FILE} is no run record: {error}"
+        return unreadable(run_dir, why)
     headline = head.headline or _HeadlineHead()
     summary = RunSummary(
         run_id=run_dir.name,
@@ -166,10 +188,19 @@ def _from_record(run_dir: Path) -> RunSummary:
         verdict=head.verdict,
         checks=head.checks,
         findings=head.findings,
+        notes=[note.text for note in head.notes],
+        target=head.target or "",
+        reason=head.reason,
     )
-    with suppress(OSError):  # a store that cannot be written can still be listed
-        write_summary(run_dir, summary)
+    if keep:
+        with suppress(OSError):  # a store that cannot be written can still be listed
+            write_summary(run_dir, summary)
     return summary
+
+
+def unreadable(run_dir: Path, why: str) -> RunSummary:
+    """Return the line of a run that cannot be read."""
+    return RunSummary(run_dir.name, _utc_of_id(run_dir.name), "", [], "unreadable", problem=why)
 
 
 def summary_of(record: RunRecord) -> RunSummary:
@@ -190,6 +221,9 @@ def summary_of(record: RunRecord) -> RunSummary:
         verdict=record.verdict,
         checks=record.checks,
         findings=[FindingSummary(each.id, each.severity, each.message) for each in record.findings],
+        notes=[note.text for note in record.notes],
+        target=record.target or "",
+        reason=record.reason,
     )
 
 
@@ -213,7 +247,8 @@ def _unfinished(run_dir: Path, state: SummaryState) -> RunSummary:
     with suppress(OSError, msgspec.DecodeError):
         plan = msgspec.json.decode((run_dir / PLAN_FILE).read_bytes(), type=Plan)
         summary.profile, summary.hosts = plan.profile.tag, [host.name for host in plan.hosts]
-        summary.note, summary.tags = plan.note or "", dict(plan.tags)
+        summary.note, summary.tags, summary.target = plan.note or "", dict(plan.tags), plan.target or ""
+        summary.notes = [plan.note] if plan.note else []
     if state == "running" and utc is not None:
         summary.duration_s = max(0.0, (datetime.now(UTC) - datetime.fromisoformat(utc)).total_seconds())
     return summary

@@ -1,0 +1,73 @@
+"""Removing runs from this machine, and what would be forgotten with them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, field
+
+from tui.metrics import units
+from tui.model.problem import BenchtuiError, Problem, UsageError
+from tui.model.rundir import RECORD_FILE
+from tui.results.store.summary import summarize
+from tui.results.store.unfinished import is_unfinished
+
+
+class _Left(Struct):
+    paths: list[str] = field(default_factory=list)
+    bytes: int = 0
+
+
+class _Host(Struct):
+    name: str = ""
+    files_left: _Left | None = None
+
+
+class _Hosts(Struct):
+    """The part of run.json that says what is still on the hosts."""
+
+    hosts: list[_Host] = field(default_factory=list)
+
+
+def check_removable(run_dir: Path) -> None:
+    """Raise UsageError while a run goes on."""
+    summary = summarize(run_dir)
+    if summary is not None and summary.state == "running":
+        raise UsageError(f"{run_dir.name} is running; end it first: benchtui stop {run_dir.name}")
+
+
+def still_on_hosts(run_dir: Path) -> str:
+    """Return what hosts hold of a run and nobody would know of any more, and what to do first; empty: nothing."""
+    if is_unfinished(run_dir):
+        return (
+            f"{run_dir.name} was cut off: its hosts may still hold what was measured, "
+            f"which is collected by: benchtui runs recover {run_dir.name}"
+        )
+    try:
+        hosts = msgspec.json.decode((run_dir / RECORD_FILE).read_bytes(), type=_Hosts).hosts
+    except (OSError, msgspec.DecodeError):
+        return ""
+    held = {host.name: host.files_left for host in hosts if host.files_left is not None and host.files_left.paths}
+    if not held:
+        return ""
+    count = sum(len(left.paths) for left in held.values())
+    size = units.size(sum(left.bytes for left in held.values()))
+    return (
+        f"{', '.join(held)} still {'holds' if len(held) == 1 else 'hold'} {count} files of {run_dir.name} ({size}), "
+        f"which are removed by: benchtui clean {run_dir.name}"
+    )
+
+
+def remove_run(run_dir: Path) -> None:
+    """Remove a run's directory. Renamed first: it leaves every list at once, however long the rest takes.
+
+    Raises BenchtuiError.
+    """
+    doomed = run_dir.with_name(f".removed-{run_dir.name}")
+    try:
+        run_dir.rename(doomed)
+        shutil.rmtree(doomed)
+    except OSError as error:
+        raise BenchtuiError(Problem(f"cannot be removed: {error.strerror}", file=str(run_dir))) from error
