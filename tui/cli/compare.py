@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.common import paths, text_width
+from tui.cli.common import paths, run_store, text_width
 from tui.model.problem import UsageError
-from tui.results.store.runs import RunStore
 
 if TYPE_CHECKING:
     from tui.model.record import RunRecord
     from tui.results.compare.compare import Comparison
     from tui.results.compare.criteria import Judged
     from tui.results.compare.junit import Judgement
+    from tui.results.store.runs import RunStore
 
 SIDE_HELP = "a run: id, unique beginning of one, path, last, last~1; RUN,RUN,...: repetitions of one side"
 WORSE, NOT_COMPARABLE = 1, 3
@@ -52,7 +52,7 @@ def main(args: argparse.Namespace) -> int:
     from tui.results.compare.criteria import criteria_of, judge
     from tui.results.compare.noise import NoiseFloors
 
-    store, floors = RunStore(paths().runs), NoiseFloors.read(paths().noise)
+    store, floors = run_store(), NoiseFloors.read(paths().noise)
     a = side_of(store, args.a)
     found = [compare(a, side_of(store, other), floors, args.across) for other in args.others]
     judged = [(each, judge(each.a, each.b, criteria_of(each.b, args.criteria))) for each in found]

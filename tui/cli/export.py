@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tui.cli.common import paths
+from tui.cli.common import run_store
 from tui.model.exporter import installed, load
 from tui.model.problem import UsageError
 
@@ -31,7 +31,6 @@ def main(args: argparse.Namespace) -> int:
         raise UsageError("name a run and a format; benchtui export --formats lists them")
     exporter = load(args.format)
     from tui.results.export.save import alone, export, source_of
-    from tui.results.store.runs import RunStore
 
     source = source_of(run_store().resolve(args.run))
     if args.output is None and (file := alone(source, exporter)) is not None:
