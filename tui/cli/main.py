@@ -24,6 +24,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "compare": ("tui.cli.compare", "hold runs against a run: what differs, and how surely"),
     "export": ("tui.cli.export", "write a saved run in a format that other tools read"),
     "import": ("tui.cli.import_output", "judge what a load generator printed elsewhere, and keep it"),
+    "report": ("tui.cli.report", "runs as one HTML file, or as Markdown for a ticket"),
     "baselines": ("tui.cli.baselines", "published figures, and a run beside them"),
     "findings": ("tui.cli.findings", "what is checked about a run, and what each finding means"),
     "schema": ("tui.cli.schema", "print the JSON Schema of profile, inventory or run"),

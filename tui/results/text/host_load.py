@@ -32,12 +32,18 @@ def load_table(step: StepRecord, title: str = "load on hosts") -> list[Line]:
     """
     clients = [each for each in step.telemetry if each.role == "client" and each.start_s is not None]
     servers = [each for each in step.telemetry if each.role == "server" and each.start_s is not None]
-    sums = [*_groups([*clients, *servers]), *_per_client(clients)]
     return [
         *_table(title, clients, CLIENT_COLUMNS),
         *_table("servers", servers, SERVER_COLUMNS),
-        *(Line.of((text, TEXT)) for text in sums),
+        *(Line.of((text, TEXT)) for text in load_sums(step)),
     ]
+
+
+def load_sums(step: StepRecord) -> list[str]:
+    """Return the CPU of groups of processes over all hosts, and of the load per process."""
+    looked = [each for each in step.telemetry if each.start_s is not None]
+    clients = [each for each in looked if each.role == "client"]
+    return [*_groups([*clients, *(each for each in looked if each.role == "server")]), *_per_client(clients)]
 
 
 def _table(title: str, hosts: Sequence[HostTelemetryRecord], columns: Columns) -> Iterator[Line]:
@@ -46,12 +52,13 @@ def _table(title: str, hosts: Sequence[HostTelemetryRecord], columns: Columns) -
     titles = "".join(f"{name:>{width}}" for _, name, width in columns)
     yield Line.of((f"{title:<{NAME_WIDTH}} ", TITLE), (f"{titles}  ", LABEL), ("busiest NIC, disk", LABEL))
     for host in hosts:
-        cells = [_cell(host, name, width) for name, _, width in columns]
+        cells = [load_cell(host, name, width) for name, _, width in columns]
         name = (f"{host.host[:NAME_WIDTH]:<{NAME_WIDTH}} ", TEXT)
-        yield Line.of(name, *cells, ("  ", TEXT), (_nic_and_disk(host), TEXT))
+        yield Line.of(name, *cells, ("  ", TEXT), (nic_and_disk(host), TEXT))
 
 
-def _cell(host: HostTelemetryRecord, name: str, width: int) -> Run:
+def load_cell(host: HostTelemetryRecord, name: str, width: int = 0) -> Run:
+    """Return mean and maximum of a share, marked where it holds the load back."""
     return f"{_both(host, name):>{width}}", WARN if metric_of(name).is_full(_mean(host, name)) else TEXT
 
 
@@ -91,7 +98,8 @@ def disks_in_use(host: HostTelemetryRecord) -> list[str]:
     return [name for name, value in traffic.items() if value > CARRIES * most]
 
 
-def _nic_and_disk(host: HostTelemetryRecord) -> str:
+def nic_and_disk(host: HostTelemetryRecord) -> str:
+    """Return the link with the most traffic and the disk that was busy longest."""
     nics = {name: _traffic(host, "nic", name, ("rx", "tx")) for name in _subjects(host, "nic")}
     nics |= {name: _traffic(host, "rdma", name, ("rx", "tx")) for name in _subjects(host, "rdma")}
     nic = max(nics, key=lambda name: nics[name], default="")

@@ -19,14 +19,14 @@ from tui.results.record.metadata import metadata_lines, metadata_remarks
 from tui.results.text.conditions import attest_texts, precondition_texts, step_label
 from tui.results.text.headline import repeated_text
 from tui.results.text.host_load import load_lines
-from tui.results.text.judged import VERDICTS, by_weight, checks_text, is_short, length_text, submission_text
+from tui.results.text.judged import VERDICTS, by_weight, checks_text, is_short
 from tui.results.text.plain import printable
+from tui.results.text.remarks import length_texts, remark_texts
 from tui.text.facts import common_lines, differing_lines
 
 WIDTH = 80
 NAME_WIDTH = 14
 SHOWN_PATHS = 4
-WORTH_TELLING = 0.01  # a difference of rates
 STEPS_IN_FULL = 4  # more are a sweep: one line each
 COLUMNS = ("mean", "p50", "p95", "p99", "p99.5", "p99.9", "max")
 Row = tuple[str, DirectionRecord]
@@ -163,37 +163,11 @@ def _short_latency(value_ns: float | None) -> str:
 
 def _remarks(step: StepRecord, kind: str) -> list[str]:
     """Return what must be known to read the figures right."""
-    lines = [text] if (text := length_text(step.measured_s, step.runtime_s)) else []
+    lines = list(length_texts(step))
     if step.limiter is not None:
         lines += _wrapped("limited by", step.limiter.text)
         lines += _wrapped("  counter-experiment", step.limiter.proof.text) if step.limiter.proof is not None else []
-    lines += _wrapped_text(submission_text(step, kind))
-    if any(result.from_samples for dirs in step.results.per_host.values() for result in dirs.values()):
-        lines.append("~ rebuilt from samples: the tool gave no result")
-    lines += _wrapped("coverage", step.coverage_text, indent="") if step.coverage_text else []
-    for direction, result in step.results.aggregate.items():
-        if result.interval is not None and abs(result.window_difference or 0.0) > WORTH_TELLING:
-            span = result.interval.end_s - result.interval.start_s
-            window = f"{units.iops(result.iops_window)} IOPS ({(result.window_difference or 0.0) * 100:+.1f} %)"
-            lines.append(f"{direction}: {window} in the {span:.0f} s in which all hosts measured")
-    return lines + _timing(step)
-
-
-def _timing(step: StepRecord) -> list[str]:
-    """Return how well the hosts measured at the same time; nothing for one host."""
-    timing = step.timing
-    if timing is None or timing.start_skew_s is None:
-        return []
-    start = f"start skew {_skew(timing.start_skew_s, timing.start_skew_uncertainty_s)}"
-    end = f"end skew {_skew(timing.end_skew_s, timing.end_skew_uncertainty_s)}"
-    window = f"all together {timing.window.length_s:.1f} s" if timing.window is not None else "never all together"
-    return _wrapped_text(f"{start}, {end}; {window}")
-
-
-def _skew(value_s: float | None, uncertainty_s: float | None) -> str:
-    if value_s is None:
-        return units.UNKNOWN
-    return f"{value_s:.3f} s" + (f" ± {uncertainty_s:.3f} s" if uncertainty_s is not None else "")
+    return [*lines, *(line for text in remark_texts(step, kind) for line in _wrapped_text(text))]
 
 
 def _sweep(record: RunRecord, steps: Iterable[StepRecord]) -> list[str]:

@@ -1,0 +1,321 @@
+"""Reports: what they say of every kind of run, that nothing in them is markup but ours, and that one opens anywhere."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.patience import PATIENCE_S
+from tui.metrics.histogram import Histogram
+from tui.model.record import RunRecord
+from tui.results.record.build import load_record
+from tui.results.report.charts import tail_curve
+from tui.results.report.content import Source, report_of
+from tui.results.report.document import Chart
+from tui.results.report.heat import SHARES, HeatMap, heat_of, patches_of
+from tui.results.report.html import html_of
+from tui.results.report.markdown import escaped, markdown_of
+from tui.results.report.over_time import points_of, reading_note
+from tui.results.report.write import written
+
+RUNS = Path(__file__).parents[1] / "data" / "runs"
+HOSTILE = "<script>alert(1)</script>'\"&amp;|`${x}`"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+class Page(HTMLParser):
+    """The elements of a page: names with attributes, and the text outside of styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.open: list[str] = []
+        self.wrong: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "link", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.text.append(data)
+
+    def count(self, tag: str) -> int:
+        return sum(name == tag for name, _ in self.tags)
+
+    @property
+    def said(self) -> str:
+        return " ".join(" ".join(self.text).split())
+
+
+def source(run: str) -> Source:
+    return Source(load_record(RUNS / run), RUNS / run)
+
+
+def changed(run: str, **changes: Any) -> RunRecord:
+    return RunRecord.model_validate(json.loads((RUNS / run / "run.json").read_text()) | changes)
+
+
+@pytest.fixture(scope="module")
+def plain() -> str:
+    return html_of(report_of([source("plain")], "made by a test"))
+
+
+def test_the_first_screen_answers_what_on_what_and_whether_it_holds(plain: str) -> None:
+    said = Page(plain).said
+    begin = said[: said.index("What was run")]
+    for text in (
+        "Ten seconds of mixed random I/O",
+        "29.8 k IOPS",
+        "Valid",
+        "2 hosts: h1, h2",
+        "/mnt/test/t",
+        "2026-11-22",
+    ):
+        assert text in begin
+    assert "there are no published figures for this profile" in begin
+
+
+def test_a_report_has_every_chart_with_a_name_and_runs_no_script(plain: str) -> None:
+    page = Page(plain)
+    drawn = [attrs for tag, attrs in page.tags if tag == "svg"]
+    assert len(drawn) == page.count("figure") == 9
+    assert all(attrs["role"] == "img" and attrs["aria-label"] for attrs in drawn)
+    assert page.wrong == []
+    assert page.open == []
+    assert not {"script", "iframe", "object", "img", "form"} & {tag for tag, _ in page.tags}
+    assert not [attrs for _, attrs in page.tags if any(name.startswith("on") for name in attrs)]
+    links = [value or "" for _, attrs in page.tags for name, value in attrs.items() if name in ("href", "src")]
+    assert all(link.startswith(("#", "data:,")) for link in links)
+    assert "@import" not in plain
+    assert "url(" not in plain
+
+
+def test_headings_and_tables_can_be_read_aloud(plain: str) -> None:
+    page = Page(plain)
+    assert page.count("h1") == page.count("main") == page.count("title") - plain.count("</title></path>") == 1
+    assert page.count("table") == page.count("caption") > 3
+    heads = [attrs for tag, attrs in page.tags if tag == "th"]
+    assert all(attrs.get("scope") in ("col", "row") for attrs in heads)
+    ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    assert page.tags[0] == ("html", {"lang": "en"})
+
+
+@pytest.mark.parametrize("run", ["sweep", "mdtest", "aborted", "recovered"])
+def test_every_kind_of_run_gives_a_report(run: str) -> None:
+    found = source(run)
+    report = report_of([found])
+    page = Page(html_of(report))
+    assert page.wrong == []
+    assert found.record.run_id in page.said
+    assert page.count("svg") == sum(
+        isinstance(block, Chart) for part in report.runs for s in part.sections for block in s.blocks
+    )
+    assert ("aborted" in page.said) == (run == "aborted")
+    if run == "mdtest":
+        assert "Operations side by side" in page.said
+    text = markdown_of(report)
+    assert found.record.headline is not None
+    assert text.startswith("# ")
+    assert "## Findings" in text
+
+
+def test_a_failed_run_says_that_nothing_was_measured() -> None:
+    hosts = json.loads((RUNS / "plain" / "run.json").read_text())["hosts"]
+    hosts[0]["problems"] = [{"phase": "preflight", "code": "no-space", "message": "h1: 3 GiB are missing"}]
+    record = changed("plain", steps=[], headline=None, verdict=None, state="failed", reason="no space", hosts=hosts)
+    report = report_of([Source(record)])
+    said = Page(html_of(report)).said
+    for text in ("failed, not judged", "Nothing was measured. no space", "h1: 3 GiB are missing"):
+        assert text in said
+        assert text in markdown_of(report).replace("\\", "")
+
+
+def test_unknown_figures_are_dashes() -> None:
+    steps = json.loads((RUNS / "plain" / "run.json").read_text())["steps"]
+    for part in steps[0]["results"]["aggregate"].values():
+        part.update(iops=None, bw_bytes_per_s=None, slat=None, clat=None, lat=None)
+    steps[0].update(series=None, timing=None)
+    steps[0]["results"]["per_host"] = {}
+    record = changed("plain", steps=steps, created_utc=None, duration_s=None, target=None, provenance={}, hosts=[])
+    said = Page(html_of(report_of([Source(record)]))).said
+    assert "read (clat) – IOPS – – – – – – –" in said
+    assert "start unknown" in said
+
+
+# -- hostile texts
+
+
+def hostile() -> RunRecord:
+    text = (RUNS / "plain" / "run.json").read_text()
+    record = json.loads(text.replace('"h1"', json.dumps(HOSTILE)))
+    record["notes"] = [{"utc": None, "text": HOSTILE}]
+    record["target"] = record["profile"]["title"] = record["profile"]["text"] = HOSTILE
+    record["messages"] = [{"t_s": 1, "severity": "error", "host": HOSTILE, "text": f"{HOSTILE}\x1b[31m"}]
+    record["findings"] = [{"id": "V14", "severity": "error", "scope": {}, "message": HOSTILE}]
+    return RunRecord.model_validate(record)
+
+
+def test_no_name_or_message_is_markup_in_html() -> None:
+    made = html_of(report_of([Source(hostile())]))
+    page = Page(made)
+    assert "script" not in {tag for tag, _ in page.tags}
+    assert "<script" not in made.lower()
+    assert page.wrong == []
+    assert page.said.count(HOSTILE) > 8  # names, note, target, message, finding: as they were written
+    assert [attrs for tag, attrs in page.tags if tag == "svg" and HOSTILE in (attrs["aria-label"] or "")] == []
+
+
+def test_no_name_or_message_is_markup_in_markdown() -> None:
+    made = markdown_of(report_of([Source(hostile())]))
+    outside = "".join(made.split("```")[::2])
+    assert "<script" not in outside.replace("\\<", "")
+    assert "\x1b" not in made
+    rows = [line for line in made.splitlines() if line.startswith("| ") and "alert" in line]
+    heads = [line for line in made.splitlines() if line.startswith("| host | direction")]
+    assert rows
+    assert {line.replace("\\|", "").count("|") for line in rows if "write" in line} == {heads[0].count("|")}
+
+
+def test_a_file_cannot_close_its_fence() -> None:
+    record = changed("plain")
+    record.profile.text = "a\n```\n# not a heading\n````\n"
+    made = markdown_of(report_of([Source(record)]))
+    assert "\n`````\na\n```\n# not a heading\n````\n`````\n" in made
+
+
+@pytest.mark.parametrize(("text", "shown"), [("a|b", "a\\|b"), ("# x", "\\# x"), ("- x", "\\- x"), ("a\nb", "a b"),
+                                              ("<b>", "\\<b\\>"), ("@you", "\\@you"), ("1. x", "1. x")])  # fmt: skip
+def test_markdown_is_escaped(text: str, shown: str) -> None:
+    assert escaped(text) == shown
+
+
+# -- figures
+
+
+def test_a_long_series_keeps_its_extremes() -> None:
+    values: list[float | None] = [100.0] * 3600
+    values[1234], values[2345], values[100:120] = 1.0, 999.0, [None] * 20
+    points = points_of(values)
+    assert len(points) == 180
+    assert min(point.low for point in points if point.low is not None) == 1.0
+    assert max(point.high for point in points if point.high is not None) == 999.0
+    assert points[5].mean is None
+    assert "Each point is 20 s" in reading_note(3600)
+    assert reading_note(60) == ""
+
+
+def test_the_heat_map_holds_every_io_of_the_series() -> None:
+    found = source("plain")
+    (step,) = found.record.steps
+    heat = heat_of(RUNS / "plain", [step])
+    assert set(heat) == {(0, "read"), (0, "write")}
+    counted = sum(map(sum, heat[0, "read"].columns))
+    assert 0.7 * step.results.aggregate["read"].ios < counted <= step.results.aggregate["read"].ios
+    (name,) = [name for name in step.results.aggregate if name == "read"]
+    merged = Histogram({i: sum(c[i] for c in heat[0, name].columns) for i in range(1856)})
+    whole = step.results.aggregate[name].clat
+    assert whole is not None
+    assert merged.percentiles((50,))["50"] == pytest.approx(whole.percentiles_ns["50"], rel=0.05)
+
+
+def test_heat_of_columns_is_the_share_of_their_own_ios() -> None:
+    columns = [[0] * 1856 for _ in range(3)]
+    columns[0][800], columns[1][800], columns[2][800] = 999_990, 10, 10
+    columns[0][1200] = 10
+    patches = patches_of(HeatMap(1, columns))
+    assert [(patch.column, patch.end, SHARES[patch.weight]) for patch in patches] == [(0, 1, 0.0), (0, 3, 0.2)]
+    assert HeatMap(1, columns).percentiles((50.0, 99.0))[1] == {50.0: None, 99.0: None}  # of ten I/Os nothing is said
+
+
+def test_the_distribution_ends_where_few_ios_are_slower() -> None:
+    (step,) = source("plain").record.steps
+    curve = tail_curve(step.results.aggregate["read"], "read", "clat")
+    assert curve == sorted(curve)
+    assert curve[-1][0] <= step.results.aggregate["read"].ios / 10 * 1.0001
+
+
+def test_runs_side_by_side_are_held_against_the_first() -> None:
+    made = markdown_of(report_of([source("plain"), source("recovered")]))
+    assert "## Side by side" in made
+    assert "| figure | A | B |" in made
+    assert "| read p99 |" in made
+
+
+# -- one in a browser
+
+
+PROBE = """<!doctype html><meta charset="utf-8"><body>
+<iframe id="a" style="width:1280px;height:900px" src="report.html"></iframe>
+<iframe id="b" style="width:400px;height:900px" src="report.html"></iframe>
+<pre id="out"></pre><script>
+addEventListener("load", () => {
+  const look = (id) => {
+    const doc = document.getElementById(id).contentDocument, root = doc.documentElement;
+    return {width: root.clientWidth, wide: root.scrollWidth,
+            charts: [...doc.querySelectorAll("svg")].map((svg) => Math.round(svg.getBoundingClientRect().width))};
+  };
+  document.getElementById("out").textContent = JSON.stringify([look("a"), look("b")]);
+});
+</script>"""
+
+
+def chromium(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Chromium without a network; returns what it printed."""
+    assert CHROMIUM is not None
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+             "--allow-file-access-from-files", "--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:9",
+             "--enable-logging=stderr", f"--user-data-dir={folder / 'user'}"]  # fmt: skip
+    return subprocess.run(
+        [CHROMIUM, *flags, *arguments], capture_output=True, text=True, timeout=PATIENCE_S, check=False, cwd=folder,
+        env={"HOME": str(folder), "PATH": "/usr/bin:/bin"},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path, plain: str) -> Iterator[Path]:
+    (tmp_path / "report.html").write_text(plain)
+    (tmp_path / "probe.html").write_text(PROBE)
+    yield tmp_path
+    shutil.rmtree(tmp_path / "user", ignore_errors=True)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_chromium_shows_it_whole_on_a_screen_a_phone_and_paper(folder: Path) -> None:
+    seen = chromium(folder, "--dump-dom", f"file://{folder}/probe.html")
+    assert "CONSOLE" not in seen.stderr
+    wide, narrow = json.loads(seen.stdout.partition('<pre id="out">')[2].partition("</pre>")[0])
+    for found, width in ((wide, 1280), (narrow, 400)):
+        assert found["wide"] <= found["width"] <= width  # nothing scrolls sideways but what is made for it
+        assert len(found["charts"]) == 9
+        assert min(found["charts"]) > 300
+    printed = chromium(
+        folder, "--no-pdf-header-footer", f"--print-to-pdf={folder}/r.pdf", f"file://{folder}/report.html"
+    )
+    assert "CONSOLE" not in printed.stderr
+    pdf = (folder / "r.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF")
+    assert 2 <= pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") <= 12
+
+
+def test_written_markdown_needs_no_chart_library() -> None:
+    assert written([source("plain")], "md").startswith("# Ten seconds of mixed random")

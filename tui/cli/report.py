@@ -1,0 +1,81 @@
+"""`benchtui report`: runs as one HTML file, or as Markdown for a ticket."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.cli.common import paths, say
+from tui.model.problem import BenchtuiError, Problem, UsageError
+
+if TYPE_CHECKING:
+    from tui.results.report.content import Source
+    from tui.results.report.write import Shape
+
+FORMATS: dict[str, Shape] = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md"}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.description = (
+        "Writes a report of a run: what was tested, on what, whether it is valid, what limited it, every figure, and "
+        "all that is needed to repeat it. HTML is one file with charts that needs no network; Markdown is for tickets. "
+        "Several runs stand side by side."
+    )
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run id, unique beginning of one, path, or 'last'")
+    parser.add_argument("-o", "--output", metavar="FILE", help="FILE.html or FILE.md; - or none: Markdown to stdout")
+    parser.add_argument("--format", choices=("html", "md"), help="when the name of FILE does not tell")
+    parser.add_argument("--redact", action="store_true", help="leave out names, addresses, paths, remarks")
+    parser.add_argument(
+        "--hide", action="append", default=[], metavar="WORD", help="another word to leave out; implies --redact"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite FILE")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Write the report."""
+    from tui.results.report.write import written
+
+    target = None if args.output in (None, "-") else Path(args.output)
+    shape: Shape = args.format or shape_of(target)
+    if target is not None and target.exists() and not args.force:
+        raise UsageError(Problem("is there already; --force overwrites it", file=str(target)))
+    text = written([source_of(ref) for ref in args.runs], shape, redact=args.redact or bool(args.hide), words=args.hide)
+    if target is None:
+        sys.stdout.write(text)
+        return 0
+    save(target, text)
+    say(f"wrote {target} ({len(text.encode()) / 1000:.0f} kB)")
+    return 0
+
+
+def shape_of(target: Path | None) -> Shape:
+    """Return the format that a file name asks for. Raises UsageError."""
+    if target is None:
+        return "md"
+    if target.suffix.lower() not in FORMATS:
+        raise UsageError(Problem("name it .html or .md, or give --format", file=str(target)))
+    return FORMATS[target.suffix.lower()]
+
+
+def source_of(ref: str) -> Source:
+    """Return a run by what people type. Raises UsageError."""
+    from tui.results.report.write import source_at
+    from tui.results.store.runs import RunStore
+
+    source, problems = source_at(RunStore(paths().runs).resolve(ref), paths().baselines)
+    for problem in problems:
+        say(f"benchtui: {problem}")
+    return source
+
+
+def save(target: Path, text: str) -> None:
+    """Put the file in place whole. Raises BenchtuiError."""
+    from tui.results.store.rundir import write_atomic
+
+    try:
+        write_atomic(target, text.encode())
+    except OSError as error:
+        raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(target))) from error

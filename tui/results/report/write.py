@@ -1,0 +1,46 @@
+"""A report from the runs on disk to the text of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import tui
+from tui.model.problem import Problem
+from tui.model.utc import format_utc
+from tui.results.baselines.text import published
+from tui.results.record.build import build_record, load_record
+from tui.results.report.content import Source, report_of
+from tui.results.store.runs import is_running
+
+Shape = Literal["html", "md"]
+
+
+def source_at(run_dir: Path, baselines: Path) -> tuple[Source, tuple[Problem, ...]]:
+    """Return a run with its published figures; one that goes on as far as it is. Raises BenchtuiError.
+
+    `baselines` is the user's own directory; problems are of files in it.
+    """
+    record = build_record(run_dir) if is_running(run_dir) else load_record(run_dir)
+    view, problems = published(record, baselines)
+    return Source(record, run_dir, view), problems
+
+
+def written(sources: Sequence[Source], shape: Shape, *, redact: bool = False, words: Sequence[str] = ()) -> str:
+    """Return the report of these runs. `redact` leaves out names, addresses and remarks, `words` among them."""
+    remarks = []
+    if redact:
+        from tui.results.report.redact import REMARK, redacted
+
+        sources = redacted(sources, words)
+        remarks.append(REMARK)
+    report = report_of(sources, f"Made by benchtui {tui.__version__}, {format_utc(datetime.now(UTC))[:19]}Z", remarks)
+    if shape == "md":
+        from tui.results.report.markdown import markdown_of
+
+        return markdown_of(report)
+    from tui.results.report.html import html_of
+
+    return html_of(report)
