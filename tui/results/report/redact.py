@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tui import workloads
 from tui.model.record import RunRecord
 from tui.results.baselines.text import View
 from tui.results.report.content import Source
@@ -32,8 +33,8 @@ WORDS_OF_OURS = _words(
 
 PLAIN_PARTS = _words(
     "bin boot data dev disk etc export exports fs home lib lib64 local log media mnt mount nfs opt proc root run sbin "
-    "scratch shared srv sys test tmp usr var volumes work benchtui fio mdtest mpiexec mpirun python python3 raw by-id "
-    "by-path by-uuid mapper null zero shm stdin stdout stderr job.fio read write trim"
+    "scratch shared srv sys test tmp usr var volumes work benchtui python python3 raw by-id "
+    "by-path by-uuid mapper null zero shm stdin stdout stderr read write trim"
 )
 DEVICE = re.compile(r"(sd[a-z]+\d*|nvme\d+(n\d+(p\d+)?)?|vd[a-z]+\d*|xvd[a-z]+\d*|md\d+|dm-\d+|loop\d+|nbd\d+|ram\d+)")
 PATH = re.compile(r"(?<![\w/.])(?:/[\w.@%+:,~$-]+)+/?")
@@ -208,7 +209,7 @@ class _Replacer:
 
     def _part(self, match: re.Match[str]) -> str:
         part = match[0]
-        plain = part.lower().lstrip(".") in PLAIN_PARTS or DEVICE.fullmatch(part) or part.isdigit() or "$" in part
+        plain = part.lower().lstrip(".") in PLAIN_PARTS or part in workloads.names() or DEVICE.fullmatch(part) or part.isdigit() or "$" in part
         if plain or part.casefold() in self.names.known.values() or part.startswith(("benchtui-", ".benchtui")):
             return part
         return self.names.give_part(part)

@@ -13,7 +13,7 @@ from tui.model.utc import format_utc
 from tui.results.baselines.text import published
 from tui.results.record.build import build_record, load_record
 from tui.results.report.content import Source, report_of
-from tui.results.store.runs import is_running
+from tui.results.store.alive import is_running
 
 Shape = Literal["html", "md"]
 
