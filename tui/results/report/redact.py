@@ -209,7 +209,8 @@ class _Replacer:
 
     def _part(self, match: re.Match[str]) -> str:
         part = match[0]
-        plain = part.lower().lstrip(".") in PLAIN_PARTS or part in workloads.names() or DEVICE.fullmatch(part) or part.isdigit() or "$" in part
+        ours = part.lower().lstrip(".") in PLAIN_PARTS or part in workloads.names()
+        plain = ours or DEVICE.fullmatch(part) or part.isdigit() or "$" in part
         if plain or part.casefold() in self.names.known.values() or part.startswith(("benchtui-", ".benchtui")):
             return part
         return self.names.give_part(part)
