@@ -86,10 +86,23 @@ def test_several_outputs_in_one_file_are_measurements_one_after_the_other(
     home: Path, tmp_path: Path, capsys: Captured
 ) -> None:
     page = tmp_path / "ticket.txt"
-    page.write_text("Hello,\nit is slow:\n\n" + "\nand then\n".join(path.read_text() for path in MAPR[:2]))
+    texts = [(DATA / "text" / f"mapr-randread-{size}.txt").read_text() for size in ("8k", "256k")]
+    page.write_text("Hello,\nit is slow:\n\n" + "\nand then\n".join(texts))
     record = imported(capsys, page)
     assert [step["name"] for step in record["steps"]] == ["mytest 1", "mytest 2"]
     assert len(record["matrix"]["cells"]) == 2
+
+
+def test_outputs_in_one_file_that_ran_side_by_side_are_hosts_of_one_measurement(
+    home: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    page = tmp_path / "ticket.txt"
+    page.write_text("\n\n".join(path.read_text() for path in MAPR))
+    record = imported(capsys, page)
+    (step,) = record["steps"]
+    assert list(step["results"]["per_host"]) == [f"ticket#{number}" for number in range(1, 5)]
+    assert (findings(record)["V12"]["measured"], findings(record)["V12"]["severity"]) == (60.067, "error")
+    assert {"V02", "V14"} <= findings(record).keys()
 
 
 def test_json_plus_gives_exact_histograms_and_the_load(home: Path, tmp_path: Path, capsys: Captured) -> None:

@@ -162,6 +162,8 @@ def combine(parts: Sequence[LatencyResult]) -> LatencyResult:
     merged buckets, never averaged, and absent when a part with samples has no buckets.
     """
     filled = [part for part in parts if part.n > 0]
+    if not filled and len(parts) == 1:
+        return parts[0]
     if not filled:
         return LatencyResult(n=0, min_ns=0, max_ns=0, mean_ns=0.0, stddev_ns=0.0)
     if len(filled) == 1:
@@ -170,13 +172,14 @@ def combine(parts: Sequence[LatencyResult]) -> LatencyResult:
     histogram = _merged_buckets(filled)
     buckets: Buckets | None = histogram.buckets if histogram is not None else None
     max_ns = max(part.max_ns for part in filled)
+    wanted = sorted({*PERCENTILES, *(float(name) for part in filled for name in part.percentiles_ns)})
     return LatencyResult(
         n=sum(part.n for part in filled),
         min_ns=min(part.min_ns for part in filled),
         max_ns=max_ns,
         mean_ns=mean,
         stddev_ns=stddev,
-        percentiles_ns=histogram.percentiles(PERCENTILES, max_ns) if histogram is not None else {},
+        percentiles_ns=histogram.percentiles(wanted, max_ns) if histogram is not None else {},
         buckets=buckets,
     )
 
@@ -215,4 +218,5 @@ def combine_directions(parts: Sequence[DirectionResult]) -> DirectionResult:
         slat=_latency(parts, lambda part: part.slat),
         clat=_latency(parts, lambda part: part.clat),
         lat=_latency(parts, lambda part: part.lat),
+        rounded=list(dict.fromkeys(name for part in parts for name in part.rounded)),
     )

@@ -217,7 +217,10 @@ class Sample(Event, tag="sample"):
 
 
 class LatencyResult(Struct, omit_defaults=True):
-    """One latency kind of one direction: exact N, min, max, mean, stddev; percentiles by fio's rule."""
+    """One latency kind of one direction: exact N, min, max, mean, stddev; percentiles by fio's rule.
+
+    Of an import N may be unknown, 0, and the deviation too, nan.
+    """
 
     n: int
     min_ns: int
@@ -229,7 +232,10 @@ class LatencyResult(Struct, omit_defaults=True):
 
 
 class DirectionResult(Struct, omit_defaults=True):
-    """One direction of one host over the whole measurement, as fio counted it."""
+    """One direction of one host over the whole measurement, as fio counted it.
+
+    `rounded` names those of these that are known only as they were printed, with fewer digits than were counted.
+    """
 
     ios: int
     bytes: int
@@ -241,6 +247,7 @@ class DirectionResult(Struct, omit_defaults=True):
     slat: LatencyResult | None = None
     clat: LatencyResult | None = None
     lat: LatencyResult | None = None
+    rounded: list[str] = field(default_factory=list)
 
 
 class HostResult(Event, tag="host_result"):

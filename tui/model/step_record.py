@@ -43,7 +43,8 @@ class LatencyRecord(Part):
     mean_ns: float | None = Field(None, description="mean over all I/Os")
     stddev_ns: float | None = Field(None, description="standard deviation (n-1) over all I/Os")
     percentiles_ns: dict[str, int] = Field(
-        default_factory=dict, description="ns by percentile: 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99"
+        default_factory=dict,
+        description="ns by percentile: 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99; imports keep others",
     )
     percentiles_behind: dict[str, float] = Field(
         default_factory=dict,
@@ -71,6 +72,10 @@ class DirectionRecord(Part):
     clat: LatencyRecord | None = Field(None, description="completion latency, submission to completion")
     lat: LatencyRecord | None = Field(None, description="total latency, slat + clat")
     from_samples: bool = Field(False, description="true: the tool gave no result, this was rebuilt from its samples")
+    rounded: list[str] = Field(
+        default_factory=list,
+        description="fields that are known only as they were printed, with fewer digits than were counted (imports)",
+    )
 
 
 class IntervalRecord(Part):
@@ -229,11 +234,11 @@ class MetadataRecord(Part):
     tool: str = Field(description="mdtest")
     version: str | None = Field(None, description="its version: figures of different versions are not comparable")
     meaning: str = Field("", description="what max and min are in this version")
-    tasks: int = Field(description="MPI ranks over all hosts")
+    tasks: int | None = Field(None, description="MPI ranks over all hosts; null: an import that does not tell it")
     nodes: int | None = Field(None, description="nodes that the tool counted")
-    ranks_per_host: int = Field(description="MPI ranks on each host")
-    items_per_rank: int = Field(description="files of each rank")
-    files: int = Field(description="files over all ranks")
+    ranks_per_host: int | None = Field(None, description="MPI ranks on each host; null: likewise")
+    items_per_rank: int | None = Field(None, description="files of each rank; null: likewise")
+    files: int | None = Field(None, description="files over all ranks; null: likewise")
     iterations: int = Field(description="iterations that were asked for")
     shift_ranks: int | None = Field(None, description="ranks by which each phase moves on; null: unknown")
     shift_text: str = Field("", description="the rank shift for people")

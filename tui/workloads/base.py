@@ -16,7 +16,7 @@ from tui.model.tool import InProfile
 from tui.workloads.reading import Item, LogLine, Reader
 
 if TYPE_CHECKING:  # pydantic is for those who plan, msgspec for those who run
-    from tui.model.event import HostResult, MetadataResult, PhaseName
+    from tui.model.event import HostResult, MetadataResult, PhaseName, Sample
     from tui.model.plan import FileSpec, HostAddress, HostTask, JobLoad, Step
     from tui.model.profile import ParamValue, Profile
     from tui.model.proof import Change
@@ -162,7 +162,8 @@ class ImportedOutput:
 
     `place` is the number of the measurement in its file, from 0. `host` is as the output names it; empty: it does not.
     `loads` and `runtime_s` are empty and None where neither the output nor a command above it tells them.
-    `stamp_error_s`: how exactly the end is stamped.
+    `stamp_error_s`: how exactly the end is stamped. `metadata`: operations of an MPI program over all hosts. `samples`
+    are of logs, on the host's clock. `problems` are (code, message) of what makes the figures void.
     """
 
     place: int
@@ -173,6 +174,44 @@ class ImportedOutput:
     runtime_s: float | None = None
     command: str = ""
     stamp_error_s: float = 0.001
+    metadata: MetadataResult | None = None
+    samples: Sequence[Sample] = ()
+    problems: Sequence[tuple[str, str]] = ()
+    tool: str = ""  # whose output it is; empty: of the load generator that read it
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """One file of what was kept: `name` is its path within what was given, `place` what messages call it."""
+
+    name: str
+    place: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRun:
+    """Outputs of a directory that belong together, measurement by measurement, those of each by host.
+
+    `files` are those that they were read from, `remarks` what was left out and why.
+    """
+
+    name: str
+    measurements: Sequence[Mapping[str, ImportedOutput]]
+    files: Sequence[KeptFile]
+    remarks: Sequence[str] = ()
+
+
+class Format(Protocol):
+    """What reads kept output: a format, or a load generator."""
+
+    name: str
+
+    def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
+        """Return every output of it in a text. Raises UsageError."""
+
+    def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
+        """Return the runs in a directory that is laid out by it. Raises UsageError."""
 
 
 class Importing(Protocol):
@@ -189,6 +228,10 @@ class Importing(Protocol):
 
         Raises UsageError with the line of what cannot be read.
         """
+        return ()
+
+    def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
+        """Return the runs in a directory that is laid out as this tool does it; else none. Raises UsageError."""
         return ()
 
 

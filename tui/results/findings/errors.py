@@ -28,6 +28,8 @@ def tool_errors(at: StepEvidence) -> Iterator[Found]:
     said = {host: ", ".join(map(_error_text, task.errors)) for host, task in record.tasks.items() if task.errors}
     codes = {host: f"exit code {task.exit_code}" for host, task in record.tasks.items() if task.exit_code}
     wrong = (codes if record.state != "cut" else {}) | said
+    if at.run.foreign:  # nobody else has judged what its tool complained of
+        wrong = {error.host: error.message for error in record.errors if error.fatal} | wrong
     if wrong:
         named = names_of([f"{host} {text}" for host, text in wrong.items()])
         yield Found("error", f"the load generator failed: {named}", len(wrong), 0, {"hosts": " ".join(wrong)})

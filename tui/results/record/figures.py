@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import sqrt
+from math import isnan, sqrt
 
 from tui.journal.measurement import Measurement
 from tui.journal.views import Leaf
@@ -129,12 +129,12 @@ class StepFigures:
 
 
 def _did_io(dirs: HostDirections) -> bool:
-    return any(result.ios for result in dirs.values())
+    return bool(used_directions(dirs))
 
 
 def used_directions(dirs: HostDirections) -> HostDirections:
-    """Return the directions that did any I/O: tools print all that they know."""
-    return {name: result for name, result in dirs.items() if result.ios}
+    """Return the directions that did any I/O: tools print all that they know. Of some imports only rates are known."""
+    return {name: result for name, result in dirs.items() if result.ios or result.iops or result.bw_bytes_per_s}
 
 
 def rebuild(leaf: Leaf, latency_kind: str) -> DirectionResult:
@@ -181,28 +181,29 @@ def direction_record(result: DirectionResult, from_samples: bool = False) -> Dir
     return DirectionRecord(
         ios=result.ios,
         bytes=result.bytes,
-        runtime_s=result.runtime_s,
-        iops=round(result.iops, 3) if result.runtime_s else None,
-        bw_bytes_per_s=round(result.bw_bytes_per_s, 3) if result.runtime_s else None,
+        runtime_s=result.runtime_s if result.ios else None,
+        iops=round(result.iops, 3) if result.runtime_s or result.iops else None,
+        bw_bytes_per_s=round(result.bw_bytes_per_s, 3) if result.runtime_s or result.bw_bytes_per_s else None,
         short_ios=None if from_samples else result.short_ios,
         drop_ios=None if from_samples else result.drop_ios,
         slat=latency_record(result.slat),
         clat=latency_record(result.clat),
         lat=latency_record(result.lat),
         from_samples=from_samples,
+        rounded=list(result.rounded),
     )
 
 
 def latency_record(result: LatencyResult | None) -> LatencyRecord | None:
     """Return a latency kind for the record; one that counted nothing is unknown, not 0."""
-    if result is None or result.n == 0:
+    if result is None or (result.n == 0 and not result.mean_ns):
         return None
     return LatencyRecord(
         n=result.n,
-        min_ns=result.min_ns,
-        max_ns=result.max_ns,
+        min_ns=result.min_ns if result.n else None,
+        max_ns=result.max_ns if result.n else None,
         mean_ns=round(result.mean_ns, 3),
-        stddev_ns=round(result.stddev_ns, 3),
+        stddev_ns=None if isnan(result.stddev_ns) else round(result.stddev_ns, 3),
         percentiles_ns=(percentiles := _percentiles(result)),
         percentiles_behind={name: behind(result.n, float(name)) for name in percentiles},
         histogram=_histogram(result.buckets),
@@ -210,10 +211,11 @@ def latency_record(result: LatencyResult | None) -> LatencyRecord | None:
 
 
 def _percentiles(result: LatencyResult) -> dict[str, int]:
-    """Return the percentiles of the record's list, computed again when the tool was told to print others."""
+    """Return the percentiles of the record's list and those that are told beside them, from buckets where there are."""
     if result.buckets is None or not result.buckets.idx:
         return {name: min(value, result.max_ns) for name, value in result.percentiles_ns.items()}
-    return Histogram.from_buckets(result.buckets).percentiles(PERCENTILES, result.max_ns)
+    wanted = sorted({*PERCENTILES, *map(float, result.percentiles_ns)})
+    return Histogram.from_buckets(result.buckets).percentiles(wanted, result.max_ns)
 
 
 def _histogram(buckets: Buckets | None) -> HistogramRecord | None:

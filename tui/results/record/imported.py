@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
 import tui
+from tui.journal.measurement import Measurement
 from tui.journal.state import RunState
+from tui.journal.tails import CLUSTER_OPEN_S
+from tui.journal.views import Clock
 from tui.metrics.figures import with_mixed
 from tui.metrics.registry import MIXED, direction
-from tui.model.plan import Headline, HostAddress, HostTask, Plan, ProfileRef, Step
-from tui.model.problem import UsageError
+from tui.model.plan import Headline, HostAddress, HostTask, MpiLaunch, Plan, ProfileRef, Step
 from tui.model.record import (
     ArtefactRecord,
     CommandRecord,
@@ -23,14 +27,16 @@ from tui.model.record import (
     RunRecord,
 )
 from tui.model.rundir import RECORD_FILE, new_run_id
-from tui.model.step_record import StepRecord, TaskRecord
+from tui.model.step_record import MetadataRecord, StepError, StepRecord, TaskRecord
 from tui.model.utc import format_utc
 from tui.results.findings.catalogue import examine, verdict_of
 from tui.results.findings.check import Evidence
 from tui.results.matrix.cells import steps_in_error
 from tui.results.matrix.points import matrix_record
+from tui.results.record.columns import series_record
 from tui.results.record.figures import StepFigures
 from tui.results.record.journal import JournalData
+from tui.results.record.metadata import metadata_record
 from tui.results.record.step import measured_s
 from tui.results.record.timing import HostSpan, timing_record
 from tui.results.store.rundir import write_atomic
@@ -39,36 +45,24 @@ from tui.results.text.headline import run_headline, step_value
 from tui.workloads.base import ImportedOutput
 
 LARGE_BLOCK = 64 * 1024  # of larger ones people quote the bandwidth
+NAMED = 8  # files that the reason names
 NO_ZONE = "times are those that the hosts' clocks printed, taken as UTC; the clocks were not compared"
 Measured = Mapping[str, ImportedOutput]  # by host
 
 
-def measurements(files: Mapping[str, Sequence[ImportedOutput]]) -> list[dict[str, ImportedOutput]]:
-    """Return the outputs of files measurement by measurement, those of each by host. Raises UsageError.
-
-    `files` are by the name that a host gets where its output names none. Several files are several hosts of one run.
-    """
-    counts = {name: len({each.place for each in outputs}) for name, outputs in files.items()}
-    if len(set(counts.values())) > 1:
-        said = ", ".join(f"{name} {count}" for name, count in counts.items())
-        raise UsageError(f"files of several hosts must hold as many measurements each; these hold: {said}")
-    found: list[dict[str, ImportedOutput]] = [{} for _ in range(max(counts.values(), default=0))]
-    for name, outputs in files.items():
-        places = list(dict.fromkeys(each.place for each in outputs))
-        for each in outputs:
-            found[places.index(each.place)][each.host or name] = each
-    return found
-
-
 def imported_record(
-    tool: str, found: Sequence[Measured], artefacts: Sequence[ArtefactRecord], note: str | None = None
+    found: Sequence[Measured],
+    artefacts: Sequence[ArtefactRecord],
+    note: str | None = None,
+    remarks: Sequence[str] = (),
 ) -> RunRecord:
     """Return the record of measurements by host, with the state "imported" and every finding that they allow."""
-    plan = _plan(tool, found, note)
+    plan = _plan(found, note)
     begun = min((span.start_t for each in found for span in _spans(each).values()), default=None)
-    steps = [_step(plan, step, each, begun or 0.0) for step, each in zip(plan.steps, found, strict=True)]
+    state = RunState(for_record=True)
+    steps = [_step(plan, step, each, begun or 0.0, state) for step, each in zip(plan.steps, found, strict=True)]
     hosts = [HostRecord(name=host.name) for host in plan.hosts]
-    seen = examine(Evidence(plan, hosts, steps, JournalData(RunState(for_record=True)), foreign=True))
+    seen = examine(Evidence(plan, hosts, steps, JournalData(state), foreign=True))
     ended = max((host.end_s for step in steps if step.timing for host in step.timing.hosts.values()), default=None)
     return RunRecord(
         schema_name="benchtui.run/1",
@@ -77,7 +71,7 @@ def imported_record(
         ended_utc=_utc(begun + ended) if begun is not None and ended is not None else None,
         duration_s=ended,
         state="imported",
-        reason=f"imported from {', '.join(Path(each.path).name for each in artefacts)}",
+        reason=_reason(artefacts),
         headline=run_headline(plan.headline, steps, plan.latency_kind, steps_in_error(seen.findings)),
         profile=ProfileRecord(tag=plan.profile.tag, title=plan.profile.title, preset=False),
         hosts=hosts,
@@ -88,7 +82,7 @@ def imported_record(
         checks_not_made=seen.not_made,
         verdict=verdict_of("imported", steps, seen.findings),
         notes=[NoteRecord(utc=format_utc(datetime.now(UTC)), text=note)] if note else [],
-        messages=[MessageRecord(t_s=0.0, severity="info", text=NO_ZONE)] if begun is not None else [],
+        messages=_messages(steps, remarks, stamped=begun is not None),
         provenance=_provenance(found, artefacts),
     )
 
@@ -109,6 +103,28 @@ def _utc(seconds: float | None) -> str | None:
     return None if seconds is None else format_utc(datetime.fromtimestamp(seconds, UTC))
 
 
+def _reason(artefacts: Sequence[ArtefactRecord]) -> str:
+    names = [Path(each.path).name for each in artefacts]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED + 1 else ""
+    return f"imported from {', '.join(names[:NAMED] if more else names)}{more}"
+
+
+def _messages(steps: Sequence[StepRecord], remarks: Sequence[str], *, stamped: bool) -> list[MessageRecord]:
+    """Return what is to be known of the figures: whose clocks, which are rounded, what was left out."""
+    rounded = {
+        name
+        for step in steps
+        for dirs in step.results.per_host.values()
+        for each in dirs.values()
+        for name in each.rounded
+    }
+    told = [("info", NO_ZONE)] if stamped else []
+    if rounded:
+        told.append(("info", f"known only as they were printed, with fewer digits: {', '.join(sorted(rounded))}"))
+    told += [("warning", remark) for remark in remarks]
+    return [MessageRecord.model_validate({"t_s": 0.0, "severity": how, "text": text}) for how, text in told]
+
+
 def _provenance(found: Sequence[Measured], artefacts: Sequence[ArtefactRecord]) -> ProvenanceRecord:
     outputs = [(index, host, each) for index, of in enumerate(found) for host, each in of.items()]
     return ProvenanceRecord(
@@ -126,14 +142,15 @@ def _provenance(found: Sequence[Measured], artefacts: Sequence[ArtefactRecord]) 
 # -- the plan that it must have had
 
 
-def _plan(tool: str, found: Sequence[Measured], note: str | None) -> Plan:
+def _plan(found: Sequence[Measured], note: str | None) -> Plan:
     names = [next(iter(each.values())).name for each in found]
+    tools = list(dict.fromkeys(output.tool for each in found for output in each.values()))
     several = len(found) > 1
-    steps = [_planned(tool, at, _name(names, at), each, several=several) for at, each in enumerate(found)]
+    steps = [_planned(at, _name(names, at), each, several=several) for at, each in enumerate(found)]
     hosts = list(dict.fromkeys(host for each in found for host in each))
-    title = f"{tool} run elsewhere: {', '.join(dict.fromkeys(names))}"
+    title = f"{', '.join(tools)} run elsewhere: {', '.join(dict.fromkeys(names))}"
     alone = None if several else _headline(found[0])
-    ref = ProfileRef(f"imported/{tool}", 1, title, "", "", preset=False)
+    ref = ProfileRef(f"imported/{'+'.join(tools)}", 1, title, "", "", preset=False)
     return Plan(ref, {}, [HostAddress(host) for host in hosts], steps, headline=alone, note=note)
 
 
@@ -143,7 +160,7 @@ def _name(names: Sequence[str], index: int) -> str:
     return names[index] if len(same) == 1 else f"{names[index]} {same.index(index) + 1}"
 
 
-def _planned(tool: str, index: int, name: str, found: Measured, *, several: bool) -> Step:
+def _planned(index: int, name: str, found: Measured, *, several: bool) -> Step:
     first = next(iter(found.values()))
     loads = list(first.loads)
     waves = {load.wave for load in loads}
@@ -151,7 +168,7 @@ def _planned(tool: str, index: int, name: str, found: Measured, *, several: bool
     step = Step(
         index=index,
         name=name,
-        tool=tool,
+        tool=first.tool,
         params={},
         tasks=[HostTask(host, 0, each.command, []) for host, each in found.items()],
         runtime_s=first.runtime_s,
@@ -161,13 +178,19 @@ def _planned(tool: str, index: int, name: str, found: Measured, *, several: bool
         cell=name,
         profile=name if several else "",  # by which lists name it
     )
+    if first.metadata is not None:
+        told = first.metadata
+        step.mpi = MpiLaunch("/", told.ranks_per_node, told.items, told.iterations)
     step.headline = _headline(found)
     return step
 
 
 def _headline(found: Measured) -> Headline | None:
-    """Return the figure that people would quote: the bandwidth of large blocks, else IOPS."""
-    dirs = with_mixed(next(iter(found.values())).result.dirs)
+    """Return the figure that people would quote: the bandwidth of large blocks, else IOPS; of operations the first."""
+    first = next(iter(found.values()))
+    if first.metadata is not None:
+        return Headline("ops", next(iter(first.metadata.operations), "create"))
+    dirs = with_mixed(first.result.dirs)
     counted = [name for name in dirs if direction(name).in_total]
     if not counted:
         return None
@@ -183,22 +206,32 @@ def _spans(found: Measured) -> dict[str, HostSpan]:
     """Return when each host measured, in seconds of its clock: until its stamp, for its runtime."""
     spans = {}
     for host, each in found.items():
-        seconds = max((part.runtime_s for part in each.result.dirs.values()), default=0.0)
-        if each.result.end_ms is not None and seconds:
-            ended = each.result.end_ms / 1000
+        result = each.result
+        seconds = max((part.runtime_s for part in result.dirs.values()), default=0.0)
+        if not seconds and result.start_ms is not None and result.end_ms is not None:
+            seconds = (result.end_ms - result.start_ms) / 1000
+        if result.end_ms is not None and seconds > 0:
+            ended = result.end_ms / 1000
             spans[host] = HostSpan(ended - seconds, ended, each.stamp_error_s, each.stamp_error_s, None, "tool")
     return spans
 
 
-def _step(plan: Plan, step: Step, found: Measured, begun: float) -> StepRecord:
+def _step(plan: Plan, step: Step, found: Measured, begun: float, state: RunState) -> StepRecord:
     results = {host: each.result for host, each in found.items()}
     kind = plan.latency_kind_of(step)
-    figures = StepFigures(results, None, {}, kind).record()
     spans = {
         host: HostSpan(span.start_t - begun, span.end_t - begun, span.start_error_s, span.end_error_s, None, "tool")
         for host, span in _spans(found).items()
     }
-    failed = any(result.errors for result in results.values())
+    measurement = _measurement(step, found, begun)
+    figures = StepFigures(results, measurement, spans, kind).record()
+    metadata = _metadata(step, found, state)
+    errors = [
+        StepError(host=host, phase="measure", code=code, message=message)
+        for host, each in found.items()
+        for code, message in each.problems
+    ]
+    failed = errors or any(result.errors for result in results.values())
     return StepRecord(
         index=step.index,
         name=step.name,
@@ -209,11 +242,42 @@ def _step(plan: Plan, step: Step, found: Measured, begun: float) -> StepRecord:
         in_flight=step.in_flight,
         runtime_s=step.runtime_s,
         measured_s=measured_s(figures.aggregate),
-        headline=step_value(plan.headline_of(step), figures.aggregate, kind),
+        headline=step_value(plan.headline_of(step), figures.aggregate, kind, metadata),
         results=figures,
+        metadata=metadata,
         tasks={host: _task(each, spans.get(host)) for host, each in found.items()},
-        timing=timing_record(spans),
+        timing=timing_record(spans if metadata is None else {}),
+        series=series_record(measurement) if measurement is not None else None,
+        errors=errors,
     )
+
+
+def _metadata(step: Step, found: Measured, state: RunState) -> MetadataRecord | None:
+    """Return what an MPI program measured; checks find it where they look for that of runs of ours."""
+    told = next((each.metadata for each in found.values() if each.metadata is not None), None)
+    if told is None:
+        return None
+    state.apply(msgspec.structs.replace(told, step=step.index))
+    return metadata_record(state.at_step(step.index).metadata, step)
+
+
+def _measurement(step: Step, found: Measured, begun: float) -> Measurement | None:
+    """Return what logs tell second by second; None when there were none."""
+    samples = [
+        (sample.host_time_ms / 1000 - begun, msgspec.structs.replace(sample, host=host, step=step.index))
+        for host, each in found.items()
+        for sample in each.samples
+    ]
+    if not samples:
+        return None
+    tails = any(len(part.lat.idx) > 1 for _, sample in samples for part in sample.dirs.values())
+    measurement = Measurement(
+        Clock(), "measure", step.index, 0.0, for_record=True, tails_open_s=CLUSTER_OPEN_S if tails else None
+    )
+    measurement.has_result = set(found)
+    for end_t, sample in sorted(samples, key=lambda each: each[0]):
+        measurement.add(sample, max(0.0, end_t - sample.interval_s), end_t)
+    return measurement
 
 
 def _task(each: ImportedOutput, span: HostSpan | None) -> TaskRecord:

@@ -32,11 +32,11 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
         tool=step.tool,
         version=version,
         meaning=tool.meaning(version, from_iterations=made) if tool and version else "",
-        tasks=tasks,
-        nodes=result.nodes if result is not None else None,
-        ranks_per_host=launch.ranks_per_host,
-        items_per_rank=launch.items,
-        files=tasks * launch.items,
+        tasks=tasks or None,  # an import may not tell it
+        nodes=(result.nodes or None) if result is not None else None,
+        ranks_per_host=launch.ranks_per_host or None,
+        items_per_rank=launch.items or None,
+        files=tasks * launch.items or None,
         iterations=launch.iterations,
         shift_ranks=result.shift if result is not None and result.shift >= 0 else None,
         shift_text=tool.spread_text(result) if tool and result is not None else "",
@@ -82,8 +82,8 @@ def metadata_remarks(metadata: MetadataRecord) -> list[str]:
     """Return what must be known to read the table right."""
     version = f"{metadata.tool} {metadata.version}" if metadata.version else f"{metadata.tool} of unknown version"
     nodes = f" on {metadata.nodes} nodes" if metadata.nodes else ""
-    files = f"{metadata.items_per_rank} files each, {metadata.files} in all"
-    remarks = [f"{version}: {metadata.tasks} ranks{nodes}, {files}"]
+    files = f"{metadata.items_per_rank} files each, {metadata.files} in all" if metadata.files else "files unknown"
+    remarks = [f"{version}: {metadata.tasks or 'an unknown number of'} ranks{nodes}, {files}"]
     made = any(each.from_iterations for each in metadata.operations.values())
     if metadata.meaning:
         remarks.append(metadata.meaning if made else f"{metadata.meaning}; iterations are rank 0's own times")

@@ -1,4 +1,4 @@
-"""Output of fio that was kept: as JSON, or as it prints for people, with whatever stands around it."""
+"""Output of fio that was kept: as JSON, as terse lines, or as it prints for people, with whatever stands around it."""
 
 from __future__ import annotations
 
@@ -6,102 +6,67 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 import msgspec
-from msgspec import field
 
+from tui.model.event import HostResult
 from tui.model.plan import JobLoad
-from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
-from tui.workloads.fio.framing import Framer
-from tui.workloads.fio.loads import job_loads
+from tui.workloads.fio.kept_json import ALL_CLIENTS, json_outputs, planned
 from tui.workloads.fio.options import JobOptions
-from tui.workloads.fio.plan import timing
-from tui.workloads.fio.results import host_result
-from tui.workloads.fio.snapshot import NOT_A_NUMBER, Job, Snapshot
+from tui.workloads.fio.results import kept_result
+from tui.workloads.fio.snapshot import Snapshot
+from tui.workloads.fio.terse import terse_outputs
 from tui.workloads.fio.text_output import Printed, printed_outputs
 
-ALL_CLIENTS = "All clients"
 STAMP_ERROR_S = 1.0
 UNTOLD = "not told in the output"
-
-
-class ClientJob(Job):
-    """One entry of ``client_stats``."""
-
-    hostname: str = ""
-
-
-class Document(Snapshot):
-    """An object of fio whole, of one process or of a client over its servers."""
-
-    shared: dict[str, str] = field(name="global options", default_factory=dict)
-    clients: list[ClientJob] = field(name="client_stats", default_factory=list)
-
-
-_decoder = msgspec.json.Decoder(Document, strict=False)
+PRINTED = ("bytes", "bw_bytes_per_s", "slat", "clat", "lat")  # to four digits, percentiles to their unit
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
     """Return every output in a text; of a fio that printed its state again and again the last. Raises UsageError."""
-    framer = Framer()
-    data = text.replace("\r\n", "\n").encode()
-    pieces = [*framer.feed(data), *framer.close()]
-    objects = [piece for piece in pieces if isinstance(piece, bytes) and b'"fio version"' in piece]
-    if not objects and framer.cut and '"fio version"' in text:
-        raise UsageError([Problem("the JSON ends in the middle of an object", file=file, line=text.count("\n") + 1)])
-    if objects:
-        return list(_of_json(objects[-1], text, file))
-    return list(_of_text(printed_outputs(text, file)))
-
-
-def _of_json(data: bytes, text: str, file: str) -> Iterator[ImportedOutput]:
-    try:
-        found = _decoder.decode(NOT_A_NUMBER.sub(rb"\g<1>0", data))
-    except msgspec.DecodeError as error:
-        line = text[: text.find(data.decode())].count("\n") + 1
-        raise UsageError([Problem(f"is no output of fio: {error}", file=file, line=line)]) from None
-    hosts: dict[str, list[Job]] = {"": found.jobs} if found.jobs else {}
-    for job in found.clients:
-        if job.jobname != ALL_CLIENTS:
-            hosts.setdefault(job.hostname, []).append(job)
-    for host, jobs in hosts.items():
-        snapshot = Snapshot(found.timestamp_ms, found.version, list(jobs))
-        options = {job.jobname: JobOptions(job.jobname, found.shared, job.options) for job in jobs}
-        loads, runtime_s = _planned(list(options.values()))
-        result = host_result(snapshot, host, 0, final=True)
-        yield ImportedOutput(0, ", ".join(options), result, host, loads, runtime_s)
+    text = text.replace("\r\n", "\n")
+    return json_outputs(text, file) or terse_outputs(text, file) or list(_of_text(printed_outputs(text, file)))
 
 
 def _of_text(found: Sequence[Printed]) -> Iterator[ImportedOutput]:
-    place = -1
-    before: Printed | None = None
+    """Yield printed outputs; those of one client are of one measurement, whose sum is left out."""
+    place, clients, session = -1, set[str](), -1
     for each in found:
-        again = before is not None and each.host and before.host and each.host != before.host
-        if each.sections[0].job.jobname == ALL_CLIENTS and before is not None and before.host:
+        if each.sections[0].job.jobname == ALL_CLIENTS and clients:
+            clients = set()
             continue
-        place, before = place if again else place + 1, each
-        yield _of_one(each, place)
+        if not each.host or not clients or each.session != session:
+            place, clients = place + 1, set()
+        session = each.session
+        name = each.host
+        while name in clients:  # several of them are on one machine
+            stem, _, count = name.rpartition("#")
+            name = f"{stem}#{int(count) + 1}" if stem and count.isdigit() else f"{name}#2"
+        if name:
+            clients.add(name)
+        yield _of_one(each, place, name)
 
 
-def _of_one(printed: Printed, place: int) -> ImportedOutput:
+def _of_one(printed: Printed, place: int, host: str) -> ImportedOutput:
     jobs = [section.job for section in printed.sections]
     ended = [section.ended_s for section in printed.sections if section.ended_s is not None]
-    result = host_result(Snapshot(round(max(ended, default=0.0) * 1000), printed.version, jobs), "", 0, final=True)
+    stamp_ms = round(max(ended, default=0.0) * 1000)
+    result = kept_result(Snapshot(stamp_ms, printed.version, list(jobs)), place)
     if not ended:
         result.end_ms = None
+    counted = all(section.counted for section in printed.sections)
+    mark_rounded(result, PRINTED if counted else ("ios", "iops", *PRINTED))
     names = dict.fromkeys(job.jobname for job in jobs)
     told = command_options(printed.command) if printed.command else []
-    loads, runtime_s = _planned(told) if told else (_from_lines(printed), None)
-    return ImportedOutput(
-        place, ", ".join(names), result, printed.host, loads, runtime_s, printed.command, STAMP_ERROR_S
-    )
+    loads, runtime_s = planned(told) if told else (_from_lines(printed), None)
+    return ImportedOutput(place, ", ".join(names), result, host, loads, runtime_s, printed.command, STAMP_ERROR_S)
 
 
-def _planned(jobs: Sequence[JobOptions]) -> tuple[list[JobLoad], float | None]:
-    """Return what jobs are in the field's words, and their runtime; nothing where their options cannot be read."""
-    try:
-        return job_loads(jobs), timing(jobs).runtime_s
-    except UsageError:
-        return [], None
+def mark_rounded(result: HostResult, names: Sequence[str]) -> None:
+    """Mark figures of all directions as known only as they were printed."""
+    for dirs in (result.dirs, *result.jobs.values()):
+        for part in dirs.values():
+            part.rounded = [name for name in names if getattr(part, name) is not None]
 
 
 def _from_lines(printed: Printed) -> list[JobLoad]:
@@ -112,7 +77,7 @@ def _from_lines(printed: Printed) -> list[JobLoad]:
     if not set(workers) <= set(printed.lines):
         return []
     own = {name: {**printed.lines[name], "numjobs": str(count)} for name, count in workers.items()}
-    loads, _ = _planned([JobOptions(name, {}, options) for name, options in own.items()])
+    loads, _ = planned([JobOptions(name, {}, options) for name, options in own.items()])
     return [msgspec.structs.replace(load, durable=UNTOLD) for load in loads]
 
 

@@ -8,24 +8,38 @@ from tui.metrics.histogram import PERCENTILES, Histogram, combine_directions, la
 from tui.model.event import DirectionResult, HostResult, LatencyResult
 from tui.workloads.fio.snapshot import Direction, Job, Latency, Snapshot
 
+LABELS = tuple(map(label, PERCENTILES))
 
-def host_result(snapshot: Snapshot, host: str, step: int, *, final: bool) -> HostResult:
-    """Return what fio counted on one host, entries of ``jobs`` merged by direction."""
+
+def kept_result(snapshot: Snapshot, place: int) -> HostResult:
+    """Return what fio counted on a host that somebody else ran it on: with every percentile that it printed."""
     starts = [job.job_start for job in snapshot.jobs if job.job_start > 0]
     return HostResult(
         t=0.0,
-        host=host,
-        step=step,
+        host="",
+        step=place,
         dirs=_merged(snapshot.jobs),
         jobs=_by_name(snapshot.jobs) if len(snapshot.jobs) > 1 else {},
         tool_version=snapshot.version,
         errors=sorted({job.error for job in snapshot.jobs if job.error}),
-        final=final,
         start_ms=min(starts, default=None),
         end_ms=_end_ms(snapshot),
         usr_cpu=_cpu(snapshot.jobs, "usr_cpu"),
         sys_cpu=_cpu(snapshot.jobs, "sys_cpu"),
     )
+
+
+def host_result(snapshot: Snapshot, host: str, step: int, *, final: bool) -> HostResult:
+    """Return what fio counted on one host, entries of ``jobs`` merged by direction; the percentiles of every record."""
+    result = kept_result(snapshot, step)
+    result.host, result.final = host, final
+    for dirs in (result.dirs, *result.jobs.values()):
+        for part in dirs.values():
+            for latency in (part.slat, part.clat, part.lat):
+                if latency is not None:
+                    told = latency.percentiles_ns
+                    latency.percentiles_ns = {name: told[name] for name in LABELS if name in told}
+    return result
 
 
 def _end_ms(snapshot: Snapshot) -> int:
@@ -46,22 +60,27 @@ def latency_result(latency: Latency | None) -> LatencyResult | None:
     if latency is None or latency.n == 0:
         return None
     histogram = Histogram.from_bins(latency.bins) if latency.bins else None
+    printed = _printed(latency)
     return LatencyResult(
         n=latency.n,
         min_ns=int(latency.min),
         max_ns=int(latency.max),
         mean_ns=latency.mean,
         stddev_ns=latency.stddev,
-        percentiles_ns=_printed(latency) if histogram is None else histogram.percentiles(at_most=int(latency.max)),
+        percentiles_ns=printed if histogram is None else histogram.percentiles(_wanted(printed), int(latency.max)),
         buckets=None if histogram is None else histogram.buckets,
     )
 
 
 def _printed(latency: Latency) -> dict[str, int]:
-    """Return the percentiles that fio printed, for output without bins."""
-    most = int(latency.max)
-    printed = {label(float(name)): min(int(value), most) for name, value in (latency.percentile or {}).items()}
-    return {name: printed[name] for each in PERCENTILES if (name := label(each)) in printed}
+    """Return the percentiles that fio printed, in order."""
+    most, told = int(latency.max), latency.percentile or {}
+    return {label(float(name)): min(int(told[name]), most) for name in sorted(told, key=float)}
+
+
+def _wanted(printed: dict[str, int]) -> list[float]:
+    """Return the percentiles of every record, and those that fio was told to print beside them."""
+    return sorted({*PERCENTILES, *map(float, printed)})
 
 
 def direction_result(part: Direction) -> DirectionResult:

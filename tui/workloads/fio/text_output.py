@@ -19,7 +19,7 @@ from tui.workloads.lines import clean
 NUMBER = r"\s*([\d.]+[kMGT]?)\s*"
 HEADER = re.compile(
     r"(?P<name>\S.*?): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err=\s*(?P<error>\d+)\s*(?:\(.*\))?\s*:"
-    r" pid=\d+(?::\s*(?P<date>.*))?"
+    r" pid=(?P<pid>\d+)(?::\s*(?P<date>.*))?"
 )
 RATE = re.compile(
     r"\s*(read|write|trim|mixed)\s*: IOPS=([\d.]+[kMG]?), BW=(\S+?)\s*(?:\([^()]*\))?\s*\(([\d.]+\w+)/(\d+)msec\).*"
@@ -38,9 +38,10 @@ OLD_ISSUED = re.compile(r"\s*issued\s*:\s*total=r=(\d+)/w=(\d+)/d=(\d+)(?:, shor
 JOB_LINE = re.compile(r"(?P<name>\S.*?): \(g=\d+\): rw=(\w+), bs=(.*?),? ioengine=([^,]+), iodepth=(\d+).*")
 BLOCKS = re.compile(r"([\d.]+[kKmMgG]?)i?B?-([\d.]+[kKmMgG]?)i?B?")
 COMMAND = re.compile(r"[\s>$#%]*(?:sudo\s+)?(?:\S*/)?fio\s+(-.*)")
-VERSION = re.compile(r"(fio-\d[\w.-]*)")
+VERSION = re.compile(r"(?:hostname=.*, fio=)?(fio-\d[\w.-]*)(?:, flags=.*)?")
 BETWEEN = re.compile(r"(Run status group|Disk stats)\b.*")
 OF_HOST = re.compile(r"<([^<>\s]+)>\s?")
+HOST_BELOW = re.compile(r".*<([^<>\s]+)>\s*")  # a client names the host of the results that follow at the end of a line
 FACTORS = {"nsec": 1.0, "usec": 1e3, "msec": 1e6}
 POWERS = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 SAME_PRINT_S = 2.0  # results of one fio are stamped when they are printed, one after the other
@@ -49,24 +50,33 @@ ISSUED_ORDER = ("read", "write", "trim")
 
 @dataclass(slots=True)
 class Section:
-    """The results of one job, or of one group of them. `depth_one`: never more than one I/O was in flight."""
+    """The results of one job, or of one group of them. `depth_one`: never more than one I/O was in flight.
+
+    `counted`: how many I/Os there were is told exactly.
+    """
 
     line: int
     job: Job
     workers: int
     ended_s: float | None
     depth_one: bool = False
+    counted: bool = False
+    pid: int = 0
 
 
 @dataclass(slots=True)
 class Printed:
-    """What one fio printed on one host. `command` is the last one above it, `lines` what it says of jobs at first."""
+    """What one fio printed on one host. `command` is the last one above it, `lines` what it says of jobs at first.
+
+    What one client prints of its hosts has the same `session`.
+    """
 
     host: str
     sections: list[Section]
     version: str = ""
     command: str = ""
     lines: dict[str, dict[str, str]] = field(default_factory=dict)
+    session: int = 0
 
 
 def printed_outputs(text: str, file: str) -> list[Printed]:
@@ -87,7 +97,8 @@ class _Parser:
         self.part: Direction | None = None
         self.percentiles: tuple[Latency, float] | None = None
         self.separate = True  # whether the next results are another fio's
-        self.version, self.command = "", ""
+        self.version, self.command, self.above = "", "", ""
+        self.session = 0
         self.lines: dict[str, dict[str, str]] = {}
         self.takers: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], None]], ...] = (
             (RATE, self._rate),
@@ -104,10 +115,14 @@ class _Parser:
     def take(self, number: int, line: str) -> None:
         """Take one line."""
         self.number = number
+        above, self.above = self.above, ""
+        if below := HOST_BELOW.fullmatch(line):
+            self.above = below[1]
+            return
         host = OF_HOST.match(line)
         name, line = (host[1], line[host.end() :]) if host else ("", line)
         if header := HEADER.fullmatch(line.strip()):
-            self._header(header, name)
+            self._header(header, name or above)
         elif self._before(line):
             return
         elif self.section is not None:
@@ -116,7 +131,8 @@ class _Parser:
     def end(self) -> list[Printed]:
         """Return what was found."""
         self._complete()
-        return self.found
+        followed = zip(self.found, [*self.found[1:], None], strict=False)
+        return [each for each, later in followed if not _again(each, later)]
 
     def _before(self, line: str) -> bool:
         """Take what stands before results: a command, a version, the first words on a job."""
@@ -128,6 +144,7 @@ class _Parser:
             self.lines[job["name"]] = {"rw": job[2], "bs": _block(job[3]), "ioengine": job[4], "iodepth": job[5]}
         else:
             return False
+        self.session += 1
         self._over()
         return True
 
@@ -139,10 +156,12 @@ class _Parser:
     def _header(self, header: re.Match[str], host: str) -> None:
         self._complete()
         job = Job(jobname=header["name"].strip(), groupid=int(header["group"]), error=int(header["error"]))
-        section = Section(self.number, job, int(header["jobs"]), parse_stamp(header["date"] or ""))
+        section = Section(
+            self.number, job, int(header["jobs"]), parse_stamp(header["date"] or ""), pid=int(header["pid"])
+        )
         last = self.found[-1] if self.found and not self.separate else None
         if last is None or last.host != host or not _together(last.sections[-1], section):
-            last = Printed(host, [], self.version, self.command, dict(self.lines))
+            last = Printed(host, [], self.version, self.command, dict(self.lines), self.session)
             self.found.append(last)
         last.sections.append(section)
         self.section, self.part, self.percentiles, self.separate = section, None, None, False
@@ -219,6 +238,7 @@ class _Parser:
     def _count(self, total: Mapping[str, str], short: Mapping[str, str], dropped: Mapping[str, str]) -> None:
         """Take exact counts of I/Os: rates and latencies are of as many."""
         assert self.section is not None
+        self.section.counted = True
         for name, part in self.section.job.directions().items():
             if name in total and total[name].isdigit() and int(total[name]):
                 part.total_ios = int(total[name])
@@ -237,6 +257,14 @@ class _Parser:
 
     def _wrong(self, message: str, line: int | None = None) -> NoReturn:
         raise UsageError([Problem(message, file=self.file, line=line or self.number)])
+
+
+def _again(one: Printed, later: Printed | None) -> bool:
+    """Tell whether the same processes printed their results again: only the last ones count."""
+    if later is None or one.host != later.host:
+        return False
+    names = {(section.job.jobname, section.pid) for section in later.sections if section.pid}
+    return all((section.job.jobname, section.pid) in names for section in one.sections)
 
 
 def _together(before: Section, after: Section) -> bool:

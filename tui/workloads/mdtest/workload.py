@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from tui.workloads.base import CourseName, Doubt, LatencyKind, Reader, Workload
+from tui.workloads.base import CourseName, Doubt, ImportedOutput, LatencyKind, Reader, Workload
 
 if TYPE_CHECKING:
     from tui.model.event import MetadataResult, PhaseName
@@ -101,6 +101,12 @@ class MdtestWorkload(Workload):
 
         doubt = doubt_of(result)
         return [doubt] if doubt else []
+
+    def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
+        """Return the outputs of mdtest in a text."""
+        from tui.workloads.mdtest.kept import import_output
+
+        return import_output(text, file)
 
     def advice(self, code: str) -> str:
         """Return where mdtest comes from, and where the profile says how hosts reach each other."""

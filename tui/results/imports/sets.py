@@ -1,0 +1,257 @@
+"""Which outputs among kept files belong together: hosts of one measurement, measurements of one run, runs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+from tui import workloads
+from tui.model.problem import Problem, UsageError
+from tui.results.imports.sources import Source
+from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptRun
+from tui.workloads.foreign import formats
+
+HOST = "host"  # where no output names one
+DAMAGED = (ValueError, ArithmeticError, LookupError, TypeError, AttributeError, RecursionError, AssertionError)
+OVERLAP = 0.5  # of the shorter one: outputs that ran side by side for so long are hosts of one measurement
+
+
+def readers(tool: str | None) -> list[Format]:
+    """Return what reads kept output, or the one of this name. Raises UsageError."""
+    known: list[Format] = [*workloads.every(), *formats()]
+    found = [reader for reader in known if tool in (None, reader.name)]
+    if not found:
+        raise UsageError(f"--tool {tool} is not known; known: {', '.join(reader.name for reader in known)}")
+    return found
+
+
+def kept_runs(sources: Sequence[Source], tool: str | None = None) -> list[KeptRun]:
+    """Return the runs in what was given: files are hosts of one, a directory or an archive holds its own.
+
+    Raises UsageError with every file that cannot be read.
+    """
+    known = readers(tool)
+    files = [source.files[0] for source in sources if not source.is_tree]
+    runs = [_of_files(files, known)] if files else []
+    for source in sources:
+        if source.is_tree:
+            runs += _of_tree(source, known)
+    return runs
+
+
+def outputs_of(file: KeptFile, known: Sequence[Format]) -> list[ImportedOutput]:
+    """Return the outputs in a file, of whichever tool; those of one tool after those of another. Raises UsageError."""
+    found: list[ImportedOutput] = []
+    for reader in known:
+        first = 1 + max((each.place for each in found), default=-1)
+        outputs = _guarded(reader, file)
+        found += [
+            dataclasses.replace(each, place=each.place + first, tool=each.tool or reader.name) for each in outputs
+        ]
+    return found
+
+
+def _guarded(reader: Format, file: KeptFile) -> Sequence[ImportedOutput]:
+    """Return what a reader finds in a file; what it stumbles over is the file's fault, and it is named."""
+    try:
+        return reader.import_output(file.text, file.place)
+    except DAMAGED as error:
+        why = f"is damaged, as output of {reader.name}: {type(error).__name__}: {str(error)[:80]}"
+        raise UsageError(Problem(why, file=file.place)) from error
+
+
+def nothing_in(place: str, known: Sequence[Format]) -> Problem:
+    """Return that a file, or a directory, holds nothing that can be read."""
+    return Problem(f"holds no output of {' or '.join(reader.name for reader in known)} that can be read", file=place)
+
+
+# -- files that are named: each is another host
+
+
+def _of_files(files: Sequence[KeptFile], known: Sequence[Format]) -> KeptRun:
+    outputs = [outputs_of(file, known) for file in files]
+    if empty := [nothing_in(file.place, known) for file, found in zip(files, outputs, strict=True) if not found]:
+        raise UsageError(empty)
+    names = host_names([file.name for file in files])
+    if len(files) == 1:
+        return KeptRun("", side_by_side(names[0], outputs[0]), files)
+    return KeptRun("", measurements(dict(zip(names, outputs, strict=True))), files)
+
+
+def side_by_side(name: str, outputs: Sequence[ImportedOutput]) -> list[dict[str, ImportedOutput]]:
+    """Return the outputs of one file measurement by measurement: what ran at the same time is of several hosts."""
+    parts = list(_parts(name, outputs))
+    apart = [dataclasses.replace(part, stem=f"{name}#{number}") for number, part in enumerate(parts, 1)]
+    groups = [group if len(group) > 1 else [parts[apart.index(group[0])]] for group in _groups(apart)]
+    return [_measurement(group, together=True) for group in groups]
+
+
+def measurements(files: Mapping[str, Sequence[ImportedOutput]]) -> list[dict[str, ImportedOutput]]:
+    """Return the outputs of files measurement by measurement, those of each by host. Raises UsageError.
+
+    `files` are by the name that a host gets where its output names none. Several files are several hosts of one run.
+    """
+    counts = {name: len({each.place for each in outputs}) for name, outputs in files.items()}
+    if len(set(counts.values())) > 1:
+        said = ", ".join(f"{name} {count}" for name, count in counts.items())
+        raise UsageError(f"files of several hosts must hold as many measurements each; these hold: {said}")
+    found: list[dict[str, ImportedOutput]] = [{} for _ in range(max(counts.values(), default=0))]
+    for name, outputs in files.items():
+        places = list(dict.fromkeys(each.place for each in outputs))
+        for each in outputs:
+            found[places.index(each.place)][each.host or name] = each
+    return found
+
+
+def host_names(names: Sequence[str]) -> list[str]:
+    """Return what hosts are called whose output does not name them: as their files, made different where they agree."""
+    found: list[str] = []
+    for name in names:
+        stem = "-".join(PurePosixPath(name).stem.split()) or HOST
+        count = sum(other == stem or other.startswith(f"{stem}#") for other in found)
+        found.append(f"{stem}#{count + 1}" if count else stem)
+    return found
+
+
+# -- directories
+
+
+def _of_tree(source: Source, known: Sequence[Format]) -> Iterator[KeptRun]:
+    """Yield the runs of a directory: as a tool lays it out, else one for each directory that holds outputs."""
+    place = str(source.path)
+    for reader in reversed(known):
+        try:
+            if runs := reader.import_tree(source.files):
+                yield from (_told(run, reader) for run in runs)
+                return
+        except DAMAGED as error:
+            raise UsageError(Problem(f"is damaged, as output of {reader.name}: {error}", file=place)) from error
+    runs, problems = [], []
+    for folder, files in _folders(source.files).items():
+        run, wrong = _of_folder(folder or source.path.name, files, known)
+        runs += [run] if run is not None else []
+        problems += wrong
+    if not runs:
+        raise UsageError(problems or [nothing_in(place, known)])
+    yield from runs
+
+
+def _told(run: KeptRun, reader: Format) -> KeptRun:
+    """Return a run whose outputs say whose they are."""
+    parts = [
+        {host: dataclasses.replace(each, tool=each.tool or reader.name) for host, each in part.items()}
+        for part in run.measurements
+    ]
+    return dataclasses.replace(run, measurements=parts)
+
+
+def _folders(files: Sequence[KeptFile]) -> dict[str, list[KeptFile]]:
+    found: dict[str, list[KeptFile]] = {}
+    for file in files:
+        folder = str(PurePosixPath(file.name).parent)
+        found.setdefault("" if folder == "." else folder, []).append(file)
+    return found
+
+
+def _of_folder(name: str, files: Sequence[KeptFile], known: Sequence[Format]) -> tuple[KeptRun | None, list[Problem]]:
+    """Return the run of the files of one directory, and what could not be read."""
+    found: list[tuple[KeptFile, list[ImportedOutput]]] = []
+    problems: list[Problem] = []
+    for file in files:
+        try:
+            if outputs := outputs_of(file, known):
+                found.append((file, outputs))
+        except UsageError as error:
+            problems += error.problems
+    if not found:
+        return None, problems
+    remarks = [f"left out: {problem}" for problem in problems]
+    return KeptRun(name, grouped(found), [file for file, _ in found], remarks), problems
+
+
+def grouped(found: Sequence[tuple[KeptFile, Sequence[ImportedOutput]]]) -> list[dict[str, ImportedOutput]]:
+    """Return the outputs of files in one directory measurement by measurement.
+
+    Outputs of the same load that ran side by side, or of which nobody knows when they ran, are hosts of one
+    measurement; others are measurements one after the other, by their begin where it is known, else by name.
+    """
+    parts = [part for stem, (file, outputs) in zip(_stems(found), found, strict=True) for part in _parts(stem, outputs)]
+    parts.sort(key=lambda part: (part.span is not None, part.span or (0.0, 0.0)))
+    groups = _groups(parts)
+    together = any(len(group) > 1 for group in groups)
+    return [_measurement(group, together=together, own_name=True) for group in groups]
+
+
+def _groups(parts: Sequence[_Part]) -> list[list[_Part]]:
+    """Return parts with those that are other hosts of the same measurement."""
+    groups: list[list[_Part]] = []
+    for part in parts:
+        home = next((group for group in groups if _fits(part, group)), None)
+        if home is not None:
+            home.append(part)
+        else:
+            groups.append([part])
+    return groups
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Part:
+    """One measurement of one file: `alone` that it has no other."""
+
+    stem: str
+    hosts: Mapping[str, ImportedOutput]
+    alone: bool
+
+    @property
+    def first(self) -> ImportedOutput:
+        return next(iter(self.hosts.values()))
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """When it ran, by the clock of its host."""
+        result = self.first.result
+        if result.end_ms is None:
+            return None
+        length_s = max((part.runtime_s for part in result.dirs.values()), default=0.0)
+        return result.end_ms / 1000 - length_s, result.end_ms / 1000
+
+
+def _stems(found: Sequence[tuple[KeptFile, Sequence[ImportedOutput]]]) -> list[str]:
+    return host_names([file.name for file, _ in found])
+
+
+def _parts(stem: str, outputs: Sequence[ImportedOutput]) -> Iterator[_Part]:
+    places = list(dict.fromkeys(each.place for each in outputs))
+    for place in places:
+        yield _Part(stem, {each.host: each for each in outputs if each.place == place}, len(places) == 1)
+
+
+def _fits(part: _Part, group: Sequence[_Part]) -> bool:
+    """Tell whether a part is another host of a measurement."""
+    first = group[0]
+    if any(other.stem == part.stem or set(other.hosts) & set(part.hosts) - {""} for other in group):
+        return False
+    if _load(part.first) != _load(first.first):
+        return False
+    if part.span is None or first.span is None:
+        return part.alone and part.span is first.span
+    overlap = min(part.span[1], first.span[1]) - max(part.span[0], first.span[0])
+    shorter = min(part.span[1] - part.span[0], first.span[1] - first.span[0])
+    return overlap > OVERLAP * shorter
+
+
+def _load(output: ImportedOutput) -> object:
+    """Return what a load is, as far as it is told: outputs that differ in it measured different things."""
+    loads = [(load.directions, load.random, load.workers, load.held, load.block_bytes) for load in output.loads]
+    return output.tool, output.name, sorted(output.result.dirs), loads
+
+
+def _measurement(group: Sequence[_Part], *, together: bool, own_name: bool = False) -> dict[str, ImportedOutput]:
+    """Return the outputs of a measurement by host; `own_name`: it is called as its file, where that is of it alone."""
+    found: dict[str, ImportedOutput] = {}
+    for part in group:
+        for host, output in part.hosts.items():
+            name = part.stem if own_name and len(group) == 1 and part.alone else output.name
+            found[host or (part.stem if together else HOST)] = dataclasses.replace(output, name=name)
+    return found

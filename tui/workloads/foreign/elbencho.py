@@ -1,0 +1,241 @@
+"""elbencho: its CSV and JSON result files, and the tables that it prints.
+
+Figures are those of "last done", of all hosts together: it prints none of each. Rates are cut to whole numbers, so
+bandwidth is made of the amount and the time. Phases on directories and files without data are operations.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from math import isfinite, nan
+
+from tui.model.event import DirectionResult, HostResult, LatencyResult, MetadataResult, OperationResult
+from tui.model.plan import JobLoad
+from tui.model.problem import Problem, UsageError
+from tui.workloads.base import ImportedOutput, KeptFile, KeptRun
+from tui.workloads.foreign.elbencho_table import table_rows
+
+MIB = 1 << 20
+KEY = "operation"
+NEEDED = (KEY, "time ms [last]")
+PHASES = {"WRITE": "write", "READ": "read"}
+OPERATIONS = {
+    "MKDIRS": "dir-create",
+    "RMDIRS": "dir-remove",
+    "STAT": "stat",
+    "RMFILES": "remove",
+    "WRITE": "create",
+    "READ": "read",
+}
+LATENCIES = {"min": "min_us", "avg": "avg_us", "max": "max_us"}
+ALL_HOSTS = "all-hosts"
+Row = Mapping[str, str]
+
+
+class Elbencho:
+    """Results of elbencho."""
+
+    name = "elbencho"
+
+    def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
+        """Return a measurement for each phase. Raises UsageError."""
+        found = [(line, row) for line, row in _rows(text) if row.get(KEY, "") in OPERATIONS]
+        outputs: list[ImportedOutput] = []
+        for line, row in found:
+            try:
+                outputs += _output(len(outputs), row)
+            except ValueError as error:
+                message = f"a result of elbencho holds what is no number: {error}"
+                raise UsageError([Problem(message, file=file, line=line)]) from None
+        return outputs
+
+    def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
+        """Return none: it keeps files, no directories."""
+        return ()
+
+
+FORMAT = Elbencho()
+
+
+def _rows(text: str) -> Iterator[tuple[int, Row]]:
+    """Yield the phases in a text, by the names of columns in its CSV."""
+    if "phase_type" in text and "last_done" in text:
+        yield from _of_json(text)
+    elif all(name in text for name in NEEDED):
+        yield from _of_csv(text)
+    else:
+        yield from table_rows(text)
+
+
+def _of_csv(text: str) -> Iterator[tuple[int, Row]]:
+    names: list[str] = []
+    reader = csv.reader(io.StringIO(text))
+    try:
+        for words in reader:
+            if all(name in words for name in NEEDED):
+                names = words
+            elif names and len(words) == len(names):
+                yield reader.line_num, dict(zip(names, words, strict=True))
+    except csv.Error as error:
+        raise UsageError(f"line {reader.line_num}: {error}") from None
+
+
+def _of_json(text: str) -> Iterator[tuple[int, Row]]:
+    """Yield the phases of JSON lines."""
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            value = json.loads(line) if "phase_type" in line else None
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            yield number, _as_row(value)
+
+
+def _as_row(phase: Mapping[str, object]) -> Row:
+    """Return a phase as a row of the CSV."""
+    done, config = _part(phase, "last_done"), _part(phase, "config")
+    row = {
+        KEY: str(phase.get("phase_type", "")),
+        "ISO date": str(phase.get("iso_start_date", "")),
+        "label": str(phase.get("label", "")),
+        "time ms [last]": str(done.get("elapsed_time_ms", "")),
+        "CPU% [last]": str(done.get("cpu%", "")),
+        "hosts": str(config.get("hosts", "")),
+        "threads": str(config.get("threads", "")),
+        "block size": str(config.get("block_size", "")),
+        "IO depth": str(config.get("io_depth", "")),
+        "direct IO": str(config.get("direct_io", "")),
+        "random": str(config.get("random_offsets", "")),
+        "version": str(config.get("version", "")),
+        "command": str(config.get("command", "")),
+        "begins": "1",
+    }
+    for prefix, part in (("", done), ("rwmix read ", _part(done, "rwmix_read"))):
+        row |= {
+            f"{prefix}entries/s [last]": str(part.get("entries/s", "")),
+            f"{prefix}entries [last]": str(part.get("entries", "")),
+            f"{prefix}IOPS [last]": str(part.get("iops", "")),
+            f"{prefix}bytes [last]": str(part.get("bytes", "")),
+        }
+    latency = _part(_part(done, "latency"), "IO")
+    for prefix, part in (("", latency), ("rwmix read ", _part(latency, "rwmix_read"))):
+        row |= {f"{prefix}IO lat us [{name}]": str(part.get(key, "")) for name, key in LATENCIES.items()}
+    return row
+
+
+def _part(value: Mapping[str, object], name: str) -> Mapping[str, object]:
+    found = value.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _output(place: int, row: Row) -> Iterator[ImportedOutput]:
+    """Yield the measurement of one phase; none when it did nothing."""
+    seconds = (_number(row, "time ms [last]") or 0.0) / 1000
+    hosts = int(_number(row, "hosts") or 1)
+    result = HostResult(t=0.0, host="", step=place, dirs=dict(_directions(row, seconds)), tool_version=_version(row))
+    _stamp(result, row, seconds)
+    name = " ".join(filter(None, (row.get("label", "").strip(), row[KEY].lower())))
+    load = list(_loads(row, result, hosts))
+    metadata = None if result.dirs else _operation(place, row, seconds, hosts)
+    if result.dirs or metadata is not None:
+        command, host = row.get("command", "").strip(), ALL_HOSTS if hosts > 1 else ""
+        yield ImportedOutput(place, name, result, host, load, None, command, 1.0, metadata)
+
+
+def _version(row: Row) -> str:
+    return f"elbencho-{row['version']}" if row.get("version") else ""
+
+
+def _stamp(result: HostResult, row: Row, seconds: float) -> None:
+    """Put in when it ran; rows are stamped at the end, phases of JSON with their begin."""
+    try:
+        stamp = datetime.fromisoformat(row.get("ISO date", ""))
+    except ValueError:
+        return
+    at_ms = round((stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp() * 1000)
+    result.end_ms = at_ms + round(seconds * 1000) if row.get("begins") else at_ms
+
+
+def _directions(row: Row, seconds: float) -> Iterator[tuple[str, DirectionResult]]:
+    mixed = _number(row, "rwmix read IOPS [last]") is not None
+    for prefix, name in (("", PHASES.get(row[KEY])), ("rwmix read ", "read" if mixed else None)):
+        iops = _number(row, f"{prefix}IOPS [last]")
+        if name is None or iops is None or not seconds:
+            continue
+        exact, mib = _number(row, f"{prefix}bytes [last]"), _number(row, f"{prefix}MiB [last]")
+        moved = exact if exact is not None else (mib or 0.0) * MIB
+        block, counted = _number(row, "block size"), _number(row, f"{prefix}IOs [last]")
+        whole = exact is not None and block and exact % block == 0
+        ios = counted if counted is not None else exact // block if whole and exact and block else iops * seconds
+        rounded = ["iops", *([] if counted is not None or whole else ["ios"]), "lat"]
+        rounded += [] if exact is not None else ["bytes", "bw_bytes_per_s"]
+        part = DirectionResult(round(ios), round(moved), seconds, iops, moved / seconds, rounded=rounded)
+        part.lat = _latency(row, prefix, part.ios)
+        part.rounded = [each for each in rounded if getattr(part, each) is not None]
+        yield name, part
+
+
+def _latency(row: Row, prefix: str, ios: int) -> LatencyResult | None:
+    """Return the latency of I/Os in whole microseconds; its deviation is not told."""
+    low, mean, high = (_number(row, f"{prefix}IO lat us [{name}]") for name in LATENCIES)
+    if low is None or mean is None or high is None or not ios:
+        return None
+    percentiles = {
+        name: round(value * 1000)
+        for name in row.get(f"{prefix}IO percentiles", "").split()
+        if (value := _number(row, f"{prefix}IO p{name}")) is not None
+    }
+    return LatencyResult(ios, round(low * 1000), round(high * 1000), mean * 1000, nan, percentiles)
+
+
+def _loads(row: Row, result: HostResult, hosts: int) -> Iterator[JobLoad]:
+    """Yield what all hosts did together: rates and latencies are told of all of them alone."""
+    threads, depth = _number(row, "threads"), _number(row, "IO depth")
+    if not threads or not result.dirs or KEY not in row:
+        return
+    workers = int(threads) * hosts
+    yield JobLoad(
+        name=row[KEY].lower(),
+        directions=tuple(result.dirs),
+        workers=workers,
+        held=workers * int(depth or 1),
+        queues=(depth or 1) > 1,
+        direct=row.get("direct IO") in ("1", "true"),
+        random=row.get("random") in ("1", "true"),
+        durable="not told in the output",
+        block_bytes=int(_number(row, "block size") or 0) or None,
+    )
+
+
+def _operation(place: int, row: Row, seconds: float, hosts: int) -> MetadataResult | None:
+    rate = _number(row, "entries/s [last]")
+    if rate is None:
+        return None
+    threads, entries = int(_number(row, "threads") or 0), int(_number(row, "entries [last]") or 0)
+    tasks = threads * hosts
+    operation = OperationResult(rate, rate, rate, None, [rate], [seconds])
+    return MetadataResult(
+        t=0.0,
+        step=place,
+        tool="elbencho",
+        version=row.get("version", ""),
+        tasks=tasks,
+        nodes=hosts,
+        items=entries // tasks if tasks else 0,
+        iterations=1,
+        operations={OPERATIONS[row[KEY]]: operation},
+        ranks_per_node=threads,
+    )
+
+
+def _number(row: Row, name: str) -> float | None:
+    """Return a figure of a row; None where it tells none. Raises ValueError."""
+    text = row.get(name, "").strip()
+    value = float(text) if text else None
+    if value is not None and not (isfinite(value) and value >= 0):
+        raise ValueError(f"'{text}' in {name}")
+    return value
