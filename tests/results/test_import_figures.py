@@ -82,7 +82,7 @@ def test_counts_of_json_are_those_in_it(path: Path) -> None:
 def test_percentiles_and_rates_of_json_are_those_in_it(path: Path) -> None:
     """Of one job: what fio prints beyond our list is kept as well."""
     *_, last = objects(text_of(path))
-    jobs = [job for job in last.get("jobs", last.get("client_stats")) if job["jobname"] != "All clients"]
+    jobs = [job for job in last.get("jobs", last.get("client_stats", [])) if job["jobname"] != "All clients"]
     hosts = record_of(path).steps[-1].results.per_host
     for job, dirs in zip(jobs, hosts.values(), strict=True):
         for name in ("read", "write"):

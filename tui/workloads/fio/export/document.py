@@ -19,7 +19,7 @@ from tui.model.step_record import DirectionRecord, SeriesColumns
 from tui.model.utc import parse_utc
 from tui.workloads.fio.export.figures import direction_json, latency_json, latency_shares
 from tui.workloads.fio.export.options import Measured, Options, measured, placed
-from tui.workloads.fio.outputs import ALL_CLIENTS
+from tui.workloads.fio.kept_json import ALL_CLIENTS
 
 Json = dict[str, Any]
 Shape = Callable[[RunRecord, Measured], Json]
