@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.export.endpoint import Endpoint, serving
 from tui.model.exporter import Source
 from tui.results.export.save import source_of
 
@@ -50,3 +51,10 @@ def fio_plot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
         return (tmp_path / "out.png").read_bytes()
 
     return draw
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    """An address that takes what is pushed."""
+    with serving() as found:
+        yield found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tui.cli.common import run_store
+from tui.cli.common import run_store, say
 from tui.model.exporter import installed, load
 from tui.model.problem import UsageError
 
@@ -19,6 +19,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", nargs="?", help="run id, unique beginning of one, path, or 'last'")
     parser.add_argument("format", metavar="FORMAT", nargs="?", help="one of: " + ", ".join(installed()))
     parser.add_argument("-o", "--output", metavar="FILE|DIR", help="where to; a name that ends with / is a directory")
+    parser.add_argument(
+        "--stream",
+        action="store_true",
+        help="follow the run to its end; -o is a file, or an http address to push to",
+    )
     parser.add_argument("--formats", action="store_true", help="list the formats, with who reads them")
 
 
@@ -32,7 +37,12 @@ def main(args: argparse.Namespace) -> int:
     exporter = load(args.format)
     from tui.results.export.save import alone, export, source_of
 
-    source = source_of(run_store().resolve(args.run))
+    run_dir = run_store().resolve(args.run)
+    if args.stream:
+        from tui.results.export.stream import follow
+
+        return int(not follow(run_dir, args.format, args.output or "-", say))
+    source = source_of(run_dir)
     if args.output is None and (file := alone(source, exporter)) is not None:
         for part in file.parts:
             sys.stdout.buffer.write(part)

@@ -15,6 +15,7 @@ from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration
 
+STREAM_HELP = "follow the run in a format of `benchtui export`: to stdout, a file, or an http address that takes it"
 NEVER_S = 10 * 365 * 86400.0
 
 
@@ -40,6 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--no-telemetry", action="store_true", help="do not look at CPU, network, disks of the hosts every second")
     add("--no-precondition", action="store_true", help="leave out the fill and the rounds that the profile asks for")
     add("--attest", action="append", default=[], metavar="ID=yes|no", help="answer what the profile asks of a person")
+    add("--stream", action="append", default=[], metavar="FORMAT[=TARGET]", help=STREAM_HELP)
     add("--dry-run", action="store_true", help="print the plan and run nothing")
     add("--detach", action="store_true", help="start the run and return")
     add("--yes", action="store_true", help="do not ask")
@@ -50,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Run a profile and return the run's exit code."""
     check_proof(args)
+    check_streams(args)
     plan = plan_from(args)
     if args.skip_missing:
         from tui.cli.launching import leave_out_missing
@@ -70,6 +73,10 @@ def main(args: argparse.Namespace) -> int:
         print(json.dumps({"run_id": run_dir.name, "path": str(run_dir)}) if args.json else run_dir.name)
         return 0
     say(f"run {run_dir.name}")
+    if args.stream:
+        from tui.cli.watching import watch_streamed
+
+        return watch_streamed(run_dir, args.stream, as_json=args.json)
     if not args.prove_limiter:
         return watch(run_dir, as_json=args.json)
     from tui.cli.prove import prove_after
@@ -87,6 +94,21 @@ def check_proof(args: argparse.Namespace) -> None:
         if args.prove_limiter and getattr(args, name):
             why = {"detach": "it follows the run", "no_telemetry": "it goes by what hosts do meanwhile"}[name]
             raise UsageError(f"--prove-limiter and --{name.replace('_', '-')}: {why}")
+
+
+def check_streams(args: argparse.Namespace) -> None:
+    """Raise UsageError for streams that cannot be, before anything is started."""
+    if not args.stream:
+        return
+    from tui.results.export.stream import parse_spec, streamed
+
+    targets = [parse_spec(spec)[1] for spec in args.stream if streamed(parse_spec(spec)[0])]
+    if args.detach or args.prove_limiter:
+        raise UsageError("--stream follows the run: it goes neither with --detach nor with --prove-limiter")
+    if targets.count("-") > 1:
+        raise UsageError("standard output takes one stream: name a file for the others, --stream FORMAT=FILE")
+    if "-" in targets and args.json:
+        raise UsageError("--json and a --stream both go to standard output: name a file, --stream FORMAT=FILE")
 
 
 def plan_from(args: argparse.Namespace) -> Plan:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 import msgspec
@@ -26,6 +26,18 @@ def watch(run_dir: Path, *, as_json: bool) -> int:
     """Follow a run to its end, print its result, return its exit code."""
     code = followed(run_dir)
     print_result(run_dir, as_json=as_json)
+    return code
+
+
+def watch_streamed(run_dir: Path, specs: Sequence[str], *, as_json: bool) -> int:
+    """Follow a run as `watch` does, and stream it; with a stream on standard output the summary goes to stderr."""
+    from tui.results.export.stream import parse_spec, streaming
+
+    taken = any(parse_spec(spec)[1] == "-" for spec in specs)
+    with streaming(run_dir, specs, say):
+        code = followed(run_dir)
+    with redirect_stdout(sys.stderr if taken else sys.stdout):
+        print_result(run_dir, as_json=as_json)
     return code
 
 

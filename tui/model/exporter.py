@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from tui.model.problem import UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from importlib.metadata import EntryPoint
     from pathlib import Path
 
+    from tui.model.event import Event
     from tui.model.record import RunRecord
 
 GROUP = "benchtui.exporters"
@@ -36,16 +38,35 @@ class ExportFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Second:
+    """One second of one direction while a run goes on, as far as it is known then. `host` None: all hosts together."""
+
+    run_id: str
+    profile: str
+    step: str
+    t_s: float  # its begin, from the start of the run
+    utc: datetime | None
+    host: str | None
+    direction: str
+    iops: float | None
+    bw_bytes_per_s: float | None
+    lat_mean_ns: float | None
+    lat_p99_ns: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Exporter:
     """A format. `files` raises UsageError, in one line, for a run that the format has no place for.
 
-    `binary`: it cannot be printed on a terminal. `needs`: the extra of benchtui that brings its library.
+    `binary`: it cannot be printed on a terminal. `needs`: the extra of benchtui that brings its library. `stream`
+    returns the lines for a second, an event or the record of a run that is followed; None: it cannot follow one.
     """
 
     title: str
     files: Callable[[Source], Iterable[ExportFile]]
     binary: bool = False
     needs: str = ""
+    stream: Callable[[Second | Event | RunRecord], str] | None = None
 
 
 def text_parts(lines: Iterable[str], lines_a_part: int = 1000) -> Iterator[bytes]:

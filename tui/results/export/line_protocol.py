@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tui.model.exporter import Exporter, ExportFile, Source, text_parts
-from tui.results.export.points import Point, result_points, series_points
+from tui.model.event import Event
+from tui.model.exporter import Exporter, ExportFile, Second, Source, text_parts
+from tui.model.record import RunRecord
+from tui.results.export.points import Point, point_of, result_points, series_points
 
 
 def line_of(point: Point) -> str:
@@ -26,4 +28,14 @@ def _files(source: Source) -> Iterator[ExportFile]:
     yield ExportFile(f"{source.record.run_id}.lp", text_parts(map(line_of, points)))
 
 
-LINES = Exporter("Influx line protocol: every second, and what came out (InfluxDB, VictoriaMetrics, Telegraf)", _files)
+def _stream(moment: Second | Event | RunRecord) -> str:
+    if isinstance(moment, RunRecord):
+        return "".join(map(line_of, result_points(moment)))
+    return line_of(point) if isinstance(moment, Second) and (point := point_of(moment)).fields else ""
+
+
+LINES = Exporter(
+    "Influx line protocol: every second, and what came out (InfluxDB, VictoriaMetrics, Telegraf)",
+    _files,
+    stream=_stream,
+)

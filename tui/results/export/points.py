@@ -12,6 +12,7 @@ from datetime import datetime
 
 from tui.metrics.buckets import PERCENTILES, label
 from tui.metrics.registry import in_order
+from tui.model.exporter import Second
 from tui.model.record import RunRecord
 from tui.model.step_record import DirectionRecord, LatencyRecord, SeriesColumns, StepRecord
 from tui.model.utc import parse_utc
@@ -49,6 +50,13 @@ def second(iops: float | None, bw: float | None, lat_mean_ns: float | None, p99_
         "latency_p99_seconds": seconds(p99_ns),
     }
     return {name: value for name, value in values.items() if value is not None}
+
+
+def point_of(at: Second) -> Point:
+    """Return a second of a run that goes on as a point."""
+    fields = second(at.iops, at.bw_bytes_per_s, at.lat_mean_ns, at.lat_p99_ns)
+    stamp = None if at.utc is None else round(at.utc.timestamp() * 1000) * 1_000_000
+    return Point(NAME, tags_of(at.run_id, at.profile, at.step, at.direction, at.host), fields, stamp)
 
 
 def seconds(value_ns: float | None) -> float | None:
