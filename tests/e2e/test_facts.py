@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.command import benchtui
-from tests.lab.sshd import SshdLab
-from tests.leftovers import mark
+from tests.lab.sshd import SshdLab, set_env
 from tests.remote import machines
 
 pytestmark = pytest.mark.e2e
@@ -24,7 +23,7 @@ def mixed_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshdLab]:
     other = machines.plant(root / "other", machines.BIG_BOX, machines.BOND)
     lab = SshdLab(root / "lab", hosts=3)
     odd = lab.host("h3")
-    odd.options = (f"SetEnv BT_ROOT={other} BENCHTUI_LOCKS={odd.root / 'locks'} {mark()}",)
+    odd.options = (set_env(odd.root, f"BT_ROOT={other}"),)
     with lab:
         yield lab
 

@@ -21,8 +21,7 @@ import pytest
 from tests.e2e.command import benchtui, marked_processes, only_run, start
 from tests.lab import mdtest_standin
 from tests.lab.netns import NetnsLab, possible
-from tests.lab.sshd import SshdLab
-from tests.leftovers import mark
+from tests.lab.sshd import SshdLab, set_env
 from tests.patience import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.e2e
@@ -252,7 +251,7 @@ def test_the_environment_of_the_head_does_not_reach_the_ranks(tmp_path: Path, ho
     with SshdLab(tmp_path / "own", hosts=2) as lab:
         for host in lab.hosts:
             host.stop()
-            host.options = (f"SetEnv BENCHTUI_LOCKS={host.root}/locks SECRET_OF_{host.name}=s3cret {mark()}",)
+            host.options = (set_env(host.root, f"SECRET_OF_{host.name}=s3cret"),)
             host.start()
         lab.write_config()
         assert Launch(home, lab.ssh_config, 2, target, program).run()["state"] == "complete"

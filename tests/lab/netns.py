@@ -17,8 +17,7 @@ from pathlib import Path
 
 import asyncssh
 
-from tests.lab.sshd import SSHD
-from tests.leftovers import mark
+from tests.lab.sshd import SSHD, set_env
 from tests.patience import PATIENCE_S
 
 PORT = 2222
@@ -134,7 +133,7 @@ class NetnsLab:
             f"HostKey {place / 'host_key'}",
             f"AuthorizedKeysFile {self.root / 'id.pub'}",
             f"PidFile {place / 'pid'}",
-            f"SetEnv BENCHTUI_LOCKS={place / 'locks'} {mark()}",
+            set_env(place),
             "StrictModes no",
             "UsePAM no",
             "PermitRootLogin yes",

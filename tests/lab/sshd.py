@@ -26,6 +26,14 @@ from tui.model.plan import HostAddress
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
 
 
+def set_env(root: Path, *more: str) -> str:
+    """Return the option that makes a lab host a machine of its own.
+
+    A bash of level 2 reads no ~/.bashrc: that of whoever runs the tests may start a hundred processes a session.
+    """
+    return " ".join(["SetEnv SHLVL=1", f"BENCHTUI_LOCKS={root / 'locks'}", *more, mark()])
+
+
 @dataclass
 class LabHost:
     """One sshd: `name` as in the ssh_config, `directory` is this host's own working directory."""
@@ -103,7 +111,7 @@ class LabHost:
             "UsePAM no",
             "PermitRootLogin yes",
             "PasswordAuthentication no",
-            f"SetEnv BENCHTUI_LOCKS={self.root / 'locks'} {mark()}",  # each lab host is a machine of its own
+            set_env(self.root),
             "MaxStartups 500:30:600",
             "MaxSessions 100",
             "Subsystem sftp internal-sftp",

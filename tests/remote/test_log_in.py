@@ -56,7 +56,7 @@ async def failures(connections: Connections, addresses: Sequence[HostAddress]) -
 
 def locked(lab: SshdLab, passphrase: str, form: str = "openssh") -> bytes:
     """The lab's client key behind a passphrase."""
-    return asyncssh.read_private_key(lab.client_key).export_private_key(form, passphrase=passphrase, rounds=50)
+    return asyncssh.read_private_key(lab.client_key).export_private_key(form, passphrase=passphrase, rounds=1)
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ async def test_three_wrong_passphrases_end_it_for_all_hosts(lab: SshdLab, locked
 
 async def test_no_passphrase_is_asked_for_a_key_that_the_host_does_not_take(lab: SshdLab, alone: Path) -> None:
     useless = alone / "useless"
-    useless.write_bytes(asyncssh.generate_private_key("ssh-ed25519").export_private_key(passphrase="x", rounds=50))
+    useless.write_bytes(asyncssh.generate_private_key("ssh-ed25519").export_private_key(passphrase="x", rounds=1))
     person = Person()
     async with Connections(asker=person) as connections:
         (error,) = await failures(connections, with_key(lab, useless, ["h1"]))
@@ -393,7 +393,7 @@ async def test_user_certificate_beside_the_key_is_used(lab: SshdLab, tmp_path: P
     authority, key = asyncssh.generate_private_key("ssh-ed25519"), asyncssh.generate_private_key("ssh-ed25519")
     ca, path = tmp_path / "ca.pub", tmp_path / "id"
     ca.write_bytes(authority.export_public_key())
-    path.write_bytes(key.export_private_key(passphrase="locked", rounds=50))
+    path.write_bytes(key.export_private_key(passphrase="locked", rounds=1))
     certificate = authority.generate_user_certificate(key, "bench", principals=[lab.user])
     Path(f"{path}-cert.pub").write_bytes(certificate.export_certificate())
     options = (f"TrustedUserCAKeys {ca}", "AuthorizedKeysFile none")
