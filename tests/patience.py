@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 
 PATIENCE_S = 300.0
 SHORTEST_S, LONGEST_S = 0.05, 0.5
-SHARE = 5  # of the time that a look takes
+SHARE = 10  # of the time that a look takes
 
 
 def pause_s(began: float) -> float:

@@ -36,7 +36,7 @@ def osds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Two processes of this name, one of which spins."""
     program = tmp_path_factory.mktemp("bin") / NAME
     shutil.copy(shutil.which(SHELLS["dash"][0]) or "/bin/sh", program)
-    loads = ["while :; do :; done", "read wait"]
+    loads = ["while :; do sleep 0.02; n=0; while [ $((n += 1)) -lt 2000 ]; do :; done; done", "read wait"]
     made = [subprocess.Popen([program, "-c", load], stdin=subprocess.PIPE) for load in loads]
     yield
     for each in made:
