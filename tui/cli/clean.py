@@ -35,7 +35,7 @@ def main(args: argparse.Namespace) -> int:
 
     store = run_store()
     run_dir = store.resolve(args.run)
-    store.check_ours(run_dir)
+    store.check_hosts_ours(run_dir)
     check_over(run_dir)
     plan = load_plan(run_dir)
 

@@ -24,7 +24,7 @@ def main(args: argparse.Namespace) -> int:
 
     store = run_store()
     run_dir = store.resolve(args.run)
-    store.check_ours(run_dir)
+    store.check_hosts_ours(run_dir)
     if args.host:
         answer = request(run_dir, {"verb": "stop-host", "host": args.host})
         if not answer.get("ok"):

@@ -14,7 +14,11 @@ PID_FILE = "engine.pid"
 LOG_FILE = "engine.log"
 RESERVE_FILE = "reserve"  # room for the last words of an engine whose disk is full
 SOCKET_FILE = "control.sock"
+ORIGIN_FILE = "origin.json"  # of a run that was unpacked: which file it came from
 RAW_DIR = "raw"
+
+OF_THIS_MACHINE = frozenset((SUMMARY_FILE, PID_FILE, RESERVE_FILE, SOCKET_FILE, ORIGIN_FILE))
+"""Files that mean nothing anywhere else: they are not packed."""
 
 SLUG_LENGTH = 60
 

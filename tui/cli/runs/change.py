@@ -46,6 +46,13 @@ def own_run(store: RunStore, ref: str) -> Path:
     return run_dir
 
 
+def run_on_own_hosts(store: RunStore, ref: str) -> Path:
+    """Return the directory of a run whose plan may be carried out on hosts. Raises UsageError for any other."""
+    run_dir = store.resolve(ref)
+    store.check_hosts_ours(run_dir)
+    return run_dir
+
+
 def star_runs(args: argparse.Namespace, store: RunStore) -> int:
     """Give runs a star, or take it away."""
     for run_dir in [own_run(store, ref) for ref in args.runs]:

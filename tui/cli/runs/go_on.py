@@ -7,7 +7,7 @@ import sys
 
 from tui.cli.prove import configure as prove_arguments
 from tui.cli.runs.arguments import RUN_HELP, Actions
-from tui.cli.runs.change import own_run
+from tui.cli.runs.change import run_on_own_hosts
 from tui.model.problem import BenchtuiError, UsageError
 from tui.results.store.alive import is_running
 from tui.results.store.runs import RunStore
@@ -34,7 +34,7 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
     from tui.cli.watching import watch
     from tui.results.store.unfinished import is_unfinished, unfinished_runs
 
-    chosen = [own_run(store, ref) for ref in args.runs] or unfinished_runs(store.runs_dir)
+    chosen = [run_on_own_hosts(store, ref) for ref in args.runs] or unfinished_runs(store.runs_dir)
     for run_dir in chosen:
         if not is_unfinished(run_dir):
             raise UsageError(f"run {run_dir.name} is {'going on' if is_running(run_dir) else 'finished already'}")
@@ -58,7 +58,7 @@ def resume_run(args: argparse.Namespace, store: RunStore) -> int:
     from tui.cli.watching import watch
     from tui.engine.process.launch import resume_mode
 
-    run_dir = own_run(store, args.run)
+    run_dir = run_on_own_hosts(store, args.run)
     mode, count = resume_mode(run_dir, failed=args.failed, running=is_running(run_dir))
     print(f"resuming {run_dir.name}: {count} {'step' if count == 1 else 'steps'} to go", file=sys.stderr)
     restart(run_dir, mode)
@@ -69,4 +69,4 @@ def prove_run(args: argparse.Namespace, store: RunStore) -> int:
     """Make a counter-experiment about what limited a run: a run of its own, on the same hosts and files."""
     from tui.cli.prove import main
 
-    return main(args, own_run(store, args.run))
+    return main(args, run_on_own_hosts(store, args.run))

@@ -1,4 +1,4 @@
-"""benchtui runs: list, show, annotate, remove saved runs."""
+"""benchtui runs: list, show, annotate, verify, pack, remove saved runs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from tui.cli.common import run_store
-from tui.cli.runs import change, go_on, listing, show
+from tui.cli.runs import change, go_on, listing, proof, show
 
-PARTS = (listing, show, change, go_on)
+PARTS = (listing, show, change, proof, go_on)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from tui.model.problem import Problem, UsageError, did_you_mean
-from tui.model.rundir import JOURNAL_FILE, PLAN_FILE, RECORD_FILE
+from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, PLAN_FILE, RECORD_FILE
 from tui.results.store.index import INDEX_FILE, list_directory
 from tui.results.store.rundir import is_run_dir
 from tui.results.store.shared import index_name, owner_of
@@ -112,6 +112,12 @@ class RunStore:
         if self.is_of_others(run_dir):
             whose = owner_of(str(run_dir)) or "somebody else"
             raise UsageError(f"{run_dir.name} is a run of {whose}, in {run_dir.parent}: it can be read, not changed")
+
+    def check_hosts_ours(self, run_dir: Path) -> None:
+        """Raise UsageError for a run whose plan is not ours to carry out on hosts: somebody else's, or unpacked."""
+        self.check_ours(run_dir)
+        if (run_dir / ORIGIN_FILE).exists():
+            raise UsageError(f"{run_dir.name} was unpacked from a file: nothing is done to hosts by the plan in it")
 
     def is_of_others(self, run_dir: Path) -> bool:
         """Tell whether a run is in a shared directory, or elsewhere and somebody else's."""

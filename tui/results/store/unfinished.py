@@ -8,7 +8,7 @@ from msgspec import DecodeError, Struct, field, json
 
 from tui.journal.reader import events_backwards
 from tui.model.event import AFTERWORDS, RunEnded
-from tui.model.rundir import JOURNAL_FILE, PID_FILE, RECORD_FILE
+from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, PID_FILE, RECORD_FILE
 from tui.results.store.alive import is_running
 from tui.results.store.rundir import is_run_dir
 
@@ -29,7 +29,7 @@ class _Head(Struct):
 
 def is_unfinished(run_dir: Path) -> bool:
     """Return whether a run began, has no last event, and has no engine that could write one."""
-    if is_running(run_dir) or not is_run_dir(run_dir):
+    if is_running(run_dir) or not is_run_dir(run_dir) or (run_dir / ORIGIN_FILE).exists():
         return False
     try:
         last = next(

@@ -1,0 +1,151 @@
+"""The journal against the raw output: results and samples are read again by the load generator's own reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from tui import workloads
+from tui.journal.raw import readable
+from tui.journal.reader import read_events
+from tui.model.event import HostResult, MetadataResult, Sample, StepStarted, TaskEnded
+from tui.model.plan import Plan, Step
+from tui.model.rundir import JOURNAL_FILE, RAW_DIR
+
+SHOWN_SAMPLES = 3
+
+
+@dataclass(slots=True)
+class Told:
+    """What the journal says that one host did in the last attempt of a step."""
+
+    attempt: int = 1
+    samples: list[Sample] = field(default_factory=list)
+    result: HostResult | None = None
+    end: TaskEnded | None = None
+
+
+@dataclass(slots=True)
+class Journalled:
+    """What the journal says of all measurements, by step and host."""
+
+    told: dict[tuple[int, str], Told] = field(default_factory=dict)
+    operations: dict[int, MetadataResult] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, journal: Path) -> Journalled:
+        """Read a journal; what is damaged in it is left out, and missing then. Raises OSError."""
+        found, attempts = cls(), dict[int, int]()
+        for event in read_events(journal):
+            if isinstance(event, StepStarted):
+                attempts[event.step] = event.attempt
+                found._forget(event.step)
+            elif isinstance(event, MetadataResult):
+                found.operations[event.step] = event
+            elif isinstance(event, Sample | HostResult | TaskEnded):
+                found._take(event, attempts.get(event.step, 1))
+        return found
+
+    def _forget(self, step: int) -> None:
+        self.operations.pop(step, None)
+        self.told = {key: told for key, told in self.told.items() if key[0] != step}
+
+    def _take(self, event: Sample | HostResult | TaskEnded, attempt: int) -> None:
+        told = self.told.setdefault((event.step, event.host), Told(attempt))
+        if isinstance(event, HostResult):
+            told.result = event
+        elif event.phase == "measure" and isinstance(event, Sample):
+            told.samples.append(event)
+        elif event.phase == "measure" and isinstance(event, TaskEnded) and not event.role:
+            told.end = event
+
+
+def raw_file(run_dir: Path, step: int, host: str, attempt: int, kind: str) -> Path:
+    """Return where the output of a measurement is."""
+    again = f".{attempt}" if attempt > 1 else ""
+    return run_dir / RAW_DIR / f"{step}.measure{again}.{host}.{kind}.gz"
+
+
+def raw_differences(run_dir: Path, plan: Plan) -> tuple[int, list[str]]:
+    """Return how many results and samples of the journal were read again, and which of them differ.
+
+    Raises OSError when the journal cannot be read.
+    """
+    journalled = Journalled.read(run_dir / JOURNAL_FILE)
+    count, found = 0, list[str]()
+    for step in plan.steps:
+        if workloads.reports_operations(step.tool):
+            said = journalled.operations.get(step.index)
+            count += said is not None
+            found += _of_operations(run_dir, step, journalled, said)
+            continue
+        for host in step.hosts:
+            if (told := journalled.told.get((step.index, host))) is not None and "/" not in host:
+                count += len(told.samples) + (told.result is not None)
+                found += _of_host(run_dir, plan, step, host, told)
+    return count, found
+
+
+def _of_host(run_dir: Path, plan: Plan, step: Step, host: str, told: Told) -> Iterator[str]:
+    path = raw_file(run_dir, step.index, host, told.attempt, "out")
+    if not path.is_file():
+        if told.result is not None or told.samples:
+            yield f"{path.relative_to(run_dir)}: is missing, and the journal has figures of it"
+        return
+    step = replace(step, attempt=told.attempt)
+    reader = workloads.get(step.tool).reader(host, step, "measure", plan.latency_kind_of(step))
+    items = [item for piece in readable(path) for item in reader.feed(piece)]
+    errors = raw_file(run_dir, step.index, host, told.attempt, "err")
+    for piece in readable(errors) if errors.is_file() else ():
+        reader.feed_stderr(piece)
+    items += reader.flush()
+    where = f"step {step.name}, {host}"
+    yield from _of_samples([item for item in items if isinstance(item, Sample)], told.samples, where)
+    if told.result is not None:
+        again = reader.result(told.end.exit_code if told.end is not None else None)
+        yield from _of_result(again, told.result, where)
+
+
+def _of_samples(again: list[Sample], told: list[Sample], where: str) -> Iterator[str]:
+    by_time: dict[int, list[Sample]] = {}
+    for sample in again:
+        by_time.setdefault(sample.host_time_ms, []).append(replace(sample, t=0.0))
+    other = [each for each in told if replace(each, t=0.0) not in by_time.get(each.host_time_ms, ())]
+    for sample in other[:SHOWN_SAMPLES]:
+        yield f"{where}: the journal's sample at {sample.t:.1f} s is not in the raw output"
+    if len(other) > SHOWN_SAMPLES:
+        yield f"{where}: nor are {len(other) - SHOWN_SAMPLES} more"
+    if (missing := len(again) - len(told)) > 0:
+        yield f"{where}: {missing} samples of the raw output are not in the journal"
+
+
+def _of_result(again: HostResult | None, told: HostResult, where: str) -> Iterator[str]:
+    """How a command ended is the engine's word; figures are the tool's."""
+    if again is None:
+        yield f"{where}: the raw output holds no result, the journal has one"
+        return
+    again = replace(again, t=told.t, final=told.final)
+    for name in again.__struct_fields__:
+        if getattr(again, name) != getattr(told, name):
+            yield f"{where}: {name} of the result is not what the raw output says"
+
+
+def _of_operations(run_dir: Path, step: Step, journalled: Journalled, said: MetadataResult | None) -> Iterator[str]:
+    if said is None:
+        return
+    attempts = [told.attempt for (index, _), told in journalled.told.items() if index == step.index]
+    paths = [raw_file(run_dir, step.index, host, max(attempts, default=1), "out") for host in step.hosts]
+    path = next((each for each in paths if each.is_file()), None)
+    if path is None:
+        yield f"step {step.name}: the raw output is missing, and the journal has figures of it"
+        return
+    reader = workloads.get(step.tool).program(step).reader(len(step.hosts))
+    for piece in readable(path):
+        reader.feed(piece)
+    reader.flush()
+    again = reader.figures(0)
+    if again is None or again.operations != said.operations:
+        yield f"step {step.name}: the operations are not what {path.relative_to(run_dir)} says"
