@@ -14,6 +14,7 @@ BENCHES = (
     "wide_graph",
     "many_hosts",
     "verbs",
+    "report_size",
     "long_list",
 )
 

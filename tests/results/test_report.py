@@ -258,7 +258,8 @@ def test_runs_side_by_side_are_held_against_the_first() -> None:
     made = markdown_of(report_of([source("plain"), source("recovered")]))
     assert "## Side by side" in made
     assert "| figure | A | B |" in made
-    assert "| read p99 |" in made
+    assert "| read p99 latency | 553 µs | 88.6 µs |" in made
+    assert "not comparable" in made
 
 
 # -- one in a browser

@@ -212,6 +212,9 @@ RESULT = (
     Action("result.published", ("v",), "published", "Switch between the run's figures and published ones beside them"),
     Action("result.resume", ("u",), "resume", "Measure what the run still lacks; what is done stays"),
     Action("result.prove", ("P",), "prove limiter", "Confirm what limited the run by a short counter-experiment"),
+    Action(
+        "result.report", ("w",), "report", "Write the run as one HTML file to the folder where benchtui was started"
+    ),
     Action("result.note", ("n",), "note", "Add a remark to the run"),
     Action("result.clean", ("C",), "clean hosts", "Remove from its hosts what the run created there, after a question"),
     Action("result.next-step", ("right_square_bracket",), "next step", "Show the next step of the run", call="step(1)"),
@@ -227,11 +230,15 @@ RESULT = (
 RUNS = (
     Action("runs.open", ("enter",), "open", "Open the result; Live when the run is going on", footer=1),
     Action("runs.mark", ("space",), "mark", "Mark the run to be compared: A is what the others are held against"),
-    Action("runs.compare", ("c",), "compare", "Hold the marked runs, or this one, against the first one marked",
-           footer=3),
+    Action(
+        "runs.compare", ("c",), "compare", "Hold the marked runs, or this one, against the first one marked", footer=3
+    ),
     Action("runs.filter", ("slash",), "filter", "Show only runs that hold a text (profile, host, note)", footer=2),
     Action("runs.replay", ("p",), "replay", "Play the run again on the Live screen", footer=4),
     Action("runs.resume", ("u",), "resume", "Measure what a stopped or cut-off run still lacks; what is done stays"),
+    Action(
+        "runs.report", ("w",), "report", "Write the marked runs, or this one, as one HTML file to the current folder"
+    ),
     Action("runs.note", ("n",), "note", "Add a remark to the run", footer=5),
     Action("runs.clean", ("C",), "clean hosts", "Remove from its hosts what the run created there, after a question"),
     Action("runs.delete", ("D",), "delete", "Delete the run for good, after a question", footer=6),
@@ -239,8 +246,9 @@ RUNS = (
 
 COMPARE = (
     Action("compare.curves", ("l",), "latencies", "Draw percentile curves and histograms over each other", footer=1),
-    Action("compare.all", ("a",), "all figures", "Of a matrix: show all figures of all points, or the headlines",
-           footer=2),
+    Action(
+        "compare.all", ("a",), "all figures", "Of a matrix: show all figures of all points, or the headlines", footer=2
+    ),
 )
 # ----------------------------------------------------------------------------------------------------------------------
 

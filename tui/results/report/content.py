@@ -47,24 +47,24 @@ class Source:
     published: View | None = None
 
 
-def report_of(sources: Sequence[Source], made: str = "", remarks: Sequence[str] = ()) -> Report:
-    """Return the document of one run, or of several side by side."""
-    parts = [_part(source, f"run-{number}") for number, source in enumerate(sources, 1)]
+def report_of(sources: Sequence[Source], made: str = "", remarks: Sequence[str] = (), *, drawn: bool = True) -> Report:
+    """Return the document of one run, or of several side by side; with charts when they are to be `drawn`."""
+    parts = [_part(source, f"run-{number}", drawn=drawn) for number, source in enumerate(sources, 1)]
     title = parts[0].card.title if len(parts) == 1 else f"{len(parts)} runs side by side"
     compared = list(side_by_side([source.record for source in sources])) if len(sources) > 1 else []
     return Report(title, parts, compared, list(remarks), made)
 
 
-def _part(source: Source, place: str) -> RunPart:
+def _part(source: Source, place: str, *, drawn: bool) -> RunPart:
     record = source.record
     steps = detailed_steps(record)
-    heat = heat_of(source.run_dir, steps)
+    heat = heat_of(source.run_dir, steps) if drawn else {}
     found = (
         ("disclosure", "What was run", disclosure(record)),
         ("findings", "Findings", _findings(record)),
         ("limiter", "What limited it", _limiter(record, steps)),
         ("results", "Results", _results(record, steps)),
-        ("charts", "Charts", _charts(record, steps, heat)),
+        ("charts", "Charts", _charts(record, steps, heat) if drawn else ()),
         ("telemetry", "Load on hosts and servers", _telemetry(record, steps)),
         ("published", "Beside published figures", _published(source.published)),
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tui.results.report.document import Block, Chart, Report, cell_role, cell_text
+from tui.results.report.document import Block, Chart, Report, Table, cell_role, cell_text
 from tui.results.report.vega import svg_of
+from tui.text.line import BAD, WARN
 
 TEMPLATES = Path(__file__).parent / "templates"
-FOLDED_LINES = 30  # a table with more rows can be folded
+FOLDED_LINES = 24  # a table with more rows is folded, on paper it is not
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
@@ -24,7 +25,9 @@ def html_of(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    engine.globals.update(text=cell_text, role=cell_role, svg=_svg, is_long=_is_long, policy=POLICY, css=_css())
+    engine.globals.update(
+        text=cell_text, role=cell_role, svg=_svg, is_long=_is_long, marked=_marked, policy=POLICY, css=_css()
+    )
     return engine.get_template("report.html").render(report=report)
 
 
@@ -39,6 +42,11 @@ def _svg(chart: Chart) -> Any:
     from markupsafe import Markup
 
     return Markup(svg_of(chart.spec, chart.alt))
+
+
+def _marked(table: Table) -> str:
+    """Return the names of the rows that are marked, so that they are seen in a folded table."""
+    return ", ".join(dict.fromkeys(cell_text(row[0]) for row in table.rows if cell_role(row[0]) in (WARN, BAD)))
 
 
 def _is_long(block: Block) -> bool:

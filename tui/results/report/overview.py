@@ -83,7 +83,7 @@ def said_of(record: RunRecord) -> Iterator[str]:
         yield "imported: figures as a load generator printed them elsewhere, judged as far as they go"
     elif record.state != "complete" or record.reason:
         yield f"{record.state}: {record.reason}" if record.reason else record.state
-    yield from filter(None, (checks_text(record),))
+    yield from filter(None, (checks_text(record).removeprefix(f"{VERDICTS.get(record.verdict or '')}: "),))
     worst = [each for each in by_weight(record.findings) if each.severity != "info"]
     yield from (f"{each.severity} {each.id}: {each.message}" for each in worst[:WORST])
     if len(worst) > WORST:

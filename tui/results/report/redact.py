@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
 from typing import Any
 
 from tui import workloads
@@ -39,12 +40,8 @@ PLAIN_PARTS = _words(
 DEVICE = re.compile(r"(sd[a-z]+\d*|nvme\d+(n\d+(p\d+)?)?|vd[a-z]+\d*|xvd[a-z]+\d*|md\d+|dm-\d+|loop\d+|nbd\d+|ram\d+)")
 PATH = re.compile(r"(?<![\w/.])(?:/[\w.@%+:,~$-]+)+/?")
 PART = re.compile(r"[^/]+")
-ADDRESSES = re.compile(
-    r"(?<![\w.])(?:\d{1,3}(?:\.\d{1,3}){3}"  # IPv4
-    r"|(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}"  # MAC
-    r"|(?:[0-9a-fA-F]{1,4}:){2,7}:?(?:[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{1,4})*)?(?:%\w+)?"  # IPv6
-    r"|::(?:[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{1,4})*))(?![\w.]*\w)"
-)
+MAC = re.compile(r"(?<![\w:])(?:[0-9a-fA-F]{2}:){5,19}[0-9a-fA-F]{2}(?![\w:])")  # and GIDs of InfiniBand
+MAYBE_ADDRESS = re.compile(r"(?<![\w.:])(?:[0-9a-fA-F]*[:.]){2,}[0-9a-fA-F]*(?<![.])(?!\w)")
 UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
 USER_AT = re.compile(r"(?<![\w.-])([\w.-]+)@(?=[\w\[])")
 EXPORT = re.compile(r"(?<![\w./-])([A-Za-z][\w-]*(?:\.[\w-]+)*)(?=:/)")
@@ -53,8 +50,9 @@ ENDINGS = _words(
     "com net org edu gov mil info io ai cloud local lan internal intern corp home localdomain example test invalid "
     "de uk us fr ch at nl be eu it es pt pl cz se fi dk ie jp cn kr tw sg au nz ca br mx ru ua za"
 )  # of host names; other words with dots between them are options and columns: vm.dirty_ratio, nic.eth0.rx
-LEAST_WORD = 3
-TIME = re.compile(r"\d{1,2}(:\d{2}){1,2}")
+LEAST_WORD = 4
+SYSTEM = re.compile(r"/(?:sys|proc|(?:usr/)?(?:s?bin|lib\d*))(?:/|$)")
+NO_NAMES = _words("vm host node client server local localhost linux debian ubuntu rocky centos jump")
 TAG_OF_OURS = re.compile(r"\d{8}T\d{6}Z-[a-z0-9-]+-[0-9a-f]{4}")
 
 
@@ -64,6 +62,7 @@ class Names:
 
     known: dict[str, str] = field(default_factory=dict)
     in_paths: dict[str, str] = field(default_factory=dict)  # too short to be told from words elsewhere
+    kept: set[str] = field(default_factory=set)  # ids of runs that name nobody
     counts: dict[str, int] = field(default_factory=dict)
     _pattern: re.Pattern[str] | None = None
 
@@ -114,14 +113,14 @@ def _learn(names: Names, record: RunRecord) -> None:
         for host in hosts:
             names.give(host.name, kind)
             for alias in (str(host.facts.get("hostname") or ""), host.name.partition(".")[0]):
-                if len(alias) > 1 and not alias.isdigit():
+                if len(alias) > 1 and not alias.isdigit() and alias.casefold() not in NO_NAMES:
                     names.alias(alias, host.name)
             _learn_user(names, host.facts.get("user"))
             for part in host.name.split(".")[1:-1]:
                 names.give(part, "domain") if len(part) >= LEAST_WORD and not part.isdigit() else None
     jump = record.provenance.jump_host
     for key in ("hostname", "host", "name"):
-        if jump.get(key):
+        if jump.get(key, "").casefold() not in {"", *NO_NAMES}:
             names.give(jump[key], "jump-host")
     _learn_user(names, jump.get("user"))
     if record.target and not record.target.startswith("/"):
@@ -144,11 +143,12 @@ def _redacted(names: Names, source: Source, number: int) -> Source:
     record = source.record
     kept = record.run_id if record.profile.preset and TAG_OF_OURS.fullmatch(record.run_id) else f"run-{number}"
     left = record.model_copy(update={"run_id": kept, "notes": [], "tags": {}})
+    names.kept.add(kept)
     if record.run_id != kept:
         names.known.setdefault(record.run_id.casefold(), kept)
         names._pattern = None
     data = _without_free_text(left.model_dump(mode="json", by_alias=True), own=record.profile.preset is not True)
-    replacer = _Replacer(names)
+    replacer = Replacer(names)
     _walk(data, replacer)  # once to learn every name: one that comes late stands in early texts, too
     view = source.published and _without_names(source.published, names)
     return replace(source, record=RunRecord.model_validate(_walk(data, replacer)), published=view)
@@ -176,7 +176,7 @@ def _without_free_text(data: dict[str, Any], *, own: bool) -> dict[str, Any]:
 
 
 @dataclass
-class _Replacer:
+class Replacer:
     """Replaces the names in a text, those that it finds there among them."""
 
     names: Names
@@ -186,8 +186,8 @@ class _Replacer:
         found = UUID.sub(self._as("id"), text)
         found = USER_AT.sub(lambda match: f"{self._user(match[1])}@", found)
         found = EXPORT.sub(lambda match: self._host(match[1]), found)
-        found = PATH.sub(lambda match: PART.sub(self._part, match[0]), found)
-        found = ADDRESSES.sub(self._address, found)
+        found = PATH.sub(self._path, found)
+        found = MAYBE_ADDRESS.sub(self._address, MAC.sub(self._as("address"), found))
         found = DOMAIN.sub(self._domain, found)
         return self.names.in_text(found)
 
@@ -201,22 +201,36 @@ class _Replacer:
         return name if len(name) < 2 else self.names.give(name, "server")
 
     def _address(self, match: re.Match[str]) -> str:
-        local = match[0].startswith("127.") or TIME.fullmatch(match[0])
-        return match[0] if local else self.names.give(match[0], "address")
+        """Return what stands for an IP address; versions and times of day look like one, and are none."""
+        text = match[0] if match[0].endswith("::") else match[0].rstrip(":")
+        try:
+            known = ip_address(text)
+        except ValueError:
+            return match[0]
+        return match[0] if known.is_loopback else self.names.give(text, "address") + match[0][len(text) :]
 
     def _domain(self, match: re.Match[str]) -> str:
         return self.names.give(match[0], "server") if match[1].lower() in ENDINGS else match[0]
+
+    def _path(self, match: re.Match[str]) -> str:
+        """Return a path without names; those of the system hold none."""
+        return match[0] if SYSTEM.match(match[0]) else PART.sub(self._part, match[0])
 
     def _part(self, match: re.Match[str]) -> str:
         part = match[0]
         ours = part.lower().lstrip(".") in PLAIN_PARTS or part in workloads.names()
         plain = ours or DEVICE.fullmatch(part) or part.isdigit() or "$" in part
-        if plain or part.casefold() in self.names.known.values() or part.startswith(("benchtui-", ".benchtui")):
+        if (
+            plain
+            or part in self.names.kept
+            or part.casefold() in self.names.known.values()
+            or part.startswith(("benchtui-", ".benchtui"))
+        ):
             return part
         return self.names.give_part(part)
 
 
-def _walk(value: Any, replacer: _Replacer, key: str = "") -> Any:
+def _walk(value: Any, replacer: Replacer, key: str = "") -> Any:
     """Return a document with its texts replaced; keys of maps by host too, words of the schema not at all."""
     if isinstance(value, str):
         return value if key in WORDS_OF_OURS else replacer.text(value)

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from tui.text.plot import Ticks
 
 Spec = dict[str, Any]
-WIDTH, HEIGHT = 500, 200
+WIDTH, HEIGHT = 560, 200
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
 FONT = 11.5
@@ -30,6 +30,7 @@ MUTED, INK, WARN, GOOD = "var(--muted)", "var(--ink)", "var(--warn)", "var(--goo
 CONFIG: Spec = {
     "font": "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif",
     "background": None,
+    "autosize": {"type": "fit-x", "contains": "padding"},
     "aria": False,
     "view": {"stroke": None},
     "axis": {
@@ -53,6 +54,9 @@ CONFIG: Spec = {
         "titleFontWeight": "normal",
         "orient": "top",
         "symbolStrokeWidth": 3,
+        "symbolType": "stroke",
+        "symbolOpacity": 1,
+        "columnPadding": 14,
         "columns": 6,
     },
     "text": {"fontSize": FONT, "fill": INK},

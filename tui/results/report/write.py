@@ -36,7 +36,8 @@ def written(sources: Sequence[Source], shape: Shape, *, redact: bool = False, wo
 
         sources = redacted(sources, words)
         remarks.append(REMARK)
-    report = report_of(sources, f"Made by benchtui {tui.__version__}, {format_utc(datetime.now(UTC))[:19]}Z", remarks)
+    made = f"Made by benchtui {tui.__version__}, {format_utc(datetime.now(UTC))[:19]}Z"
+    report = report_of(sources, made, remarks, drawn=shape == "html")
     if shape == "md":
         from tui.results.report.markdown import markdown_of
 

@@ -22,6 +22,7 @@ from tui.app.screens.live.text import keep_note
 from tui.app.screens.result import text as result_text
 from tui.app.screens.result.matrix import matrix_of, moved
 from tui.app.services.cleaning import ask_to_clean, clean_now
+from tui.app.services.reporting import report_runs
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.lines import Lines
 from tui.model.problem import BenchtuiError
@@ -244,6 +245,11 @@ class ResultScreen(StepScreen):
     def action_replay(self) -> None:
         """Play the run again."""
         self.shell.open_live(self.run_dir, 1.0)
+
+    @work(exclusive=True, group="report", exit_on_error=False)
+    async def action_report(self) -> None:
+        """Write the run as one HTML file."""
+        await report_runs(self, [self.run_dir], self.shell.options.environ)
 
     def action_note(self) -> None:
         """Ask for a remark."""

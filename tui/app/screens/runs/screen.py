@@ -20,6 +20,7 @@ from tui.app.dialogs.note import NoteDialog
 from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.live.text import deliver
 from tui.app.services.cleaning import ask_to_clean, clean_now
+from tui.app.services.reporting import report_runs
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
@@ -169,10 +170,24 @@ class RunsScreen(FilteredScreen):
             self.marked.append(key)
         self.picklist.move(1)
 
+    @property
+    def marked_runs(self) -> list[str]:
+        """The marked runs that are still there, in the order of their marks."""
+        known = {run.run_id for run in self.runs}
+        return [run_id for run_id in self.marked if run_id in known]
+
+    @work(exclusive=True, group="report", exit_on_error=False)
+    async def action_report(self) -> None:
+        """Write the marked runs, or the one under the cursor, as one HTML file."""
+        chosen = [self.shell.paths.runs / run_id for run_id in self.marked_runs]
+        if not chosen and (run_dir := self.run_at_hand) is not None:
+            chosen = [run_dir]
+        if chosen:
+            await report_runs(self, chosen, self.shell.options.environ)
+
     def action_compare(self) -> None:
         """Hold the marked runs against the first of them; when that is all, the run under the cursor."""
-        known = {run.run_id for run in self.runs}
-        chosen = [run_id for run_id in self.marked if run_id in known]
+        chosen = self.marked_runs
         if len(chosen) < 2 and self.picklist.cursor_key:
             chosen = list(dict.fromkeys([*chosen, self.picklist.cursor_key]))
         if len(chosen) < 2:

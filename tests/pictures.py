@@ -1,0 +1,59 @@
+"""`python -m tests.pictures [FOLDER]`: pictures of a report for docs/images, of a real run on loopback hosts."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.e2e.command import command, environment, only_run
+from tests.lab.sshd import SshdLab
+
+HOSTS = 6
+LOAD = ("--set", "runtime=40s", "--set", "size=32M", "--set", "numjobs=2")
+DOCS = Path(__file__).parents[1] / "docs" / "images"
+WAIT_S = 300
+
+
+def take(page: Path, picture: Path, width: int, height: int) -> None:
+    """Take a picture of the begin of a page."""
+    words = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+    words += [f"--user-data-dir={page.parent / 'user'}", f"--window-size={width},{height}"]
+    words += [f"--screenshot={picture}", f"file://{page}"]
+    subprocess.run(words, check=True, capture_output=True, timeout=WAIT_S)
+
+
+def part(page: Path, section: str) -> Path:
+    """Return a copy of a page that begins with one section."""
+    text = page.read_text()
+    hidden = f"<style>header.top, .cards, nav, main > section:not([id$='-{section}']) {{ display: none }}</style>"
+    made = page.with_name(f"{section}.html")
+    made.write_text(text.replace("</head>", f"{hidden}</head>"))
+    return made
+
+
+def main() -> int:
+    """Run, report, take the pictures."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS
+    if shutil.which("chromium") is None:
+        print("pictures are taken by chromium, which is not installed", file=sys.stderr)
+        return 1
+    with tempfile.TemporaryDirectory() as scratch, SshdLab(Path(scratch) / "lab", hosts=HOSTS) as lab:
+        home = Path(scratch) / "home"
+        home.mkdir()
+        hosts = ["--hosts", f"h[1-{HOSTS}]", "--ssh-config", str(lab.ssh_config)]
+        target = ["--set", f"directory={scratch}"]
+        words = command("run", "demo/quick", *hosts, *target, *LOAD)
+        subprocess.run(words, env=environment(home), stdin=subprocess.DEVNULL, check=False, timeout=WAIT_S)
+        page = Path(scratch) / "report.html"
+        report = command("report", str(only_run(home)), "--redact", "-o", str(page))
+        subprocess.run(report, env=environment(home), check=True, timeout=WAIT_S)
+        take(page, folder / "report.png", 1280, 760)
+        take(part(page, "charts"), folder / "report-charts.png", 1280, 1250)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+"""Redacted reports: no name of the operator's is left, and the same name is always the same word."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tui.model.record import RunRecord
+from tui.results.report.content import Source
+from tui.results.report.redact import Names, Replacer, redacted
+from tui.results.report.write import written
+
+RUN = Path(__file__).parents[1] / "data" / "runs" / "plain"
+HOSTS = ("acmedb01.berlin.acme-bank.example", "acmedb02.berlin.acme-bank.example")
+SECRETS = (
+    *HOSTS,
+    *("acmedb01", "acme-bank", "berlin", "ledger", "AcmeFiler", "10.17.33.4", "fe80::1c2d:3eff", "02:42:ac:11:00:02"),
+    *("3f1b9d7e-0c55-4b9e-9a51-1f0e2b6d7c88", "jdoe", "mallory", "Project Falcon", "falcon"),
+)
+
+
+def renamed() -> dict[str, Any]:
+    """Return a run in which everything that can be named is."""
+    text = (RUN / "run.json").read_text()
+    for plain, name in zip(("h1", "h2"), HOSTS, strict=True):
+        text = (
+            text.replace(f'"{plain}"', f'"{name}"')
+            .replace(f".{plain}.", f".{name}.")
+            .replace(f"/{plain}/", f"/{name}/")
+        )
+    record: dict[str, Any] = json.loads(text.replace("/mnt/test/t", "/mnt/ledger/eod"))
+    record["target"] = "AcmeFiler"
+    record["notes"] = [{"utc": None, "text": "Project Falcon, ask mallory"}]
+    record["tags"] = {"project": "falcon"}
+    record["messages"] = [
+        {"t_s": 1.0, "severity": "warning", "host": HOSTS[0], "text": f"{HOSTS[0]}: AcmeFiler:/export/ledger is slow"},
+        {
+            "t_s": 2.0,
+            "severity": "error",
+            "host": None,
+            "text": "10.17.33.4 and fe80::1c2d:3eff do not answer jdoe@10.17.33.4",
+        },
+        {"t_s": 3.0, "severity": "error", "host": None, "text": "acmedb01: 02:42:ac:11:00:02 is in ledger"},
+    ]
+    facts = record["hosts"][0]["facts"]
+    facts.update(hostname="acmedb01", user="jdoe", boot_id="3f1b9d7e-0c55-4b9e-9a51-1f0e2b6d7c88")
+    facts.update(target_source="10.17.33.4:/vol/ledger", target_mount="/mnt/ledger")
+    record["findings"] = [
+        {"id": "V14", "severity": "warning", "scope": {"hosts": HOSTS[0]}, "message": f"{HOSTS[0]} 60 %"}
+    ]
+    record["provenance"]["jump_host"].update(hostname="jump.acme-bank.example", user="jdoe")
+    record["attested"] = [{"id": "cache", "question": "Are caches off?", "answer": "yes", "by": "mallory", "utc": None}]
+    for each in record["profile"]["job_files"]:
+        each["text"] = f"; made for Project Falcon\n{each['text']}"
+    record["profile"].update(
+        preset=False, tag="acme-bank/ledger", title="End of day of Project Falcon", text="# falcon"
+    )
+    return record
+
+
+@pytest.fixture(scope="module")
+def source() -> Source:
+    return Source(RunRecord.model_validate(renamed()), RUN)
+
+
+@pytest.mark.parametrize("shape", ["html", "md"])
+def test_no_name_is_left(source: Source, shape: Any) -> None:
+    text = written([source], shape, redact=True)
+    assert [name for name in SECRETS if name.casefold() in text.casefold()] == []
+    assert all(name.casefold() in written([source], "md").replace("\\", "").casefold() for name in SECRETS[:2])
+
+
+def test_a_host_has_one_name_everywhere(source: Source) -> None:
+    (found,) = redacted([source])
+    record = found.record
+    assert [host.name for host in record.hosts] == ["host-1", "host-2"]
+    assert set(record.steps[0].results.per_host) == set(record.provenance.tool_versions) == {"host-1", "host-2"}
+    assert {column.host for column in record.steps[0].series.columns} == {None, "host-1", "host-2"}  # type: ignore[union-attr]
+    assert record.findings[0].message == "host-1 60 %"
+    assert record.messages[0].text == "host-1: target-1:/export/dir-1 is slow"
+    assert record.messages[2].text.startswith("host-1: address-")
+    assert record.hosts[0].facts["target_mount"] == "/mnt/dir-1"
+
+
+def test_figures_and_facts_of_hardware_stay(source: Source) -> None:
+    (found,) = redacted([source])
+    assert found.record.headline == source.record.headline
+    before, after = (each.record.steps[0].results.aggregate["read"] for each in (source, found))
+    assert (after.iops, after.clat, after.lat) == (before.iops, before.clat, before.lat)
+    assert found.record.hosts[0].facts["cpu_model"] == source.record.hosts[0].facts["cpu_model"]
+    assert "notes" in renamed()
+    assert (found.record.notes, found.record.tags) == ([], {})
+
+
+def test_words_of_ones_own_are_hidden_too(source: Source) -> None:
+    text = written([source], "md", words=["Xeon(R)"], redact=True)
+    assert "Xeon" not in text
+    assert "name-1" in text
+
+
+def test_runs_of_one_report_share_their_names(source: Source) -> None:
+    first, second = redacted([source, source])
+    assert [host.name for host in first.record.hosts] == [host.name for host in second.record.hosts]
+    assert (first.record.run_id, second.record.run_id) == ("run-1", "run-2")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("/dev/nvme0n1", "/dev/nvme0n1"),
+        ("/mnt/test/fio", "/mnt/test/fio"),
+        ("nic.eth0.rx of vm.dirty_ratio", "nic.eth0.rx of vm.dirty_ratio"),
+        ("fio-3.36 at 12:30:05", "fio-3.36 at 12:30:05"),
+        ("lost at 127.0.0.1", "lost at 127.0.0.1"),
+        ("to nas.acme.com", "to server-1"),
+        ("/sys/devices/system/cpu/cpu0 of a CPU", "/sys/devices/system/cpu/cpu0 of a CPU"),
+        ("/dev/mapper/acme-vg", "/dev/mapper/dir-1"),
+        ("2001:db8::7 and 2001:db8::7", "address-1 and address-1"),
+        ("/home/jdoe/run", "/home/dir-1/run"),
+        ("filename=/mnt/x1/benchtui-demo.$jobnum", "filename=/mnt/d1/benchtui-demo.$jobnum"),
+    ],
+)
+def test_texts_without_names(text: str, shown: str) -> None:
+    assert Replacer(Names()).text(text) == shown
