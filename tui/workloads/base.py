@@ -190,6 +190,18 @@ class KeptFile:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptLog:
+    """What logs of one load tell: `output` is made of them alone, `stem` is what its result would be called.
+
+    Times of its samples are of day, or count from the begin of the load.
+    """
+
+    stem: str
+    output: ImportedOutput
+    files: Sequence[KeptFile]
+
+
+@dataclass(frozen=True, slots=True)
 class KeptRun:
     """Outputs of a directory that belong together, measurement by measurement, those of each by host.
 
@@ -212,6 +224,11 @@ class Format(Protocol):
 
     def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
         """Return the runs in a directory that is laid out by it. Raises UsageError."""
+        return ()
+
+    def import_logs(self, files: Sequence[KeptFile]) -> Sequence[KeptLog]:
+        """Return what logs among the files of one directory tell. Raises UsageError."""
+        return ()
 
 
 class Importing(Protocol):
@@ -232,6 +249,10 @@ class Importing(Protocol):
 
     def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
         """Return the runs in a directory that is laid out as this tool does it; else none. Raises UsageError."""
+        return ()
+
+    def import_logs(self, files: Sequence[KeptFile]) -> Sequence[KeptLog]:
+        """Return what logs among the files of one directory tell. Raises UsageError."""
         return ()
 
 

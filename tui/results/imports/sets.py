@@ -6,14 +6,18 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
+import msgspec
+
 from tui import workloads
+from tui.model.event import Sample
 from tui.model.problem import Problem, UsageError
 from tui.results.imports.sources import Source
-from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptRun
+from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptLog, KeptRun
 from tui.workloads.foreign import formats
 
 HOST = "host"  # where no output names one
 DAMAGED = (ValueError, ArithmeticError, LookupError, TypeError, AttributeError, RecursionError, AssertionError)
+EPOCH_MS = 10**11  # a later stamp is a time of day
 OVERLAP = 0.5  # of the shorter one: outputs that ran side by side for so long are hosts of one measurement
 
 
@@ -157,17 +161,59 @@ def _folders(files: Sequence[KeptFile]) -> dict[str, list[KeptFile]]:
 def _of_folder(name: str, files: Sequence[KeptFile], known: Sequence[Format]) -> tuple[KeptRun | None, list[Problem]]:
     """Return the run of the files of one directory, and what could not be read."""
     found: list[tuple[KeptFile, list[ImportedOutput]]] = []
-    problems: list[Problem] = []
-    for file in files:
+    logs, problems = _logs(files, known)
+    logged = {file.place for log in logs for file in log.files}
+    for file in (each for each in files if each.place not in logged):
         try:
             if outputs := outputs_of(file, known):
                 found.append((file, outputs))
         except UsageError as error:
             problems += error.problems
+    alone = [log for log in logs if not _put_beside(log, found)]
+    found += [(KeptFile(log.stem, log.files[0].place, ""), [log.output]) for log in alone]
     if not found:
         return None, problems
     remarks = [f"left out: {problem}" for problem in problems]
-    return KeptRun(name, grouped(found), [file for file, _ in found], remarks), problems
+    kept = [file for file in files if file.place in logged or any(file is each for each, _ in found)]
+    return KeptRun(name, grouped(found), kept, remarks), problems
+
+
+def _logs(files: Sequence[KeptFile], known: Sequence[Format]) -> tuple[list[KeptLog], list[Problem]]:
+    """Return what logs among files tell, of whichever tool."""
+    logs: list[KeptLog] = []
+    problems: list[Problem] = []
+    for reader in known:
+        try:
+            logs += [
+                dataclasses.replace(log, output=dataclasses.replace(log.output, tool=reader.name))
+                for log in reader.import_logs(files)
+            ]
+        except UsageError as error:
+            problems += error.problems
+    return logs, problems
+
+
+def _put_beside(log: KeptLog, found: Sequence[tuple[KeptFile, list[ImportedOutput]]]) -> bool:
+    """Put the seconds that a log tells beside the output that it is of; False when there is none that it fits."""
+    stems = [PurePosixPath(file.name).stem for file, _ in found]
+    mine = [index for index, stem in enumerate(stems) if stem == log.stem] or list(range(len(found)))
+    places = [(index, place) for index in mine for place in range(len(found[index][1]))]
+    named = [(index, place) for index, place in places if found[index][1][place].host in (log.output.host, "")]
+    if len(named) != 1:
+        return False
+    ((index, place),) = named
+    output = found[index][1][place]
+    if output.samples:
+        return False
+    found[index][1][place] = dataclasses.replace(output, samples=_placed(log.output.samples, output))
+    return True
+
+
+def _placed(samples: Sequence[Sample], output: ImportedOutput) -> list[Sample]:
+    """Return samples with times of day, where the output tells when it began."""
+    span = _Part("", {"": output}, alone=True).span
+    begun_ms = 0 if span is None or any(sample.host_time_ms > EPOCH_MS for sample in samples) else span[0] * 1000
+    return [msgspec.structs.replace(each, host_time_ms=round(begun_ms + each.host_time_ms)) for each in samples]
 
 
 def grouped(found: Sequence[tuple[KeptFile, Sequence[ImportedOutput]]]) -> list[dict[str, ImportedOutput]]:

@@ -1,7 +1,7 @@
 """Terse lines of fio that were kept: versions 3 to 5 of its format, a job or a group a line.
 
 Fields by the manual's chapter on terse output: bandwidth in KiB/s, latencies in µs (slat, clat, percentiles, lat), then
-bandwidth samples; version 5 has two fields more there. Version 3 has no trim.
+bandwidth samples; version 5 has six fields more there. Version 3 has no trim.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tui.workloads.fio.snapshot import Direction, Job, Latency, Snapshot
 LINE = re.compile(r"(?:<[^<>\s]+> ?)?(?P<version>[3-5]);(?P<fio>fio-[^;]*);.*")
 PERCENTILES = 20
 HEAD, TAIL, DISK = 5, 34, 9  # fields before and behind the directions, then so many for each disk, then a description
-FIELDS = {3: 41, 4: 41, 5: 43}  # of one direction
+FIELDS = {3: 41, 4: 41, 5: 47}  # of one direction
 DIRECTIONS = {3: ("read", "write"), 4: ("read", "write", "trim"), 5: ("read", "write", "trim")}
 KIB, US = 1024, 1000
 ROUNDED = ("ios", "bytes", "iops", "bw_bytes_per_s", "slat", "clat", "lat")
@@ -52,11 +52,11 @@ def _job(match: re.Match[str], line: str, file: str, number: int) -> Job:
     words = line[line.index(";") - 1 :].split(";")
     width, names = FIELDS[version], DIRECTIONS[version]
     needed = HEAD + width * len(names) + TAIL
-    if (len(words) - HEAD - width - TAIL) % DISK in (0, 1) and len(words) >= HEAD + width + TAIL:
+    if len(words) < needed or (len(words) - needed) % DISK > 1:
         names = ("mixed",)  # unified_rw_reporting: reads and writes are counted together
-    elif len(words) < needed:
-        message = f"a terse line of version {version} has {needed} fields or more, this one {len(words)}"
-        raise UsageError([Problem(message, file=file, line=number)])
+        if len(words) < HEAD + width + TAIL:
+            message = f"a terse line of version {version} has {needed} fields or more, this one {len(words)}"
+            raise UsageError([Problem(message, file=file, line=number)])
     try:
         job = Job(jobname=words[2], groupid=int(words[3]), error=int(words[4]))
         for place, name in enumerate(names):

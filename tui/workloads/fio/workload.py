@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from tui.workloads.base import Imported, ImportedOutput, LatencyKind, Requirement, Workload
+from tui.workloads.base import Imported, ImportedOutput, KeptFile, KeptLog, LatencyKind, Requirement, Workload
 
 if TYPE_CHECKING:
     from tui.model.event import PhaseName
@@ -144,3 +144,9 @@ class FioWorkload(Workload):
         from tui.workloads.fio.outputs import import_output
 
         return import_output(text, file)
+
+    def import_logs(self, files: Sequence[KeptFile]) -> Sequence[KeptLog]:
+        """Return what fio's logs tell."""
+        from tui.workloads.fio.logs import kept_logs
+
+        return kept_logs(files)

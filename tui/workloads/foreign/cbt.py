@@ -31,7 +31,7 @@ RADOS_COUNTS = {"Total writes made": "write", "Total reads made": "read"}
 SECONDS_NS = 1e9
 
 
-class Cbt:
+class Cbt(Format):
     """Runs of CBT."""
 
     name = "cbt"

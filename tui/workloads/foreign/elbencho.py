@@ -16,7 +16,7 @@ from math import isfinite, nan
 from tui.model.event import DirectionResult, HostResult, LatencyResult, MetadataResult, OperationResult
 from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
-from tui.workloads.base import ImportedOutput, KeptFile, KeptRun
+from tui.workloads.base import Format, ImportedOutput
 from tui.workloads.foreign.elbencho_table import table_rows
 
 MIB = 1 << 20
@@ -36,7 +36,7 @@ ALL_HOSTS = "all-hosts"
 Row = Mapping[str, str]
 
 
-class Elbencho:
+class Elbencho(Format):
     """Results of elbencho."""
 
     name = "elbencho"
@@ -52,10 +52,6 @@ class Elbencho:
                 message = f"a result of elbencho holds what is no number: {error}"
                 raise UsageError([Problem(message, file=file, line=line)]) from None
         return outputs
-
-    def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
-        """Return none: it keeps files, no directories."""
-        return ()
 
 
 FORMAT = Elbencho()

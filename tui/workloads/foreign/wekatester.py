@@ -16,7 +16,7 @@ from tui import workloads
 from tui.model.event import DirectionResult, HostResult, LatencyResult
 from tui.model.printed import parse_printed
 from tui.model.problem import Problem, UsageError
-from tui.workloads.base import ImportedOutput, KeptFile, KeptRun
+from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptRun
 
 RESULTS = re.compile(r"results_(?P<job>[^/]+)\.json")
 LAYOUTS = ("000-wekatester-layout", "000-wekatester-relayout", "999-wekatester-unlink")
@@ -32,7 +32,7 @@ ROUNDED = ("ios", "bytes", "iops", "bw_bytes_per_s", "lat")
 ALL_HOSTS = "all-hosts"
 
 
-class Wekatester:
+class Wekatester(Format):
     """Results of wekatester."""
 
     name = "wekatester"
