@@ -84,8 +84,17 @@ def _listed(label: str, role: str, parts: Sequence[Difference], width: int) -> I
 
 def _figures(point: PointChange, width: int | None) -> list[Line]:
     """Return the table of all figures of a point, the headline first and bright."""
-    columns = [Column("figure", lambda each: (each.title, BRIGHT if each.headline else TEXT)), *_columns()]
-    return text_table(columns, point.changes, width)
+    shared = _shared_reason(point.changes)
+    title = Column[Change]("figure", lambda each: (each.title, BRIGHT if each.headline else TEXT))
+    lines = text_table([title, *_columns(reasons=not shared)], point.changes, width)
+    return [*lines, *indented([(shared, LABEL)], width or 120, 0)] if shared else lines
+
+
+def _shared_reason(changes: Sequence[Change]) -> str:
+    """Return the reason that all figures of a point have in common, to be told once; empty when there is none."""
+    said = {(each.word, each.why) for each in changes}
+    word, why = next(iter(said)) if len(changes) > 1 and len(said) == 1 else ("", "")
+    return f"{word}: {why}" if why else ""
 
 
 def _headlines(found: Comparison, width: int | None) -> list[Line]:
@@ -100,14 +109,14 @@ def _headlines(found: Comparison, width: int | None) -> list[Line]:
     return text_table(columns, [change for _, change in rows], width)
 
 
-def _columns() -> list[Column[Change]]:
+def _columns(*, reasons: bool = True) -> list[Column[Change]]:
     return [
         Column("A", lambda each: figure_text(each, each.a), right=True),
         Column("B", lambda each: figure_text(each, each.b), right=True),
         Column("change", lambda each: signed(each.change), right=True, role=BRIGHT),
         Column("95 % interval", interval_text, drop=3, right=True),
         Column("n", counts_text, drop=4, right=True, role=LABEL),
-        Column("", word_runs),
+        Column("", word_runs if reasons else lambda each: word_runs(each)[:1]),
     ]
 
 

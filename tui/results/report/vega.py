@@ -47,6 +47,7 @@ CONFIG: Spec = {
     },
     "axisX": {"grid": False},
     "legend": {
+        "symbolOpacity": 1,
         "labelColor": INK,
         "titleColor": MUTED,
         "labelFontSize": FONT,
