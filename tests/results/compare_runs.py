@@ -66,9 +66,10 @@ def step(
     params: Mapping[str, Scalar] | None = None,
     point: Mapping[str, Scalar] | None = None,
     repetition: int = 1,
+    latency: LatencyRecord | None = None,
 ) -> StepRecord:
     """Return a step that read at `iops`, each second within `noise` of it; without seconds when `count` is 0."""
-    latency = latency_of(latencies(scale, seed=seed))
+    latency = latency or latency_of(latencies(scale, seed=seed))
     read = AggregateRecord(ios=1, bytes=4096, iops=iops, bw_bytes_per_s=iops * 4096, clat=latency, hosts=["h1"])
     rates: list[float | None] = [*seconds(iops, count, noise, seed)]
     means: list[float | None] = [*seconds(latency.mean_ns or 0.0, count, noise, seed + 1000)]

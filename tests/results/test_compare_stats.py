@@ -43,7 +43,7 @@ def test_seconds_that_are_alike_make_longer_blocks_and_a_wider_spread() -> None:
     slow[0] = noise[0]
     for at in range(1, 600):
         slow[at] = 0.9 * slow[at - 1] + noise[at] * np.sqrt(1 - 0.81)
-    assert stats.block_length(slow) > 3 * stats.block_length(noise)
+    assert stats.block_length(slow)[0] > 3 * stats.block_length(noise)[0]
     quick_spread, slow_spread = stats.within_run(list(100 + noise)), stats.within_run(list(100 + slow))
     assert quick_spread is not None and slow_spread is not None
     assert slow_spread.error > 2 * quick_spread.error

@@ -93,15 +93,15 @@ def least_p(a: int, b: int) -> float:
 # -- one run: its seconds are resampled in blocks
 
 
-def block_length(values: Array) -> int:
-    """Return for how many seconds blocks must hold together, from when on seconds are no longer correlated."""
+def block_length(values: Array) -> tuple[int, int]:
+    """Return for how many seconds blocks hold together, and from which lag on seconds are no longer correlated."""
     centred = values - values.mean()
     power = float(centred @ centred)
     n = len(values)
     lag = 1
     if power > 0:
         lag = next((k for k in range(1, n // 2) if float(centred[:-k] @ centred[k:]) / power < UNCORRELATED), n // 2)
-    return max(LEAST_BLOCK, min(round(lag * BLOCK_LAGS), n // BLOCKS))
+    return max(LEAST_BLOCK, min(round(lag * BLOCK_LAGS), n // BLOCKS)), lag
 
 
 def within_run(top: Sequence[float], bottom: Sequence[float] | None = None) -> Spread | None:
@@ -115,12 +115,13 @@ def within_run(top: Sequence[float], bottom: Sequence[float] | None = None) -> S
     lower = np.ones(n) if bottom is None else np.asarray(bottom, float)
     if n < LEAST_SECONDS or upper.sum() <= 0 or lower.sum() <= 0:
         return None
-    length = block_length(upper / np.where(lower > 0, lower, lower.mean()))
+    length, lag = block_length(upper / np.where(lower > 0, lower, lower.mean()))
     blocks = n / length
     starts = np.random.default_rng(SEED).integers(0, n - length + 1, size=(RESAMPLES, round(blocks)))
     sums = [np.concatenate(([0.0], part.cumsum())) for part in (upper, lower)]
     tops, bottoms = ((total[starts + length] - total[starts]).sum(axis=1) for total in sums)
-    error = float(np.log(tops / bottoms).std(ddof=1)) * sqrt(blocks / (blocks - 1))
+    across = 1 + lag / length  # what is alike across the ends of blocks is lost by cutting there
+    error = float(np.log(tops / bottoms).std(ddof=1)) * sqrt(across * blocks / (blocks - 1))
     return Spread(error, blocks - 1)
 
 

@@ -1,0 +1,118 @@
+"""How often `compare` says that the same is different: pairs of runs of which both sides come from one source.
+
+Sources are real seconds of fio, resampled in long blocks, series with autocorrelation of which the truth is known, and
+real runs beside each other. Each pair is compared whole, as `benchtui compare` does it, with seconds and histograms.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from tests.results.compare_runs import latency_of, run, step
+from tui.model.record import RunRecord
+from tui.results.compare.compare import compare
+
+DATA = Path(__file__).parents[1] / "data" / "compare" / "series.json"
+SECONDS = 60
+DIFFERENT = ("better", "worse")
+IOS_A_SECOND = 40
+Series = tuple[np.ndarray, np.ndarray]
+"""IOPS and mean latency in ns, second by second."""
+Random = np.random.Generator
+Source = Callable[[Random], Series]
+
+
+def real_runs() -> dict[str, list[Series]]:
+    """Return the kept seconds of real runs, by configuration."""
+    runs = json.loads(DATA.read_text())["runs"]
+    return {name: [(np.array(each["iops"], float), np.array(each["lat_ns"], float)) for each in found]
+            for name, found in runs.items()}  # fmt: skip
+
+
+def resampled(series: Series, block: int = 20) -> Source:
+    """Return a source that draws blocks of random length, `block` seconds in the mean (Politis and Romano 1994)."""
+
+    def draw(random: Random) -> Series:
+        n = len(series[0])
+        at, places = int(random.integers(n)), []
+        for _ in range(SECONDS):
+            places.append(at)
+            at = int(random.integers(n)) if random.random() < 1 / block else (at + 1) % n
+        return series[0][places], series[1][places]
+
+    return draw
+
+
+def autocorrelated(phi: float, spread: float = 0.05) -> Source:
+    """Return a source of a first-order autoregression around 10,000 IOPS."""
+
+    def draw(random: Random) -> Series:
+        noise = random.normal(0, 1, SECONDS)
+        values = np.empty(SECONDS)
+        values[0] = noise[0]
+        for at in range(1, SECONDS):
+            values[at] = phi * values[at - 1] + noise[at] * np.sqrt(1 - phi**2)
+        return 10_000 * (1 + spread * values), 100_000 * (1 - spread * values)
+
+    return draw
+
+
+def record_of(series: Series, random: Random, factor: float = 1.0) -> RunRecord:
+    """Return a run with these seconds, its I/Os drawn around each second's latency; `factor` makes it quicker."""
+    rates, means = series[0] * factor, series[1] / factor
+    drawn = (random.lognormal(-0.045, 0.3, (len(rates), IOS_A_SECOND)) * means[:, None]).ravel()
+    latency = latency_of([max(1, int(each)) for each in drawn])
+    made = step(float(rates.mean()), count=len(rates), latency=latency)
+    assert made.series is not None
+    columns = made.series.columns[0]
+    columns.iops, columns.lat_mean_ns = [*map(float, rates)], [*map(float, means)]
+    columns.bw_bytes_per_s = [float(each) * 4096 for each in rates]
+    return run(made)
+
+
+def sources() -> dict[str, Source]:
+    """Return all sources that pairs can be drawn from, by name."""
+    found: dict[str, Source] = {f"autocorrelation {phi:g}": autocorrelated(phi) for phi in (0.0, 0.5, 0.8, 0.9)}
+    for name, runs in real_runs().items():
+        longest = max(runs, key=lambda each: len(each[0]))
+        found[f"{name}, resampled"] = resampled(longest)
+    return found
+
+
+def shares(source: Source, pairs: int, seed: int, factor: float = 1.0) -> tuple[float, float]:
+    """Return in how many of the pairs the headline, and any figure at all, is said to differ, as shares."""
+    random = np.random.default_rng(seed)
+    found = [_said(record_of(source(random), random), record_of(source(random), random, factor)) for _ in range(pairs)]
+    return sum(head for head, _ in found) / pairs, sum(some for _, some in found) / pairs
+
+
+def _said(a: RunRecord, b: RunRecord) -> tuple[bool, bool]:
+    compared = compare([a], [b])
+    return compared.word in DIFFERENT, any(change.word in DIFFERENT for change in compared.changes)
+
+
+def real_pairs(seed: int = 1) -> Iterator[tuple[str, int, int, int]]:
+    """Yield of the real runs beside each other: the configuration, pairs, different headlines, different in any."""
+    random = np.random.default_rng(seed)
+    for name, runs in real_runs().items():
+        said = [_said(record_of(a, random), record_of(b, random)) for a, b in combinations(runs, 2)]
+        yield name, len(said), sum(head for head, _ in said), sum(some for _, some in said)
+
+
+def main(pairs: int = 200) -> None:
+    """Print the shares of all sources."""
+    print(f"compare says 'different' of {pairs} pairs of the same, {SECONDS} s each; then of a true change of 5 %")
+    for name, source in sources().items():
+        (head, some), (found, _) = shares(source, pairs, 1), shares(source, pairs, 2, 1.05)
+        print(f"  {name:<42} headline {head:5.1%}  any figure {some:5.1%}  found 5 %: {found:5.1%}", flush=True)
+    for name, count, head_of, some_of in real_pairs():
+        print(f"  {name + ', real pairs':<42} headline {head_of}/{count}  any figure {some_of}/{count}")
+
+
+if __name__ == "__main__":
+    main()
