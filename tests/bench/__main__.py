@@ -16,6 +16,7 @@ BENCHES = (
     "verbs",
     "report_size",
     "long_list",
+    "same_pairs",
 )
 
 

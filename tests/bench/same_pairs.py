@@ -21,6 +21,7 @@ DATA = Path(__file__).parents[1] / "data" / "compare" / "series.json"
 SECONDS = 60
 DIFFERENT = ("better", "worse")
 IOS_A_SECOND = 40
+P99 = float(np.exp(0.3 * 2.326 - 0.045))  # of a second, in its means
 Series = tuple[np.ndarray, np.ndarray]
 """IOPS and mean latency in ns, second by second."""
 Random = np.random.Generator
@@ -30,8 +31,13 @@ Source = Callable[[Random], Series]
 def real_runs() -> dict[str, list[Series]]:
     """Return the kept seconds of real runs, by configuration."""
     runs = json.loads(DATA.read_text())["runs"]
-    return {name: [(np.array(each["iops"], float), np.array(each["lat_ns"], float)) for each in found]
+    return {name: [_series(each["iops"], each["lat_ns"]) for each in found]
             for name, found in runs.items()}  # fmt: skip
+
+
+def _series(rates: list[float], means: list[float]) -> Series:
+    n = min(len(rates), len(means))
+    return np.array(rates[:n], float), np.array(means[:n], float)
 
 
 def resampled(series: Series, block: int = 20) -> Source:
@@ -71,6 +77,7 @@ def record_of(series: Series, random: Random, factor: float = 1.0) -> RunRecord:
     assert made.series is not None
     columns = made.series.columns[0]
     columns.iops, columns.lat_mean_ns = [*map(float, rates)], [*map(float, means)]
+    columns.p99_ns = [round(each * P99) for each in means]
     columns.bw_bytes_per_s = [float(each) * 4096 for each in rates]
     return run(made)
 
@@ -104,7 +111,7 @@ def real_pairs(seed: int = 1) -> Iterator[tuple[str, int, int, int]]:
         yield name, len(said), sum(head for head, _ in said), sum(some for _, some in said)
 
 
-def main(pairs: int = 200) -> None:
+def main(pairs: int = 200) -> int:
     """Print the shares of all sources."""
     print(f"compare says 'different' of {pairs} pairs of the same, {SECONDS} s each; then of a true change of 5 %")
     for name, source in sources().items():
@@ -112,6 +119,7 @@ def main(pairs: int = 200) -> None:
         print(f"  {name:<42} headline {head:5.1%}  any figure {some:5.1%}  found 5 %: {found:5.1%}", flush=True)
     for name, count, head_of, some_of in real_pairs():
         print(f"  {name + ', real pairs':<42} headline {head_of}/{count}  any figure {some_of}/{count}")
+    return 0
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def test_what_names_no_run_is_wrong_usage(
 
 def test_a_damaged_file_of_noise_floors_is_named(runs: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "noise.json").write_text("{")
-    assert main(["compare", SAME, OTHER]) != 0
+    assert main(["compare", SAME, OTHER]) == 3
     assert "noise.json" in capsys.readouterr().err
 
 
@@ -145,3 +145,9 @@ def test_latencies_of_both_sides_are_drawn_over_each_other(runs: Path, capsys: p
     assert "read latency by percentile: A (line), B (dots)" in out
     assert "read share of I/Os by latency: A (line), B (dots)" in out
     assert "p99" in out and "•" in out
+
+
+def test_a_record_that_cannot_be_read_is_not_said_to_be_worse(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (runs / OTHER / "run.json").write_text("{")
+    assert main(["compare", SAME, OTHER]) == 3
+    assert "is no run record" in capsys.readouterr().err

@@ -75,7 +75,7 @@ def step(
     means: list[float | None] = [*seconds(latency.mean_ns or 0.0, count, noise, seed + 1000)]
     columns = SeriesColumns(
         host=None, direction="read", iops=rates, bw_bytes_per_s=[(each or 0) * 4096 for each in rates],
-        lat_mean_ns=means, p99_ns=[1] * count,
+        lat_mean_ns=means, p99_ns=[round((each or 0) * 2) for each in means],
     )  # fmt: skip
     cell = " ".join(["test/p", *(f"{name}={value}" for name, value in (point or {}).items())])
     return StepRecord(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.cli.common import paths, run_store, text_width
-from tui.model.problem import UsageError
+from tui.model.problem import BenchtuiError, NotComparableError, UsageError
 
 if TYPE_CHECKING:
     from tui.model.record import RunRecord
@@ -78,7 +78,10 @@ def side_of(store: RunStore, text: str) -> list[RunRecord]:
         raise UsageError(f"'{text}' names no run")
     if len(set(directories)) < len(directories):
         raise UsageError(f"'{text}' names a run twice: a repetition is a run of its own")
-    return [load_record(directory) for directory in directories]
+    try:
+        return [load_record(directory) for directory in directories]
+    except BenchtuiError as error:  # 1 would say that a figure is worse
+        raise NotComparableError(error.problems) from error
 
 
 def show(found: Sequence[Judgement], *, every: bool, plot: bool) -> None:

@@ -22,6 +22,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "hosts": ("tui.cli.hosts", "list, check, trust, add hosts"),
     "runs": ("tui.cli.runs.verb", "list, show, annotate saved runs"),
     "compare": ("tui.cli.compare", "hold runs against a run: what differs, and how surely"),
+    "noise": ("tui.cli.noise", "how far apart runs of the same come out, kept for compare"),
+    "trend": ("tui.cli.trend", "the history of one profile, and where it changed"),
     "export": ("tui.cli.export", "write a saved run in a format that other tools read"),
     "import": ("tui.cli.import_output", "judge what a load generator printed elsewhere, and keep it"),
     "report": ("tui.cli.report", "runs as one HTML file, or as Markdown for a ticket"),

@@ -51,6 +51,12 @@ class UsageError(BenchtuiError):
     exit_code = 2
 
 
+class NotComparableError(BenchtuiError):
+    """Runs cannot be held against each other: the command ends with 3."""
+
+    exit_code = 3
+
+
 class PreflightError(BenchtuiError):
     """A host cannot run what was asked: the command ends with 3 before any load has started."""
 

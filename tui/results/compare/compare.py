@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from math import sqrt
 from statistics import median
 from typing import Literal
 
+from tui.metrics.figures import Latency, percentile_of
 from tui.metrics.registry import METRICS, meaning
 from tui.metrics.units import Few
 from tui.model.plan import Headline
 from tui.model.record import RunRecord
+from tui.model.step_record import SeriesColumns
 from tui.results.compare import stats
 from tui.results.compare.gate import Difference, differences, points_missing
 from tui.results.compare.measured import Attempt, Point, points_of
@@ -20,6 +21,7 @@ from tui.results.compare.noise import Floor, NoiseFloors, figure_name, name_of
 Word = Literal["better", "worse", "no difference detected", "inconclusive", "too few repetitions to say",
                "too few samples", "not measured", "not comparable"]  # fmt: skip
 THRESHOLD = 0.02  # what is less is not worth a word, however surely it is known
+TAIL = 90.0  # from here on a percentile goes by the p99 of the seconds, below by their mean
 WIDE = 0.05  # an interval that reaches further says that a difference may well be there
 
 
@@ -181,18 +183,28 @@ def spread_of(attempt: Attempt, figure: Headline) -> stats.Spread | None:
     latency = attempt.latency(figure)
     if latency is None or latency.buckets is None:
         return None
+    beyond = _beyond(columns, latency, figure.percentile) or mean
     interval = stats.percentile_interval(
-        latency.buckets.idx, latency.buckets.n, figure.percentile, _clustering(mean, latency), latency.max_ns
+        latency.buckets.idx, latency.buckets.n, figure.percentile, beyond, latency.max_ns
     )
     return None if interval is None else stats.of_interval(interval, mean.degrees)
 
 
-def _clustering(mean: stats.Spread, latency: object) -> float:
-    """Return how much further the mean moves than if each I/O were drawn for itself."""
-    n, middle, deviation = (getattr(latency, name) for name in ("n", "mean_ns", "stddev_ns"))
-    if not n or not middle or not deviation:
-        return 1.0
-    return float((mean.error / (deviation / middle / sqrt(n))) ** 2)
+def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> stats.Spread | None:
+    """Return how well the share of I/Os beyond a percentile is known, from how it comes and goes with the seconds.
+
+    Records keep no histogram a second: each second is taken as the whole run, faster or slower by its p99 (its mean).
+    """
+    value = percentile_of(latency, percentile)
+    speeds = columns.p99_ns if percentile >= TAIL else columns.lat_mean_ns
+    known = [(speed, ios) for speed, ios in zip(speeds, columns.iops, strict=False) if speed and ios]
+    if latency.buckets is None or not value or not known:
+        return None
+    usual = sum(speed * ios for speed, ios in known) / sum(ios for _, ios in known)
+    limits = [value * usual / speed for speed, _ in known]
+    shares = stats.shares_beyond(latency.buckets.idx, latency.buckets.n, limits)
+    return stats.within_run([share * ios for share, (_, ios) in zip(shares, known, strict=True)],
+                            [ios for _, ios in known])  # fmt: skip
 
 
 # -- words

@@ -3,49 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from tui.results.compare.compare import Change, Comparison
 from tui.results.compare.criteria import Judged
 from tui.results.compare.text import figure_text, interval_text, signed
+from tui.results.text.junit import Case, Outcome, Suite, junit_xml
 
-SAID = ("better", "worse", "no difference detected")
+SAID = ("better", "no difference detected")
+OUTCOMES: dict[str, Outcome] = {"kept": "passed", "broken": "failed", "not measured": "error"}
 Judgement = tuple[Comparison, Sequence[Judged]]
 
 
 def as_junit(found: Sequence[Judgement]) -> str:
     """Return one test suite a comparison, as a document."""
-    root = Element("testsuites", name="benchtui compare")
-    for comparison, judged in found:
-        root.append(_suite(comparison, judged))
-    indent(root)
-    return tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    return junit_xml([_suite(*each) for each in found])
 
 
-def _suite(found: Comparison, judged: Sequence[Judged]) -> Element:
+def _suite(found: Comparison, judged: Sequence[Judged]) -> Suite:
     sides = ["+".join(record.run_id for record in side) for side in (found.a, found.b)]
-    suite = Element("testsuite", name=f"{sides[1]} against {sides[0]}")
-    gate = SubElement(suite, "testcase", classname=found.b[0].profile.tag, name="comparable")
-    for obstacle in found.obstacles:
-        SubElement(gate, "error", message=obstacle.text)
-    for point in found.points:
-        for change in point.changes:
-            _figure(suite, found.b[0].profile.tag, point.name, change)
-    for each in judged:
-        case = SubElement(suite, "testcase", classname="thresholds", name=f"{each.criterion} {each.point}".strip())
-        if each.outcome != "kept":
-            SubElement(case, "failure" if each.outcome == "broken" else "error", message=each.text)
-    for tag, name in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        suite.set(tag, str(sum(1 for _ in suite.iter(name))))
-    return suite
+    profile = found.b[0].profile.tag
+    obstacles = "; ".join(each.text for each in found.obstacles)
+    cases = [
+        Case("comparable", "error" if obstacles else "passed", obstacles, profile),
+        *(_figure(profile, point.name, change) for point in found.points for change in point.changes),
+        *(Case(f"{each.criterion} {each.point}".strip(), OUTCOMES[each.outcome], each.text, "thresholds")
+          for each in judged),
+    ]  # fmt: skip
+    return Suite(f"{sides[1]} against {sides[0]}", cases, found.b[0].created_utc)
 
 
-def _figure(suite: Element, profile: str, point: str, change: Change) -> None:
-    name = f"{point} {change.title}".strip()
-    case = SubElement(suite, "testcase", classname=profile, name=name)
+def _figure(profile: str, point: str, change: Change) -> Case:
     said = (f"{change.word}: {figure_text(change, change.a)} to {figure_text(change, change.b)}, "
-            f"{signed(change.change)} ({interval_text(change)})")  # fmt: skip
-    if change.word == "worse":
-        SubElement(case, "failure", message=said)
-    elif change.word not in SAID:
-        SubElement(case, "skipped", message=f"{said} {change.why}".strip())
+            f"{signed(change.change)} ({interval_text(change)}) {change.why}").strip()  # fmt: skip
+    outcome: Outcome = "failed" if change.word == "worse" else "passed" if change.word in SAID else "skipped"
+    return Case(f"{point} {change.title}".strip(), outcome, said, profile)

@@ -14,7 +14,7 @@ from tui.metrics.buckets import label
 from tui.metrics.repeat import t_975
 from tui.metrics.units import Few
 from tui.model.plan import Headline
-from tui.model.problem import BenchtuiError, Problem
+from tui.model.problem import BenchtuiError, NotComparableError, Problem
 from tui.model.record import RunRecord
 from tui.results.compare.measured import Point, points_of
 from tui.results.store.rundir import write_atomic
@@ -105,7 +105,7 @@ class NoiseFloors:
         except FileNotFoundError:
             return cls(path)
         except (OSError, msgspec.DecodeError) as error:
-            raise BenchtuiError(Problem(f"cannot be read: {error}", file=str(path))) from error
+            raise NotComparableError(Problem(f"cannot be read: {error}", file=str(path))) from error
         return cls(path, {each.key: each for each in data.configurations})
 
     def keep(self, found: Configuration) -> None:

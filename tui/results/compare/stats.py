@@ -27,6 +27,7 @@ BLOCKS = 5  # a series is cut into so many blocks at least
 LEAST_BLOCK = 2
 UNCORRELATED = 0.1  # autocorrelation below which seconds are taken as independent
 BLOCK_LAGS = 3.0  # a block is as many times the lag at which seconds are no longer correlated
+ACROSS = 1.5  # tuned until pairs of the same differ in 5 % at most: tests/bench/same_pairs.py
 HALF_BUCKET = 0.0078  # fio's buckets are this exact
 
 
@@ -120,7 +121,7 @@ def within_run(top: Sequence[float], bottom: Sequence[float] | None = None) -> S
     starts = np.random.default_rng(SEED).integers(0, n - length + 1, size=(RESAMPLES, round(blocks)))
     sums = [np.concatenate(([0.0], part.cumsum())) for part in (upper, lower)]
     tops, bottoms = ((total[starts + length] - total[starts]).sum(axis=1) for total in sums)
-    across = 1 + lag / length  # what is alike across the ends of blocks is lost by cutting there
+    across = 1 + ACROSS * lag / length  # what is alike across the ends of blocks is lost by cutting there
     error = float(np.log(tops / bottoms).std(ddof=1)) * sqrt(across * blocks / (blocks - 1))
     return Spread(error, blocks - 1)
 
@@ -143,20 +144,33 @@ def of_spreads(a: float, b: float, spread_a: Spread, spread_b: Spread, method: M
 
 
 def percentile_interval(
-    idx: Sequence[int], n: Sequence[int], percentile: float, clustering: float = 1.0, at_most: float | None = None
+    idx: Sequence[int], n: Sequence[int], percentile: float, beyond: Spread | None = None, at_most: float | None = None
 ) -> tuple[float, float] | None:
     """Return the 95 % interval of a percentile in ns by order statistics, free of any distribution; None: no samples.
 
-    `clustering` is how many I/Os tell as much as one, because neighbours in time are alike (Kish's design effect).
+    `beyond` is how well the share of I/Os beyond it is known when neighbours in time are alike: a stall of one second
+    is one event, and not as many as there were I/Os in it.
     """
     counts = np.cumsum(np.asarray(n, float))
     if not len(counts) or counts[-1] <= 0:
         return None
     total, share = counts[-1], percentile / 100
-    reach = float(stats.norm.ppf(1 - ALPHA / 2)) * sqrt(max(clustering, 1.0) * total * share * (1 - share))
+    drawn = total * share * (1 - share)
+    alike = (total * (1 - share) * beyond.error) ** 2 if beyond is not None else 0.0
+    quantile = stats.t.ppf(1 - ALPHA / 2, beyond.degrees) if beyond is not None else stats.norm.ppf(1 - ALPHA / 2)
+    reach = float(quantile) * sqrt(max(drawn, alike))
     low, high = (_at_rank(idx, counts, total * share + side * reach) for side in (-1, 1))
     top = high * (1 + HALF_BUCKET)
     return low * (1 - HALF_BUCKET), min(top, at_most) if at_most and total * share + reach < total else top
+
+
+def shares_beyond(idx: Sequence[int], n: Sequence[int], limits: Sequence[float]) -> list[float]:
+    """Return the share of samples above each of these limits in ns."""
+    counts = np.cumsum(np.asarray(n, float))
+    values = np.array([index_to_value(each) for each in idx], float)
+    places = np.searchsorted(values, np.asarray(limits, float), side="right")
+    below = np.concatenate(([0.0], counts))[places]
+    return [float(each) for each in 1 - below / counts[-1]]
 
 
 def _at_rank(idx: Sequence[int], counts: Array, rank: float) -> float:

@@ -1,0 +1,71 @@
+"""`benchtui noise`: how far apart runs of the same come out, kept where `compare` finds it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tui.cli.common import paths, run_store, say
+from tui.cli.compare import SIDE_HELP, side_of
+from tui.model.problem import NotComparableError, UsageError
+
+if TYPE_CHECKING:
+    from tui.results.compare.noise import Configuration, Floor
+
+FEW = 4
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add = parser.add_argument
+    add("runs", metavar="RUN", nargs="+", help=f"runs of the same, or one with repetitions; {SIDE_HELP}")
+    add("--json", action="store_true", help="print one JSON object")
+    add("--dry-run", action="store_true", help="keep nothing")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Measure the noise floor, keep it, and print it."""
+    from tui.results.compare.gate import differences
+    from tui.results.compare.noise import NoiseFloors, configuration, measure
+
+    records = side_of(run_store(), ",".join(args.runs))
+    for record in records[1:]:
+        if obstacles := [each.text for each in differences(records[:1], [record]) if each.blocks]:
+            raise NotComparableError(f"not the same: {'; '.join(obstacles)}")
+        if configuration(record).key != configuration(records[0]).key:
+            said = f"{record.run_id}: another target, other hosts or parameters than {records[0].run_id}"
+            raise NotComparableError(said)
+    if records[0].verdict == "invalid":
+        raise NotComparableError(f"{records[0].run_id} is invalid: it tells nothing")
+    found = measure(records)
+    if not found.figures:
+        raise UsageError("one run without repetitions has no noise floor: name two or more that are the same")
+    if not args.dry_run:
+        floors = NoiseFloors.read(paths().noise)
+        floors.keep(found)
+    if args.json:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(found), indent=1).decode() + "\n")
+    else:
+        show(found)
+        say("not kept" if args.dry_run else f"kept in {paths().noise}; compare goes by it")
+    return 0
+
+
+def show(found: Configuration) -> None:
+    """Print the floors."""
+    from tui.metrics.units import percent
+    from tui.text.line import plain_lines
+    from tui.text.table import Column, text_table
+
+    columns: list[Column[tuple[str, Floor]]] = [
+        Column("figure", lambda row: row[0]),
+        Column("n", lambda row: str(row[1].n), right=True),
+        Column("deviation", lambda row: percent(row[1].cov), right=True),
+        Column("two single runs differ from", lambda row: percent(row[1].of_one_run), right=True),
+    ]
+    print("\n".join(plain_lines(text_table(columns, list(found.figures.items())))))
+    if min(floor.n for floor in found.figures.values()) < FEW:
+        say(f"of so few runs little is known: {FEW} or more make single runs tell smaller differences")
