@@ -111,7 +111,7 @@ def exit_code(found: Comparison, judged: Sequence[Judged]) -> int:
     """Return 3 when the runs are not comparable or a criterion's figure was not measured, 1 for worse, else 0."""
     if found.obstacles or any(each.outcome == "not measured" for each in judged):
         return NOT_COMPARABLE
-    worse = any(change.word == "worse" for change in found.changes)
+    worse = any(change.word == "worse" and change.counts for change in found.changes)
     return WORSE if worse or any(each.outcome == "broken" for each in judged) else 0
 
 

@@ -21,7 +21,6 @@ from tui.results.compare.noise import Floor, NoiseFloors, figure_name, name_of
 Word = Literal["better", "worse", "no difference detected", "inconclusive", "too few repetitions to say",
                "too few samples", "not measured", "not comparable"]  # fmt: skip
 THRESHOLD = 0.02  # what is less is not worth a word, however surely it is known
-TAIL = 90.0  # from here on a percentile goes by the p99 of the seconds, below by their mean
 WIDE = 0.05  # an interval that reaches further says that a difference may well be there
 
 
@@ -43,6 +42,11 @@ class Change:
     p_corrected: float | None = None
     threshold: float = THRESHOLD
     headline: bool = False
+
+    @property
+    def counts(self) -> bool:
+        """Whether builds go by it: of single runs the headline alone, their tails come and go with a stall."""
+        return self.headline or (self.effect is not None and self.effect.method == "repetitions")
 
     @property
     def change(self) -> float | None:
@@ -191,20 +195,15 @@ def spread_of(attempt: Attempt, figure: Headline) -> stats.Spread | None:
 
 
 def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> stats.Spread | None:
-    """Return how well the share of I/Os beyond a percentile is known, from how it comes and goes with the seconds.
-
-    Records keep no histogram a second: each second is taken as the whole run, faster or slower by its p99 (its mean).
-    """
+    """Return how well the share of I/Os beyond a percentile is known, from how it comes and goes with the seconds."""
     value = percentile_of(latency, percentile)
-    speeds = columns.p99_ns if percentile >= TAIL else columns.lat_mean_ns
-    known = [(speed, ios) for speed, ios in zip(speeds, columns.iops, strict=False) if speed and ios]
-    if latency.buckets is None or not value or not known:
+    seconds = zip(columns.lat_mean_ns, columns.p99_ns, columns.iops, strict=False)
+    known = [(mean, p99, ios) for mean, p99, ios in seconds if mean and p99 and ios]
+    if not value or not known:
         return None
-    usual = sum(speed * ios for speed, ios in known) / sum(ios for _, ios in known)
-    limits = [value * usual / speed for speed, _ in known]
-    shares = stats.shares_beyond(latency.buckets.idx, latency.buckets.n, limits)
-    return stats.within_run([share * ios for share, (_, ios) in zip(shares, known, strict=True)],
-                            [ios for _, ios in known])  # fmt: skip
+    means, p99s, rates = zip(*known, strict=True)
+    shares = stats.shares_beyond(value, means, p99s)
+    return stats.within_run([share * ios for share, ios in zip(shares, rates, strict=True)], rates)
 
 
 # -- words

@@ -122,7 +122,8 @@ def within_run(top: Sequence[float], bottom: Sequence[float] | None = None) -> S
     sums = [np.concatenate(([0.0], part.cumsum())) for part in (upper, lower)]
     tops, bottoms = ((total[starts + length] - total[starts]).sum(axis=1) for total in sums)
     across = 1 + ACROSS * lag / length  # what is alike across the ends of blocks is lost by cutting there
-    error = float(np.log(tops / bottoms).std(ddof=1)) * sqrt(across * blocks / (blocks - 1))
+    usual = upper.sum() / lower.sum()
+    error = float((tops / bottoms).std(ddof=1) / usual) * sqrt(across * blocks / (blocks - 1))
     return Spread(error, blocks - 1)
 
 
@@ -164,13 +165,13 @@ def percentile_interval(
     return low * (1 - HALF_BUCKET), min(top, at_most) if at_most and total * share + reach < total else top
 
 
-def shares_beyond(idx: Sequence[int], n: Sequence[int], limits: Sequence[float]) -> list[float]:
-    """Return the share of samples above each of these limits in ns."""
-    counts = np.cumsum(np.asarray(n, float))
-    values = np.array([index_to_value(each) for each in idx], float)
-    places = np.searchsorted(values, np.asarray(limits, float), side="right")
-    below = np.concatenate(([0.0], counts))[places]
-    return [float(each) for each in 1 - below / counts[-1]]
+def shares_beyond(limit: float, means: Sequence[float], p99s: Sequence[float]) -> list[float]:
+    """Return which share of each second's I/Os is above `limit`, a second being lognormal by its mean and its p99."""
+    mean, p99 = np.asarray(means, float), np.asarray(p99s, float)
+    ninety_nine = float(stats.norm.ppf(0.99))
+    ratio = np.log(np.maximum(p99 / mean, 1.0001))
+    sigma = ninety_nine - np.sqrt(np.maximum(ninety_nine**2 - 2 * ratio, 0.0))
+    return [float(each) for each in stats.norm.sf((log(limit) - np.log(mean) + sigma**2 / 2) / sigma)]
 
 
 def _at_rank(idx: Sequence[int], counts: Array, rank: float) -> float:
