@@ -198,7 +198,7 @@ def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> stat
     """Return how well the share of I/Os beyond a percentile is known, from how it comes and goes with the seconds."""
     value = percentile_of(latency, percentile)
     seconds = zip(columns.lat_mean_ns, columns.p99_ns, columns.iops, strict=False)
-    known = [(mean, p99, ios) for mean, p99, ios in seconds if mean and p99 and ios]
+    known = [(mean, p99, ios) for mean, p99, ios in seconds if mean and mean > 0 and p99 and ios]
     if not value or not known:
         return None
     means, p99s, rates = zip(*known, strict=True)
