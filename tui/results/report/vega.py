@@ -56,7 +56,6 @@ CONFIG: Spec = {
         "orient": "top",
         "symbolStrokeWidth": 3,
         "symbolType": "stroke",
-        "symbolOpacity": 1,
         "columnPadding": 14,
         "columns": 6,
     },
