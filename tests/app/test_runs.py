@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.live.screen import LiveScreen
 from tui.app.screens.result.screen import ResultScreen
 from tui.app.screens.runs.screen import RunsScreen
+from tui.app.widgets.textpane import TextPane
 from tui.results.record.build import write_record
+from tui.results.store.marks import read_marks
 from tui.results.store.summary import RunSummary, write_summary
 
 STATIC = "#runs-empty"
@@ -125,6 +128,101 @@ async def test_a_note_appears_in_the_list(newest: RunMaker) -> None:
         await pilot.press("n", *"hot", "enter")
         await app.settle(pilot)
         assert rows(app)[0].endswith("hot")
+
+
+async def test_the_filter_is_the_language_of_runs_list(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("slash", *"profile:weka state:complete")
+        assert [row.split()[1] for row in rows(app)] == ["complete"]
+
+
+async def test_a_filter_that_means_nothing_is_told_while_the_rows_stay(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("slash", *"hots:x")
+        assert len(rows(app)) == 3
+        assert isinstance(app.screen, RunsScreen)
+        assert "no key 'hots:'" in str(app.screen.picklist.border_subtitle)
+
+
+async def test_a_star_is_given_and_taken_away(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("asterisk")
+        await app.settle(pilot)
+        assert " * weka/read-iops " in rows(app)[0]
+        await pilot.press("asterisk")
+        await app.settle(pilot)
+        assert "*" not in rows(app)[0]
+
+
+async def test_tags_and_title_are_typed_over_what_was_there(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("t", *"nightly lab=b", "enter")
+        await app.settle(pilot)
+        await pilot.press("t", *" x", "enter")
+        await pilot.press("T", *"before tuning", "enter")
+        await app.settle(pilot)
+        assert "before tuning" in app.screen_text()
+        assert read_marks(newest.run_dir).tags == {"nightly": "", "lab": "b", "x": ""}
+
+
+async def test_tags_that_are_none_are_refused_by_name(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("t", *"=a", "enter")
+        await app.settle(pilot)
+        assert any("'=a' is no tag" in toast.message for toast in app._notifications)
+
+
+async def test_the_list_is_sorted_by_the_next_column(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("s")
+        assert [row.split()[4] for row in rows(app)] == ["mapr/seq-write", "weka/read-iops", "weka/write-iops"]
+        await pilot.press("S")
+        assert rows(app)[-1].split()[4] == "mapr/seq-write"
+
+
+async def test_deleting_says_what_hosts_still_hold(newest: RunMaker) -> None:
+    path = newest.run_dir / "run.json"
+    record = json.loads(path.read_text())
+    record["hosts"][0]["files_left"] = {"paths": ["/mnt/a"], "bytes": 1 << 30}
+    path.write_text(json.dumps(record))
+    async with stage(newest, step="runs") as (app, pilot):
+        app.engine_lives = False
+        await pilot.press("D")
+        await app.settle(pilot)
+        assert isinstance(app.screen, Confirm) and "still holds 1 files" in app.screen.body
+
+
+async def test_a_wide_terminal_shows_the_run_under_the_cursor(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        pane = app.screen.query_one("#runs-preview", TextPane)
+        assert pane.display
+        await pilot.press("j", "j")
+        await app.settle(pilot)
+        shown = "\n".join(line.plain for line in pane.builder(40))
+        assert "mapr/seq-write" in shown and "1 problem" in shown
+
+
+async def test_a_narrow_terminal_has_the_list_alone(newest: RunMaker) -> None:
+    async with stage(newest, SMALL, step="runs") as (app, _):
+        assert not app.screen.query_one("#runs-preview").display
+
+
+async def test_runs_of_others_are_listed_and_not_changed(newest: RunMaker, tmp_path: Path) -> None:
+    team = tmp_path / "team"
+    shutil.copytree(newest.run_dir, team / "20261121T101530Z-theirs-0001")
+    (tmp_path / "shared-runs").write_text(f"{team}\n{tmp_path / 'gone'}\n")
+    async with stage(newest, step="runs") as (app, pilot):
+        app.engine_lives = False
+        assert len(rows(app)) == 4
+        assert any("gone: cannot be read" in toast.message for toast in app._notifications)
+        for key in ("asterisk", "n", "t", "T", "D", "C", "u"):
+            await pilot.press(key)
+            await app.settle(pilot)
+            assert isinstance(app.screen, RunsScreen), key
+        assert sum("it can be read, not changed" in toast.message for toast in app._notifications) == 7
+        await pilot.press("enter")
+        await app.settle(pilot)
+        assert isinstance(app.screen, ResultScreen) and app.screen.run_dir.parent == team
 
 
 async def test_a_thousand_runs_are_listed_quickly(tmp_path: Path) -> None:

@@ -95,10 +95,11 @@ class Shell(TypeAheadApp[None]):
 
     @property
     def store(self) -> RunStore:
-        """Runs that were kept."""
+        """Runs that were kept, and those of others that are configured. Raises UsageError when that cannot be read."""
         from tui.results.store.runs import RunStore
+        from tui.results.store.shared import shared_directories
 
-        return RunStore(self.paths.runs)
+        return RunStore(self.paths.runs, shared_directories(self.paths, self.options.environ))
 
     def target_directory(self) -> str | None:
         """Return the directory that the chosen profile is about, so that a check of hosts looks at it too."""

@@ -1,4 +1,4 @@
-"""Asking for a remark on a run."""
+"""Asking for a line of text: a remark on a run, its title, its tags."""
 
 from __future__ import annotations
 
@@ -13,26 +13,39 @@ from textual.widgets import Input
 from tui.app.widgets.field import TextInput
 
 
-class NoteDialog(ModalScreen[str | None]):
-    """One line of text. Returns it, or None after Escape or when it is empty."""
+class LineDialog(ModalScreen[str | None]):
+    """One line of text. Returns it, or None after Escape."""
 
     BINDINGS: ClassVar = [Binding("escape", "dismiss", "cancel", show=False)]
-    DEFAULT_CSS = "NoteDialog { align: center middle; background: $background 60%; & TextInput { margin-bottom: 1; } }"
+    DEFAULT_CSS = "LineDialog { align: center middle; background: $background 60%; & TextInput { margin-bottom: 1; } }"
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, title: str, placeholder: str, value: str = "") -> None:
         super().__init__()
-        self.run_id = run_id
+        self.question = title
+        self.placeholder = placeholder
+        self.value = value
 
     def compose(self) -> ComposeResult:
         """A field in a dialog."""
         with Vertical(classes="dialog") as dialog:
-            dialog.border_title = "Note"
+            dialog.border_title = self.question
             dialog.border_subtitle = "Enter keep   Esc cancel"
-            yield TextInput(placeholder=f"a remark on {self.run_id}")
+            yield TextInput(self.value, placeholder=self.placeholder)
 
     def on_mount(self) -> None:
         """Type at once."""
         self.query_one(TextInput).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take the text."""
+        self.dismiss(event.value.strip())
+
+
+class NoteDialog(LineDialog):
+    """A remark on a run. Returns it, or None after Escape or when it is empty."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__("Note", f"a remark on {run_id}")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take the text."""

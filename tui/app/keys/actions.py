@@ -51,6 +51,7 @@ KEY_NAMES = {
     "comma": ",",
     "full_stop": ".",
     "colon": ":",
+    "asterisk": "*",
 }
 
 
@@ -233,7 +234,13 @@ RUNS = (
     Action(
         "runs.compare", ("c",), "compare", "Hold the marked runs, or this one, against the first one marked", footer=3
     ),
-    Action("runs.filter", ("slash",), "filter", "Show only runs that hold a text (profile, host, note)", footer=2),
+    Action("runs.filter", ("slash",), "filter", "Show only some runs: words, tag:a profile:weka verdict:valid since:7d",
+           footer=2),
+    Action("runs.sort", ("s",), "sort", "Sort the runs by the next column"),
+    Action("runs.reverse", ("S",), "reverse", "Turn the order of the runs round"),
+    Action("runs.star", ("asterisk",), "star", "Give the run a star, or take it away: the filter is:starred finds it"),
+    Action("runs.tags", ("t",), "tags", "Change the tags of the run: NAME or NAME=VALUE"),
+    Action("runs.title", ("T",), "title", "Give the run a title"),
     Action("runs.replay", ("p",), "replay", "Play the run again on the Live screen", footer=4),
     Action("runs.resume", ("u",), "resume", "Measure what a stopped or cut-off run still lacks; what is done stays"),
     Action(

@@ -13,6 +13,7 @@ from tui.app.keys import actions
 from tui.app.screens.index import BY_NAME
 from tui.app.shell import Shell
 from tui.app.widgets.chrome import KeyBar, TopBar
+from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,6 +66,16 @@ class StepScreen(Screen[None]):
     def run_at_hand(self) -> Path | None:
         """The run that is looked at here."""
         return None
+
+    def is_ours(self, run_dir: Path, *, hosts: bool = False) -> bool:
+        """Return whether a run may be changed, with `hosts` its plan carried out on hosts; say why when not."""
+        store = self.shell.store
+        try:
+            (store.check_hosts_ours if hosts else store.check_ours)(run_dir)
+        except UsageError as error:
+            self.notify(str(error), severity="warning", markup=False)
+            return False
+        return True
 
     def arrive(self, at: str) -> None:
         """Another screen sends the user here, to look at something."""

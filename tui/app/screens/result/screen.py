@@ -253,7 +253,8 @@ class ResultScreen(StepScreen):
 
     def action_note(self) -> None:
         """Ask for a remark."""
-        self.app.push_screen(NoteDialog(self.run_dir.name), self.note_written)
+        if self.is_ours(self.run_dir):
+            self.app.push_screen(NoteDialog(self.run_dir.name), self.note_written)
 
     def note_written(self, text: str | None) -> None:
         """Keep a remark and read the record again."""
@@ -272,15 +273,18 @@ class ResultScreen(StepScreen):
 
     def action_resume(self) -> None:
         """Measure what the run lacks, after a question."""
-        self.shell.resume_run(self.run_dir)
+        if self.is_ours(self.run_dir, hosts=True):
+            self.shell.resume_run(self.run_dir)
 
     def action_prove(self) -> None:
         """Confirm by a counter-experiment what limited the run, after a question."""
-        self.shell.prove_run(self.run_dir)
+        if self.is_ours(self.run_dir, hosts=True):
+            self.shell.prove_run(self.run_dir)
 
     def action_clean(self) -> None:
         """Show what the run left on its hosts, and ask."""
-        self.look_at_hosts()
+        if self.is_ours(self.run_dir, hosts=True):
+            self.look_at_hosts()
 
     @work(group="clean", exit_on_error=False)
     async def look_at_hosts(self) -> None:

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from string import ascii_uppercase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual import events, on, work
+from textual.containers import Vertical
+from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
 from tui.app.dialogs.confirm import Confirm
-from tui.app.dialogs.note import NoteDialog
+from tui.app.dialogs.note import LineDialog, NoteDialog
 from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.live.text import deliver
+from tui.app.screens.runs.preview import preview
 from tui.app.services.cleaning import ask_to_clean, clean_now
 from tui.app.services.reporting import report_runs
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
+from tui.app.widgets.textpane import TextPane
 from tui.metrics import units
-from tui.model.problem import BenchtuiError
+from tui.model.problem import BenchtuiError, UsageError
+from tui.results.store.filter import Filter, parse
+from tui.results.store.marks import parse_tags, rename, retag, star, tags_text
+from tui.results.store.order import ORDERS
 from tui.text.line import ACCENT, BAD, BRIGHT, GOOD, LABEL, WARN, Run
 from tui.text.table import Column
 
@@ -48,8 +55,8 @@ def columns(symbols: Symbols, marked: Sequence[str]) -> tuple[Column[RunSummary]
 
     def state(run: RunSummary) -> list[Run]:
         symbol, role = told(run)
-        if run.run_id in marked:
-            return [(f"{MARKS[marked.index(run.run_id)]} ", ACCENT), (symbol.partition(" ")[2], role)]
+        if key_of(run) in marked:
+            return [(f"{MARKS[marked.index(key_of(run))]} ", ACCENT), (symbol.partition(" ")[2], role)]
         return [(symbol, role)]
 
     def told(run: RunSummary) -> Run:
@@ -61,18 +68,41 @@ def columns(symbols: Symbols, marked: Sequence[str]) -> tuple[Column[RunSummary]
         return f"{getattr(symbols, symbol)} {run.state}", role
 
     return (
-        Column("state", state, 13),
-        Column("started (UTC)", lambda run: when(run.utc), 16, role=LABEL),
-        Column("profile", lambda run: run.profile or run.run_id, least=15, role=BRIGHT),
-        Column("hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 5, right=True),
-        Column("headline", lambda run: (run.headline, BRIGHT) if run.headline else (units.UNKNOWN, LABEL), 19,
-               right=True),
-        Column("findings", lambda run: run.weakened_by, 12, drop=1, role=LABEL),
-        Column("took", lambda run: units.duration(run.duration_s), 7, right=True, drop=2, role=LABEL),
-        Column("note", lambda run: run.note, least=14, drop=3, role=LABEL),
+        ordered_by("state", "state", state, 13),
+        ordered_by("started", "started (UTC)", lambda run: when(run.utc), 16, role=LABEL),
+        ordered_by("profile", "profile", named, least=15),
+        ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 5, right=True),
+        ordered_by("headline", "headline", lambda run: (run.headline, BRIGHT) if run.headline else NO_FIGURE, 19,
+                   right=True),
+        ordered_by("verdict", "findings", lambda run: run.weakened_by, 12, drop=1, role=LABEL),
+        ordered_by("time", "took", lambda run: units.duration(run.duration_s), 7, right=True, drop=2, role=LABEL),
+        ordered_by("title", "note", said_of, least=14, drop=3, role=LABEL),
     )  # fmt: skip
 
 
+def ordered_by(order: str, *declared: Any, **options: Any) -> Column[RunSummary]:
+    """Return a column that the list can be sorted by."""
+    column: Column[RunSummary] = Column(*declared, **options)
+    return replace(column, order=ORDERS[order].key, falling=ORDERS[order].falling)
+
+
+def named(run: RunSummary) -> list[Run]:
+    """Return the profile of a run, behind its star."""
+    return [*([("* ", ACCENT)] if run.starred else []), (run.profile or run.run_id, BRIGHT)]
+
+
+def said_of(run: RunSummary) -> str:
+    """Return what people said of a run, whose it is, and why it cannot be read."""
+    return ", ".join(filter(None, (run.problem, run.owner and f"of {run.owner}", run.title, run.note)))
+
+
+def key_of(run: RunSummary) -> str:
+    """Return what tells a run from the others: its id, of somebody else's its directory."""
+    return run.directory or run.run_id
+
+
+NO_FIGURE: Run = (units.UNKNOWN, LABEL)
+PREVIEW_FROM = (100, 32)  # columns and rows of the terminal
 MARKS = ascii_uppercase  # the first one marked is A, as in the comparison
 EMPTY = "No runs yet: choose hosts (1) and a profile (2), then press r on Review (3)"
 REREAD_S = 5.0
@@ -89,22 +119,46 @@ class RunsScreen(FilteredScreen):
         self.runs: list[RunSummary] = []
         self.marked: list[str] = []
         self.read = False
+        self.wanted = Filter()
+        self.problems = ""
         self._timer: Timer | None = None
 
     def compose_body(self) -> Iterable[Widget]:
-        """The list with its filter, or a sentence when it is empty."""
-        picklist = PickList(columns(self.shell.symbols, self.marked), lambda run: run.run_id, id="runs-list")
+        """The list with its filter and the run under the cursor, or a sentence when there is none."""
+        picklist = PickList(columns(self.shell.symbols, self.marked), key_of, id="runs-list")
+        picklist.sort = next(column for column in picklist.columns if column.title == "started (UTC)")
         picklist.add_class("pane")
         picklist.border_title = "Runs"
-        yield picklist
+        pane = TextPane(id="runs-preview", can_focus=False)
+        with Vertical(id="runs-body"):
+            yield picklist
+            yield pane
         yield Static("reading the runs", id="runs-empty", markup=False)
-        yield TextInput(placeholder="filter by profile, host, state, note", id="runs-filter", classes="filter")
+        yield TextInput(placeholder="words, tag:NAME profile:TAG verdict:valid since:7d", id="runs-filter",
+                        classes="filter")  # fmt: skip
 
     @property
     def run_at_hand(self) -> Path | None:
         """The directory of the run under the cursor."""
         key = self.picklist.cursor_key
         return self.shell.paths.runs / key if key else None
+
+    @property
+    def summary_at_hand(self) -> RunSummary | None:
+        """What the list knows of the run under the cursor."""
+        return next((run for run in self.runs if key_of(run) == self.picklist.cursor_key), None)
+
+    @on(events.Resize)
+    def room_changed(self) -> None:
+        """The preview stands below the list where there is room for both."""
+        wide, high = (got >= least for got, least in zip(self.size, PREVIEW_FROM, strict=True))
+        self.query_one(TextPane).set_class(wide and high, "-shown")
+
+    @on(PickList.Moved)
+    def show_preview(self) -> None:
+        """Show the run under the cursor."""
+        if (run := self.summary_at_hand) is not None:
+            self.query_one(TextPane).show(partial(preview, run))
 
     def on_mount(self) -> None:
         """Read the runs, and again from time to time: a run may go on or end meanwhile."""
@@ -127,21 +181,34 @@ class RunsScreen(FilteredScreen):
     @work(exclusive=True, group="load", exit_on_error=False)
     async def load(self) -> None:
         """Read the store off the event loop."""
-        runs = await asyncio.to_thread(self.shell.store.list)
+        try:
+            listing = await asyncio.to_thread(lambda: self.shell.store.everything())
+            runs, problems = listing.runs, "\n".join(map(str, listing.problems))
+        except BenchtuiError as error:
+            runs, problems = self.runs, str(error)
+        if problems != self.problems and problems:
+            self.notify(problems, severity="warning", markup=False)
+        self.problems = problems
         if runs != self.runs or not self.read:
             self.runs, self.read = runs, True
             self.show_rows()
 
     def show_rows(self) -> None:
-        """Show the runs that the filter lets through."""
-        wanted = self.filter.value.strip().lower()
-        shown = [run for run in self.runs if wanted in haystack(run)]
+        """Show the runs that the filter lets through; what is wrong with a filter stands below the list."""
+        text, wrong = self.filter.value.strip(), ""
+        try:
+            self.wanted = parse(text)
+        except UsageError as error:
+            wrong = str(error)
+        shown = [run for run in self.runs if self.wanted(run)]
         self.picklist.set_rows(shown)
-        self.picklist.display = bool(shown)
-        self.picklist.border_subtitle = f"{len(shown)}/{len(self.runs)}" if wanted else str(len(self.runs))
+        self.query_one("#runs-body").display = bool(shown)
+        count = f"{len(shown)}/{len(self.runs)}" if text else str(len(self.runs))
+        self.picklist.border_subtitle = Content(f"{count}  {wrong}".rstrip())
         empty = self.query_one("#runs-empty", Static)
         empty.display = not shown
-        empty.update(f"No run holds '{wanted}': Esc clears the filter" if self.runs else EMPTY)
+        empty.update(f"{wrong or f'No run fits {text}'}: Esc clears the filter" if self.runs else EMPTY)
+        self.show_preview()
 
     # -- actions
 
@@ -173,7 +240,7 @@ class RunsScreen(FilteredScreen):
     @property
     def marked_runs(self) -> list[str]:
         """The marked runs that are still there, in the order of their marks."""
-        known = {run.run_id for run in self.runs}
+        known = {key_of(run) for run in self.runs}
         return [run_id for run_id in self.marked if run_id in known]
 
     @work(exclusive=True, group="report", exit_on_error=False)
@@ -197,7 +264,8 @@ class RunsScreen(FilteredScreen):
 
     def state_of(self, run_dir: Path) -> str:
         """Return the state a run had when the list was read."""
-        return next((run.state for run in self.runs if run.run_id == run_dir.name), "")
+        found = (run.state for run in self.runs if self.shell.paths.runs / key_of(run) == run_dir)
+        return next(found, "")
 
     def action_replay(self) -> None:
         """Play a run again."""
@@ -211,7 +279,7 @@ class RunsScreen(FilteredScreen):
 
     def action_note(self) -> None:
         """Ask for a remark."""
-        if (run_dir := self.run_at_hand) is not None:
+        if (run_dir := self.run_at_hand) is not None and self.is_ours(run_dir):
             self.app.push_screen(NoteDialog(run_dir.name), partial(self.note_written, run_dir))
 
     def note_written(self, run_dir: Path, text: str | None) -> None:
@@ -233,7 +301,7 @@ class RunsScreen(FilteredScreen):
 
     def action_clean(self) -> None:
         """Show what the run left on its hosts, and ask."""
-        if (run_dir := self.run_at_hand) is not None:
+        if (run_dir := self.run_at_hand) is not None and self.is_ours(run_dir, hosts=True):
             self.look_at_hosts(run_dir)
 
     @work(group="clean", exit_on_error=False)
@@ -249,46 +317,84 @@ class RunsScreen(FilteredScreen):
 
     def action_resume(self) -> None:
         """Measure what the run lacks, after a question."""
-        if (run_dir := self.run_at_hand) is not None:
+        if (run_dir := self.run_at_hand) is not None and self.is_ours(run_dir, hosts=True):
             self.shell.resume_run(run_dir)
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        self.picklist.sort_by_next()
+        if self.picklist.sort is None:  # the order of the store is that of "started"
+            self.picklist.sort_by_next()
+
+    def action_reverse(self) -> None:
+        """Turn the order round."""
+        self.picklist.sort_by_next(reverse=True)
+
+    def action_star(self) -> None:
+        """Give the run a star, or take it away."""
+        run, run_dir = self.summary_at_hand, self.run_at_hand
+        if run is not None and run_dir is not None and self.is_ours(run_dir):
+            self.change(partial(star, run_dir, starred=not run.starred))
+
+    def action_tags(self) -> None:
+        """Ask for the tags of the run."""
+        run, run_dir = self.summary_at_hand, self.run_at_hand
+        if run is not None and run_dir is not None and self.is_ours(run_dir):
+            dialog = LineDialog("Tags", "NAME or NAME=VALUE, with blanks between them", tags_text(run.tags))
+            self.app.push_screen(dialog, partial(self.said, lambda text: retag(run_dir, parse_tags(text.split()))))
+
+    def action_title(self) -> None:
+        """Ask for the title of the run."""
+        run, run_dir = self.summary_at_hand, self.run_at_hand
+        if run is not None and run_dir is not None and self.is_ours(run_dir):
+            dialog = LineDialog("Title", f"what {run_dir.name} is called", run.title)
+            self.app.push_screen(dialog, partial(self.said, partial(rename, run_dir)))
+
+    def said(self, keep: Callable[[str], object], text: str | None) -> None:
+        """Keep what was typed."""
+        if text is not None:
+            self.change(partial(keep, text))
+
+    @work(group="change", exit_on_error=False)
+    async def change(self, keep: Callable[[], object]) -> None:
+        """Change what is said of a run, and show it."""
+        try:
+            await asyncio.to_thread(keep)
+        except BenchtuiError as error:
+            self.notify(str(error), severity="error", markup=False)
+        self.load()
 
     def action_delete(self) -> None:
         """Ask, then delete."""
         run_dir = self.run_at_hand
-        if run_dir is None:
+        if run_dir is None or not self.is_ours(run_dir):
             return
         if self.shell.run_is_alive(run_dir):
             self.notify("this run goes on: stop it on Live first", severity="warning")
             return
-        body = f"{run_dir.name}\nIts record, journal and raw output are removed from this machine for good."
-        self.app.push_screen(Confirm("Delete this run?", body), partial(self.answered, run_dir))
+        self.ask_to_delete(run_dir)
 
-    def answered(self, run_dir: Path, answer: str | None) -> None:
-        """Delete when the answer was yes."""
-        if answer == "yes":
+    @work(group="delete", exit_on_error=False)
+    async def ask_to_delete(self, run_dir: Path) -> None:
+        """Say what goes, and what hosts still hold, and ask."""
+        from tui.results.store.remove import still_on_hosts
+
+        held = await asyncio.to_thread(still_on_hosts, run_dir)
+        body = f"{run_dir.name}\nIts record, journal and raw output are removed from this machine for good."
+        question = Confirm("Delete this run?", f"{body}\n\n{held}" if held else body)
+        if await self.app.push_screen_wait(question) == "yes":
             self.remove_run(run_dir)
 
     @work(group="delete", exit_on_error=False)
     async def remove_run(self, run_dir: Path) -> None:
         """Remove the directory of a run."""
+        from tui.results.store.remove import remove_run
+
         try:
-            await asyncio.to_thread(delete_run, run_dir)
-        except OSError as error:
-            self.notify(f"{run_dir}: {error.strerror}", severity="error", markup=False)
+            await asyncio.to_thread(remove_run, run_dir)
+        except BenchtuiError as error:
+            self.notify(str(error), severity="error", markup=False)
         self.load()
-
-
-def delete_run(run_dir: Path) -> None:
-    """Remove a run's directory. Renamed first: it is gone at once, and nobody writes a summary into it meanwhile."""
-    grave = run_dir.with_name(f".removed-{run_dir.name}")
-    run_dir.rename(grave)
-    shutil.rmtree(grave)
-
-
-def haystack(run: RunSummary) -> str:
-    """Return the text that the filter looks into."""
-    tags = (f"{name}={value}" for name, value in run.tags.items())
-    return " ".join((run.run_id, run.profile, run.state, run.headline, run.note, *run.hosts, *tags)).lower()
 
 
 def when(utc: str | None) -> str:

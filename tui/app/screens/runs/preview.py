@@ -1,0 +1,89 @@
+"""The run under the cursor in a few lines, below the list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from tui.metrics import units
+from tui.results.store.marks import tags_text
+from tui.text.line import (
+    ACCENT,
+    BAD,
+    BRIGHT,
+    GOOD,
+    LABEL,
+    TEXT,
+    TITLE,
+    WARN,
+    Line,
+    Run,
+    indented,
+    labelled,
+    padded,
+    wrap,
+)
+
+if TYPE_CHECKING:
+    from tui.results.store.summary import RunSummary
+
+FINDINGS_SHOWN, NOTES_SHOWN = 3, 3
+GUTTER = 3  # between the two halves
+ROLES = {"error": BAD, "warning": WARN, "info": LABEL}
+VERDICTS: dict[str | None, Run] = {
+    "valid": ("valid", GOOD),
+    "valid-with-warnings": ("valid with warnings", WARN),
+    "invalid": ("INVALID", BAD),
+    None: ("not judged", LABEL),
+}
+LABEL_CELLS = 8
+
+
+def preview(run: RunSummary, width: int) -> list[Line]:
+    """Return what is most worth knowing of a run, in lines of `width` cells: what it is, beside what is doubtful."""
+    half = (width - GUTTER) // 2
+    left = [*_head(run, half), *_facts(run, half)]
+    right = [*_findings(run, half), *_notes(run, half)]
+    pairs = zip_longest(left, right, fillvalue=Line())
+    return [Line.of(*padded(one.runs, half + GUTTER), *other.runs) for one, other in pairs]
+
+
+def _head(run: RunSummary, width: int) -> Iterator[Line]:
+    star: list[Run] = [("* ", ACCENT)] if run.starred else []
+    for part in wrap([*star, (run.title or run.profile or run.run_id, TITLE)], width):
+        yield Line.of(*part)
+    for part in wrap([(run.headline or "no headline", BRIGHT if run.headline else LABEL)], width):
+        yield Line.of(*part)
+    yield Line.of(VERDICTS[run.verdict], ("  ", TEXT), (run.state, LABEL))
+    if said := run.problem or run.reason:
+        yield from indented([(said, WARN)], width, 0)
+
+
+def _facts(run: RunSummary, width: int) -> Iterator[Line]:
+    facts = {
+        "profile": run.profile if run.title else "",
+        "target": run.target,
+        "hosts": " ".join(run.hosts),
+        "took": units.duration(run.duration_s) if run.duration_s is not None else "",
+        "tags": tags_text(run.tags),
+        "owner": run.owner,
+        "id": run.run_id,
+    }
+    for name, text in facts.items():
+        if text:
+            yield from labelled([(name.ljust(LABEL_CELLS), LABEL)], [(text, TEXT)], width)
+
+
+def _findings(run: RunSummary, width: int) -> Iterator[Line]:
+    found = [each for each in run.findings if each.severity != "info"]
+    found.sort(key=lambda each: each.severity != "error")
+    for each in found[:FINDINGS_SHOWN]:
+        yield from indented([(each.id, ROLES.get(each.severity, LABEL)), (f" {each.message}", TEXT)], width, 0)
+    if len(found) > FINDINGS_SHOWN:
+        yield Line.of((f"and {len(found) - FINDINGS_SHOWN} more", LABEL))
+
+
+def _notes(run: RunSummary, width: int) -> Iterator[Line]:
+    for note in run.notes[-NOTES_SHOWN:]:
+        yield from labelled([("note".ljust(LABEL_CELLS), LABEL)], [(note, TEXT)], width)
