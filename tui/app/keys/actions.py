@@ -216,6 +216,7 @@ RESULT = (
     Action(
         "result.report", ("w",), "report", "Write the run as one HTML file to the folder where benchtui was started"
     ),
+    Action("result.export", ("e",), "export", "Write the run in a format that other tools read, such as CSV or JUnit"),
     Action("result.note", ("n",), "note", "Add a remark to the run"),
     Action("result.clean", ("C",), "clean hosts", "Remove from its hosts what the run created there, after a question"),
     Action("result.next-step", ("right_square_bracket",), "next step", "Show the next step of the run", call="step(1)"),
@@ -246,6 +247,7 @@ RUNS = (
     Action(
         "runs.report", ("w",), "report", "Write the marked runs, or this one, as one HTML file to the current folder"
     ),
+    Action("runs.export", ("e",), "export", "Write the run in a format that other tools read, such as CSV or JUnit"),
     Action("runs.note", ("n",), "note", "Add a remark to the run", footer=5),
     Action("runs.clean", ("C",), "clean hosts", "Remove from its hosts what the run created there, after a question"),
     Action("runs.delete", ("D",), "delete", "Delete the run for good, after a question", footer=6),

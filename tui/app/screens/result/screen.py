@@ -22,6 +22,7 @@ from tui.app.screens.live.text import keep_note
 from tui.app.screens.result import text as result_text
 from tui.app.screens.result.matrix import matrix_of, moved
 from tui.app.services.cleaning import ask_to_clean, clean_now
+from tui.app.services.exporting import export_run
 from tui.app.services.reporting import report_runs
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.lines import Lines
@@ -250,6 +251,11 @@ class ResultScreen(StepScreen):
     async def action_report(self) -> None:
         """Write the run as one HTML file."""
         await report_runs(self, [self.run_dir], self.shell.options.environ)
+
+    @work(group="export", exit_on_error=False)
+    async def action_export(self) -> None:
+        """Ask for format and place, and write."""
+        await export_run(self, self.run_dir)
 
     def action_note(self) -> None:
         """Ask for a remark."""

@@ -23,6 +23,7 @@ from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.live.text import deliver
 from tui.app.screens.runs.preview import preview
 from tui.app.services.cleaning import ask_to_clean, clean_now
+from tui.app.services.exporting import export_run
 from tui.app.services.reporting import report_runs
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.field import TextInput
@@ -276,6 +277,12 @@ class RunsScreen(FilteredScreen):
             self.notify("this run has no journal to play", severity="warning")
         else:
             self.shell.open_live(run_dir, 1.0)
+
+    @work(group="export", exit_on_error=False)
+    async def action_export(self) -> None:
+        """Ask for format and place, and write."""
+        if (run_dir := self.run_at_hand) is not None:
+            await export_run(self, run_dir)
 
     def action_note(self) -> None:
         """Ask for a remark."""

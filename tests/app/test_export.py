@@ -1,0 +1,79 @@
+"""Exporting from the screens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.app.driver import User, opened, options
+from tests.app.journal_maker import RUN_ID, RunMaker, host_names
+from tui.app.widgets.field import TextInput
+from tui.app.widgets.picklist import PickList
+from tui.results.record.build import write_record
+
+
+@pytest.fixture
+def maker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunMaker:
+    """A finished run with its record, in the store of the app."""
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2)).begin().layout(2, 2).go().measure(5).finish()
+    write_record(maker.run_dir)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return maker
+
+
+def path_of(user: User) -> str:
+    """What stands in the field for the path; empty while the dialog is not there."""
+    return "".join(field.value for field in user.app.screen.query("#export-path").results(TextInput))
+
+
+@pytest.mark.parametrize("opening", [(), ("enter",)])
+async def test_e_asks_for_the_format_writes_and_says_the_path(
+    maker: RunMaker, tmp_path: Path, opening: tuple[str, ...]
+) -> None:
+    async with opened(options(tmp_path), size=(100, 30)) as user:
+        await user.press("6")
+        await user.sees("weka/read-iops")
+        await user.press(*opening)
+        await user.sees("COMPLETE" if opening else "complete")
+        await user.press("e")
+        await user.sees("what it is, and who reads it")
+        await user.sees(lambda: path_of(user) == f"{tmp_path}/here/{RUN_ID}.csv/")
+        await user.press("enter")
+        await user.sees(lambda: "written: " in user.told)
+    assert f"{RUN_ID}.csv/summary.csv and 3 more there" in user.told
+    assert (tmp_path / "here" / f"{RUN_ID}.csv" / "summary.csv").read_text().startswith("run_id,")
+
+
+async def test_a_path_that_was_typed_stays_when_the_format_changes(maker: RunMaker, tmp_path: Path) -> None:
+    async with opened(options(tmp_path), size=(100, 30)) as user:
+        await user.press("6")
+        await user.sees("weka/read-iops")
+        await user.press("e")
+        await user.sees(lambda: path_of(user) == f"{tmp_path}/here/{RUN_ID}.csv/")
+        await user.press("tab", "ctrl+u")
+        await user.types("mine.xml")
+        await user.press("tab", "G")
+        await user.press(*("k" for _ in range(20)))
+        assert path_of(user) == "mine.xml"
+        for _ in range(20):
+            if user.app.screen.query_one("#export-formats", PickList).cursor_key == "junit":
+                break
+            await user.press("j")
+        await user.press("enter")
+        await user.sees(lambda: "written: mine.xml" in user.told)
+    assert "<testsuite" in (tmp_path / "here" / "mine.xml").read_text()
+
+
+async def test_what_cannot_be_written_is_said(maker: RunMaker, tmp_path: Path) -> None:
+    async with opened(options(tmp_path), size=(100, 30)) as user:
+        await user.press("6")
+        await user.sees("weka/read-iops")
+        await user.press("e")
+        await user.sees(lambda: path_of(user) == f"{tmp_path}/here/{RUN_ID}.csv/")
+        await user.press("tab", "ctrl+u")
+        await user.types("/dev/null/x/")
+        await user.press("enter")
+        await user.sees(lambda: "cannot be written" in user.told)
+    assert not (tmp_path / "here" / f"{RUN_ID}.csv").exists()
