@@ -23,6 +23,7 @@ from tui.results.report.heat import SHARES, HeatMap, heat_of, patches_of
 from tui.results.report.html import html_of
 from tui.results.report.markdown import escaped, markdown_of
 from tui.results.report.over_time import points_of, reading_note
+from tui.results.report.telemetry import by_second
 from tui.results.report.write import written
 
 RUNS = Path(__file__).parents[1] / "data" / "runs"
@@ -148,6 +149,39 @@ def test_a_failed_run_says_that_nothing_was_measured() -> None:
     for text in ("failed, not judged", "Nothing was measured. no space", "h1: 3 GiB are missing"):
         assert text in said
         assert text in markdown_of(report).replace("\\", "")
+
+
+def titles(record: RunRecord) -> list[str]:
+    parts = report_of([Source(record)]).runs
+    return [block.title for section in parts[0].sections for block in section.blocks if isinstance(block, Chart)]
+
+
+def test_a_run_without_a_journal_has_coarse_percentiles_and_no_heat_map() -> None:
+    found = titles(changed("plain", state="imported"))
+    assert "Read latency percentiles over time" in found
+    assert not [title for title in found if "heat map" in title]
+
+
+def test_a_suite_shows_a_step_of_each_member() -> None:
+    record = changed("sweep", headline=None)
+    assert len([title for title in titles(record) if title.startswith("IOPS over time: ")]) == 2
+    assert "2 measurements" in Page(html_of(report_of([Source(record)]))).said
+
+
+def test_what_hosts_did_is_drawn_over_the_measured_window() -> None:
+    steps = json.loads((RUNS / "plain" / "run.json").read_text())["steps"]
+    columns = [
+        {"name": "cpu.busy", "unit": "percent", "mean": 50, "max": 90, "values": [10, 50, 90, 50]},
+        {"name": "nic.eth0.rx", "unit": "bytes_per_s", "mean": 2, "max": 3, "values": [0, None, 3, 1]},
+    ]
+    host = {"start_s": 1.0, "end_s": 4.0, "t_s": [1.0, 2.0, 3.0, 4.0], "interval_s": [1] * 4, "columns": columns}
+    steps[0]["telemetry"] = [
+        {"host": name, "role": role, **host} for name, role in (("h1", "client"), ("s1", "server"))
+    ]
+    record = changed("plain", steps=steps)
+    found = [title for title in titles(record) if " of " in title]
+    assert found == ["CPU of hosts", "Network of hosts", "CPU of servers", "Network of servers"]
+    assert by_second(record.steps[0].telemetry[0], "cpu.busy") == [50.0, 90.0, 50.0]
 
 
 def test_unknown_figures_are_dashes() -> None:

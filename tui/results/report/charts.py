@@ -25,7 +25,9 @@ from tui.results.text.chart import ChartMetric, time_ticks, value_ticks
 PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 NAMES = {50.0: "p50", 95.0: "p95", 99.0: "p99", 99.9: "p99.9"}
 MOST_HOSTS = 128
-ROW_PX = 15
+FEW_ROWS, FINE_BITS = 28, 3  # of a narrow heat map: eight rows each time the latency doubles
+ROW_PX, ROWS = 16, 24
+SQUARES = {"title": None, "symbolType": "square", "symbolStrokeWidth": 0}
 FAR_BELOW = "far below the median"
 Rows = list[dict[str, Any]]
 T = {"field": "t", "type": "quantitative"}
@@ -97,10 +99,7 @@ def band_chart(metric: ChartMetric, curves: Mapping[str, Sequence[Point]], secon
     highest = max((point.high or 0.0 for points in curves.values() for point in points), default=0.0)
     y = rate_axis(metric, highest)
     color = {"field": "d", "type": "nominal", "scale": colors_of(list(curves)), "legend": {"title": None}}
-    band = {
-        "mark": {"type": "area", "opacity": 0.22},
-        "encoding": {"y": {"field": "lo", **y}, "y2": {"field": "hi"}, "color": color},
-    }
+    band = band_layer(y, color, max(len(points) for points in curves.values()))
     line = {
         "mark": {"type": "line", "strokeWidth": 1.7, "point": _single(curves)},
         "encoding": {"y": {"field": "v", **y}, "color": color},
@@ -109,6 +108,12 @@ def band_chart(metric: ChartMetric, curves: Mapping[str, Sequence[Point]], secon
     said = "; ".join(f"{name} {_range_text(metric, points)}" for name, points in curves.items())
     note = reading_note(round(seconds))
     return Chart(title, spec, f"{title}, all hosts together: {said}", note)
+
+
+def band_layer(y: Spec, color: Spec, points: int) -> Spec:
+    """Return the layer that reaches from the lowest to the highest of each point, as wide as a point: none is lost."""
+    mark = {"type": "rule", "opacity": 0.3, "strokeWidth": round(max(1.5, 450 / max(points, 1)), 1)}
+    return {"mark": mark, "encoding": {"y": {"field": "lo", **y}, "y2": {"field": "hi"}, "color": color}}
 
 
 def _single(curves: Mapping[str, Sequence[Point]]) -> Any:
@@ -201,6 +206,8 @@ def _curve_text(what: str, points: Curve) -> str:
 
 def _heat_map(heat: HeatMap, name: str, kind: str) -> Chart:
     patches = patches_of(heat)
+    if len({patch.low_ns for patch in patches}) < FEW_ROWS:
+        patches = patches_of(heat, FINE_BITS)
     low, high = min(patch.low_ns for patch in patches), max(patch.high_ns for patch in patches)
     seconds = len(heat.columns) * heat.width_s
     rows: Rows = [
@@ -346,25 +353,21 @@ def _hosts(record: RunRecord, step: StepRecord, name: str) -> Iterator[Chart]:
     ]
     x = {"field": "v", **rate_axis("iops", max(rates.values()), f"{name} {direction(name).counted}")}
     scale = {"domain": [name, FAR_BELOW], "range": [vega.COLORS.get(name, vega.SERIES[0]), vega.WARN]}
-    color = {"field": "c", "type": "nominal", "scale": scale, "legend": {"title": None} if slow else None}
-    y = {
-        "field": "h",
-        "type": "nominal",
-        "sort": order,
-        "axis": {"title": None, "labelLimit": 160, "ticks": False, "labelOverlap": "greedy"},
-        "scale": {"paddingInner": 0.25},
-    }
+    color = {"field": "c", "type": "nominal", "scale": scale, "legend": SQUARES if slow else None}
+    along, across = ("x", "y") if len(order) <= ROWS else ("y", "x")  # many hosts stand beside each other
+    axis = {"title": None, "labelLimit": 160 if along == "x" else 70, "ticks": False, "labelOverlap": "greedy"}
+    places = {"field": "h", "type": "nominal", "sort": order, "axis": axis, "scale": {"paddingInner": 0.25}}
     bars = {
         "mark": {"type": "bar", "aria": True},
-        "encoding": {"y": y, "x": x, "color": color, "description": {"field": "s"}},
+        "encoding": {across: places, along: x, "color": color, "description": {"field": "s"}},
     }
     rule = {
         "mark": {"type": "rule", "strokeDash": [3, 3], "color": INK},
-        "encoding": {"x": {"aggregate": "max", "field": "m", "type": "quantitative"}},
+        "encoding": {along: {"aggregate": "max", "field": "m", "type": "quantitative"}},
     }
-    height = min(ROW_PX, 900 / len(order)) * len(order)
-    spec = layers(bars, rule, height=round(height), data={"values": rows})
+    height = ROW_PX * len(order) if along == "x" else vega.HEIGHT
+    spec = layers(bars, rule, height=height, data={"values": rows})
     more = f" The {len(shown)} slowest of {len(rates)} are drawn." if len(rates) > len(shown) else ""
     alt = f"{name} IOPS of {len(rows)} hosts, median {units.iops(middle)}"
     alt += f"; far below: {', '.join(slow)}" if slow else "; none is far below"
-    yield Chart(f"Hosts side by side: {name}", spec, alt, f"The dashed line is the median host.{more}", len(order) > 24)
+    yield Chart(f"Hosts side by side: {name}", spec, alt, f"The dashed line is the median host.{more}")

@@ -164,8 +164,7 @@ def _differs(record: RunRecord, first: JobFile, other: JobFile) -> Iterator[str]
     lines = [line for line in other.text.splitlines() if line not in known]
     step = f"step {other.step + 1}, " if len(record.steps) > 1 else ""
     if lines:
-        yield f"# {step}{other.host}"
-        yield from lines
+        yield f"{step}{other.host}: {'; '.join(lines)}"
 
 
 def _commands(record: RunRecord) -> Iterator[Code]:

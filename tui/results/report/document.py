@@ -75,7 +75,6 @@ class Chart:
     spec: dict[str, Any]
     alt: str
     note: str = ""
-    tall: bool = False
     kind: Literal["chart"] = "chart"
 
 

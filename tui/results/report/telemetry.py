@@ -8,7 +8,7 @@ from typing import Any
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
 from tui.model.step_record import HostTelemetryRecord, StepRecord
-from tui.results.report.charts import rate_axis, time_axis
+from tui.results.report.charts import band_layer, rate_axis, time_axis
 from tui.results.report.document import Chart
 from tui.results.report.over_time import Point, points_of, reading_note, rows_over
 from tui.results.report.vega import SERIES, layers
@@ -87,10 +87,7 @@ def _spec(rows: list[dict[str, Any]], names: list[str], y: dict[str, Any], secon
         "legend": {"title": None},
         "scale": {"domain": names, "range": list(SERIES[: len(names)])},
     }
-    band = {
-        "mark": {"type": "area", "opacity": 0.2},
-        "encoding": {"y": {"field": "lo", **y}, "y2": {"field": "hi"}, "color": color},
-    }
+    band = band_layer(y, color, len(rows) // len(names))
     line = {"mark": {"type": "line", "strokeWidth": 1.6}, "encoding": {"y": {"field": "v", **y}, "color": color}}
     return layers(band, line, height=150, data={"values": rows}, encoding={"x": time_axis(max(seconds, 1))})
 

@@ -140,6 +140,8 @@ def _clean(element: ElementTree.Element) -> None:
             del element.attrib[name]
     for name in PLACES & element.attrib.keys():
         element.set(name, FRACTION.sub(_tenth, element.get(name, "")))
+    if element.get("fill") in HEAT:
+        element.set("shape-rendering", "crispEdges")  # no seams between its cells
     element.attrib.pop("font-family", None)
     _join(element)
 
