@@ -15,6 +15,7 @@ import pytest
 from tests.patience import PATIENCE_S
 from tui.metrics.histogram import Histogram
 from tui.model.record import RunRecord
+from tui.model.rundir import MARKS_FILE
 from tui.results.record.build import load_record
 from tui.results.report.charts import tail_curve
 from tui.results.report.content import Source, report_of
@@ -24,7 +25,7 @@ from tui.results.report.html import html_of
 from tui.results.report.markdown import escaped, markdown_of
 from tui.results.report.over_time import points_of, reading_note
 from tui.results.report.telemetry import by_second
-from tui.results.report.write import written
+from tui.results.report.write import source_at, written
 
 RUNS = Path(__file__).parents[1] / "data" / "runs"
 HOSTILE = "<script>alert(1)</script>'\"&amp;|`${x}`"
@@ -350,6 +351,18 @@ def test_chromium_shows_it_whole_on_a_screen_a_phone_and_paper(folder: Path) -> 
     pdf = (folder / "r.pdf").read_bytes()
     assert pdf.startswith(b"%PDF")
     assert 2 <= pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") <= 12
+
+
+def test_what_people_call_a_run_and_its_criteria_are_told(tmp_path: Path) -> None:
+    shutil.copytree(RUNS / "plain", tmp_path / "run")
+    (tmp_path / "run" / MARKS_FILE).write_text('{"title": "before the upgrade", "tags": {"rack": "b7"}}')
+    found, _ = source_at(tmp_path / "run", tmp_path)
+    found.record.criteria.append("read.p99 > 1us")
+    text = written([found], "md")
+    assert "before the upgrade" in text
+    assert "rack=b7" in text.replace("\\", "")
+    assert "| read.p99 \\> 1us |  | 553 µs | broken |" in text
+    assert "before the upgrade" not in written([found], "md", redact=True)
 
 
 def test_written_markdown_needs_no_chart_library() -> None:

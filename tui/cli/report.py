@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.common import paths, say
+from tui.cli.common import paths, run_store, say
 from tui.model.problem import BenchtuiError, Problem, UsageError
 
 if TYPE_CHECKING:
@@ -63,9 +63,8 @@ def shape_of(target: Path | None) -> Shape:
 def source_of(ref: str) -> Source:
     """Return a run by what people type. Raises UsageError."""
     from tui.results.report.write import source_at
-    from tui.results.store.runs import RunStore
 
-    source, problems = source_at(RunStore(paths().runs).resolve(ref), paths().baselines)
+    source, problems = source_at(run_store().resolve(ref), paths().baselines)
     for problem in problems:
         say(f"benchtui: {problem}")
     return source

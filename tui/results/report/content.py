@@ -9,6 +9,7 @@ from pathlib import Path
 from tui.model.record import Finding, RunRecord
 from tui.model.step_record import StepRecord
 from tui.results.baselines.text import View
+from tui.results.compare.criteria import criteria_of, judge
 from tui.results.findings.catalogue import BY_ID
 from tui.results.matrix.render import knee_texts, remarks
 from tui.results.record.metadata import metadata_remarks
@@ -45,6 +46,7 @@ class Source:
     record: RunRecord
     run_dir: Path | None = None
     published: View | None = None
+    called: str = ""  # what people call it
 
 
 def report_of(sources: Sequence[Source], made: str = "", remarks: Sequence[str] = (), *, drawn: bool = True) -> Report:
@@ -69,7 +71,7 @@ def _part(source: Source, place: str, *, drawn: bool) -> RunPart:
         ("published", "Beside published figures", _published(source.published)),
     )
     sections = [Section(f"{place}-{name}", title, list(blocks)) for name, title, blocks in found]
-    return RunPart(card_of(record, source.published, place), [each for each in sections if each.blocks])
+    return RunPart(card_of(record, source.published, place, source.called), [each for each in sections if each.blocks])
 
 
 # -- what is doubtful
@@ -83,6 +85,11 @@ def _findings(record: RunRecord) -> Iterator[Block]:
     else:
         yield Paragraph("This run was not judged.", WARN)
     yield from (_found(record, each) for each in by_weight(record.findings))
+    criteria = judge([], [record], criteria_of([record]))
+    if criteria:
+        told = [[each.criterion, each.point, each.measured, each.outcome] for each in criteria]
+        heads = [Column("must not be"), Column("at"), Column("measured", right=True), Column("outcome")]
+        yield Table("Criteria of the profile", heads, told)
     problems = list(_problems(record))
     if problems:
         yield Table("Problems on hosts", [Column("host"), Column("when"), Column("what")], problems)

@@ -23,8 +23,8 @@ ROLES = {"valid": GOOD, "valid-with-warnings": WARN, "invalid": BAD}
 STATES = {"complete": GOOD, "failed": BAD, "aborted": BAD}
 
 
-def card_of(record: RunRecord, view: View | None, place: str) -> Card:
-    """Return what is to be known of a run at a glance; `place` is the id of its part of the document."""
+def card_of(record: RunRecord, view: View | None, place: str, called: str = "") -> Card:
+    """Return what is to be known of a run at a glance; `place` is the id of its part, `called` what people call it."""
     number, unit, what = headline_parts(record)
     verdict, role = judged(record)
     profile = record.profile
@@ -32,7 +32,7 @@ def card_of(record: RunRecord, view: View | None, place: str) -> Card:
     return Card(
         id=place,
         title=profile.title or profile.tag,
-        subtitle=f"{profile.tag}{version} · {record.run_id}",
+        subtitle=" · ".join(filter(None, (called, f"{profile.tag}{version}", record.run_id))),
         number=number,
         unit=unit,
         what=what,

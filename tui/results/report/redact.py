@@ -151,7 +151,7 @@ def _redacted(names: Names, source: Source, number: int) -> Source:
     replacer = Replacer(names)
     _walk(data, replacer)  # once to learn every name: one that comes late stands in early texts, too
     view = source.published and _without_names(source.published, names)
-    return replace(source, record=RunRecord.model_validate(_walk(data, replacer)), published=view)
+    return replace(source, record=RunRecord.model_validate(_walk(data, replacer)), published=view, called="")
 
 
 def _without_names(view: View, names: Names) -> View:

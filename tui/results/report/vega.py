@@ -47,7 +47,6 @@ CONFIG: Spec = {
     },
     "axisX": {"grid": False},
     "legend": {
-        "symbolOpacity": 1,
         "labelColor": INK,
         "titleColor": MUTED,
         "labelFontSize": FONT,
