@@ -17,6 +17,7 @@ BENCHES = (
     "report_size",
     "long_list",
     "same_pairs",
+    "ab_budget",
 )
 
 

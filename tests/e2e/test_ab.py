@@ -1,0 +1,78 @@
+"""`benchtui ab`: both sides in turns until the answer is known, over real runs on this machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_compare import keep
+from tests.e2e.command import benchtui
+from tests.results.compare_runs import IOPS, run, step
+from tui.cli.main import main
+
+PROFILE = """\
+profile: lab/paced
+title: Paced reads
+tool: fio
+params:
+  directory: {kind: directory, default: /tmp}
+  rate: {kind: count, default: 300}
+fio:
+  global: {ioengine: psync, time_based: 1, runtime: 1s, directory: "{directory}"}
+  jobs: {read: {rw: randread, bs: 4k, filesize: 1M, rate_iops: "{rate}"}}
+prepare: {layout: true}
+headline: {metric: iops, direction: read}
+"""
+
+
+@pytest.fixture
+def profile(home: Path, tmp_path: Path) -> list[str]:
+    (home / "profiles" / "lab").mkdir(parents=True)
+    (home / "profiles" / "lab" / "paced.yaml").write_text(PROFILE)
+    (tmp_path / "target").mkdir()
+    words = ["ab", "lab/paced", "--hosts", "local", "--set", f"directory={tmp_path / 'target'}", "--yes"]
+    return [*words, "--no-telemetry", "--set-a", "rate=300"]
+
+
+@pytest.mark.e2e
+@pytest.mark.slow
+def test_a_clear_difference_ends_after_four_runs_in_the_order_abba(home: Path, profile: list[str]) -> None:
+    done = benchtui(home, *profile, "--set-b", "rate=200", "--name", "slower")
+    assert done.returncode == 1, done.stderr + done.stdout
+    assert "B is worse: -33" in done.stdout and "known after 4 runs" in done.stdout
+    records = [json.loads(path.read_text()) for path in (home / "runs").glob("*/run.json")]
+    records.sort(key=lambda record: record["created_utc"])
+    assert [record["tags"] for record in records] == [{"ab": "slower", "ab.side": side} for side in "ABBA"]
+
+
+@pytest.mark.parametrize(("factor", "code", "said"), [
+    (0.8, 1, "B is worse: -20.0 %"), (1.2, 0, "B is better: +20.0 %"), (1.0, 0, "no difference as large as 5 %"),
+])  # fmt: skip
+def test_runs_that_are_there_already_count(
+    home: Path, profile: list[str], factor: float, code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for at, side in enumerate("ABBA"):
+        record = run(step((IOPS + at) * (factor if side == "B" else 1.0), count=0), run_id=f"2026010{at + 1}T000000Z-x")
+        record.tags = {"ab": "mine", "ab.side": side}
+        keep(home / "runs", record)
+    assert main([*profile, "--set-b", "rate=200", "--name", "mine"]) == code
+    captured = capsys.readouterr()
+    assert "4 runs of it are there already" in captured.err
+    assert said in captured.out
+    assert len(list((home / "runs").glob("*/run.json"))) == 4, "the answer is known: nothing is run"
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["--set-b", "rate=300"], "the sides are the same"),
+    (["--set-b", "rate=200", "--detect", "much"], "--detect much: expected a share"),
+    (["--set-b", "rate=200", "--within", "soon"], "--within:"),
+    (["--set-b", "rate=200", "--repeat", "3"], "--repeat does not go with ab"),
+    (["--set-b", "speed=200"], "unknown parameter 'speed'"),
+])  # fmt: skip
+def test_what_cannot_be_an_experiment_is_wrong_usage(
+    profile: list[str], words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*profile, *words]) == 2
+    assert said in capsys.readouterr().err

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.bench.ab_budget import shares
+from tui.results.compare.noise import Floor
+from tui.results.compare.sequential import look, side_of, spent
+
+
+def test_the_order_is_abba() -> None:
+    assert "".join(side_of(index) for index in range(8)) == "ABBAABBA"
+
+
+def test_all_that_is_spent_is_five_per_cent() -> None:
+    assert spent(0) == 0
+    assert spent(1) == pytest.approx(0.05)
+    values = [100.0, 100.0]
+    looks = [look(values + values[:1] * extra, [101.0, 102.0, *[103.0] * extra], 12, 0.05) for extra in range(5)]
+    assert sum(each.alpha for each in looks) == pytest.approx(0.05)
+
+
+def test_a_clear_difference_is_known_at_the_first_look() -> None:
+    found = look([100.0, 100.1], [110.0, 110.2], 10, 0.05)
+    assert (found.answer, found.runs) == ("higher", 4)
+    assert found.low < found.ratio < found.high
+
+
+def test_the_same_is_no_difference_as_large() -> None:
+    assert look([100.0, 100.1], [100.1, 100.0], 10, 0.05).answer == "no difference as large"
+
+
+def test_noise_goes_on_and_says_what_it_would_have_found() -> None:
+    found = look([100.0, 108.0], [104.0, 111.0], 10, 0.05)
+    assert found.answer == "go on"
+    assert found.detectable > 0.05
+
+
+def test_a_noise_floor_makes_the_answer_come_sooner() -> None:
+    a, b = [100.0, 101.2], [105.0, 106.3]
+    assert look(a, b, 10, 0.05).answer == "go on"
+    assert look(a, b, 10, 0.05, Floor(6, 0.01)).answer == "higher"
+
+
+@pytest.mark.parametrize(("cov", "floor_runs"), [(0.005, 0), (0.01, 6)])
+def test_a_change_of_five_per_cent_is_found_in_half_the_time_of_five_and_five(cov: float, floor_runs: int) -> None:
+    found, time = shares(0.05, cov, times=200, floor_runs=floor_runs)
+    assert found >= 0.9
+    assert time <= 0.5
+
+
+@pytest.mark.parametrize("floor_runs", [0, 6])
+def test_no_change_is_seldom_called_one(floor_runs: int) -> None:
+    wrong, _ = shares(0.0, 0.01, times=300, floor_runs=floor_runs)
+    assert wrong <= 0.06

@@ -1,0 +1,250 @@
+"""`benchtui ab`: one profile with two settings, in turns, until it is known which is better or the time is up."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.cli import run
+from tui.cli.agree import agreed
+from tui.cli.common import pairs, paths, run_store, say, text_width
+from tui.cli.watching import INTERRUPTED, followed
+from tui.model.plan import Plan
+from tui.model.problem import BenchtuiError, UsageError
+from tui.model.quantities import parse_duration
+
+if TYPE_CHECKING:
+    from tui.model.record import RunRecord
+    from tui.results.compare.noise import Floor
+    from tui.results.compare.sequential import Look
+
+TAG, SIDE = "ab", "ab.side"
+WORSE, NOT_KNOWN, FAILED = 1, 3, 4
+OVERHEAD_S = 15.0  # of a run beside its load, until the first one tells
+MOST_RUNS = 40
+TAKEN = ("repeat", "sweep", "detach", "json", "prove_limiter", "skip_missing")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments: those of `run`, and the two sides."""
+    run.configure(parser)
+    add = parser.add_argument
+    add("--set-a", action="append", default=[], metavar="NAME=VALUE", dest="set_a", help="a parameter of side A")
+    add("--set-b", action="append", default=[], metavar="NAME=VALUE", dest="set_b", help="a parameter of side B")
+    add("--detect", default="5%", metavar="SHARE", help="the least change that matters (5%%)")
+    add("--within", default="1h", metavar="DURATION", help="the time there is (1h)")
+    add("--name", metavar="NAME", help="name of the experiment; whole runs of it that are there already count")
+    parser.epilog = "exit codes: 0 B is no worse, 1 worse, 2 wrong usage, 3 not known within the time, 4 runs failed"
+
+
+@dataclass
+class Experiment:
+    """Two sides, the runs of each that are whole, and what may be spent."""
+
+    name: str
+    sides: dict[str, argparse.Namespace]
+    plan: Plan
+    detect: float
+    until_s: float
+    most: int = MOST_RUNS
+    records: dict[str, list[RunRecord]] = field(default_factory=lambda: {"A": [], "B": []})
+
+    @property
+    def runs(self) -> int:
+        """Whole runs of both sides."""
+        return sum(map(len, self.records.values()))
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run both sides in turns and return what came out."""
+    experiment = experiment_of(args)
+    if args.dry_run:
+        from tui.cli.review import review_text
+
+        for side, each in experiment.sides.items():
+            print(f"side {side}\n{review_text(run.plan_from(each))}")
+        return 0
+    say(f"experiment {experiment.name}: {experiment.most} runs at most, in the order ABBA")
+    take_known(experiment)
+    return measured(experiment)
+
+
+def experiment_of(args: argparse.Namespace) -> Experiment:
+    """Return the experiment that the arguments ask for. Raises UsageError."""
+    for name in TAKEN:
+        if getattr(args, name):
+            raise UsageError(f"--{name.replace('_', '-')} does not go with ab: it plans the runs itself")
+    sets = [pairs(args.set_a, "--set-a"), pairs(args.set_b, "--set-b")]
+    if sets[0] == sets[1]:
+        raise UsageError("the sides are the same: --set-a NAME=VALUE, --set-b NAME=VALUE")
+    within_s = seconds_of(args.within)
+    name = args.name or f"ab-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    given = {"A": args.set_a, "B": args.set_b}
+    sides = {side: side_args(args, side, name, words) for side, words in given.items()}
+    plan = run.plan_from(sides["A"])
+    run.plan_from(sides["B"])
+    if plan.headline is None or len([step for step in plan.steps if not step.warmup]) != 1:
+        raise UsageError(f"{plan.profile.tag} measures several points; ab takes a profile of one and repeats it itself")
+    each_s = (plan.expected_s or 0.0) + OVERHEAD_S
+    most = max(4, min(MOST_RUNS, int(within_s / each_s) // 2 * 2))
+    return Experiment(name, sides, plan, share_of(args.detect), time.monotonic() + within_s, most)
+
+
+def side_args(args: argparse.Namespace, side: str, name: str, given: Sequence[str]) -> argparse.Namespace:
+    """Return the arguments of `run` for one side."""
+    found = copy(args)
+    found.overrides = [*args.overrides, *given]
+    found.tags = [*args.tags, f"{TAG}={name}", f"{SIDE}={side}"]
+    return found
+
+
+def share_of(text: str) -> float:
+    """Return a share above 0: 5% or 0.05. Raises UsageError."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) *(%?)", text.strip())
+    share = float(found[1]) / (100 if found[2] else 1) if found else 0.0
+    if not 0 < share < 1:
+        raise UsageError(f"--detect {text}: expected a share such as 5%")
+    return share
+
+
+def seconds_of(text: str) -> float:
+    """Return a duration in seconds. Raises UsageError."""
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"--within: {error}") from error
+
+
+def take_known(experiment: Experiment) -> None:
+    """Take the whole runs that an experiment of this name has already: after a stop, or a machine that went down."""
+    from tui.results.record.build import load_record
+
+    store = run_store()
+    for summary in reversed(store.list()):
+        if summary.tags.get(TAG) == experiment.name and summary.tags.get(SIDE) in experiment.records:
+            if summary.state == "complete":
+                record = load_record(store.directory_of(summary))
+                experiment.records[summary.tags[SIDE]].append(record)
+            else:
+                say(f"{summary.run_id} is {summary.state}: it does not count; benchtui runs recover, or runs resume")
+    if experiment.runs:
+        say(f"{experiment.runs} runs of it are there already")
+
+
+def measured(experiment: Experiment) -> int:
+    """Make runs until the answer is known or the budget is spent; return the exit code."""
+    longest, failed, found = 0.0, 0, looked(experiment)
+    while (found is None or found.answer == "go on") and experiment.runs < experiment.most:
+        if time.monotonic() + longest > experiment.until_s:
+            say("the time is up")
+            break
+        begun = time.monotonic()
+        code, record = one_run(experiment, next_side(experiment))
+        longest = max(longest, time.monotonic() - begun)
+        if code == INTERRUPTED:
+            say(f"to go on: the same command with --name {experiment.name}")
+            return INTERRUPTED
+        failed = 0 if record is not None else failed + 1
+        if failed == 2:
+            raise_failed(experiment)
+        found = looked(experiment)
+    return concluded(experiment, found)
+
+
+def next_side(experiment: Experiment) -> str:
+    """Return whose turn it is: as ABBA has it, but the side that lacks runs first."""
+    from tui.results.compare.sequential import side_of
+
+    a, b = (len(experiment.records[side]) for side in "AB")
+    if abs(a - b) > 1:
+        return "A" if a < b else "B"
+    return side_of(experiment.runs)
+
+
+def one_run(experiment: Experiment, side: str) -> tuple[int, RunRecord | None]:
+    """Make a run of one side and return its exit code, and its record when it counts."""
+    from tui.cli.launching import start
+    from tui.results.record.build import load_record
+
+    args = experiment.sides[side]
+    run_dir: Path = start(agreed(run.plan_from(args), args.destroy, sure=args.yes))
+    say(f"{side}{len(experiment.records[side]) + 1}: run {run_dir.name}")
+    code = followed(run_dir)
+    record = load_record(run_dir) if code != INTERRUPTED else None
+    if record is None or code != 0:
+        say(f"run {run_dir.name} ended with {code} and does not count")
+        return code, None
+    experiment.records[side].append(record)
+    return code, record
+
+
+def raise_failed(experiment: Experiment) -> None:
+    """Give up: two runs after each other did not count. Raises BenchtuiError."""
+    error = BenchtuiError(f"two runs after each other did not count; to go on: --name {experiment.name}")
+    error.exit_code = FAILED
+    raise error
+
+
+def looked(experiment: Experiment) -> Look | None:
+    """Look at the runs when both sides have as many, four or more in all; say what is known."""
+    from tui.results.compare.sequential import LEAST_RUNS, look
+
+    a, b = experiment.records["A"], experiment.records["B"]
+    if len(a) != len(b) or experiment.runs < LEAST_RUNS:
+        return None
+    values = [[each.headline.value for each in side if each.headline and each.headline.value] for side in (a, b)]
+    if min(map(len, values)) < len(a):
+        raise BenchtuiError("a run has no headline: nothing can be compared")
+    found = look(values[0], values[1], max(experiment.most, experiment.runs), experiment.detect, floor_of(a[0]))
+    interval = f"{said(found.low)} … {said(found.high)}"
+    say(f"after {found.runs} runs: B against A {said(found.ratio)} ({interval}), {found.answer}")
+    return found
+
+
+def floor_of(record: RunRecord) -> Floor | None:
+    """Return the noise floor of side A's headline, when somebody measured it."""
+    from tui.results.compare.measured import points_of
+    from tui.results.compare.noise import NoiseFloors, name_of
+
+    (point,) = points_of([record]).values()
+    figure = point.headline
+    return NoiseFloors.read(paths().noise).floor(record, name_of(point, figure)) if figure is not None else None
+
+
+def said(ratio: float) -> str:
+    """Return a ratio as a change: ``+3.1 %``."""
+    return f"{(ratio - 1) * 100:+.1f} %"
+
+
+def concluded(experiment: Experiment, found: Look | None) -> int:
+    """Print the sides beside each other and the answer; return the exit code."""
+    from tui.metrics.registry import METRICS
+    from tui.results.compare.compare import compare
+    from tui.results.compare.text import comparison_lines
+    from tui.text.line import plain_lines
+
+    a, b = experiment.records["A"], experiment.records["B"]
+    if a and b:
+        across = sorted({name for text in "AB" for name in pairs(experiment.sides[text].overrides, "--set")})
+        print("\n".join(plain_lines(comparison_lines(compare(a, b, across=across), text_width()))) + "\n")
+    headline = experiment.plan.headline
+    assert headline is not None
+    if found is None or found.answer == "go on":
+        least = "" if found is None else f"; so many runs would have found a change of {found.detectable * 100:.1f} %"
+        print(f"not known within the time{least}. To go on: --name {experiment.name} --within DURATION")
+        return NOT_KNOWN
+    if found.answer == "no difference as large":
+        print(f"no difference as large as {experiment.detect * 100:g} % ({said(found.low)} … {said(found.high)})")
+        return 0
+    better = (found.answer == "higher") == (METRICS[headline.metric].better == "higher")
+    word = "better" if better else "worse"
+    print(f"B is {word}: {said(found.ratio)} ({said(found.low)} … {said(found.high)}), known after {found.runs} runs;"
+          f" a change of {found.detectable * 100:.1f} % would have been found")  # fmt: skip
+    return 0 if better else WORSE
