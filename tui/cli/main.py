@@ -22,7 +22,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "hosts": ("tui.cli.hosts", "list, check, trust, add hosts"),
     "runs": ("tui.cli.runs.verb", "list, show, annotate saved runs"),
     "compare": ("tui.cli.compare", "hold runs against a run: what differs, and how surely"),
-    "ab": ("tui.cli.ab", "one profile with two settings, in turns, until it is known which is better"),
+    "ab": ("tui.cli.ab", "two settings of a profile in turns, until one is known to be better"),
     "noise": ("tui.cli.noise", "how far apart runs of the same come out, kept for compare"),
     "trend": ("tui.cli.trend", "the history of one profile, and where it changed"),
     "export": ("tui.cli.export", "write a saved run in a format that other tools read"),
