@@ -13,9 +13,12 @@ from typing import Any
 import pytest
 
 from tests.patience import PATIENCE_S
+from tests.results.matrices import line
 from tui.metrics.histogram import Histogram
 from tui.model.record import RunRecord
 from tui.model.rundir import MARKS_FILE
+from tui.results.matrix.chart import series_of
+from tui.results.matrix.table import tables_of
 from tui.results.record.build import load_record
 from tui.results.report.charts import tail_curve
 from tui.results.report.content import Source, report_of
@@ -24,6 +27,7 @@ from tui.results.report.heat import SHARES, HeatMap, heat_of, patches_of
 from tui.results.report.html import html_of
 from tui.results.report.markdown import escaped, markdown_of
 from tui.results.report.over_time import points_of, reading_note
+from tui.results.report.sweep import sweep_chart
 from tui.results.report.telemetry import by_second
 from tui.results.report.write import source_at, written
 
@@ -287,6 +291,14 @@ def test_the_distribution_ends_where_few_ios_are_slower() -> None:
     curve = tail_curve(step.results.aggregate["read"], "read", "clat")
     assert curve == sorted(curve)
     assert curve[-1][0] <= step.results.aggregate["read"].ios / 10 * 1.0001
+
+
+def test_a_sweep_is_drawn_with_its_knee() -> None:
+    (table,) = tables_of(line("numjobs", ["1", "2", "4", "8", "16"], [10e3, 20e3, 38e3, 60e3, 61e3]))
+    chart = sweep_chart(table, "numjobs", series_of(table, "numjobs"), named=False, left_out=0)
+    assert chart.title == "Read IOPS over numjobs"
+    assert [row["v"] for row in chart.spec["data"]["values"] if row["k"]] == [60e3]
+    assert chart.note == "◆ knee over numjobs: 8 with 60.0k IOPS; 16 gives +1.7 %."
 
 
 def test_runs_side_by_side_are_held_against_the_first() -> None:

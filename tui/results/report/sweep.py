@@ -11,7 +11,7 @@ from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
 from tui.results.matrix.cells import Cell, cells_of_record
 from tui.results.matrix.chart import METRICS, Series, is_logarithmic, series_of
-from tui.results.matrix.render import knee_texts, title_of
+from tui.results.matrix.render import KNEE, knee_texts, title_of
 from tui.results.matrix.scale import scale_of
 from tui.results.matrix.table import MatrixTable, main_axis, tables_of
 from tui.results.report.charts import rate_axis
@@ -29,10 +29,12 @@ def sweep_charts(record: RunRecord) -> Iterator[Chart]:
         axis = main_axis(table.cells, table.axes)
         found = series_of(table, axis) if axis is not None else []
         if axis is not None and found:
-            yield _sweep(table, axis, found[:MOST_CURVES], named=len(tables) > 1, left_out=len(found) - MOST_CURVES)
+            more = len(found) - MOST_CURVES
+            yield sweep_chart(table, axis, found[:MOST_CURVES], named=len(tables) > 1, left_out=more)
 
 
-def _sweep(table: MatrixTable, axis: str, found: Sequence[Series], *, named: bool, left_out: int) -> Chart:
+def sweep_chart(table: MatrixTable, axis: str, found: Sequence[Series], *, named: bool, left_out: int) -> Chart:
+    """Return a table of the matrix over one of its axes, a curve for each of the others' values."""
     cells = [cell for each in found for cell in each.cells]
     numbers = sorted({(cell.numbers[axis], cell.texts[axis]) for cell in cells})
     logarithmic = is_logarithmic([number for number, _ in numbers])
@@ -54,10 +56,11 @@ def _sweep(table: MatrixTable, axis: str, found: Sequence[Series], *, named: boo
 
     rows = [row(cell, each.name) for each in found for cell in each.cells]
     title = f"{title_of(table, profile=named).rpartition(', ')[0] or title_of(table, profile=named)} over {axis}"
+    title = title[0].upper() + title[1:]
     spec = _spec(rows, [(log2(n) if logarithmic else n, text) for n, text in numbers], axis, cells, found)
     knees = knee_texts(table)
     alt = f"{title}: {'; '.join(row['s'] for row in rows[:24])}{'; ' + '; '.join(knees) if knees else ''}"
-    note = " ".join(f"Knee: {text}." for text in knees[:3])
+    note = " ".join(f"{KNEE} {text}." for text in knees[:3])
     note += f" {left_out} more curves are in the table alone." if left_out > 0 else ""
     if any(len(cell.values) > 1 for cell in cells):
         note += " Bars reach from the lowest to the highest repetition."
