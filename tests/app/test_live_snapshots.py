@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.app.journal_maker import MIX, READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, app_on, settle
 from tui.results.record.build import write_record
+from tui.results.store.marks import rename, retag, star
 
 Compare = Callable[..., bool]
 
@@ -37,7 +40,8 @@ def test_result(snap_compare: Compare, tmp_path: Path) -> None:
     assert snap_compare(app_on(maker, "result"), terminal_size=WIDE, run_before=settle)
 
 
-def test_runs(snap_compare: Compare, tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [SMALL, WIDE], ids=["80x24", "120x36"])
+def test_runs(snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) -> None:
     for day, state in ((18, "failed"), (19, "partial"), (20, "complete")):
         run_id = f"202611{day}T101530Z-weka-read-iops-00{day}"
         utc = f"2026-11-{day}T10:15:30.000000Z"
@@ -46,4 +50,7 @@ def test_runs(snap_compare: Compare, tmp_path: Path) -> None:
             maker.go().measure(5)
         maker.finish(state, broken=maker.hosts if state == "failed" else ())  # type: ignore[arg-type]
         write_record(maker.run_dir)
-    assert snap_compare(app_on(maker, "runs"), terminal_size=SMALL, run_before=settle)
+    star(maker.run_dir, starred=True)
+    retag(maker.run_dir, {"nightly": "", "lab": "b"})
+    rename(maker.run_dir, "before tuning")
+    assert snap_compare(app_on(maker, "runs"), terminal_size=size, run_before=settle)

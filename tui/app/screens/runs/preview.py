@@ -28,7 +28,7 @@ from tui.text.line import (
 if TYPE_CHECKING:
     from tui.results.store.summary import RunSummary
 
-FINDINGS_SHOWN, NOTES_SHOWN = 3, 3
+FINDINGS_SHOWN, NOTES_SHOWN, HOSTS_SHOWN = 3, 3, 4
 GUTTER = 3  # between the two halves
 ROLES = {"error": BAD, "warning": WARN, "info": LABEL}
 VERDICTS: dict[str | None, Run] = {
@@ -64,7 +64,7 @@ def _facts(run: RunSummary, width: int) -> Iterator[Line]:
     facts = {
         "profile": run.profile if run.title else "",
         "target": run.target,
-        "hosts": " ".join(run.hosts),
+        "hosts": _hosts(run),
         "took": units.duration(run.duration_s) if run.duration_s is not None else "",
         "tags": tags_text(run.tags),
         "owner": run.owner,
@@ -73,6 +73,11 @@ def _facts(run: RunSummary, width: int) -> Iterator[Line]:
     for name, text in facts.items():
         if text:
             yield from labelled([(name.ljust(LABEL_CELLS), LABEL)], [(text, TEXT)], width)
+
+
+def _hosts(run: RunSummary) -> str:
+    rest = len(run.hosts) - HOSTS_SHOWN
+    return " ".join(run.hosts[:HOSTS_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _findings(run: RunSummary, width: int) -> Iterator[Line]:
