@@ -68,6 +68,16 @@ def test_a_bucket_begins_where_its_values_do(index: int) -> None:
     assert index == 0 or value_to_index(bucket_begin(index) - 1) == index - 1
 
 
+def test_a_percentile_beyond_our_own_has_a_column(plain: Source, tmp_path: Path) -> None:
+    record = RunRecord.model_validate(plain.record.model_dump(by_alias=True))
+    clat = record.steps[0].results.aggregate["read"].clat
+    assert clat is not None
+    clat.percentiles_ns["99.999"] = 77
+    summary = read(Source(record, plain.run_dir), tmp_path)["summary"].set_index("direction")
+    assert summary.loc["read", "clat_p99_999_ns"] == 77
+    assert list(summary.columns).index("clat_p99_99_ns") + 1 == list(summary.columns).index("clat_p99_999_ns")
+
+
 def test_every_number_with_a_unit_says_it_in_its_column(plain: Source) -> None:
     counts = re.compile("ios|bytes|count|cumulative|hosts|in_flight|step|repetition|iops.*|.*_n")
     for table in tables_of(plain.record):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tui.metrics.buckets import PERCENTILES, label
 from tui.metrics.registry import in_order
 from tui.model.exporter import Exporter, ExportFile, Source, text_parts
 from tui.model.problem import UsageError
@@ -101,9 +100,9 @@ def _add(rates: list[Family], latency: Family, most: Family, tags: Labels, part:
         if each is None or not each.n:
             continue
         own = {**tags, "kind": kind}
-        for percentile in PERCENTILES:
-            if (value := seconds(each.percentiles_ns.get(label(percentile)))) is not None:
-                latency.samples.append(("", {**own, "quantile": f"{percentile / 100:.6g}"}, value, None))
+        for name, value_ns in each.percentiles_ns.items():
+            quantile = f"{float(name) / 100:.6g}"
+            latency.samples.append(("", {**own, "quantile": quantile}, value_ns / 1e9, None))
         latency.samples.append(("_count", own, each.n, None))
         if each.mean_ns is not None:
             latency.samples.append(("_sum", own, float(f"{each.mean_ns * each.n / 1e9:.12g}"), None))

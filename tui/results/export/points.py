@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from tui.metrics.buckets import PERCENTILES, label
 from tui.metrics.registry import in_order
 from tui.model.exporter import Second
 from tui.model.record import RunRecord
@@ -123,6 +122,6 @@ def _latency_fields(kind: str, latency: LatencyRecord | None) -> dict[str, float
     if latency is None:
         return {}
     exact = {"mean": latency.mean_ns, "stddev": latency.stddev_ns, "min": latency.min_ns, "max": latency.max_ns}
-    quantiles = {percentile_name(each): latency.percentiles_ns.get(label(each)) for each in PERCENTILES}
+    quantiles = {percentile_name(name): value for name, value in latency.percentiles_ns.items()}
     values = {f"{kind}_{name}_seconds": seconds(value) for name, value in (exact | quantiles).items()}
     return {name: value for name, value in values.items() if value is not None}

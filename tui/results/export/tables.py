@@ -5,7 +5,7 @@ Units stand in the names of columns, as in the record; unknown is None. Times of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
@@ -76,7 +76,7 @@ COUNTS = (
 WINDOW = (Column("iops_window", "float"), Column("bw_window_bytes_per_s", "float"))
 
 
-def _latency_columns(kind: str) -> tuple[Column, ...]:
+def _latency_columns(kind: str, labels: Sequence[str]) -> tuple[Column, ...]:
     exact = (
         Column(f"{kind}_n", "int"),
         Column(f"{kind}_min_ns", "int"),
@@ -84,19 +84,28 @@ def _latency_columns(kind: str) -> tuple[Column, ...]:
         Column(f"{kind}_stddev_ns", "float"),
         Column(f"{kind}_max_ns", "int"),
     )
-    return exact + tuple(Column(f"{kind}_{percentile_name(each)}_ns", "int") for each in PERCENTILES)
+    return exact + tuple(Column(f"{kind}_{percentile_name(each)}_ns", "int") for each in labels)
 
 
-def percentile_name(percentile: float) -> str:
-    """Return a percentile as part of a name: 99.5 is ``p99_5``."""
-    return "p" + label(percentile).replace(".", "_")
+def percentile_name(name: str) -> str:
+    """Return a percentile's label as part of a name: 99.5 is ``p99_5``."""
+    return "p" + name.replace(".", "_")
 
 
-FIGURES = (
-    *COUNTS,
-    *(column for kind in LATENCIES for column in _latency_columns(kind)),
-    Column("from_samples", "bool"),
-)
+def percentiles_of(record: RunRecord) -> list[str]:
+    """Return the labels of all percentiles that a run has: our own, and what imported output has beyond them."""
+    known = set(map(label, PERCENTILES))
+    for step in record.steps:
+        for _, dirs in scopes(step):
+            for part in dirs.values():
+                for latency in (part.slat, part.clat, part.lat):
+                    known.update(latency.percentiles_ns if latency is not None else ())
+    return sorted(known, key=float)
+
+
+def _figure_columns(labels: Sequence[str]) -> tuple[Column, ...]:
+    latencies = (column for kind in LATENCIES for column in _latency_columns(kind, labels))
+    return (*COUNTS, *latencies, Column("from_samples", "bool"))
 
 
 def _run(record: RunRecord) -> Row:
@@ -108,17 +117,17 @@ def _step(step: StepRecord) -> Row:
     return (step.index, step.name, step.cell_key, step.repetition, step.warmup)
 
 
-def _figures(name: str, part: DirectionRecord) -> Row:
+def _figures(name: str, part: DirectionRecord, labels: Sequence[str]) -> Row:
     counts = (name, part.runtime_s, part.ios, part.bytes, part.iops, part.bw_bytes_per_s)
-    latencies = (value for kind in LATENCIES for value in _latency(getattr(part, kind)))
+    latencies = (value for kind in LATENCIES for value in _latency(getattr(part, kind), labels))
     return (*counts, *latencies, part.from_samples)
 
 
-def _latency(latency: LatencyRecord | None) -> Row:
+def _latency(latency: LatencyRecord | None, labels: Sequence[str]) -> Row:
     if latency is None:
-        return (None,) * (5 + len(PERCENTILES))
+        return (None,) * (5 + len(labels))
     exact = (latency.n, latency.min_ns, latency.mean_ns, latency.stddev_ns, latency.max_ns)
-    return exact + tuple(latency.percentiles_ns.get(label(each)) for each in PERCENTILES)
+    return exact + tuple(map(latency.percentiles_ns.get, labels))
 
 
 def axes(record: RunRecord) -> list[str]:
@@ -140,16 +149,17 @@ def _point(record: RunRecord) -> tuple[tuple[Column, ...], Callable[[StepRecord]
 def summary(record: RunRecord) -> Table:
     """Return one row a step and direction, all hosts together."""
     columns, point = _point(record)
+    labels = percentiles_of(record)
 
     def rows() -> Iterator[Row]:
         for step in record.steps:
             for name in in_order(step.results.aggregate):
                 part = step.results.aggregate[name]
                 hosts: Row = (len(part.hosts), step.in_flight)
-                yield (*_run(record), *_step(step), *point(step), *hosts, *_figures(name, part), *_window(part))
+                yield (*_run(record), *_step(step), *point(step), *hosts, *_figures(name, part, labels), *_window(part))
 
     hosts = (Column("hosts", "int"), Column("in_flight", "int"))
-    return Table("summary", (*RUN, *STEP, *columns, *hosts, *FIGURES, *WINDOW), rows)
+    return Table("summary", (*RUN, *STEP, *columns, *hosts, *_figure_columns(labels), *WINDOW), rows)
 
 
 def _window(part: AggregateRecord) -> Row:
@@ -159,28 +169,39 @@ def _window(part: AggregateRecord) -> Row:
 def per_host(record: RunRecord) -> Table:
     """Return one row a step, host and direction."""
     columns, point = _point(record)
+    labels = percentiles_of(record)
 
     def rows() -> Iterator[Row]:
         for step in record.steps:
             for host, dirs in step.results.per_host.items():
                 for name in in_order(dirs):
-                    yield (record.run_id, *_step(step), *point(step), host, *_figures(name, dirs[name]))
+                    yield (record.run_id, *_step(step), *point(step), host, *_figures(name, dirs[name], labels))
 
-    return Table("hosts", (RUN[0], *STEP, *columns, Column("host", "text"), *FIGURES), rows)
+    return Table("hosts", (RUN[0], *STEP, *columns, Column("host", "text"), *_figure_columns(labels)), rows)
 
 
 def per_job(record: RunRecord) -> Table:
     """Return one row a step, host, job and direction, of steps with several jobs; without a host: over all of them."""
     columns, point = _point(record)
+    labels = percentiles_of(record)
 
     def rows() -> Iterator[Row]:
         for step in record.steps:
             for host, jobs in _jobs(step):
                 for job, dirs in jobs.items():
                     for name in in_order(dirs):
-                        yield (record.run_id, *_step(step), *point(step), host, job, *_figures(name, dirs[name]))
+                        yield (
+                            record.run_id,
+                            *_step(step),
+                            *point(step),
+                            host,
+                            job,
+                            *_figures(name, dirs[name], labels),
+                        )
 
-    return Table("jobs", (RUN[0], *STEP, *columns, Column("host", "text"), Column("job", "text"), *FIGURES), rows)
+    return Table(
+        "jobs", (RUN[0], *STEP, *columns, Column("host", "text"), Column("job", "text"), *_figure_columns(labels)), rows
+    )
 
 
 def _jobs(step: StepRecord) -> Iterator[tuple[str | None, Mapping[str, Mapping[str, DirectionRecord]]]]:

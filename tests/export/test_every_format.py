@@ -1,0 +1,47 @@
+"""Every kind of run in every format: files, or one line that says why not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tui.cli.main import main
+from tui.model.exporter import Source, installed
+from tui.model.problem import UsageError
+from tui.results.export.save import export, source_of
+
+DATA = Path(__file__).parents[1] / "data"
+RUNS = ("plain", "sweep", "aborted", "recovered", "mdtest")
+OF_FIO = {"fio-json", "fio-client-json", "fio-logs"}
+BY_SECOND = {"fio-logs", "openmetrics-series"}
+
+
+def refused(source: Source, folder: Path) -> set[str]:
+    """Write a run in every format and return those that have no place for it."""
+    found = set()
+    for name in installed():
+        try:
+            written = export(source, name, f"{folder / name}/")
+        except UsageError as error:
+            assert "\n" not in str(error) and source.record.run_id in str(error)
+            found.add(name)
+        else:
+            assert written and all(path.stat().st_size for path in written)
+    return found
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_run_has_its_place_or_is_told_why_not(run: str, tmp_path: Path) -> None:
+    assert refused(source_of(DATA / "runs" / run), tmp_path) == (OF_FIO | BY_SECOND if run == "mdtest" else set())
+
+
+@pytest.mark.parametrize("file", ["mapr-randread-8k.txt", "weka-all-clients.txt"])
+def test_output_that_was_imported_has_no_seconds_and_all_the_rest(file: str, home: Path, tmp_path: Path) -> None:
+    assert main(["import", str(DATA / "fio" / "text" / file)]) == 0
+    source = source_of(next((home / "runs").iterdir()))
+    assert refused(source, tmp_path) == BY_SECOND
+    (job,) = json.loads(next((tmp_path / "fio-json").rglob("*.json")).read_text())["jobs"]
+    part = source.record.steps[0].results.aggregate["read"]
+    assert (job["read"]["total_ios"], job["read"]["io_bytes"]) == (part.ios, part.bytes)
