@@ -59,12 +59,15 @@ class _RecordHead(msgspec.Struct):
     findings: list[_Finding] = []
 
 
+_heads = msgspec.json.Decoder(_RecordHead)
+
+
 def exit_code_of(state: RunState, run_dir: Path) -> int:
     """Return the exit code of `run`: the engine's, 4 when it died, 1 when a finding invalidates a complete run."""
     if state.exit_code != 0:
         return 4 if state.exit_code is None else state.exit_code
     try:
-        head = msgspec.json.decode((run_dir / RECORD_FILE).read_bytes(), type=_RecordHead)
+        head = _heads.decode((run_dir / RECORD_FILE).read_bytes())
     except (OSError, msgspec.DecodeError):
         return 0
     return int(any(finding.severity == "error" for finding in head.findings))

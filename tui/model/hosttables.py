@@ -172,6 +172,7 @@ TABLES: dict[str, type[Struct]] = {
     "written": Written,
 }
 _NAMES = {kind: name for name, kind in TABLES.items()}
+_decoders = [msgspec.json.Decoder(kind) for kind in TABLES.values()]  # on import: two threads at the first one crash
 T = TypeVar("T", bound=Struct)
 
 

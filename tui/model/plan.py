@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
 from msgspec import Struct, field
 
 from tui.model.proof import Proof
@@ -311,3 +312,11 @@ class Plan(Struct, omit_defaults=True):
     def drop_caches_before(self, step: Step) -> Literal["no", "try", "require"]:
         """Return whether page caches are dropped before a step."""
         return step.drop_caches or self.drop_caches
+
+
+_decoder = msgspec.json.Decoder(Plan)  # made once, on import: two threads that make the first one at once crash
+
+
+def parse_plan(data: bytes) -> Plan:
+    """Return the plan that stands in plan.json. Raises msgspec.DecodeError, and ValueError of damaged text."""
+    return _decoder.decode(data)

@@ -20,7 +20,7 @@ from tui.engine.process.identity import announce, owner
 from tui.journal.reader import NO_EVENT, JournalTail, complete_bytes, read_events
 from tui.metrics import units
 from tui.model.event import RunResumed, RunStarted
-from tui.model.plan import Plan
+from tui.model.plan import Plan, parse_plan
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import JOURNAL_FILE, LOG_FILE, PLAN_FILE, RAW_DIR, new_run_id
 
@@ -63,7 +63,7 @@ def load_plan(run_dir: Path) -> Plan:
     """Return the plan of a run directory. Raises BenchtuiError when there is none that can be read."""
     path = run_dir / PLAN_FILE
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Plan)
+        return parse_plan(path.read_bytes())
     except FileNotFoundError:
         raise BenchtuiError(Problem(f"is gone{_advice_without_plan(run_dir)}", file=str(path))) from None
     except OSError as error:

@@ -18,6 +18,7 @@ import msgspec
 from tui.remote.vault import Question
 
 LONGEST_LINE = 1 << 20
+_questions = msgspec.json.Decoder(Question)
 
 
 class Questions:
@@ -31,7 +32,7 @@ class Questions:
         """Wait for the next question; None when there will be none: everybody is in, or the engine has ended."""
         try:
             line = self._lines.readline(LONGEST_LINE)
-            return msgspec.json.decode(line, type=Question) if line.endswith(b"\n") else None
+            return _questions.decode(line) if line.endswith(b"\n") else None
         except (OSError, ValueError, msgspec.DecodeError):
             return None
 

@@ -57,6 +57,9 @@ class _File(Struct):
     configurations: list[Configuration] = field(default_factory=list)
 
 
+_files = msgspec.json.Decoder(_File)
+
+
 def name_of(point: Point, figure: Headline) -> str:
     """Return the name of a figure of a point: ``bs=4k read.p99``."""
     return f"{point.name} {figure_name(figure)}".strip()
@@ -101,7 +104,7 @@ class NoiseFloors:
     def read(cls, path: Path) -> NoiseFloors:
         """Read the file; without one nothing is known. Raises BenchtuiError when it cannot be read."""
         try:
-            data = msgspec.json.decode(path.read_bytes(), type=_File)
+            data = _files.decode(path.read_bytes())
         except FileNotFoundError:
             return cls(path)
         except (OSError, msgspec.DecodeError) as error:

@@ -44,10 +44,13 @@ class Manifest(Struct):
         return sum(file.bytes for file in self.files)
 
 
+_decoder = msgspec.json.Decoder(Manifest)
+
+
 def parse_manifest(text: bytes) -> Manifest:
     """Return the manifest of a packed run. Raises UsageError when it is none, or names what no run has."""
     try:
-        found = msgspec.json.decode(text, type=Manifest)
+        found = _decoder.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{MANIFEST_FILE}: is no manifest: {error}") from error
     if found.schema != SCHEMA:

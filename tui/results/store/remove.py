@@ -31,6 +31,9 @@ class _Hosts(Struct):
     hosts: list[_Host] = field(default_factory=list)
 
 
+_hosts = msgspec.json.Decoder(_Hosts)
+
+
 def check_removable(run_dir: Path) -> None:
     """Raise UsageError while a run goes on."""
     summary = summarize(run_dir)
@@ -46,7 +49,7 @@ def still_on_hosts(run_dir: Path) -> str:
             f"which is collected by: benchtui runs recover {run_dir.name}"
         )
     try:
-        hosts = msgspec.json.decode((run_dir / RECORD_FILE).read_bytes(), type=_Hosts).hosts
+        hosts = _hosts.decode((run_dir / RECORD_FILE).read_bytes()).hosts
     except (OSError, msgspec.DecodeError):
         return ""
     held = {host.name: host.files_left for host in hosts if host.files_left is not None and host.files_left.paths}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from tui.model.plan import Plan
+from tui.model.plan import Plan, parse_plan
 from tui.model.problem import BenchtuiError, Problem
 from tui.model.rundir import JOURNAL_FILE, PLAN_FILE, RECORD_FILE
 
@@ -22,7 +22,7 @@ def load_plan(run_dir: Path) -> Plan:
     """Return the plan of a run. Raises BenchtuiError when there is none that can be read."""
     path = run_dir / PLAN_FILE
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Plan)
+        return parse_plan(path.read_bytes())
     except OSError as error:
         raise BenchtuiError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
     except msgspec.DecodeError as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 from msgspec import Struct, field
 
-from tui.model.plan import Plan
+from tui.model.plan import parse_plan
 from tui.model.rundir import JOURNAL_FILE, PID_FILE, PLAN_FILE, RECORD_FILE, SUMMARY_FILE, begun_utc
 from tui.results.store.alive import is_running
 from tui.results.store.marks import read_marks
@@ -245,7 +245,7 @@ def _unfinished(run_dir: Path, state: SummaryState) -> RunSummary:
     utc = _utc_of_id(run_dir.name)
     summary = RunSummary(run_dir.name, utc, "", [], state)
     with suppress(OSError, msgspec.DecodeError):
-        plan = msgspec.json.decode((run_dir / PLAN_FILE).read_bytes(), type=Plan)
+        plan = parse_plan((run_dir / PLAN_FILE).read_bytes())
         summary.profile, summary.hosts = plan.profile.tag, [host.name for host in plan.hosts]
         summary.note, summary.tags, summary.target = plan.note or "", dict(plan.tags), plan.target or ""
         summary.notes = [plan.note] if plan.note else []

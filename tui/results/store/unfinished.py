@@ -27,6 +27,9 @@ class _Head(Struct):
     provenance: _Provenance = field(default_factory=_Provenance)
 
 
+_heads = json.Decoder(_Head)
+
+
 def is_unfinished(run_dir: Path) -> bool:
     """Return whether a run began, has no last event, and has no engine that could write one."""
     if is_running(run_dir) or not is_run_dir(run_dir) or (run_dir / ORIGIN_FILE).exists():
@@ -44,7 +47,7 @@ def is_unfinished(run_dir: Path) -> bool:
 
 def _was_closed(run_dir: Path) -> bool:
     try:
-        found = json.decode((run_dir / RECORD_FILE).read_bytes(), type=_Head).provenance.journal
+        found = _heads.decode((run_dir / RECORD_FILE).read_bytes()).provenance.journal
     except (OSError, DecodeError):
         return False
     return found is not None and found.ended
