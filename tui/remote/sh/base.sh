@@ -142,10 +142,10 @@ bt_ours() { [ ! -L "$1" ] && [ -d "$1" ] && [ -O "$1" ]; } # DIR
 
 bt_own_dir() { # DIR MODE: makes it, or finds that it is ours; fails when it is somebody else's, or a link
   local tries=0
-  until bt_ours "$1"; do # another run that ends may take it away while it is empty
+  until bt_ours "$1"; do # another run that ends may take it away while it is empty, also between these two
+    mkdir -m "$2" "$1" 2>/dev/null && return
     [ "$tries" -lt 10 ] || return 1
     tries=$((tries + 1))
-    mkdir -m "$2" "$1" 2>/dev/null
   done
 }
 
