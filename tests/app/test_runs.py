@@ -11,10 +11,13 @@ import pytest
 
 from tests.app.journal_maker import READS, RunMaker, host_names
 from tests.app.stage import SMALL, Stage, stage, text_of
+from tests.patience import seen
 from tui.app.dialogs.confirm import Confirm
+from tui.app.dialogs.note import LineDialog
 from tui.app.screens.live.screen import LiveScreen
 from tui.app.screens.result.screen import ResultScreen
 from tui.app.screens.runs.screen import RunsScreen
+from tui.app.widgets.field import TextInput
 from tui.app.widgets.textpane import TextPane
 from tui.results.record.build import write_record
 from tui.results.store.marks import read_marks
@@ -243,3 +246,30 @@ async def test_a_thousand_runs_are_listed_quickly(tmp_path: Path) -> None:
         assert time.process_time() - began < 3.0
         await pilot.press("G")
         assert screen.picklist.cursor_key == f"20261120T{0:02}{0:02}00Z-weka-read-iops-0000"
+
+
+async def test_i_imports_what_was_measured_elsewhere_and_opens_it(newest: RunMaker) -> None:
+    kept = Path(__file__).parents[1] / "data" / "fio" / "text" / "nfs-client-1.txt"
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("i")
+        await app.settle(pilot)
+        assert isinstance(app.screen, LineDialog)
+        app.screen.query_one(TextInput).value = str(kept)
+        await pilot.press("enter")
+        await app.settle(pilot)
+        await seen(lambda: isinstance(app.screen, ResultScreen), "the result of the imported run")
+        assert isinstance(app.screen, ResultScreen) and "imported-fio" in app.screen.run_dir.name
+
+
+async def test_what_cannot_be_imported_is_told_with_its_place(newest: RunMaker, tmp_path: Path) -> None:
+    kept = tmp_path / "letter.txt"
+    kept.write_text("nothing of the kind\n")
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("i")
+        await app.settle(pilot)
+        assert isinstance(app.screen, LineDialog)
+        app.screen.query_one(TextInput).value = str(kept)
+        await pilot.press("enter")
+        await app.settle(pilot)
+        told = f"{kept}: holds no output of fio"
+        await seen(lambda: any(told in str(each.message) for each in app._notifications), told)

@@ -249,6 +249,9 @@ RUNS = (
     ),
     Action("runs.export", ("e",), "export", "Write the run in a format that other tools read, such as CSV or JUnit"),
     Action("runs.note", ("n",), "note", "Add a remark to the run", footer=5),
+    Action(
+        "runs.import", ("i",), "import", "Import what was measured elsewhere: a file, a directory, an archive", footer=7
+    ),
     Action("runs.clean", ("C",), "clean hosts", "Remove from its hosts what the run created there, after a question"),
     Action("runs.delete", ("D",), "delete", "Delete the run for good, after a question", footer=6),
 )

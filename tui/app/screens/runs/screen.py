@@ -24,6 +24,7 @@ from tui.app.screens.live.text import deliver
 from tui.app.screens.runs.preview import preview
 from tui.app.services.cleaning import ask_to_clean, clean_now
 from tui.app.services.exporting import export_run
+from tui.app.services.importing import import_kept
 from tui.app.services.reporting import report_runs
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.field import TextInput
@@ -305,6 +306,24 @@ class RunsScreen(FilteredScreen):
         if error:
             self.notify(error, severity="error", markup=False)
         self.load()
+
+    def action_import(self) -> None:
+        """Ask for what was kept of a run elsewhere."""
+        dialog = LineDialog("Import", "a file, a directory or an archive with output of a load generator")
+        self.app.push_screen(dialog, self.import_given)
+
+    def import_given(self, text: str | None) -> None:
+        """Import it."""
+        if text:
+            self.import_path(text)
+
+    @work(group="import", exit_on_error=False)
+    async def import_path(self, text: str) -> None:
+        """Make saved runs of it, and show the first of them."""
+        names = await import_kept(self, text, self.shell.paths.runs)
+        self.load()
+        if len(names) == 1:
+            self.shell.open_result(self.shell.paths.runs / names[0])
 
     def action_clean(self) -> None:
         """Show what the run left on its hosts, and ask."""
