@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 import tui
 from tui.journal.measurement import Measurement
+from tui.journal.metadata import rank
 from tui.journal.state import RunState
 from tui.journal.tails import CLUSTER_OPEN_S
 from tui.journal.views import Clock
@@ -181,7 +183,7 @@ def _planned(index: int, name: str, found: Measured, *, several: bool) -> Step:
     if first.metadata is not None:
         told = first.metadata
         step.mpi = MpiLaunch("/", told.ranks_per_node, told.items, told.iterations)
-    step.headline = _headline(found)
+    step.headline, step.latency_kind = _headline(found), _kind(found)
     return step
 
 
@@ -189,14 +191,21 @@ def _headline(found: Measured) -> Headline | None:
     """Return the figure that people would quote: the bandwidth of large blocks, else IOPS; of operations the first."""
     first = next(iter(found.values()))
     if first.metadata is not None:
-        return Headline("ops", next(iter(first.metadata.operations), "create"))
+        return Headline("ops", min(first.metadata.operations, key=rank, default="create"))
     dirs = with_mixed(first.result.dirs)
     counted = [name for name in dirs if direction(name).in_total]
     if not counted:
         return None
     name = MIXED if MIXED in counted else counted[0]
-    large = dirs[name].ios and dirs[name].bytes / dirs[name].ios >= LARGE_BLOCK
-    return Headline("bandwidth" if large else "iops", name)
+    part = dirs[name]
+    large = part.ios and part.bytes / part.ios >= LARGE_BLOCK
+    return Headline("bandwidth" if large or not part.iops else "iops", name)
+
+
+def _kind(found: Measured) -> Literal["clat", "lat"]:
+    """Return the latency that is told: of other tools than ours often the whole one alone."""
+    parts = [part for each in found.values() for part in each.result.dirs.values()]
+    return "lat" if parts and not any(part.clat for part in parts) and any(part.lat for part in parts) else "clat"
 
 
 # -- what was measured
@@ -238,6 +247,7 @@ def _step(plan: Plan, step: Step, found: Measured, begun: float, state: RunState
         tool=step.tool,
         cell=step.cell,
         profile=step.profile or None,
+        latency_kind=step.latency_kind,
         state="failed" if failed else "done",
         in_flight=step.in_flight,
         runtime_s=step.runtime_s,
