@@ -42,11 +42,7 @@ class LineDialog(ModalScreen[str | None]):
 
 
 class NoteDialog(LineDialog):
-    """A remark on a run. Returns it, or None after Escape or when it is empty."""
+    """A remark on a run. Returns it, or None after Escape."""
 
     def __init__(self, run_id: str) -> None:
         super().__init__("Note", f"a remark on {run_id}")
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take the text."""
-        self.dismiss(event.value.strip() or None)
