@@ -228,6 +228,15 @@ async def test_runs_of_others_are_listed_and_not_changed(newest: RunMaker, tmp_p
         assert isinstance(app.screen, ResultScreen) and app.screen.run_dir.parent == team
 
 
+async def test_a_list_of_shared_directories_that_cannot_be_read_is_told(newest: RunMaker, tmp_path: Path) -> None:
+    (tmp_path / "shared-runs").write_bytes(b"\xff\xfe")
+    async with stage(newest, step="runs") as (app, pilot):
+        assert any("shared-runs: cannot be read: is not UTF-8 text" in each.message for each in app._notifications)
+        assert app.running_runs() == []
+        await pilot.press("asterisk")
+        assert isinstance(app.screen, RunsScreen)
+
+
 async def test_a_thousand_runs_are_listed_quickly(tmp_path: Path) -> None:
     for number in range(1000):
         run_id = f"20261120T{number // 60:02}{number % 60:02}00Z-weka-read-iops-{number:04x}"

@@ -125,7 +125,11 @@ class BenchtuiApp(Shell):
 
     def running_runs(self) -> list[Path]:
         """Return the directories of runs that are going on, newest first."""
-        return [self.paths.runs / run.run_id for run in self.store.list(RECENT) if run.state == "running"]
+        try:
+            runs = self.store.list(RECENT)
+        except BenchtuiError:
+            return []  # Runs says why
+        return [self.paths.runs / run.run_id for run in runs if run.state == "running"]
 
     def on_benchtui_app_run_found(self, event: RunFound) -> None:
         """Offer to attach."""

@@ -69,8 +69,8 @@ class StepScreen(Screen[None]):
 
     def is_ours(self, run_dir: Path, *, hosts: bool = False) -> bool:
         """Return whether a run may be changed, with `hosts` its plan carried out on hosts; say why when not."""
-        store = self.shell.store
         try:
+            store = self.shell.store
             (store.check_hosts_ours if hosts else store.check_ours)(run_dir)
         except UsageError as error:
             self.notify(str(error), severity="warning", markup=False)
