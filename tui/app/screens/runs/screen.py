@@ -398,17 +398,16 @@ class RunsScreen(FilteredScreen):
         if self.shell.run_is_alive(run_dir):
             self.notify("this run goes on: stop it on Live first", severity="warning")
             return
-        self.ask_to_delete(run_dir)
-
-    @work(group="delete", exit_on_error=False)
-    async def ask_to_delete(self, run_dir: Path) -> None:
-        """Say what goes, and what hosts still hold, and ask."""
         from tui.results.store.remove import still_on_hosts
 
-        held = await asyncio.to_thread(still_on_hosts, run_dir)
+        held = still_on_hosts(run_dir)
         body = f"{run_dir.name}\nIts record, journal and raw output are removed from this machine for good."
         question = Confirm("Delete this run?", f"{body}\n\n{held}" if held else body)
-        if await self.app.push_screen_wait(question) == "yes":
+        self.app.push_screen(question, partial(self.answered, run_dir))
+
+    def answered(self, run_dir: Path, answer: str | None) -> None:
+        """Delete when the answer was yes."""
+        if answer == "yes":
             self.remove_run(run_dir)
 
     @work(group="delete", exit_on_error=False)
