@@ -26,10 +26,12 @@ demo:
 # tests wait for hosts more than they compute, so several share a core; a file stays whole, what it has measured is shared
 WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 3 )))
 
-# the tests run even when a checker complains, and pytest has the last word
+# the tests run even when a checker complains, and pytest has the last word; collecting them beside the checkers
+# compiles everything once, not in each of the processes that share them
 test:
 	@.ci/setup test
-	@lint=0; $(MAKE) --no-print-directory check || lint=$$?; \
+	@$(BIN)/python -m pytest --collect-only >/dev/null 2>&1 & compiled=$$!; \
+	lint=0; $(MAKE) --no-print-directory check || lint=$$?; wait $$compiled; \
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder && if [ $$lint -ne 0 ]; then echo "make test: a checker failed, see above"; exit 1; fi
 
 lint:

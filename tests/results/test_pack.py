@@ -106,7 +106,7 @@ def test_any_byte_that_is_changed_is_noticed(packed: Path, tmp_path: Path) -> No
             read_pack(file)
 
 
-@pytest.mark.parametrize("more", [b"\0", b"x", gzip.compress(b"more")])
+@pytest.mark.parametrize("more", [b"\0", b"x", gzip.compress(b"more")], ids=["nul", "byte", "stream"])
 def test_nothing_may_follow(packed: Path, tmp_path: Path, more: bytes) -> None:
     (tmp_path / "longer").write_bytes(packed.read_bytes() + more)
     with pytest.raises(BenchtuiError, match="something follows"):
@@ -214,7 +214,7 @@ def test_a_run_that_is_larger_than_the_room_is_refused_before_it_is_unpacked(pac
         unpack(archive_of(tmp_path / "x", [(head, huge), *rest]), tmp_path / "runs")
 
 
-@pytest.mark.parametrize("data", [b"", b"x" * 100, gzip.compress(b"no archive")])
+@pytest.mark.parametrize("data", [b"", b"x" * 100, gzip.compress(b"no archive")], ids=["empty", "bytes", "gzip"])
 def test_any_other_file_is_no_packed_run(
     tmp_path: Path, home: Path, data: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
