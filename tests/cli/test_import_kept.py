@@ -157,11 +157,12 @@ def test_logs_in_the_names_of_bench_fio_are_of_its_results(home: Path, tmp_path:
     assert named["randread-4-1"]["series"] is not None and named["randread-1-1"]["series"] is None
 
 
-def test_a_broken_row_of_a_log_is_told_with_its_place(tmp_path: Path) -> None:
+@pytest.mark.parametrize("row", ["1000, much, 0, 0", "1000, 1, 0, " + "9" * 400], ids=["word", "no-size"])
+def test_a_broken_row_of_a_log_is_told_with_its_place(row: str, tmp_path: Path) -> None:
     path = tmp_path / "logs"
     path.mkdir()
-    (path / "a_bw.1.log").write_text("500, 12, 0, 0\n1000, much, 0, 0\n")
-    with pytest.raises(UsageError, match=r"a_bw.1.log:2: found '1000, much, 0, 0'; a row of a log"):
+    (path / "a_clat.1.log").write_text(f"500, 12, 0, 4096\n{row}\n")
+    with pytest.raises(UsageError, match=rf"a_clat.1.log:2: found '{row[:40]}'; a row of a log"):
         records_of([path])
 
 

@@ -93,6 +93,7 @@ def test_the_whole_job(lab: SshdLab, tmp_path: Path, size: str) -> None:
     assert record["profile"]["params"]["runtime"] == 8.0
 
 
+@pytest.mark.slow
 def test_run_goes_on_when_the_app_is_killed_and_is_shown_again(lab: SshdLab, tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.mkdir()

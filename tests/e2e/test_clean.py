@@ -108,6 +108,7 @@ def test_what_is_not_the_runs_stays_and_is_named(own: Path, ran: Path, target: P
     }
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 async def test_a_key_in_the_app_does_the_same_after_a_question(own: Path, ran: Path, target: Path) -> None:
     async with opened(options(own), (120, 36)) as user:

@@ -34,6 +34,7 @@ def assert_collected(run_dir: Path) -> None:
     assert not list(Path("/tmp").glob(f".benchtui-*/{run_dir.name}"))
 
 
+@pytest.mark.slow
 def test_what_hosts_hold_is_collected_although_the_journal_is_empty_and_raw_is_gone(
     lab: SshdLab, home: Path, tmp_path: Path
 ) -> None:

@@ -25,7 +25,11 @@ PERCENTILES = ["1", "5", "10", "25", "50", "75", "90", "95", "99", "99.5", "99.9
 SETTINGS = ["--set", "numjobs=2", "--set", "size=16m", "--set", "runtime=5s"]
 
 
-@pytest.fixture(scope="module", params=["weka/read-iops", str(DATA / "mix-70-30.yaml")], ids=["read", "mix"])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param("weka/read-iops", marks=pytest.mark.slow), str(DATA / "mix-70-30.yaml")],
+    ids=["read", "mix"],
+)
 def measured(request: pytest.FixtureRequest, lab: SshdLab, tmp_path_factory: pytest.TempPathFactory) -> Measured:
     home = tmp_path_factory.mktemp("home")
     target = tmp_path_factory.mktemp("target")

@@ -228,6 +228,7 @@ def test_open_mpi_over_two_hosts(lab: SshdLab, home: Path, target: Path, tmp_pat
     assert left_by_open_mpi(launch.run_dir.name, 0) == []
 
 
+@pytest.mark.slow
 @needs_openmpi
 def test_open_mpi_that_is_killed_leaves_nothing_in_tmp_and_shared_memory(
     lab: SshdLab, home: Path, target: Path, tmp_path: Path

@@ -86,6 +86,7 @@ def test_a_fill_writes_every_byte_of_its_files_as_often_as_planned(home: Path, t
     assert [at for at in range(0, len(blocks), 4096) if blocks[at : at + 4096].count(0) == 4096] == []
 
 
+@pytest.mark.slow
 def test_a_load_whose_rate_changes_is_measured_with_a_warning_that_has_the_figures(home: Path, tmp_path: Path) -> None:
     strict = (("range: 60%", "range: 1%"), ("slope: 60%", "slope: 1%"), ("rate_iops: 400", "thinktime: 0"))
     path = profile(tmp_path, *strict, pace=BURSTS)

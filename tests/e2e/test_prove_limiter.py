@@ -106,6 +106,7 @@ def test_a_load_that_is_held_at_a_rate_does_more_without(home: Path, lab: SshdLa
     assert list((tmp_path / "target").iterdir()) == [], "each of the two runs has removed its files"
 
 
+@pytest.mark.slow
 def test_one_that_is_stopped_could_not_tell(proved: tuple[Path, Path]) -> None:
     home, first = proved
     before = list((home / "runs").iterdir())

@@ -94,6 +94,7 @@ def test_run_that_goes_on_is_not_recovered(lab: SshdLab, home: Path, tmp_path: P
     benchtui(home, "stop", run_dir.name, "--abort")
 
 
+@pytest.mark.slow
 def test_host_in_use_refuses_a_second_run(lab: SshdLab, home: Path, tmp_path: Path) -> None:
     run_dir = begin(lab, home, tmp_path, "900s")
     second = benchtui(home, *arguments(lab, tmp_path, "5s"))

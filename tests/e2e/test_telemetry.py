@@ -90,6 +90,7 @@ def test_the_journal_is_compact(record: dict[str, Any], home: Path) -> None:
     assert kinds.count(TelemetrySample) == seconds and kinds.count(TelemetryColumns) >= 2
 
 
+@pytest.mark.slow
 def test_it_can_be_left_out(lab: SshdLab, home: Path, tmp_path: Path) -> None:
     record = run(lab, home, tmp_path, "--no-telemetry", "--set", "runtime=1s")
     assert record["steps"][0]["telemetry"] == []

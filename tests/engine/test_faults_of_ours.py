@@ -60,7 +60,7 @@ async def test_the_others_bring_their_results_and_the_host_is_named(
 
 
 @pytest.mark.usefixtures("faulty_reader")
-@pytest.mark.parametrize("mode", ["stop", "abort"])
+@pytest.mark.parametrize("mode", ["stop", pytest.param("abort", marks=pytest.mark.slow)])
 async def test_the_others_hear_a_stop(home: Path, lab: SshdLab, mode: Literal["stop", "abort"]) -> None:
     async with course(home, lab, "90s") as run:
         running = asyncio.create_task(execute(run.ctx))
@@ -73,6 +73,7 @@ async def test_the_others_hear_a_stop(home: Path, lab: SshdLab, mode: Literal["s
     assert {event["host"] for event in run.events("host_result")} >= {"h1", "h3"}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("faulty_reader")
 async def test_one_of_the_others_can_be_stopped_alone(home: Path, lab: SshdLab) -> None:
     async with course(home, lab, "90s") as run:

@@ -151,7 +151,7 @@ async def clean_all(run: Course, lab: SshdLab) -> dict[str, Any]:
     return {"goes": [path for each in cleaned for path in each.goes], "stays": [p for c in cleaned for p in c.stays]}
 
 
-@pytest.mark.parametrize("by", ["first", "second"])
+@pytest.mark.parametrize("by", [pytest.param("first", marks=pytest.mark.slow), "second"])
 async def test_files_that_a_larger_run_grew_can_be_removed(lab: SshdLab, home: Path, by: str) -> None:
     runs = {}
     for name, size in (("first", "1M"), ("second", "3M")):

@@ -83,7 +83,7 @@ def test_it_is_told_before_the_launch(home: Path, lab: SshdLab, fixed: Path) -> 
 
 @pytest.mark.e2e
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("layout", ["true", "false"])
+@pytest.mark.parametrize("layout", ["true", pytest.param("false", marks=pytest.mark.slow)])
 async def test_one_file_is_told_made_and_counted_once(home: Path, lab: SshdLab, fixed: Path, layout: str) -> None:
     fixed.write_text(fixed.read_text().replace("layout: true", f"layout: {layout}"))
     for _ in range(2):  # the second run meets the file as one of ours, on both hosts

@@ -71,7 +71,7 @@ def test_stop_while_a_host_is_reconnecting(begin: Begin, proxied_lab: ProxiedLab
     run.no_process_left()
 
 
-@pytest.mark.parametrize("phase", ["preflight", "layout", "barrier"])
+@pytest.mark.parametrize("phase", ["preflight", pytest.param("layout", marks=pytest.mark.slow), "barrier"])
 def test_stop_before_the_measurement_leaves_no_load(
     begin: Begin, phase: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -86,6 +86,7 @@ def test_stop_before_the_measurement_leaves_no_load(
     run.no_process_left()
 
 
+@pytest.mark.slow
 def test_one_host_cannot_be_ended_alone_while_its_files_are_written(begin: Begin, tmp_path: Path) -> None:
     run = begin("--set", f"directory={tmp_path}", runtime="2s", size="64m")
     run.wait(lambda: any(state.state == "layout" for state in run.states("h1")), "the layout on h1")

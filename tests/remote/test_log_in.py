@@ -19,6 +19,7 @@ from tui.remote.connections import Connections
 from tui.remote.transport import HostError
 from tui.remote.vault import Question
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*bcrypt.kdf.. called with only 1 round")  # quick, and keys of nobody
 PASSWORD = "correct horse"
 Challenge = tuple[str, str, str, Sequence[tuple[str, bool]]]
 

@@ -190,6 +190,9 @@ def _logs(files: Sequence[KeptFile], known: Sequence[Format]) -> tuple[list[Kept
             ]
         except UsageError as error:
             problems += error.problems
+        except DAMAGED as error:
+            why = f"are damaged, as logs of {reader.name}: {type(error).__name__}: {str(error)[:80]}"
+            problems.append(Problem(why, file=", ".join(file.place for file in files[:3])))
     return logs, problems
 
 

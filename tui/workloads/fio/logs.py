@@ -25,6 +25,7 @@ EACH_IO = ("clat", "lat", "bw", "iops")  # logs that tell each I/O: any of them 
 EPOCH_MS = 10**11  # log_unix_epoch: later than that is a time of day
 ROUNDED = ("ios", "bytes", "iops", "bw_bytes_per_s", "clat")
 MOST_S = 10**6
+MOST = 2**64  # fio counts in 64 bits
 
 
 @dataclass(slots=True)
@@ -94,7 +95,7 @@ def _rows(file: KeptFile, *, histogram: bool) -> list[Row]:
             row = tuple(int(word, 0) for word in (words if histogram else words[:4]))
         except ValueError:
             row = ()
-        if len(row) < 4 or not 0 <= row[1 if histogram else 2] < len(DIRECTIONS) or min(row) < 0:
+        if len(row) < 4 or not 0 <= row[1 if histogram else 2] < len(DIRECTIONS) or min(row) < 0 or max(row) >= MOST:
             needed = "msec, direction, block size, counts" if histogram else "msec, value, direction, block size"
             message = f"found '{line.strip()[:40]}'; a row of a log of fio has {needed}"
             raise UsageError([Problem(message, file=file.place, line=number)])
