@@ -105,6 +105,17 @@ def test_show_prints_the_summary(runs: Path, capsys: pytest.CaptureFixture[str])
     assert out.endswith(f"record: {runs / NEW / 'run.json'}\n")
 
 
+def test_show_has_the_title_the_star_and_the_tags_that_a_run_has_by_now(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in (["rename", OLD, "before tuning"], ["star", OLD], ["tag", OLD, "lab=b"]):
+        assert main(["runs", *words]) == 0
+    capsys.readouterr()
+    assert main(["runs", "show", OLD]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("* before tuning\n") and "lab=b" in out
+
+
 def test_show_as_json_is_the_record_as_it_is_on_disk(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "show", OLD[:10], "--json"]) == 0
     assert capsys.readouterr().out == (runs / OLD / "run.json").read_text()

@@ -14,6 +14,7 @@ from tui.cli.runs.arguments import RUN_HELP, Actions
 from tui.model.paths import Paths
 from tui.model.rundir import RECORD_FILE
 from tui.results.store.alive import is_running
+from tui.results.store.marks import read_marks, with_tags
 from tui.results.store.runs import RunStore
 
 if TYPE_CHECKING:
@@ -45,8 +46,11 @@ def show_run(args: argparse.Namespace, store: RunStore) -> int:
         return 0
     path = run_dir / RECORD_FILE
     shown = path if path.exists() and not running else None
+    marks = read_marks(run_dir)
+    if marks.title or marks.starred:
+        print("* " * marks.starred + marks.title)
     width = max(80, shutil.get_terminal_size((80, 24)).columns)
-    print(summary_text(record, shown, running=running, steps=args.steps, width=width), end="")
+    print(summary_text(with_tags(record, marks), shown, running=running, steps=args.steps, width=width), end="")
     if not running:
         show_criteria(record)
         show_published(record)

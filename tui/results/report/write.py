@@ -14,7 +14,7 @@ from tui.results.baselines.text import published
 from tui.results.record.build import build_record, load_record
 from tui.results.report.content import Source, report_of
 from tui.results.store.alive import is_running
-from tui.results.store.marks import read_marks
+from tui.results.store.marks import read_marks, with_tags
 
 Shape = Literal["html", "md"]
 
@@ -27,9 +27,7 @@ def source_at(run_dir: Path, baselines: Path) -> tuple[Source, tuple[Problem, ..
     record = build_record(run_dir) if is_running(run_dir) else load_record(run_dir)
     view, problems = published(record, baselines)
     marks = read_marks(run_dir)
-    if marks.tags is not None:
-        record = record.model_copy(update={"tags": marks.tags})
-    return Source(record, run_dir, view, marks.title), problems
+    return Source(with_tags(record, marks), run_dir, view, marks.title), problems
 
 
 def written(sources: Sequence[Source], shape: Shape, *, redact: bool = False, words: Sequence[str] = ()) -> str:

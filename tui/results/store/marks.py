@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -17,6 +18,9 @@ from msgspec import Struct
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import MARKS_FILE
 from tui.results.store.rundir import write_atomic
+
+if TYPE_CHECKING:
+    from tui.model.record import RunRecord
 
 LONGEST_TITLE = 200
 LONGEST_TAG = 100
@@ -40,6 +44,11 @@ def read_marks(run_dir: Path) -> Marks:
             return _decoder.decode(file.read())
     except (OSError, msgspec.DecodeError):
         return Marks()
+
+
+def with_tags(record: RunRecord, marks: Marks) -> RunRecord:
+    """Return a record with the tags that its run has by now."""
+    return record if marks.tags is None else record.model_copy(update={"tags": marks.tags})
 
 
 def change_marks(run_dir: Path, change: Callable[[Marks], object]) -> None:
