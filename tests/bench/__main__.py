@@ -14,7 +14,7 @@ BENCHES = (
     "wide_graph",
     "many_hosts",
     "verbs",
-    "report_size",
+    "large_run",
     "long_list",
     "same_pairs",
     "ab_budget",
