@@ -36,14 +36,14 @@ LABELS = 10
 def comparison_lines(found: Comparison, width: int | None, *, every: bool = False) -> list[Line]:
     """Return runs, gate, headlines and figures; with `every` all figures of all points of a matrix."""
     room = width or 120
-    lines = [*_sides(found, room), Line(), *gate_lines(found, room), Line()]
+    lines = [*_sides(found, room), *conclusion(found, room), Line(), *gate_lines(found, room), Line()]
     single = len(found.points) == 1
     if not single and found.points:
         lines += [*_headlines(found, width), *_beside(found, room)]
     if single or every:
         for point in found.points:
             lines += [*([Line(), Line.of((point.name, HEADING))] if not single else []), *_figures(point, width)]
-    return [*lines, Line(), *_methods(found, room), *conclusion(found, room)]
+    return [*lines, *([Line(), *methods] if (methods := list(_methods(found, room))) else [])]
 
 
 def _sides(found: Comparison, width: int) -> Iterator[Line]:
@@ -86,7 +86,7 @@ def _figures(point: PointChange, width: int | None) -> list[Line]:
     """Return the table of all figures of a point, the headline first and bright."""
     shared = _shared_reason(point.changes)
     title = Column[Change]("figure", lambda each: (each.title, BRIGHT if each.headline else TEXT))
-    lines = text_table([title, *_columns(reasons=not shared)], point.changes, width)
+    lines = text_table([title, *_columns(words=not shared)], point.changes, width)
     return [*lines, *indented([(shared, LABEL)], width or 120, 0)] if shared else lines
 
 
@@ -109,14 +109,14 @@ def _headlines(found: Comparison, width: int | None) -> list[Line]:
     return text_table(columns, [change for _, change in rows], width)
 
 
-def _columns(*, reasons: bool = True) -> list[Column[Change]]:
+def _columns(*, words: bool = True) -> list[Column[Change]]:
     return [
         Column("A", lambda each: figure_text(each, each.a), right=True),
         Column("B", lambda each: figure_text(each, each.b), right=True),
         Column("change", lambda each: signed(each.change), right=True, role=BRIGHT),
         Column("95 % interval", interval_text, drop=3, right=True),
         Column("n", counts_text, drop=4, right=True, role=LABEL),
-        Column("", word_runs if reasons else lambda each: word_runs(each)[:1]),
+        *([Column("", word_runs)] if words else []),
     ]
 
 
