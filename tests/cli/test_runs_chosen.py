@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,17 @@ def test_deleting_a_run_that_was_cut_off_says_what_is_lost(runs: Path, capsys: p
     journal.write_bytes(b"\n".join(journal.read_bytes().splitlines()[:-1]) + b"\n")
     assert main(["runs", "delete", NEW, "--yes"]) == 0
     assert f"which is collected by: benchtui runs recover {NEW}" in capsys.readouterr().err
+
+
+def test_a_run_that_another_machine_writes_is_not_deleted(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    journal = runs / NEW / "journal.jsonl"
+    journal.write_bytes(b"\n".join(journal.read_bytes().splitlines()[:-1]) + b"\n")
+    (runs / NEW / "engine.pid").write_text("1 2 a-boot-of-another-machine\n")
+    assert main(["runs", "delete", NEW, "--yes"]) == 2
+    assert "another machine wrote to it within the last minute" in capsys.readouterr().err
+    hour_ago = time.time() - 3600
+    os.utime(journal, (hour_ago, hour_ago))
+    assert main(["runs", "delete", NEW, "--yes"]) == 0
 
 
 # -- runs of others

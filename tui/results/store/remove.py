@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from tui.metrics import units
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import RECORD_FILE
+from tui.results.store.alive import may_live_elsewhere
 from tui.results.store.summary import summarize
 from tui.results.store.unfinished import is_unfinished
 
@@ -35,10 +36,13 @@ _hosts = msgspec.json.Decoder(_Hosts)
 
 
 def check_removable(run_dir: Path) -> None:
-    """Raise UsageError while a run goes on."""
+    """Raise UsageError while a run goes on, or may go on elsewhere."""
     summary = summarize(run_dir)
     if summary is not None and summary.state == "running":
         raise UsageError(f"{run_dir.name} is running; end it first: benchtui stop {run_dir.name}")
+    if is_unfinished(run_dir) and may_live_elsewhere(run_dir):
+        why = "another machine wrote to it within the last minute, so it may go on there"
+        raise UsageError(f"{run_dir.name}: {why}: end it there first, or wait")
 
 
 def still_on_hosts(run_dir: Path) -> str:

@@ -398,8 +398,13 @@ class RunsScreen(FilteredScreen):
         if self.shell.run_is_alive(run_dir):
             self.notify("this run goes on: stop it on Live first", severity="warning")
             return
-        from tui.results.store.remove import still_on_hosts
+        from tui.results.store.remove import check_removable, still_on_hosts
 
+        try:
+            check_removable(run_dir)
+        except UsageError as error:
+            self.notify(str(error), severity="warning", markup=False)
+            return
         held = still_on_hosts(run_dir)
         body = f"{run_dir.name}\nIts record, journal and raw output are removed from this machine for good."
         question = Confirm("Delete this run?", f"{body}\n\n{held}" if held else body)
