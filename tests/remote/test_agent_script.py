@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -22,6 +23,7 @@ from tui.remote.agent import Agent
 from tui.remote.connections import Connections
 from tui.remote.local import LocalTransport
 from tui.remote.scripts import script
+from tui.remote.ssh import SshTransport
 from tui.remote.transport import HostError
 
 # any file name that Linux takes: every character but / and NUL, bytes that are no UTF-8 among them
@@ -198,6 +200,26 @@ async def test_forced_command_is_told(tmp_path: Path, command: str, said: str) -
                 await agent.stream("t", 0, 0)
     assert caught.value.code == from_stream.value.code == "forced-command"
     assert said in caught.value.message
+
+
+async def test_forced_command_that_is_over_before_it_was_sent_anything_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with SshdLab(tmp_path / "lab", hosts=1, extra_config=("ForceCommand echo backups only",)) as forced:
+        async with Connections(ssh_config=forced.ssh_config) as connections:
+            transport = await connections.connect(forced.address("h1"))
+            assert isinstance(transport, SshTransport)
+            start = transport._start_patiently
+
+            async def over() -> Any:
+                process = await start()
+                await process.wait_closed()
+                return process
+
+            monkeypatch.setattr(transport, "_start_patiently", over)
+            with pytest.raises(HostError) as caught:
+                await Agent(transport, new_run_id()).stream("t", 0, 0)
+    assert caught.value.code == "forced-command"
 
 
 async def test_more_channels_than_the_server_allows_are_told(tmp_path: Path) -> None:

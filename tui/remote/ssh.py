@@ -127,10 +127,20 @@ class SshTransport:
         try:
             async with asyncio.timeout(OPEN_TIMEOUT_S):
                 channel = SshChannel(await self._start_patiently(), self.address.name)
-                await channel.write(script)
+                with self._unless_lost():
+                    await channel.write(script)
                 return channel
         except TimeoutError:
             raise HostError("timeout", self.address.name, f"no channel in {OPEN_TIMEOUT_S:g}s") from None
+
+    @contextlib.contextmanager
+    def _unless_lost(self) -> Iterator[None]:
+        """Let a channel pass whose other end is over before it took anything: what it printed says why."""
+        try:
+            yield
+        except HostError:
+            if self.lost():
+                raise
 
     def lost(self) -> bool:
         """Whether the connection is gone, closed by us or broken."""
