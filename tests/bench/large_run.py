@@ -194,7 +194,7 @@ def main() -> int:
         root = Path(folder)
         run, other = root / "runs" / "bench", root / "runs" / "other"
         make_run(run)
-        shutil.copytree(run, other)
+        shutil.copytree(run, other, copy_function=os.link)
         print(
             f"{HOSTS} hosts x {SECONDS} s: "
             + ", ".join(f"{path.name} {path.stat().st_size >> 20} MiB" for path in sorted(run.iterdir()))
