@@ -114,6 +114,7 @@ def test_run_goes_on_when_the_app_is_killed_and_is_shown_again(lab: SshdLab, tmp
     assert json.loads((run_dir / "run.json").read_text())["state"] == "complete"
 
 
+@pytest.mark.slow
 def test_what_hosts_lack_is_shown_in_the_app(lab: SshdLab, tmp_path: Path) -> None:
     with app(lab, tmp_path, "80x24") as terminal:
         launch(terminal, Path("/no-such-place"), "6s")

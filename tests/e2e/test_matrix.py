@@ -90,6 +90,7 @@ def test_a_sweep_that_is_killed_in_the_middle_is_resumed_and_what_was_done_stays
     assert not list(Path("/tmp").glob(f".benchtui-*/{run_dir.name}"))
 
 
+@pytest.mark.slow
 def test_a_sweep_that_was_stopped_is_resumed_in_the_step_that_was_cut(home: Path, tmp_path: Path) -> None:
     path = profile(tmp_path, "sweep: {grid: {bs: [4k, 8k]}}\n")
     started = benchtui(home, "run", path, "--hosts", "local", "--detach", "--set", "runtime=12s")

@@ -13,6 +13,7 @@ from tui.remote.scripts import functions
 OWN = re.compile(r"(?m)^(bt_\w+)\(\) ")
 
 
+@pytest.mark.slow  # make test and make lint say the same before any test
 def test_shellcheck_has_nothing_to_say() -> None:
     said = complaints()
     if said is None:
