@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tui.model.problem import UsageError, did_you_mean
+from tui.model.entry_points import installed_in, load_from
+from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -86,25 +86,14 @@ def file_name(text: str) -> str:
     return re.sub(r"[^\w.=+@-]+", "-", text).strip("-.") or "unnamed"
 
 
-@functools.cache
 def installed() -> dict[str, EntryPoint]:
     """Return the entry points of all formats by name; nothing of them is imported."""
-    from importlib.metadata import entry_points
-
-    return {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)}
+    return installed_in(GROUP)
 
 
-@functools.cache
 def load(name: str) -> Exporter:
     """Return a format. Raises UsageError when there is none of this name, or it cannot be imported."""
-    point = installed().get(name)
-    if point is None:
-        known = ", ".join(installed()) or "none is installed: install benchtui again"
-        raise UsageError(f"no format '{name}'{did_you_mean(name, installed())}; there are: {known}")
-    try:
-        found: Exporter = point.load()
-    except Exception as error:  # a package of somebody else's
-        raise UsageError(f"the format '{name}' ({point.value}) cannot be loaded: {error!r}") from error
+    found: Exporter = load_from(GROUP, name, "format", (f"no format '{name}'", "there are"))
     return found
 
 

@@ -9,7 +9,8 @@ import functools
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tui.model.problem import Problem, UsageError, did_you_mean
+from tui.model.entry_points import installed_in, load_from
+from tui.model.problem import Problem
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -46,25 +47,15 @@ class InProfile(Protocol):
         """Say more in the JSON Schema that editors complete with: `kinds` are its $defs."""
 
 
-@functools.cache
 def installed() -> dict[str, EntryPoint]:
     """Return the entry points of all load generators by name; nothing of them is imported."""
-    from importlib.metadata import entry_points
-
-    return {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)}
+    return installed_in(GROUP)
 
 
 @functools.cache
 def load(name: str) -> Any:
-    """Return a load generator. Raises UsageError when there is none of this name, or it cannot be imported."""
-    point = installed().get(name)
-    if point is None:
-        known = ", ".join(installed()) or "none is installed: install benchtui again"
-        raise UsageError(f"tool '{name}' is not supported{did_you_mean(name, installed())}; supported: {known}")
-    try:
-        return point.load()()
-    except Exception as error:  # a package of somebody else's
-        raise UsageError(f"the load generator '{name}' ({point.value}) cannot be loaded: {error!r}") from error
+    """Return a load generator. Raises UsageError when there is none of this name, or it cannot be loaded."""
+    return load_from(GROUP, name, "load generator", (f"tool '{name}' is not supported", "supported"), made=True)
 
 
 def rules(name: str) -> InProfile:
