@@ -12,7 +12,9 @@ import msgspec
 from msgspec import Struct, field
 
 from tui.model.hostfacts import Fact
+from tui.model.plan import Step
 from tui.model.proof import ProofResult
+from tui.model.search import Offer, Point
 
 PhaseName = Literal["connect", "preflight", "pause", "layout", "barrier", "measure", "collect", "cleanup"]
 HostStateName = Literal[
@@ -142,6 +144,20 @@ class StepEnded(Event, tag="step_ended"):
     cut: bool = False
     skipped: bool = False
     reason: str = ""
+
+
+class PointOffered(Event, tag="point_offered"):
+    """A search has decided what a step offers: from here on it is `planned`, in place of the plan's own."""
+
+    step: int
+    offer: Offer
+    planned: Step
+
+
+class PointDecided(Event, tag="point_decided"):
+    """What a search takes from a point that was measured."""
+
+    point: Point
 
 
 class CacheDropped(Event, tag="cache_dropped"):
@@ -434,6 +450,8 @@ AnyEvent = (
     | RunResumed
     | StepStarted
     | StepEnded
+    | PointOffered
+    | PointDecided
     | CacheDropped
     | HostProblem
     | TaskStarted

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from tui.model.proof import Proof
+from tui.model.search import Search
 
 Answer = Literal["yes", "no", "unknown"]
 PLAN_SCHEMA = "benchtui.plan/1"
@@ -292,6 +293,7 @@ class Plan(Struct, omit_defaults=True):
     note: str | None = None
     tags: dict[str, str] = field(default_factory=dict)
     proves: Proof | None = None  # a counter-experiment: about which run, and what it is to show
+    search: Search | None = None  # its steps are points that are decided while it runs
     schema: str = PLAN_SCHEMA
 
     @property

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from tui.model.condition_record import AttestationRecord, PreconditionRecord
 from tui.model.hostfacts import Fact
+from tui.model.search_record import SearchRecord
 from tui.model.step_record import UTC_PATTERN, Part, PhaseRecord, ProofRecord, Scalar, StepRecord
 
 RUN_SCHEMA = "benchtui.run/1"
@@ -291,6 +292,7 @@ class RunRecord(Part):
     )
     left_out: list[LeftOutRecord] = Field(default_factory=list, description="what was not run because hosts lack it")
     matrix: MatrixRecord | None = Field(None, description="the steps as a matrix; null: there was one step alone")
+    search: SearchRecord | None = Field(None, description="what it found that the system sustains; null: no search")
     precondition: PreconditionRecord | None = Field(
         None, description="what was done for the state of the storage; null: the profile asks for nothing"
     )

@@ -1,0 +1,106 @@
+"""A search for what a system sustains: what is asked for, what is offered, what it found. Pure data.
+
+A run that searches has as many steps as it may measure points. What a step offers is decided while the run goes on,
+from the points before it, and stands in the journal (`PointOffered`); the plan's own steps are the heaviest that may
+come, so that space, files and what may be destroyed are known beforehand.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct, field
+
+SearchKind = Literal["capacity", "curve", "scaling"]
+Objective = Literal["iops", "bandwidth"]
+Verdict = Literal["meets", "breaks", "unclear", "void"]
+RATE, HOSTS = "rate", "hosts"  # knobs that are no parameters of the profile
+
+
+class Limit(Struct, frozen=True, omit_defaults=True):
+    """What must hold for a load to be sustained: a percentile or the mean below a latency, or no more errors than that.
+
+    `direction` is empty where none is named: then it holds for each that is measured. `most` is in ns, or a count.
+    """
+
+    text: str
+    direction: str
+    metric: Literal["latency", "errors"]
+    percentile: float | None
+    most: float
+
+
+class Knob(Struct, frozen=True, omit_defaults=True):
+    """What is searched over, slowest first: the offered rate, the number of hosts, or a parameter of the profile.
+
+    `values` ascend; of the rate there are none.
+    """
+
+    name: str
+    values: tuple[int, ...] = ()
+
+
+class Search(Struct, frozen=True, omit_defaults=True):
+    """What a run is to find, and what it may cost."""
+
+    kind: SearchKind
+    objective: Objective = "iops"
+    limits: tuple[Limit, ...] = ()
+    over: tuple[Knob, ...] = (Knob(RATE),)
+    points: int = 15  # measurements at most
+    within_s: float | None = None  # seconds of load and pauses at most, from the first point on
+    point_s: float = 10.0  # least seconds of a point
+    most_point_s: float = 120.0  # most, where its percentile needs more I/Os
+    tolerance: float = 0.03  # a capacity known to so much of itself, to each side, needs no further point
+    shares: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # of the maximum, for a curve
+    order: Literal["random", "up-down"] = "random"
+    seed: int = 1
+
+
+class Offer(Struct, frozen=True, omit_defaults=True):
+    """One point to measure: `rate_iops` over all hosts and directions; None: as much as it can (closed loop).
+
+    `settle_s`: seconds without load before it, so that the system recovers from the point before.
+    """
+
+    rate_iops: float | None
+    seconds: float
+    knobs: dict[str, int] = field(default_factory=dict)
+    role: Literal["maximum", "search", "confirm", "curve", "recover"] = "search"
+    settle_s: float = 0.0
+    why: str = ""
+
+
+class Measured(Struct, frozen=True, omit_defaults=True):
+    """What a limit's figure was at a point, with the interval that holds it with 95 % (order statistics, blocks)."""
+
+    limit: str  # its text
+    direction: str
+    value: float | None  # ns, or a count of errors; None: not measured
+    low: float | None = None
+    high: float | None = None
+    verdict: Verdict = "void"
+
+
+class Point(Struct, frozen=True, omit_defaults=True):
+    """A point that was measured, as the search sees it.
+
+    `iops`, `bw_bytes_per_s`: achieved over all hosts and directions. `intended`: latency from the intended start of
+    each I/O, ns by percentile label ("99.9") and "mean"; empty: cannot be told, `intended_why` says so. `cut`: it was
+    ended early because it was clearly over.
+    """
+
+    step: int
+    offer: Offer
+    seconds: float
+    iops: float
+    bw_bytes_per_s: float
+    measured: tuple[Measured, ...] = ()
+    verdict: Verdict = "void"
+    why: str = ""
+    hosts: int = 0  # that measured to the end
+    lost: tuple[str, ...] = ()  # that did not
+    cut: bool = False
+    deviation: float | None = None  # of the achieved rate, second by second, as a share of it
+    intended: dict[str, float] = field(default_factory=dict)
+    intended_why: str = ""
