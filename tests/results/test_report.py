@@ -14,6 +14,7 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tests.results.matrices import line
+from tui.metrics.heat import SHARES
 from tui.metrics.histogram import Histogram
 from tui.model.record import RunRecord
 from tui.model.rundir import MARKS_FILE
@@ -23,7 +24,7 @@ from tui.results.record.build import load_record
 from tui.results.report.charts import tail_curve
 from tui.results.report.content import Source, report_of
 from tui.results.report.document import Chart
-from tui.results.report.heat import SHARES, HeatMap, heat_of, patches_of
+from tui.results.report.heat import HeatMap, heat_of, patches_of
 from tui.results.report.html import html_of
 from tui.results.report.markdown import escaped, markdown_of
 from tui.results.report.over_time import points_of, reading_note

@@ -9,6 +9,7 @@ from typing import Any
 
 from tui.metrics import units
 from tui.metrics.figures import enough_behind, kind_of, latency_of
+from tui.metrics.heat import SHARE_NAMES
 from tui.metrics.histogram import index_to_value
 from tui.metrics.registry import METRICS, direction
 from tui.model.record import RunRecord
@@ -16,7 +17,7 @@ from tui.model.step_record import DirectionRecord, SeriesRecord, StepRecord
 from tui.results.findings.hosts import STRAGGLER_HOSTS, rates_of
 from tui.results.report import vega
 from tui.results.report.document import Chart
-from tui.results.report.heat import SHARE_NAMES, Heat, HeatMap, patches_of
+from tui.results.report.heat import Heat, HeatMap, patches_of
 from tui.results.report.over_time import Point, Values, points_of, reading_note
 from tui.results.report.shown import directions_of
 from tui.results.report.vega import HEAT, INK, WIDTH, Spec, colors_of, latency_axis, layers, marked_axis

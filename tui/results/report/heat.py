@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 
 from tui.journal.clock import HostTime
 from tui.journal.reader import read_events
-from tui.metrics.buckets import PLAT_BUCKETS, rank
-from tui.metrics.figures import enough_behind
-from tui.metrics.histogram import index_to_value
+from tui.metrics.buckets import PLAT_BUCKETS
+from tui.metrics.heat import bucket_edge, column_percentiles, dense_items, weights_of
 from tui.model.event import HostClock, RunResumed, Sample
 from tui.model.rundir import JOURNAL_FILE
 from tui.model.step_record import StepRecord
@@ -28,20 +27,7 @@ class HeatMap:
 
     def percentiles(self, wanted: Sequence[float]) -> list[dict[float, float | None]]:
         """Return percentiles of each column in ns, by fio's rule; None where too few I/Os are behind one."""
-        return [_percentiles(counts, wanted) for counts in self.columns]
-
-
-def _percentiles(counts: Sequence[int], wanted: Sequence[float]) -> dict[float, float | None]:
-    total = sum(counts)
-    found: dict[float, float | None] = dict.fromkeys(wanted)
-    asked = [(rank(each, total), each) for each in sorted(wanted) if enough_behind(total, each)]
-    reached = place = 0
-    for index, count in enumerate(counts):
-        reached += count
-        while place < len(asked) and reached >= asked[place][0]:
-            found[asked[place][1]] = float(index_to_value(index))
-            place += 1
-    return found
+        return [column_percentiles(dense_items(counts), wanted) for counts in self.columns]
 
 
 Heat = dict[tuple[int, str], HeatMap]
@@ -117,34 +103,19 @@ class Patch:
     weight: int
 
 
-SHARES = (0.0, 0.0001, 0.001, 0.01, 0.05, 0.2)  # of the I/Os of a column, from which a weight begins
-SHARE_NAMES = ("under 0.01 %", "0.01 %", "0.1 %", "1 %", "5 %", "20 % and more")
 ROWS_BITS = 4  # 16 of 64 buckets together: four rows each time the latency doubles
 
 
 def patches_of(heat: HeatMap, bits: int = ROWS_BITS) -> list[Patch]:
     """Return the heat map as rectangles, the lightest first; rows are whole buckets, so no count is moved."""
-    weights = [_weights(counts, bits) for counts in heat.columns]
+    weights = [weights_of(dense_items(counts), 0, 1 << bits) for counts in heat.columns]
     rows = sorted({row for column in weights for row in column})
     found = [patch for row in rows for patch in _row_patches(row, [column.get(row) for column in weights], bits)]
     return sorted(found, key=lambda patch: patch.weight)
 
 
-def _weights(counts: Sequence[int], bits: int) -> Mapping[int, int]:
-    total = sum(counts)
-    rows: dict[int, int] = {}
-    for index, count in enumerate(counts):
-        if count:
-            rows[index >> bits] = rows.get(index >> bits, 0) + count
-    return {row: _weight(count / total) for row, count in rows.items()}
-
-
-def _weight(share: float) -> int:
-    return max(place for place, least in enumerate(SHARES) if share >= least)
-
-
 def _row_patches(row: int, weights: Sequence[int | None], bits: int) -> list[Patch]:
-    low, high = _edge(row << bits), _edge((row + 1) << bits)
+    low, high = bucket_edge(row << bits), bucket_edge((row + 1) << bits)
     found: list[Patch] = []
     for column, weight in enumerate(weights):
         if weight is None:
@@ -154,11 +125,3 @@ def _row_patches(row: int, weights: Sequence[int | None], bits: int) -> list[Pat
         else:
             found.append(Patch(column, column + 1, low, high, weight))
     return found
-
-
-def _edge(index: int) -> float:
-    """Return the least value of a bucket (fio stat.c, plat_idx_to_val without the half)."""
-    if index < 128:
-        return float(max(index, 1))
-    bits = (index >> 6) - 1
-    return float((1 << (bits + 6)) + ((index & 63) << bits))

@@ -1,0 +1,140 @@
+"""Latencies over time: exact histograms beside each other, what each column weighs, and its percentiles. Pure.
+
+Reports bin a run that is over into columns that they choose, screens follow one that goes on (`HeatBins`); how counts
+become rows, weights and percentiles is the same for both.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from math import floor
+
+from tui.metrics.buckets import index_to_value, rank
+from tui.metrics.figures import enough_behind
+from tui.metrics.histogram import Histogram
+from tui.model.event import Buckets
+
+SHARES = (0.0, 0.0001, 0.001, 0.01, 0.05, 0.2)  # of the I/Os of a column, from which a weight begins
+SHARE_NAMES = ("under 0.01 %", "0.01 %", "0.1 %", "1 %", "5 %", "20 % and more")
+MOST_COLUMNS = 400
+Items = Sequence[tuple[int, int]]
+"""Bucket index and count, indices ascending, counts above 0."""
+
+
+def weight_of(share: float) -> int:
+    """Return the weight of a share of a column's I/Os: 0 the least, ``len(SHARES) - 1`` the most."""
+    return bisect_right(SHARES, share) - 1
+
+
+def weights_of(items: Items, low: int, step: int) -> dict[int, int]:
+    """Return the weight of each row that holds something; row `r` is `step` buckets from ``low + r * step`` on."""
+    rows: dict[int, int] = {}
+    total = 0
+    for index, count in items:
+        row = (index - low) // step
+        rows[row] = rows.get(row, 0) + count
+        total += count
+    return {row: weight_of(count / total) for row, count in rows.items()}
+
+
+def column_percentiles(items: Items, wanted: Sequence[float]) -> dict[float, float | None]:
+    """Return percentiles of a column in ns, by fio's rule; None where too few I/Os are behind one."""
+    total = sum(count for _, count in items)
+    found: dict[float, float | None] = dict.fromkeys(wanted)
+    asked = [(rank(each, total), each) for each in sorted(wanted) if enough_behind(total, each)]
+    reached = place = 0
+    for index, count in items:
+        reached += count
+        while place < len(asked) and reached >= asked[place][0]:
+            found[asked[place][1]] = float(index_to_value(index))
+            place += 1
+    return found
+
+
+def bucket_edge(index: int) -> float:
+    """Return the least value of a bucket in ns (fio stat.c, plat_idx_to_val without the half)."""
+    if index < 128:
+        return float(max(index, 1))
+    bits = (index >> 6) - 1
+    return float((1 << (bits + 6)) + ((index & 63) << bits))
+
+
+class HeatBins:
+    """The latencies of one direction while they come; column `k` is `width_s` seconds from ``k * width_s`` on.
+
+    Seconds count from `start_s`.
+
+    When there are more than `most` columns, each two are made one, exactly: memory does not grow with the run.
+    """
+
+    __slots__ = ("_items", "_most", "columns", "start_s", "version", "width_s")
+
+    def __init__(self, start_s: float, most: int = MOST_COLUMNS) -> None:
+        self.start_s = floor(start_s)
+        self.width_s = 1
+        self.columns: dict[int, Histogram] = {}
+        self.version = 0
+        self._most = most
+        self._items: dict[int, tuple[tuple[int, int], ...]] = {}  # sorted, until something comes to the column
+
+    def add(self, t0: float, t1: float, buckets: Buckets) -> None:
+        """Count an interval (t0, t1] of run time where its middle lies; what lies before the start is left out."""
+        place = floor((t0 + t1) / 2 - self.start_s) // self.width_s
+        if place < 0 or not buckets.idx:
+            return
+        while place >= self._most:
+            self._widen()
+            place //= 2
+        column = self.columns.get(place)
+        if column is None:
+            column = self.columns[place] = Histogram()
+        column.add(buckets)
+        self._items.pop(place, None)
+        self.version += 1
+
+    def _widen(self) -> None:
+        columns, self.columns = self.columns, {}
+        for place, column in columns.items():
+            self.columns.setdefault(place // 2, Histogram()).merge(column)
+        self.width_s *= 2
+        self._items.clear()
+
+    def items_of(self, place: int) -> tuple[tuple[int, int], ...]:
+        """Return a column's counts; empty when nothing was counted in it."""
+        items = self._items.get(place)
+        if items is None and place in self.columns:
+            items = self._items[place] = tuple(self.columns[place].items())
+        return items or ()
+
+    def between(self, start_s: int, end_s: int) -> tuple[tuple[int, int], ...]:
+        """Return the counts of the columns that begin in these seconds, else of the one that they lie in."""
+        first, end = -(-(start_s - self.start_s) // self.width_s), -(-(end_s - self.start_s) // self.width_s)
+        if end <= first:
+            return self.items_of((start_s - self.start_s) // self.width_s)
+        if end - first == 1:
+            return self.items_of(first)
+        return merged_items(self.items_of(place) for place in range(first, end))
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """The least and the highest bucket that holds something; None: nothing was counted."""
+        edges = [(items[0][0], items[-1][0]) for place in self.columns if (items := self.items_of(place))]
+        return (min(low for low, _ in edges), max(high for _, high in edges)) if edges else None
+
+
+def merged_items(parts: Iterable[Items]) -> tuple[tuple[int, int], ...]:
+    """Return counts added up."""
+    filled = [part for part in parts if part]
+    if len(filled) == 1:
+        return tuple(filled[0])
+    counts: dict[int, int] = {}
+    for part in filled:
+        for index, count in part:
+            counts[index] = counts.get(index, 0) + count
+    return tuple(sorted(counts.items()))
+
+
+def dense_items(counts: Sequence[int]) -> list[tuple[int, int]]:
+    """Return counts by bucket, most of them 0, as items."""
+    return [(index, count) for index, count in enumerate(counts) if count]
