@@ -17,6 +17,7 @@ from tui.journal.host import HostView
 from tui.journal.loss import ended_badly, loss_text
 from tui.journal.measurement import Measurement
 from tui.journal.reader import JournalEvent, SampleStamp, Unreadable
+from tui.journal.search import SearchState
 from tui.journal.step import HANDLERS as STEP_HANDLERS
 from tui.journal.step import PhaseSpan, StepState, end_phase
 from tui.journal.views import Clock, DirectionView, Group
@@ -37,6 +38,8 @@ from tui.model.event import (
     PhaseEnded,
     PhaseName,
     PhaseStarted,
+    PointDecided,
+    PointOffered,
     RunEnded,
     RunResumed,
     RunStarted,
@@ -122,6 +125,7 @@ class RunState:
     artefacts: list[Artefact] = field(default_factory=list)
     files: dict[str, HostFiles] = field(default_factory=dict)
     resumed: list[RunResumed] = field(default_factory=list)
+    search: SearchState = field(default_factory=SearchState)
     unreadable: int = 0  # lines of the journal
     version: int = 0
     clock: Clock = field(default_factory=Clock)
@@ -357,7 +361,11 @@ class RunState:
         """Leave out what was seen of a step: it is made again."""
         self.steps[step] = StepState(step, attempt=self.at_step(step).attempt, started_t=self.t)
         self.proved.pop(step, None)
+        self.search.forget(step)
         self.current = Measurement(self.clock, None, None, self.t)
+
+    HANDLERS.on(PointOffered)(lambda self, event: self.search.offer(event))
+    HANDLERS.on(PointDecided)(lambda self, event: self.search.decide(event))
 
     @HANDLERS.on(TaskEnded)
     def _on_task_ended(self, event: TaskEnded) -> None:
