@@ -250,6 +250,17 @@ class BenchtuiApp(Shell):
         """Take the next theme."""
         names = [theme.name for theme in THEMES.values()]
         self.theme = names[(names.index(self.theme) + 1) % len(names)] if self.theme in names else names[0]
+        if self.options.remember is not None:
+            self.keep_theme(next(word for word, theme in THEMES.items() if theme.name == self.theme))
+
+    @work(group="settings", exclusive=True)
+    async def keep_theme(self, word: str) -> None:
+        """Keep the theme in the user's settings, from where the next start takes it."""
+        assert self.options.remember is not None
+        try:
+            await asyncio.to_thread(self.options.remember, "theme", word)
+        except BenchtuiError as error:
+            self.notify(str(error), severity="warning", markup=False)
 
     # -- size
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from tui.app.terminal.driver import TerminalDriver
 from tui.app.terminal.theme import pick_symbols
 from tui.model.paths import Paths
 from tui.model.problem import BenchtuiError
+from tui.model.settings import Settings
 
 if TYPE_CHECKING:
     from tui.engine.hosts.fleet import Fleet
@@ -47,6 +48,8 @@ class Options:
     symbols: str | None = None
     watch: Path | None = None
     replay_speed: float | None = None
+    settings: Settings = field(default_factory=Settings)
+    remember: Callable[[str, str], None] | None = None  # keeps a choice in the settings
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
 

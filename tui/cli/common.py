@@ -6,6 +6,7 @@ import argparse
 import os
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,27 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tui.engine.hosts.fleet import Fleet
+    from tui.model.settings import Settings
     from tui.results.store.runs import RunStore
 
 
 def paths() -> Paths:
-    """Return where this user's files live."""
+    """Return where this user's files live. Raises UsageError when the settings that say where are broken."""
+    found = paths_without_settings()
+    kept = user_settings().runs
+    return replace(found, runs_kept=kept) if kept else found
+
+
+def paths_without_settings() -> Paths:
+    """Return where this user's files live as the environment alone has it: for what must work with broken settings."""
     return Paths.from_environ(os.environ)
+
+
+def user_settings() -> Settings:
+    """Return what the user wants everywhere (`benchtui config`). Raises UsageError when the file is broken."""
+    from tui.cli.settings import read_settings
+
+    return read_settings(paths_without_settings().settings)
 
 
 def run_store(shared: Sequence[Path] = ()) -> RunStore:
@@ -86,3 +102,17 @@ def check_file(path: Path, option: str, what: str) -> None:
 def text_width() -> int | None:
     """Return the columns that text on standard output may take: of a terminal 80 or more, of a pipe any number."""
     return max(80, shutil.get_terminal_size((80, 24)).columns) if sys.stdout.isatty() else None
+
+
+def open_editor(path: Path) -> None:
+    """Run the user's editor on a file. Raises UsageError when it cannot be run."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        import shlex
+        import subprocess
+
+        done = subprocess.run([*shlex.split(editor), str(path)], check=False)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the editor '{editor}' cannot be started: {error}; set EDITOR") from error
+    if done.returncode != 0:
+        raise UsageError(f"the editor '{editor}' ended with {done.returncode}; {path} is as it left it")

@@ -13,7 +13,7 @@ from tui.cli.checks import Check, Status, Surroundings, folders, machine, plural
 
 SCHEMA = "benchtui.doctor/1"
 CHECKS: tuple[Callable[[Surroundings], Check], ...] = (
-    *(machine.python, machine.version, folders.config, folders.data, folders.space, folders.runs),
+    *(machine.python, machine.version, folders.config, folders.settings, folders.data, folders.space, folders.runs),
     *(ssh.config, ssh.login, ssh.known_hosts, machine.open_files, machine.load_generator),
     *(terminal.terminal, terminal.characters, terminal.tmux, terminal.editor, machine.logout),
 )

@@ -31,6 +31,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "baselines": ("tui.cli.baselines", "published figures, and a run beside them"),
     "findings": ("tui.cli.findings", "what is checked about a run, and what each finding means"),
     "schema": ("tui.cli.schema", "print the JSON Schema of profile, inventory or run"),
+    "config": ("tui.cli.config", "your settings: theme, symbols, hosts, tags, where runs are kept"),
     "doctor": ("tui.cli.doctor", "what this jump host has and lacks"),
     "app": ("tui.cli.open_app", "open the screens (the same as no verb)"),
 }

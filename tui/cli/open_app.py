@@ -7,16 +7,25 @@ import contextlib
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
-from tui.cli.common import add_host_files, pairs, paths
+from tui.cli.common import add_host_files, pairs, paths, user_settings
 from tui.model.problem import UsageError
+from tui.model.settings import SYMBOLS, THEMES, Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tui.app.shell import Options
 
-THEMES = ("dark", "light", "ansi")
-SYMBOLS = ("braille", "block", "ascii")
+
+
+class Looks(TypedDict):
+    """The options of the app that say how it looks."""
+
+    theme: str | None
+    symbols: str | None
+    remember: Callable[[str, str], None] | None
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,18 +51,19 @@ def main(args: argparse.Namespace) -> int:
         raise UsageError("--set needs --profile")
     from tui.app.shell import Options
 
+    settings = user_settings()
     options = Options(
         paths=paths(),
         inventory=args.inventory,
         ssh_config=args.ssh_config,
-        hosts=chosen_hosts(args),
+        hosts=chosen_hosts(args, settings),
         profile=chosen_profile(args),
         overrides=pairs(args.overrides, "--set"),
         review=args.review,
-        theme=args.theme or os.environ.get("BENCHTUI_THEME"),
-        symbols=args.symbols or os.environ.get("BENCHTUI_SYMBOLS"),
+        settings=settings,
+        **looks(args.theme, args.symbols, settings),
     )
-    return open_screens(options, mouse=not args.no_mouse)
+    return open_screens(options, mouse=settings.mouse and not args.no_mouse)
 
 
 def open_run(run_dir: Path, *, replay_speed: float | None = None) -> int:
@@ -61,7 +71,28 @@ def open_run(run_dir: Path, *, replay_speed: float | None = None) -> int:
     check_terminal()
     from tui.app.shell import Options
 
-    return open_screens(Options(paths=paths(), watch=run_dir, replay_speed=replay_speed))
+    settings = user_settings()
+    options = Options(
+        paths=paths(), watch=run_dir, replay_speed=replay_speed, settings=settings, **looks(None, None, settings)
+    )
+    return open_screens(options, mouse=settings.mouse)
+
+
+def looks(theme: str | None, symbols: str | None, settings: Settings) -> Looks:
+    """Return colours and characters: options win over the environment, that over the settings."""
+    fixed = theme or os.environ.get("BENCHTUI_THEME")
+    return {
+        "theme": fixed or settings.theme,
+        "symbols": symbols or os.environ.get("BENCHTUI_SYMBOLS") or settings.symbols,
+        "remember": None if fixed else remember,
+    }
+
+
+def remember(name: str, value: str) -> None:
+    """Keep a choice that was made in the screens in the user's settings. Raises UsageError."""
+    from tui.cli.settings import change
+
+    change(paths().settings, name, value)
 
 
 def check_terminal() -> None:
@@ -74,14 +105,18 @@ def check_terminal() -> None:
         raise UsageError("TERM is dumb or not set, the screens cannot be shown; use: benchtui run PROFILE")
 
 
-def chosen_hosts(args: argparse.Namespace) -> tuple[str, ...]:
-    """Return the names of the hosts asked for; also checks the files that describe hosts. Raises UsageError."""
+def chosen_hosts(args: argparse.Namespace, settings: Settings) -> tuple[str, ...]:
+    """Return the names of the hosts asked for, else those of the settings. Raises UsageError.
+
+    It also checks the files that describe hosts.
+    """
     from tui.cli.common import load_fleet
 
-    if not (args.hosts or args.inventory or args.ssh_config):
+    specs = args.hosts or settings.hosts
+    if not (specs or args.inventory or args.ssh_config):
         return ()
     fleet = load_fleet(args)
-    return tuple(host.name for host in fleet.resolve(args.hosts)) if args.hosts else ()
+    return tuple(host.name for host in fleet.resolve(specs)) if specs else ()
 
 
 def chosen_profile(args: argparse.Namespace) -> str | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui.cli.arguments import Arguments
-from tui.cli.common import ask, pairs, paths, say
+from tui.cli.common import ask, open_editor, pairs, paths, say
 from tui.model.problem import UsageError
 from tui.model.tool import SUITE, installed
 
@@ -258,17 +258,3 @@ def problems_in(path: Path, catalogue: Catalogue) -> list[str]:
     except UsageError as error:
         return [str(problem) for problem in error.problems]
     return []
-
-
-def open_editor(path: Path) -> None:
-    """Run the user's editor on a file. Raises UsageError when it cannot be run."""
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    try:
-        import shlex
-        import subprocess
-
-        done = subprocess.run([*shlex.split(editor), str(path)], check=False)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"the editor '{editor}' cannot be started: {error}; set EDITOR") from error
-    if done.returncode != 0:
-        raise UsageError(f"the editor '{editor}' ended with {done.returncode}; {path} is as it left it")

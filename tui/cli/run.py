@@ -8,7 +8,7 @@ import json
 import msgspec
 
 from tui.cli.agree import agreed
-from tui.cli.common import add_host_files, load_fleet, pairs, paths, say
+from tui.cli.common import add_host_files, load_fleet, pairs, paths, say, user_settings
 from tui.cli.review import review_text
 from tui.cli.watching import INTERRUPTED, followed, print_result, watch
 from tui.model.plan import Plan
@@ -16,6 +16,7 @@ from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration
 
 STREAM_HELP = "follow the run in a format of `benchtui export`: to stdout, a file, or an http address that takes it"
+HOSTS_HELP = "names, @groups, ranges like h[1-4], or local (default: `hosts` of benchtui config)"
 NEVER_S = 10 * 365 * 86400.0
 
 
@@ -23,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add = parser.add_argument
     add("profile", metavar="PROFILE", help="a profile's name, or the path of its YAML file")
-    add("--hosts", action="append", default=[], metavar="SPEC", help="names, @groups, ranges like h[1-4], or local")
+    add("--hosts", action="append", default=[], metavar="SPEC", help=HOSTS_HELP)
     add("--servers", action="append", default=[], metavar="SPEC", help="storage nodes to look at meanwhile, as --hosts")
     add("--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides", help="change a parameter")
     add("--sweep", action="append", default=[], metavar="NAME=V1,V2", help="measure with each of these values in turn")
@@ -118,15 +119,15 @@ def plan_from(args: argparse.Namespace) -> Plan:
 
     lease_s = lease_of(args.lease, sure=args.yes)
     loaded = Catalogue(paths().profiles).load(args.profile)
-    fleet = load_fleet(args)
+    fleet, wanted = load_fleet(args), user_settings()
     choices = Choices(
-        hosts=fleet.resolve(args.hosts),
+        hosts=fleet.resolve(args.hosts or wanted.hosts),
         servers=fleet.resolve(args.servers),
         overrides=pairs(args.overrides, "--set"),
         repeat=args.repeat,
         sweep=sweep_of(args.sweep),
         note=args.note,
-        tags=pairs(args.tags, "--tag"),
+        tags={**wanted.tags, **pairs(args.tags, "--tag")},
         lease_s=lease_s,
         cleanup=args.cleanup,
         on_host_loss=args.on_host_loss,

@@ -13,6 +13,7 @@ class Paths:
 
     config: Path
     data: Path
+    runs_kept: Path | None = None  # where the user's settings want runs
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Paths:
@@ -46,6 +47,11 @@ class Paths:
         return self.config / "known_hosts"
 
     @property
+    def settings(self) -> Path:
+        """What the user wants everywhere; see tui.model.settings."""
+        return self.config / "config.yaml"
+
+    @property
     def shared_runs(self) -> Path:
         """The list of directories with runs of other people, a line each."""
         return self.config / "shared-runs"
@@ -53,7 +59,7 @@ class Paths:
     @property
     def runs(self) -> Path:
         """One directory a run."""
-        return self.data / "runs"
+        return self.runs_kept or self.data / "runs"
 
     @property
     def noise(self) -> Path:

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from tui.cli.common import paths, paths_without_settings
 from tui.model.paths import Paths
+from tui.model.problem import UsageError
 
 Status = Literal["ok", "warn", "fail"]
 COMMAND_DEADLINE_S = 3.0
@@ -40,7 +42,11 @@ class Surroundings:
     @classmethod
     def here(cls) -> Surroundings:
         """Return the surroundings of this process."""
-        return cls(os.environ, Paths.from_environ(os.environ), Path(os.environ.get("HOME") or Path.home()))
+        try:
+            found = paths()
+        except UsageError:  # one of the checks says what is wrong with the settings
+            found = paths_without_settings()
+        return cls(os.environ, found, Path(os.environ.get("HOME") or Path.home()))
 
     def which(self, command: str) -> str | None:
         """Return the path of a command, or None."""

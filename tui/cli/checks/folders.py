@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tui.cli.checks import Check, Status, Surroundings, plural
 from tui.metrics import units
+from tui.model.problem import UsageError
 
 LOW_SPACE = 2**30
 NO_SPACE = 64 * 2**20
@@ -26,6 +27,19 @@ def data(surroundings: Surroundings) -> Check:
     advice = "choose another with BENCHTUI_HOME=DIR or XDG_DATA_HOME=DIR"
     path = surroundings.paths.runs
     return usable("data", surroundings, path, "fail", advice) or private("data", surroundings, path, 0o077)
+
+
+def settings(surroundings: Surroundings) -> Check:
+    """The user's settings: where they are broken, only verbs that need none of them work."""
+    from tui.cli.settings import read_settings
+
+    path = surroundings.paths.settings
+    try:
+        read_settings(path)
+    except UsageError as error:
+        return Check("settings", "fail", str(error.problems[0]), "benchtui config edit")
+    there = surroundings.short(path) if path.exists() else f"{surroundings.short(path)} is not there: all defaults"
+    return Check("settings", "ok", there)
 
 
 def usable(name: str, surroundings: Surroundings, path: Path, status: Status, advice: str) -> Check | None:

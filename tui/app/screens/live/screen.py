@@ -32,9 +32,9 @@ from tui.app.widgets.operations import OperationsPanel
 from tui.app.widgets.percentiles import PercentileTable
 from tui.app.widgets.run_header import Banner, HostFacts, RunHeader
 from tui.app.widgets.server_table import ServerTable
+from tui.model.settings import RATES_HZ
 from tui.results.matrix.live import LiveMatrix
 
-RATES_HZ = (1, 2, 4)
 SWITCH_AFTER_S = 3.0
 CATCH_UP_PAINT_S = 0.3
 CHROME_LINES = 4  # top bar, two lines of header, footer
@@ -106,6 +106,7 @@ class LiveScreen(JudgingScreen):
     def on_mount(self) -> None:
         """Read what is there, then go on by the clock."""
         self.table.focus()
+        self.rate_hz = self.shell.options.settings.refresh
         self._timer = self.set_interval(1 / self.rate_hz, self.tick)
         self.catch_up()
 

@@ -169,6 +169,7 @@ class ReviewScreen(StepScreen):
             repeat=int(selection.repeat) if selection.repeat else None,
             sweep=sweep_values(selection.sweep),
             note=selection.note or None,
+            tags=dict(self.shell.options.settings.tags),
             cleanup=selection.cleanup,
             precondition=selection.precondition,
             attest=selection.attest,

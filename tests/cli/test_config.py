@@ -1,0 +1,121 @@
+"""`benchtui config`: the user's settings, what they change, and what is said of bad ones."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tui.cli.common import paths
+from tui.cli.main import main
+from tui.cli.open_app import looks
+from tui.cli.settings import change, forget, read_settings
+from tui.model.problem import UsageError
+from tui.model.settings import KEYS, Settings, new_file, parse_settings
+
+
+@pytest.fixture
+def file(home: Path) -> Path:
+    return Path(os.environ["BENCHTUI_HOME"]) / "config.yaml"
+
+
+def test_a_new_file_says_nothing_and_every_line_of_it_counts_without_its_mark() -> None:
+    assert parse_settings(new_file(), "f") == Settings()
+    lines = [line.removeprefix("#") for line in new_file().splitlines() if line.startswith("#") and line[1] != " "]
+    found = parse_settings("\n".join(lines), "f")
+    assert len(lines) == len(KEYS)
+    assert (found.theme, found.hosts, found.tags) == ("dark", ("@clients",), {"cluster": "lab"})
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "said"),
+    [
+        ("theme: dark\nthem: x\n", "f:2:1", "unknown key 'them' (did you mean 'theme'?); allowed are theme, symbols"),
+        ("theme: blue\n", "f:1:8", "theme: 'blue' is not allowed; allowed are dark, light, ansi"),
+        ("refresh: true\n", "f:1:10", "refresh: true is not allowed; allowed are 1, 2, 4"),
+        ("hosts:\n  a: b\n", "f:2:3", "hosts: a mapping is not allowed"),
+        ("tags: [a]\n", "f:1:7", "tags: a list is not allowed; allowed are a mapping"),
+        ("runs: here\n", "f:1:7", "allowed are an absolute path"),
+        ("theme: [\n", "f:", "broken YAML"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place_and_what_is_allowed(text: str, place: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_settings(text, "f")
+    assert str(caught.value).startswith(place)
+    assert said in str(caught.value)
+    assert len(caught.value.problems) == 1
+
+
+def test_setting_and_unsetting_keep_what_people_wrote(tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("# mine\ntheme: light  # for the beamer\n\n# hosts of the lab\nhosts:\n- a\n- b\n")
+    change(file, "theme", "dark")
+    change(file, "refresh", "2")
+    assert read_settings(file) == Settings(theme="dark", hosts=("a", "b"), refresh=2)
+    forget(file, "hosts")
+    assert read_settings(file).hosts == ()
+    for comment in ("# mine", "# for the beamer", "# hosts of the lab"):
+        assert comment in file.read_text()
+
+
+def test_nothing_is_written_when_the_value_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="allowed are"):
+        change(tmp_path / "config.yaml", "theme", "blue")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_verb_makes_shows_and_changes_the_file(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDITOR", "true")
+    assert main(["config", "edit"]) == 0
+    assert file.read_text() == new_file()
+    assert main(["config", "set", "hosts", "a", "h[1-3]"]) == 0
+    assert main(["config", "set", "tags", "cluster=lab", "build=7"]) == 0
+    assert file.read_text().count("\n") == new_file().count("\n")
+    monkeypatch.setenv("BENCHTUI_THEME", "ansi")
+    capsys.readouterr()
+    assert main(["config", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["hosts"] == ["a", "h[1-3]"]
+    assert found["tags"] == {"cluster": "lab", "build": "7"}
+    assert found["theme"] == "ansi"
+
+
+def test_runs_are_planned_with_hosts_and_tags_of_the_settings_and_kept_where_they_say(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("hosts: [local]\ntags: {cluster: lab, build: 7}\nruns: /somewhere/else\n")
+    assert main(["run", "demo/quick", "--dry-run", "--json", "--tag", "build=8"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert [host["name"] for host in plan["hosts"]] == ["local"]
+    assert plan["tags"] == {"cluster": "lab", "build": "8"}
+    assert paths().runs == Path("/somewhere/else")
+
+
+def test_the_screens_look_as_option_environment_and_settings_say_in_this_order(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(theme="light", symbols="ascii")
+    monkeypatch.delenv("BENCHTUI_THEME", raising=False)
+    monkeypatch.delenv("BENCHTUI_SYMBOLS", raising=False)
+    assert looks(None, None, settings)["theme"] == "light"
+    monkeypatch.setenv("BENCHTUI_THEME", "ansi")
+    assert looks(None, "block", settings)["theme"] == "ansi"
+    assert looks("dark", "block", settings)["theme"] == "dark"
+    assert looks(None, "block", settings)["symbols"] == "block"
+
+
+def test_broken_settings_stop_verbs_in_one_line_and_doctor_says_what_to_do(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("theme: blue\n")
+    assert main(["runs", "list"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert main(["doctor"]) == 1
+    assert "benchtui config edit" in capsys.readouterr().out

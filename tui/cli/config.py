@@ -1,0 +1,117 @@
+"""`benchtui config`: what is set, from where; make, edit and change the file with the user's settings."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tui.cli.common import paths_without_settings, say
+from tui.model.problem import UsageError
+from tui.model.settings import KEYS, NAMES, Key, Settings
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verbs below `config`."""
+    parser.add_argument("--json", action="store_true", help="print the settings as JSON")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
+    verbs.add_parser("edit", help="edit the file in $EDITOR; it is made first, with every key explained")
+    put = verbs.add_parser("set", help="set one key; comments in the file stay")
+    put.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
+    put.add_argument("value", metavar="VALUE", nargs="+", help="as in YAML; several words make a list")
+    away = verbs.add_parser("unset", help="put a key back behind a #")
+    away.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
+    verbs.add_parser("path", help="print where the file is")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Do what the verb says; without one show what is set."""
+    path = paths_without_settings().settings
+    verbs: dict[str | None, Callable[[argparse.Namespace, Path], None]] = {
+        None: show,
+        "edit": edit,
+        "set": put,
+        "unset": away,
+        "path": lambda _, path: print(path),
+    }
+    verbs[args.verb](args, path)
+    return 0
+
+
+def show(args: argparse.Namespace, path: Path) -> None:
+    """Print every key: its value, where that is from, what is allowed."""
+    from tui.cli.settings import read_settings
+
+    settings = read_settings(path)
+    if args.json:
+        print(json.dumps({key.name: plain(settings, key, os.environ)[0] for key in KEYS}, indent=2))
+        return
+    there = "" if path.exists() else " (not there yet: benchtui config edit makes it)"
+    print(f"{path}{there}\n")
+    rows = [(key, *plain(settings, key, os.environ)) for key in KEYS]
+    width = max(len(worded(value)) for _, value, _ in rows)
+    for key, value, source in rows:
+        print(f"  {key.name:<8}  {worded(value):<{width}}  {source:<8}  {key.help}")
+
+
+def plain(settings: Settings, key: Key, environ: Mapping[str, str]) -> tuple[Any, str]:
+    """Return the value of a key as JSON has it, and where it is from: environment, file or default."""
+    if key.variable and environ.get(key.variable):
+        return environ[key.variable], "environ"
+    value = getattr(settings, key.name)
+    source = "default" if value == getattr(Settings(), key.name) else "file"
+    if isinstance(value, tuple):
+        return list(value), source
+    return (str(value) if isinstance(value, Path) else value), source
+
+
+def worded(value: Any) -> str:
+    """Return a value as the file would have it."""
+    if value is None or value in ([], {}):
+        return "-"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={each}" for name, each in value.items())
+    if isinstance(value, list):
+        return ", ".join(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def edit(_: argparse.Namespace, path: Path) -> None:
+    """Open the file in the user's editor and say what is wrong with it afterwards. Raises UsageError."""
+    from tui.cli.common import open_editor
+    from tui.cli.settings import make_file, read_settings
+
+    if make_file(path):
+        say(f"made {path}")
+    open_editor(path)
+    read_settings(path)
+
+
+def put(args: argparse.Namespace, path: Path) -> None:
+    """Set a key. Raises UsageError."""
+    from tui.cli.settings import change
+
+    words = args.value
+    if args.name == "hosts":
+        value = json.dumps(words) if not words[0].startswith("[") else " ".join(words)
+    elif args.name == "tags" and not words[0].startswith("{"):
+        from tui.cli.common import pairs
+
+        value = json.dumps(pairs(words, "config set tags"))
+    elif len(words) == 1:
+        value = words[0]
+    else:
+        raise UsageError(f"{args.name} takes one value, not {len(words)}")
+    change(path, args.name, value)
+    say(f"{args.name} is set in {path}")
+
+
+def away(args: argparse.Namespace, path: Path) -> None:
+    """Unset a key. Raises UsageError."""
+    from tui.cli.settings import forget
+
+    forget(path, args.name)
+    say(f"{args.name} is not set in {path} any more")

@@ -1,0 +1,103 @@
+"""The user's `config.yaml` on disk: read, made with its comments, changed in place."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+from tui.model.problem import UsageError, unreadable
+from tui.model.settings import Settings, key_named, new_file, parse_settings
+
+
+def read_settings(path: Path) -> Settings:
+    """Return what a file says, the defaults where there is none. Raises UsageError."""
+    return parse_settings(text_of(path), str(path))
+
+
+def text_of(path: Path) -> str:
+    """Return the text of the file, empty where there is none. Raises UsageError."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from error
+
+
+def make_file(path: Path) -> bool:
+    """Write a new file with every key behind a #, unless there is one; tell whether it was made. Raises UsageError."""
+    if path.exists():
+        return False
+    write(path, new_file())
+    return True
+
+
+def change(path: Path, name: str, value: str) -> None:
+    """Set one key to a YAML text; comments and order stay.
+
+    Raises UsageError before anything is written: for a broken file, an unknown key, a value that is not allowed.
+    """
+    key_named(name)
+    line = f"{name}: {value}"
+    parse_settings(line, "config set")
+    text = text_of(path) or new_file()
+    parse_settings(text, str(path))
+    changed = _edited(text, name, line) if _lines_of(text, name) else _uncommented(text, name, line)
+    parse_settings(changed, str(path))
+    write(path, changed)
+
+
+def forget(path: Path, name: str) -> None:
+    """Put a key back behind a #. Raises UsageError."""
+    key_named(name)
+    text = text_of(path)
+    parse_settings(text, str(path))
+    ours = _lines_of(text, name)
+    lines = text.splitlines()
+    write(path, "\n".join([*(f"#{line}" if at in ours else line for at, line in enumerate(lines)), ""]))
+
+
+def _lines_of(text: str, name: str) -> range:
+    """Return the places of the lines of a key: its own, and those below it that are set in."""
+    lines = text.splitlines()
+    begin = next((at for at, line in enumerate(lines) if line.startswith(f"{name}:")), None)
+    if begin is None:
+        return range(0)
+    end = begin + 1
+    while end < len(lines) and lines[end].startswith((" ", "-")):
+        end += 1
+    return range(begin, end)
+
+
+def _uncommented(text: str, name: str, line: str) -> str:
+    """Put the line of a key where a new file has it behind a #, or at the end."""
+    lines = text.splitlines()
+    at = next((place for place, found in enumerate(lines) if found.startswith(f"#{name}:")), len(lines))
+    return "\n".join([*lines[:at], line, *lines[at + 1 :], ""])
+
+
+def _edited(text: str, name: str, line: str) -> str:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    out = io.StringIO()
+    try:
+        data: Any = yaml.load(text)
+        data[name] = yaml.load(line)[name]
+        yaml.dump(data, out)
+    except YAMLError as error:
+        raise UsageError(f"{name}: {error}") from error
+    return out.getvalue()
+
+
+def write(path: Path, text: str) -> None:
+    """Replace the file in one piece. Raises UsageError."""
+    from tui.engine.hosts.inventory_file import write_private
+
+    try:
+        write_private(path, text)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error

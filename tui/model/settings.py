@@ -1,0 +1,156 @@
+"""What a user wants everywhere: the file `config.yaml`, its keys, what each may say. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tui.model.problem import Problem, UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from tui.model.yaml_text import Document
+
+THEMES = ("dark", "light", "ansi")
+SYMBOLS = ("braille", "block", "ascii")
+RATES_HZ = (1, 2, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the file says; None and empty where it says nothing."""
+
+    theme: str | None = None
+    symbols: str | None = None
+    mouse: bool = True
+    refresh: int = RATES_HZ[0]  # times a second
+    hosts: tuple[str, ...] = ()  # SPECs
+    tags: Mapping[str, str] = field(default_factory=dict)
+    runs: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key of the file. `take` returns what a value means and raises ValueError with what is allowed."""
+
+    name: str
+    help: str
+    allowed: str
+    example: str  # as it stands in a new file, behind a #
+    take: Callable[[Any], Any]
+    variable: str = ""  # of the environment, which wins
+
+
+def one_of(words: tuple[Any, ...]) -> Callable[[Any], Any]:
+    """Return a taker of these values alone."""
+
+    def take(value: Any) -> Any:
+        if isinstance(value, bool) or value not in words:
+            raise ValueError
+        return value
+
+    return take
+
+
+def take_flag(value: Any) -> bool:
+    """Take true or false."""
+    if not isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+def take_hosts(value: Any) -> tuple[str, ...]:
+    """Take one SPEC or a list of them."""
+    specs = [value] if isinstance(value, str) else value
+    if not isinstance(specs, list) or not all(isinstance(spec, str) and spec.strip() for spec in specs):
+        raise ValueError
+    return tuple(specs)
+
+
+def take_tags(value: Any) -> dict[str, str]:
+    """Take a mapping of names to plain values."""
+    if not isinstance(value, dict) or any(isinstance(each, dict | list) or each is None for each in value.values()):
+        raise ValueError
+    return {name: str(each).lower() if isinstance(each, bool) else str(each) for name, each in value.items()}
+
+
+def take_directory(value: Any) -> Path:
+    """Take an absolute path, or one that begins with ~."""
+    path = Path(value).expanduser() if isinstance(value, str) else Path()
+    if not path.is_absolute():
+        raise ValueError
+    return path
+
+
+KEYS = (
+    Key("theme", "colours of the screens", "dark, light, ansi", "dark", one_of(THEMES), "BENCHTUI_THEME"),
+    Key("symbols", "characters of graphs", "braille, block, ascii", "braille", one_of(SYMBOLS), "BENCHTUI_SYMBOLS"),
+    Key("mouse", "false leaves the mouse to the terminal, for selecting text", "true, false", "true", take_flag),
+    Key("refresh", "how often Live is drawn, times a second", "1, 2, 4", "1", one_of(RATES_HZ)),
+    Key(
+        "hosts",
+        "hosts of `run` without --hosts, ticked when the screens open",
+        "names, @groups, ranges like h[1-4], local, as a list",
+        '["@clients"]',
+        take_hosts,
+    ),
+    Key("tags", "tags of every run; --tag wins", "a mapping of names to values", "{cluster: lab}", take_tags),
+    Key("runs", "where runs are kept", "an absolute path, or one from ~", "~/benchtui-runs", take_directory),
+)
+NAMES = tuple(key.name for key in KEYS)
+
+
+def key_named(name: str) -> Key:
+    """Return a key. Raises UsageError with the nearest name and all there are."""
+    found = next((key for key in KEYS if key.name == name), None)
+    if found is None:
+        raise UsageError(unknown(name))
+    return found
+
+
+def unknown(name: str) -> str:
+    """Return what to say of a key that is none."""
+    return f"unknown key '{name}'{did_you_mean(name, NAMES)}; allowed are {', '.join(NAMES)}"
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a file says nothing: it is not parsed then, which saves every verb its time."""
+    return all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines())
+
+
+def parse_settings(text: str, file: str) -> Settings:
+    """Return what the text of the file says. Raises UsageError with file, line and what is allowed, all at once."""
+    if is_blank(text):
+        return Settings()
+    from tui.model.yaml_text import load
+
+    document = load(text, file)
+    problems: list[Problem] = []
+    found: dict[str, Any] = {}
+    for name, value in document.data.items():
+        if name not in NAMES:
+            problems.append(document.problem((name,), unknown(name), key=True))
+        elif value is not None:
+            try:
+                found[name] = key_named(name).take(value)
+            except ValueError:
+                problems.append(_refused(document, key_named(name), value))
+    if problems:
+        raise UsageError(problems)
+    return Settings(**found)
+
+
+def _refused(document: Document, key: Key, value: Any) -> Problem:
+    from tui.model.quantities import shown
+
+    return document.problem((key.name,), f"{key.name}: {shown(value)} is not allowed; allowed are {key.allowed}")
+
+
+def new_file() -> str:
+    """Return the text of a new file: every key with its meaning, behind a #."""
+    lines = ["# Settings of benchtui. A line without # counts; options and the environment win over this file."]
+    for key in KEYS:
+        also = f" (environment: {key.variable})" if key.variable else ""
+        lines += ["", f"# {key.help}{also}", f"# allowed: {key.allowed}", f"#{key.name}: {key.example}"]
+    return "\n".join([*lines, ""])
