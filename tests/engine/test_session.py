@@ -48,6 +48,20 @@ async def test_question_to_a_host_that_stays_away_ends_with_why(session: HostSes
     assert session.state == "connecting"
 
 
+async def test_refusal_is_told_though_the_last_attempt_timed_out(session: HostSession, proxied: ProxiedLab) -> None:
+    await session.connect()
+    proxy = proxied.proxies["h1"]
+    proxy.refuse()
+    proxy.reset()
+    asked = asyncio.create_task(session.ask(lambda agent: agent.probe(), patience_s=4.0))
+    while "refused" not in session.refusal:
+        await asyncio.sleep(0.01)
+    proxy.blackhole()
+    proxy.accept()
+    with pytest.raises(HostError, match="not back in 4s: connection refused"):
+        await asked
+
+
 async def test_answer_comes_over_another_connection(session: HostSession, proxied: ProxiedLab) -> None:
     await session.connect()
     session.enter("checking")

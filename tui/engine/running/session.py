@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 5.0
+LEAST_TRY_S = 1.0  # an attempt that is given less says nothing of the host
 PATIENCE_S = 30.0  # for a connection that broke outside a measurement; within one, the lease is the measure
 CONNECT_DEADLINE_S = 300.0  # hundreds of hosts behind one bastion wait for each other's handshakes
 BROKEN = ("lost", "channel-failed")  # what a broken connection looks like; anything else would only fail again
@@ -44,7 +45,7 @@ class HostSession:
         self.ours: frozenset[str] = frozenset()  # files that runs of ours had made, as of the preflight
         self.devices: dict[str, DeviceFacts] = {}  # those of the plan, as the preflight found them
         self.reached = False  # whether it has ever been connected
-        self.refusal = ""  # why the last attempt to reconnect failed
+        self.refusal = ""  # why attempts to reconnect failed: what a host said last, not that time was up
         self.created: list[str] = []  # paths this run made on the host, in the order it made them
         self._transport: Transport | None = None
         self._agent: Agent | None = None
@@ -146,9 +147,9 @@ class HostSession:
         await self.disconnect()
         while loop.time() < deadline:
             try:
-                await self.connect(deadline - loop.time())
+                await self.connect(max(deadline - loop.time(), LEAST_TRY_S))
             except HostError as error:
-                self.refusal = error.message
+                self.refusal = self.refusal if self.refusal and error.code == "timeout" else error.message
                 self.enter("connecting", f"connection lost, retrying: {error.message}")
                 await asyncio.sleep(min(pause * random.uniform(0.5, 1.0), max(0.0, deadline - loop.time())))
                 pause = min(pause * 2, LONGEST_PAUSE_S)

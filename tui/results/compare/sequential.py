@@ -14,7 +14,7 @@ from math import e, exp, log, sqrt
 from typing import Literal
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from tui.results.compare.noise import Floor
 from tui.results.compare.stats import ALPHA
@@ -65,8 +65,8 @@ def look(a: Sequence[float], b: Sequence[float], most: int, detect: float, floor
         squares, degrees = squares + (floor.n - 1) * floor.cov**2, degrees + floor.n - 1
     error = sqrt(squares / degrees * (1 / len(a) + 1 / len(b)))
     shift = float(logs[1].mean() - logs[0].mean())
-    reach = float(stats.t.ppf(1 - alpha / 2, degrees)) * error
-    detectable = exp(reach + float(stats.t.ppf(POWER, degrees)) * error) - 1
+    reach = float(special.stdtrit(degrees, 1 - alpha / 2)) * error
+    detectable = exp(reach + float(special.stdtrit(degrees, POWER)) * error) - 1
     answer = _answer(shift - reach, shift + reach, log(1 + detect))
     return Look(runs, exp(shift), exp(shift - reach), exp(shift + reach), alpha, detectable, answer)
 

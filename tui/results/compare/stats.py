@@ -11,7 +11,7 @@ from math import comb, exp, log, sqrt
 from typing import Literal
 
 import numpy as np
-from scipy import stats
+from scipy import special  # scipy.stats takes a second and a half of CPU to load
 
 from tui.metrics.buckets import TOP_BUCKET, index_to_value
 
@@ -70,7 +70,7 @@ def of_repetitions(a: Sequence[float], b: Sequence[float]) -> Effect:
     ratio = float(np.median(ratios))
     if min(len(a), len(b)) < LEAST_REPETITIONS:
         return Effect(ratio)
-    p = float(stats.mannwhitneyu(a, b, method="exact").pvalue)
+    p = float(_mann_whitney(np.asarray(a, float), np.asarray(b, float)))
     low, high = _not_rejected(np.asarray(a, float), np.asarray(b, float), ratios)
     return Effect(ratio, low, high, p)
 
@@ -78,12 +78,18 @@ def of_repetitions(a: Sequence[float], b: Sequence[float]) -> Effect:
 def _not_rejected(a: Array, b: Array, ratios: Array) -> tuple[float, float]:
     """Return the lowest and the highest ratio that the exact test does not reject."""
     between = np.sqrt(ratios[:-1] * ratios[1:])
-    kept = stats.mannwhitneyu(np.multiply.outer(between, a), np.broadcast_to(b, (len(between), len(b))),
-                              method="exact", axis=1).pvalue > ALPHA  # fmt: skip
+    kept = _mann_whitney(np.multiply.outer(between, a), np.broadcast_to(b, (len(between), len(b)))) > ALPHA
     inside = np.flatnonzero(kept)
     if not len(inside):
         return float(ratios[0]), float(ratios[-1])
     return float(ratios[inside[0]]), float(ratios[inside[-1] + 1])
+
+
+def _mann_whitney(a: Array, b: Array) -> Array:
+    """Return the exact two-sided p of each row."""
+    from scipy import stats  # only repetitions need it
+
+    return np.asarray(stats.mannwhitneyu(a, b, method="exact", axis=-1).pvalue)
 
 
 def least_p(a: int, b: int) -> float:
@@ -135,9 +141,9 @@ def of_spreads(a: float, b: float, spread_a: Spread, spread_b: Spread, method: M
         return Effect(b / a, b / a, b / a, 1.0 if a == b else 0.0, method)
     parts = (variances[0] ** 2 / spread_a.degrees, variances[1] ** 2 / spread_b.degrees)
     degrees = sum(variances) ** 2 / sum(parts)
-    reach = float(stats.t.ppf(1 - ALPHA / 2, degrees)) * error
+    reach = float(special.stdtrit(degrees, 1 - ALPHA / 2)) * error
     shift = log(b / a)
-    p = 2 * float(stats.t.sf(abs(shift) / error, degrees))
+    p = 2 * float(special.stdtr(degrees, -abs(shift) / error))
     return Effect(b / a, exp(shift - reach), exp(shift + reach), p, method)
 
 
@@ -158,7 +164,7 @@ def percentile_interval(
     total, share = counts[-1], percentile / 100
     drawn = total * share * (1 - share)
     alike = (total * (1 - share) * beyond.error) ** 2 if beyond is not None else 0.0
-    quantile = stats.t.ppf(1 - ALPHA / 2, beyond.degrees) if beyond is not None else stats.norm.ppf(1 - ALPHA / 2)
+    quantile = special.stdtrit(beyond.degrees, 1 - ALPHA / 2) if beyond is not None else special.ndtri(1 - ALPHA / 2)
     reach = float(quantile) * sqrt(max(drawn, alike))
     low, high = (_at_rank(idx, counts, total * share + side * reach) for side in (-1, 1))
     top = high * (1 + HALF_BUCKET)
@@ -168,10 +174,10 @@ def percentile_interval(
 def shares_beyond(limit: float, means: Sequence[float], p99s: Sequence[float]) -> list[float]:
     """Return which share of each second's I/Os is above `limit`, a second being lognormal by its mean and its p99."""
     mean, p99 = np.asarray(means, float), np.asarray(p99s, float)
-    ninety_nine = float(stats.norm.ppf(0.99))
+    ninety_nine = float(special.ndtri(0.99))
     ratio = np.log(np.maximum(p99 / mean, 1.0001))
     sigma = ninety_nine - np.sqrt(np.maximum(ninety_nine**2 - 2 * ratio, 0.0))
-    return [float(each) for each in stats.norm.sf((log(limit) - np.log(mean) + sigma**2 / 2) / sigma)]
+    return [float(each) for each in special.ndtr((np.log(mean) - log(limit) - sigma**2 / 2) / sigma)]
 
 
 def _at_rank(idx: Sequence[int], counts: Array, rank: float) -> float:
@@ -181,7 +187,7 @@ def _at_rank(idx: Sequence[int], counts: Array, rank: float) -> float:
 
 def of_interval(interval: tuple[float, float], degrees: float) -> Spread:
     """Return the spread that a 95 % interval stands for."""
-    reach = 2 * float(stats.norm.ppf(1 - ALPHA / 2))
+    reach = 2 * float(special.ndtri(1 - ALPHA / 2))
     return Spread(log(interval[1] / interval[0]) / reach, degrees)
 
 
