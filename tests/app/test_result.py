@@ -55,13 +55,13 @@ async def test_every_host_has_its_own_figures(maker: RunMaker) -> None:
 
 async def test_i_b_and_l_switch_the_chart(maker: RunMaker) -> None:
     async with stage(maker, step="result") as (app, pilot):
-        assert "IOPS: read (line), write (dots)" in app.text_of("#result-page")
+        assert "━━ read  ━━ write" in app.text_of("#result-page")
         await pilot.press("b")
         await app.settle(pilot)
-        assert "bandwidth: read (line)" in app.text_of("#result-page")
+        assert "\nbandwidth  " in app.text_of("#result-page")
         await pilot.press("l")
         await app.settle(pilot)
-        assert "mean latency: read (line)" in app.text_of("#result-page")
+        assert "\nmean latency  " in app.text_of("#result-page")
 
 
 async def test_changed_parameters_files_left_and_the_path_are_told(maker: RunMaker) -> None:

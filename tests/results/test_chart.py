@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -10,10 +11,10 @@ from tests.results.samples import CASES, DATA
 from tui.model.record import RunRecord
 from tui.model.step_record import SeriesColumns, SeriesRecord
 from tui.results.record.build import build_record
-from tui.results.text.chart import ChartMetric, known_parts, round_step, time_ticks, value_ticks
+from tui.results.text.chart import ChartMetric, known_parts, round_step, time_ticks, value_axis, value_ticks
 from tui.results.text.chart import chart as chart_of
 from tui.text.line import plain_lines
-from tui.text.plot import coloured
+from tui.text.plot import MARKS, Axis, Curve, Ticks, coloured, plot
 
 
 def chart(record: RunRecord, metric: ChartMetric = "iops", width: int = 80, height: int = 20) -> str:
@@ -36,7 +37,7 @@ def column(values: list[float | None], direction: str = "read") -> SeriesColumns
 
 def drawn(text: str) -> str:
     """Return what stands between the frame's sides."""
-    return "".join(line.split("│", 1)[-1].split("┤", 1)[-1] for line in text.splitlines()[2:-2])
+    return "".join(line.split("│", 1)[-1].split("┤", 1)[-1] for line in text.splitlines()[1:-2])
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -49,13 +50,8 @@ def test_every_recorded_run_has_a_chart_of_the_size_asked_for(case: str, metric:
 
 def test_axes_have_round_marks_with_units() -> None:
     text = chart(record_with(column([3.1 * 2**30] * 300)), "bandwidth", 100, 20)
-    assert [label.strip() for label in re.findall(r"^(.*)┤", text, re.MULTILINE)] == [
-        "4 GiB/s",
-        "3 GiB/s",
-        "2 GiB/s",
-        "1 GiB/s",
-        "0",
-    ]
+    labels = [label.strip() for label in re.findall(r"^(.*)┤", text, re.MULTILINE)]
+    assert labels == ["4 GiB/s", "3 GiB/s", "2 GiB/s", "1 GiB/s", "0"]
     assert text.splitlines()[-1].split() == ["0:00", "1:00", "2:00", "3:00", "4:00", "5:00"]
 
 
@@ -66,7 +62,7 @@ def test_without_colour_there_is_no_escape_sequence() -> None:
 
 def test_curves_have_the_roles_of_their_directions() -> None:
     lines = chart_of(record_with(column([100.0] * 50), column([50.0] * 50, "write"), column([20.0] * 50, "trim")))
-    assert {role for line in lines for _, role in line.runs} == {"label", "read", "write", "other"}
+    assert {role for line in lines for _, role in line.runs} == {"title", "text", "label", "read", "write", "other"}
 
 
 def test_a_single_value_is_drawn() -> None:
@@ -82,10 +78,46 @@ def test_a_gap_stays_empty() -> None:
     assert curve[: len(curve) // 3].strip() != ""
 
 
-def test_two_directions_are_told_apart_without_colour() -> None:
-    text = chart(record_with(column([100.0] * 50), column([50.0] * 50, "write")))
-    assert "read (line), write (dots)" in text.splitlines()[0]
-    assert "•" in drawn(text)
+def two_directions(height: int, *, coloured: bool) -> list[str]:
+    record = record_with(column([12_300.0] * 50), column([4000.0] * 50, "write"))
+    return plain_lines(chart_of(record, "iops", 80, height, coloured=coloured))
+
+
+def test_two_directions_are_told_apart_without_colour_by_marks_of_one_size() -> None:
+    head, *lines = two_directions(20, coloured=False)
+    assert head.endswith("• read  x write")
+    assert set("".join(line.partition("│")[2] or line.partition("┤")[2] for line in lines[:-2])) <= {*" ", *MARKS[:2]}
+
+
+@pytest.mark.parametrize("height", range(8, 40))
+def test_every_value_is_on_the_row_that_is_labelled_with_it_and_marks_are_rows_apart(height: int) -> None:
+    axis = value_axis("iops", 12_300.0, height - 3)
+    curves = [Curve([([0.0, 1.0], [value, value])], "read") for value in axis.ticks.positions]
+    lines = plain_lines(plot("", curves, Axis(0, 1, Ticks([], [])), axis, 40, height, coloured=True))[1:-2]
+    drawn = [at for at, line in enumerate(lines) if any("⠀" < mark <= "⣿" for mark in line)]
+    labelled = [at for at, line in enumerate(lines) if "┤" in line]
+    assert drawn == labelled and len({b - a for a, b in pairwise(labelled)}) == 1
+    assert axis.high >= 12_300.0
+
+
+def test_marks_of_time_are_the_same_number_of_cells_apart() -> None:
+    for width in range(40, 200, 7):
+        foot = chart(record_with(column([1.0] * 60)), "iops", width).splitlines()[-2]
+        places = [at for at, mark in enumerate(foot) if mark == "┬"]
+        assert len({b - a for a, b in pairwise(places)}) == 1
+
+
+def test_curves_that_cross_keep_the_dots_of_both() -> None:
+    flat, steep = Curve([([0, 1], [5, 5])], "read"), Curve([([0, 1], [0, 10])], "write")
+
+    def dots(*curves: Curve) -> list[int]:
+        lines = plain_lines(plot("", curves, Axis(0, 1, Ticks([], [])), Axis(0, 10, Ticks([], [])), 40, 12))[1:-2]
+        return [ord(mark) - 0x2800 if "⠀" < mark <= "⣿" else 0 for line in lines for mark in line.ljust(40)]
+
+    both = plot("", [flat, steep], Axis(0, 1, Ticks([], [])), Axis(0, 10, Ticks([], [])), 40, 12, coloured=True)
+    found = [ord(mark) - 0x2800 if "⠀" < mark <= "⣿" else 0
+             for line in plain_lines(both)[1:-2] for mark in line.ljust(40, " ")]  # fmt: skip
+    assert found == [a | b for a, b in zip(dots(flat), dots(steep), strict=True)]
 
 
 def test_one_chart_leaves_nothing_in_the_next() -> None:

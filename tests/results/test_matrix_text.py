@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,9 +85,9 @@ def test_another_figure_can_be_put_into_the_cells(swept: RunRecord) -> None:
 def test_a_sweep_is_drawn_over_its_axis_one_curve_a_value_of_the_other(swept: RunRecord) -> None:
     (table,) = tables_of(cells_of_record(swept))
     lines = plain_lines(table_chart(table, 90, 18))
-    assert lines[0].strip() == "read IOPS over numjobs"
-    assert lines[-2].split() == ["1", "2", "4", "8", "16"]
-    assert lines[-1].strip() == "bs=4k (line)  bs=16k (dots)  bs=64k (x)  bs=256k (+)"
+    assert lines[0].startswith("read IOPS over numjobs  ")
+    assert lines[0].endswith("  • bs=4k  x bs=16k  + bs=64k  o bs=256k")
+    assert lines[-1].split() == ["1", "2", "4", "8", "16"]
     assert any("◆" in line for line in lines)
     assert max(map(len, lines)) <= 90
 
@@ -100,8 +101,16 @@ def test_curves_bear_their_roles_and_the_knee_stands_out(swept: RunRecord) -> No
     (table,) = tables_of(cells_of_record(swept))
     lines = table_chart(table, 90, 18, coloured=True)
     roles = {role for line in lines for text, role in line.runs if text.strip()}
-    assert roles == {"read", "write", "other", "latency", "good", "label"}
+    assert roles == {"read", "write", "other", "latency", "good", "label", "title", "faint"}
     assert any(run == ("◆", "good") for line in lines for run in line.runs)
+
+
+def test_a_point_that_is_invalid_is_marked_in_the_chart_and_the_mark_is_told(swept: RunRecord) -> None:
+    cells = cells_of_record(swept)
+    (table,) = tables_of([replace(cell, invalid=place == 2) for place, cell in enumerate(cells)])
+    lines = table_chart(table, 90, 18, coloured=True)
+    assert sum(run == ("✗", "bad") for line in lines[:-1] for run in line.runs) == 1
+    assert lines[-1].plain.strip() == "✗ invalid: a finding says that it is no figure"
 
 
 def test_powers_of_two_and_wide_ranges_are_drawn_in_doublings() -> None:

@@ -103,7 +103,7 @@ def show_charts(found: Comparison) -> None:
     from tui.text.plot import coloured
 
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    for lines in charts(found, shutil.get_terminal_size((80, 24)).columns):
+    for lines in charts(found, shutil.get_terminal_size((80, 24)).columns, coloured=color):
         print("\n" + (coloured(lines) if color else "\n".join(plain_lines(lines))))
 
 

@@ -42,7 +42,7 @@ def main(args: argparse.Namespace) -> int:
     for at, each in enumerate(found):
         print(("\n" if at else "") + "\n".join(plain_lines(trend_lines(each, text_width()))))
         if len(each.runs) > 1:
-            chart = trend_chart(each, shutil.get_terminal_size((80, 24)).columns)
+            chart = trend_chart(each, shutil.get_terminal_size((80, 24)).columns, coloured=color)
             print("\n" + (coloured(chart) if color else "\n".join(plain_lines(chart))))
     return 0
 

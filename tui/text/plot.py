@@ -1,23 +1,28 @@
-"""Charts as lines of runs. The one place that knows plotext: curves go in, cells with roles come out.
+"""Charts as lines of runs: curves go in, cells with roles come out. Every value and its mark share one grid of dots.
 
-plotext is loaded only here. Its figure is one for the whole process: not for several threads.
+A cell has 2 x 4 dots (braille). Curves that meet in a cell keep the dots of both. Where they cannot be told apart by
+colour, all of them are drawn by marks of whole cells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import groupby
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby, pairwise
 
-from tui.text.line import GOOD, LABEL, Line
+from tui.text.line import BAD, FAINT, GOOD, LABEL, TEXT, TITLE, Line, Run, packed, spread, width_of, width_of_runs
 
 LEAST_WIDTH, LEAST_HEIGHT = 30, 8
 ROLES = ("read", "write", "other", "latency")  # of curves, in their order
-MARKS = ("braille", "•", "x", "+")  # so that curves can be told apart without colour
-NAMES = ("line", "dots", "x", "+")
+MARKS = ("•", "x", "+", "o")  # of curves, where colour cannot tell them apart
+BOTH = "#"  # where several of these meet
 POINT = "◆"
-SGR = {"read": 12, "write": 11, "other": 10, "latency": 13, GOOD: 15}  # colours of terminals, of 256
+WRONG = "✗"
+SGR = {"read": 12, "write": 11, "other": 10, "latency": 13, GOOD: 15, BAD: 9}  # colours of terminals, of 256
+BRAILLE = 0x2800
+DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # by row and column in a cell
+ACROSS, DOWN = 2, 4
+FILL = 45  # per cent of a curve's strength, for what is below it
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,74 +35,210 @@ class Ticks:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What an axis spans, and its marks."""
+    """What an axis spans, and its marks; `step`: they are so far apart, and fall on whole cells."""
 
     low: float
     high: float
     ticks: Ticks
+    step: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Points joined by lines, in parts where values between them are unknown; `points` stand out on it."""
+    """Points joined by lines, in parts where values between them are unknown; `points` stand out on it, `wrong` too."""
 
     parts: Sequence[tuple[Sequence[float], Sequence[float]]]
     role: str = ROLES[0]
-    mark: str = MARKS[0]
+    name: str = ""
     filled: bool = False
     points: tuple[Sequence[float], Sequence[float]] = ((), ())
+    wrong: tuple[Sequence[float], Sequence[float]] = ((), ())
 
 
-def plot(title: str, curves: Sequence[Curve], x: Axis, y: Axis, width: int, height: int) -> list[Line]:
-    """Return a chart with a frame, in lines of at most `width` cells, 30 by 8 at least."""
-    import plotext
+@dataclass(slots=True)
+class Canvas:
+    """The cells that curves are drawn in."""
 
-    figure = plotext.figure
-    figure.clear()
-    figure.theme("simple")
-    figure.plot_size(max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT))
-    figure.title(title)
-    figure.legend(False)  # it would lie over the curves
-    pixels = {role: plotext.pixel(code) for role, code in SGR.items()}
+    columns: int
+    rows: int
+    dots: list[dict[tuple[int, int], int]] = field(default_factory=list)  # by curve: dots of its cells
+    below: dict[tuple[int, int], int] = field(default_factory=dict)
+    marks: dict[tuple[int, int], Run] = field(default_factory=dict)
+
+    def draw(self, points: Iterable[tuple[int, int]]) -> None:
+        """Draw one more curve through dots (x, y), y upwards."""
+        cells: dict[tuple[int, int], int] = {}
+        for x, y in points:
+            _put(cells, x, self.rows * DOWN - 1 - y)
+        self.dots.append(cells)
+
+    def fill(self, tops: dict[int, int]) -> None:
+        """Fill the columns of dots up to a height each."""
+        for x, top in tops.items():
+            for y in range(top + 1):
+                _put(self.below, x, self.rows * DOWN - 1 - y)
+
+
+def _put(cells: dict[tuple[int, int], int], x: int, down: int) -> None:
+    at = (down // DOWN, x // ACROSS)
+    cells[at] = cells.get(at, 0) | DOTS[down % DOWN][x % ACROSS]
+
+
+def plot_rows(height: int) -> int:
+    """Return the rows of cells that a chart of so many lines has for its curves: the rest is title and axis."""
+    return max(height, LEAST_HEIGHT) - 3
+
+
+def plot(
+    title: str, curves: Sequence[Curve], x: Axis, y: Axis, width: int, height: int, *, coloured: bool = False
+) -> list[Line]:
+    """Return a chart with its axes, in lines of at most `width` cells, 30 by 8 at least.
+
+    `coloured`: the terminal tells curves apart by colour. Else several curves are drawn by a mark each. A legend that
+    has no room beside the title takes lines of its own, beyond `height`: marks stay as far apart as they were made.
+    """
+    width, rows = max(width, LEAST_WIDTH), plot_rows(height)
+    head = _head(title, curves, width, coloured=coloured)
+    labels = _row_labels(y, rows)
+    left = max((width_of(text) for text in labels.values()), default=0) + 2
+    canvas = Canvas(width - left, rows)
+    x = _even(x, canvas.columns)
     for curve in curves:
-        for xs, ys in curve.parts:
-            _draw(plotext, xs, ys, plotext.marker(curve.mark, pixel=pixels[curve.role]), curve)
-        if curve.points[0]:
-            _draw(plotext, *curve.points, plotext.marker(POINT, pixel=pixels[GOOD]), None)
-    for name, axis in (("x", x), ("y", y)):
-        ruler = figure.ruler(name)
-        ruler.lim(axis.low, axis.high)
-        ruler.ticks(axis.ticks.positions, axis.ticks.labels)
-    lines = _cells(figure.build(), {pixel.foreground(): role for role, pixel in pixels.items()})
-    figure.clear()
-    return lines
+        _draw(canvas, curve, x, y)
+    columns = _column_labels(x, canvas.columns)
+    texts = _cells(canvas, curves, labels, by_mark=len(curves) > 1 and not coloured, grid=coloured)
+    body = [
+        Line.of((f"{labels.get(row, ''):>{left - 2}} {'┤' if row in labels else '│'}", LABEL), *_runs(cells))
+        for row, cells in enumerate(texts)
+    ]
+    foot = "".join("┬" if at in columns else "─" for at in range(canvas.columns))
+    return [*head, *body, Line.of((" " * (left - 1) + "└" + foot, LABEL)), _below(columns, left, width)]
 
 
-def _draw(plotext: Any, xs: Sequence[float], ys: Sequence[float], marker: Any, curve: Curve | None) -> None:
-    signal = plotext.figure.signal(list(xs), list(ys), marker=marker)
-    if curve is not None:
-        signal.lines(True)
-    if curve is not None and curve.filled:
-        signal.fillx(True)
-    plotext.figure.draw(signal)
+def _head(title: str, curves: Sequence[Curve], width: int, *, coloured: bool) -> list[Line]:
+    """Return the title with the names of the curves at its right, or below it."""
+    named = [(place, curve) for place, curve in enumerate(curves) if curve.name]
+    items: list[list[Run]] = []
+    for place, curve in named if len(curves) > 1 else ():
+        mark = ("━━", curve.role) if coloured else (MARKS[place % len(MARKS)], curve.role)
+        items.append([mark, (f" {curve.name}", LABEL)])
+    legend = [run for at, item in enumerate(items) for run in ([("  ", TEXT), *item] if at else item)]
+    if width_of(title) + width_of_runs(legend) + 2 <= width:
+        return [Line.of(*spread([(title, TITLE)], legend, width))] if legend else [Line.of((title, TITLE))]
+    return [Line.of((title[:width], TITLE)), *packed(items, width)]
 
 
-def _cells(matrix: Any, roles: dict[tuple[int, int, int], str]) -> list[Line]:
-    """Return plotext's canvas as lines, blanks at their ends left out."""
-    lines = []
-    for row, text in enumerate(matrix.string(colorless=True).split("\n")):
-        cells = ((mark, roles.get(matrix.get(row, at).foreground(), LABEL) if mark != " " else LABEL)
-                 for at, mark in enumerate(text.rstrip()))  # fmt: skip
-        runs = (("".join(mark for mark, _ in group), role) for role, group in groupby(cells, key=lambda cell: cell[1]))
-        lines.append(Line(tuple(runs)))
-    while lines and not lines[-1].runs:
-        lines.pop()
-    return lines
+def _dot(value: float, axis: Axis, dots: int) -> int:
+    """Return the dot that a value falls on, from the low end of an axis; what lies outside is put on its edge."""
+    span = (axis.high - axis.low) or 1.0
+    return min(max(round((value - axis.low) / span * (dots - 1)), 0), dots - 1)
+
+
+def _even(axis: Axis, columns: int) -> Axis:
+    """Return the axis so much longer that its marks are whole cells apart."""
+    if axis.step is None or axis.high <= axis.low:
+        return axis
+    last = columns * ACROSS - 1
+    cells = int(last * axis.step / (ACROSS * (axis.high - axis.low)) + 1e-9)
+    return replace(axis, high=axis.low + last / (ACROSS * cells) * axis.step) if cells else axis
+
+
+def _row_labels(axis: Axis, rows: int) -> dict[int, str]:
+    """Return what stands at which row: the one that a curve of this value is drawn in."""
+    found: dict[int, str] = {}
+    for value, text in zip(axis.ticks.positions, axis.ticks.labels, strict=True):
+        if axis.low <= value <= axis.high * (1 + 1e-9):
+            found.setdefault(rows - 1 - _dot(value, axis, rows * DOWN) // DOWN, text)
+    return found
+
+
+def _column_labels(axis: Axis, columns: int) -> dict[int, str]:
+    """Return what stands below which column."""
+    known = zip(axis.ticks.positions, axis.ticks.labels, strict=True)
+    inside = ((value, text) for value, text in known if axis.low <= value <= axis.high)
+    return {_dot(value, axis, columns * ACROSS) // ACROSS: text for value, text in inside}
+
+
+def _below(columns: dict[int, str], left: int, width: int) -> Line:
+    """Return the labels of the columns, each centred below its mark; those that would touch are left out."""
+    text = ""
+    for at, label in sorted(columns.items()):
+        start = min(max(left + at - (width_of(label) - 1) // 2, 0), width - width_of(label))
+        if not text or start > width_of(text):
+            text += " " * (start - width_of(text)) + label
+    return Line.of((text, LABEL))
+
+
+def _draw(canvas: Canvas, curve: Curve, x: Axis, y: Axis) -> None:
+    across, up = canvas.columns * ACROSS, canvas.rows * DOWN
+    places = [
+        [(_dot(a, x, across), _dot(b, y, up)) for a, b in zip(xs, ys, strict=True)] for xs, ys in curve.parts
+    ]
+    points = [point for part in places for point in _line(part)]
+    canvas.draw(points)
+    if curve.filled:
+        tops: dict[int, int] = {}
+        for at, top in points:
+            tops[at] = max(tops.get(at, 0), top)
+        canvas.fill(tops)
+    for (xs, ys), mark in ((curve.points, (POINT, GOOD)), (curve.wrong, (WRONG, BAD))):
+        for a, b in zip(xs, ys, strict=True):
+            canvas.marks[canvas.rows - 1 - _dot(b, y, up) // DOWN, _dot(a, x, across) // ACROSS] = mark
+
+
+def _line(points: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the dots of the lines between points."""
+    yield from points[:1]
+    for (x0, y0), (x1, y1) in pairwise(points):
+        steps = max(abs(x1 - x0), abs(y1 - y0))
+        for step in range(1, steps + 1):
+            yield x0 + round((x1 - x0) * step / steps), y0 + round((y1 - y0) * step / steps)
+
+
+def _cells(
+    canvas: Canvas, curves: Sequence[Curve], labels: dict[int, str], *, by_mark: bool, grid: bool
+) -> Iterator[list[Run]]:
+    """Yield what stands in the cells of each row."""
+    for row in range(canvas.rows):
+        ground: Run = ("·", FAINT) if grid and row in labels else (" ", TEXT)
+        yield [
+            canvas.marks.get((row, at))
+            or _cell(canvas, curves, (row, at), by_mark=by_mark)
+            or (ground if at % 4 == 0 else (" ", TEXT))
+            for at in range(canvas.columns)
+        ]
+
+
+def _cell(canvas: Canvas, curves: Sequence[Curve], at: tuple[int, int], *, by_mark: bool) -> Run | None:
+    """Return what the curves leave in one cell: all their dots, in the colour of the one that has most of them."""
+    here = [(cells[at], place) for place, cells in enumerate(canvas.dots) if at in cells]
+    below = canvas.below.get(at, 0)
+    if not here:
+        return (chr(BRAILLE + below), f"{curves[0].role}*{FILL}") if below else None
+    _, most = max(here, key=lambda each: (each[0].bit_count(), -each[1]))
+    if by_mark:
+        return (MARKS[most % len(MARKS)] if len(here) == 1 else BOTH), curves[most].role
+    dots = below
+    for each, _ in here:
+        dots |= each
+    return chr(BRAILLE + dots), curves[most].role
+
+
+def _runs(cells: Sequence[Run]) -> list[Run]:
+    """Return cells as runs, blanks at their end left out."""
+    kept = list(cells)
+    while kept and kept[-1][0] == " ":
+        kept.pop()
+    return [("".join(text for text, _ in group), role) for role, group in groupby(kept, key=lambda cell: cell[1])]
 
 
 def coloured(lines: Iterable[Line]) -> str:
     """Return lines for a terminal, curves in their colours."""
-    return "\n".join(
-        "".join(f"\x1b[38;5;{SGR[role]}m{text}\x1b[0m" if role in SGR else text for text, role in line.runs)
-        for line in lines
-    )
+    return "\n".join("".join(_painted(text, role) for text, role in line.runs) for line in lines)
+
+
+def _painted(text: str, role: str) -> str:
+    name, _, weak = role.partition("*")
+    if name not in SGR:
+        return text
+    return f"\x1b[{'2;' if weak else ''}38;5;{SGR[name]}m{text}\x1b[0m"

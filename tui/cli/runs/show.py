@@ -101,6 +101,7 @@ def plot(record: RunRecord, metric: str | None) -> str:
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     width = shutil.get_terminal_size((80, 24)).columns
     tables = tables_of(cells_of_record(record)) if metric is None else []
-    charts = [lines for table in tables if (lines := table_chart(table, width, 20, named=len(tables) > 1))]
-    charts = charts or [chart(record, known.get(wanted, "iops"), width, 20)]
+    drawn = (table_chart(table, width, 20, named=len(tables) > 1, coloured=color) for table in tables)
+    charts = [lines for lines in drawn if lines]
+    charts = charts or [chart(record, known.get(wanted, "iops"), width, 20, coloured=color)]
     return "\n\n".join(coloured(lines) if color else "\n".join(plain_lines(lines)) for lines in charts)

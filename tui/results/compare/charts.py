@@ -13,16 +13,17 @@ from tui.model.plan import Headline
 from tui.results.compare.compare import Comparison
 from tui.results.compare.measured import Point, points_of
 from tui.text.line import Line
-from tui.text.plot import MARKS, NAMES, ROLES, Axis, Curve, Ticks, plot
+from tui.text.plot import ROLES, Axis, Curve, Ticks, plot
 
 CURVE = (50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.995, 99.999)
 MARKED = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999)
 HEIGHT = 18
+NAMES = ("A", "B")
 CLASSES_A_DECADE = 20
 ROUND = ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 5.0), (1.0,))  # up to 1, up to 3, and more decades
 
 
-def charts(found: Comparison, width: int, height: int = HEIGHT) -> Iterator[list[Line]]:
+def charts(found: Comparison, width: int, height: int = HEIGHT, *, coloured: bool = False) -> Iterator[list[Line]]:
     """Yield charts of each direction: of the only point, or of the first whose headline is worse or better."""
     ours, theirs = points_of(found.a), points_of(found.b)
     keys = [key for key in ours if key in theirs]
@@ -35,8 +36,8 @@ def charts(found: Comparison, width: int, height: int = HEIGHT) -> Iterator[list
         sides = [merged(side[key], name) for side in (ours, theirs)]
         if all(sides):
             what = f"{ours[key].name} {name}".strip()
-            yield percentile_curves(what, sides, width, height)
-            yield histograms(what, sides, width, height)
+            yield percentile_curves(what, sides, width, height, coloured=coloured)
+            yield histograms(what, sides, width, height, coloured=coloured)
 
 
 def merged(point: Point, name: str) -> Histogram:
@@ -49,27 +50,31 @@ def merged(point: Point, name: str) -> Histogram:
     return found
 
 
-def percentile_curves(what: str, sides: Sequence[Histogram], width: int, height: int) -> list[Line]:
+def percentile_curves(
+    what: str, sides: Sequence[Histogram], width: int, height: int, *, coloured: bool = False
+) -> list[Line]:
     """Return latency over percentile, both logarithmic: each mark on the axis is a tenth of the I/Os before."""
     curves = []
     for place, each in enumerate(sides):
         known = [value for value in CURVE if figures.enough_behind(each.total, value)]
         values = each.percentiles(known) if known else {}
         points = [_nines(value) for value in known], [log10(values[label(value)]) for value in known]
-        curves.append(Curve([points] if known else [], ROLES[place], MARKS[place]))
+        curves.append(Curve([points] if known else [], ROLES[place], NAMES[place]))
     highs = [high for curve in curves for _, ys in curve.parts for high in ys]
     most = max((x for curve in curves for xs, _ in curve.parts for x in xs), default=1.0)
     ticks = Ticks([_nines(value) for value in MARKED if _nines(value) <= most],
                   [f"p{label(value)}" for value in MARKED if _nines(value) <= most])  # fmt: skip
-    return plot(_title(f"{what} latency by percentile"), curves, Axis(_nines(50.0), most, ticks),
-                _latency_axis(highs), width, height)  # fmt: skip
+    return plot(f"{what} latency by percentile", curves, Axis(_nines(50.0), most, ticks),
+                _latency_axis(highs), width, height, coloured=coloured)  # fmt: skip
 
 
 def _nines(percentile: float) -> float:
     return -log10(1 - percentile / 100)
 
 
-def histograms(what: str, sides: Sequence[Histogram], width: int, height: int) -> list[Line]:
+def histograms(
+    what: str, sides: Sequence[Histogram], width: int, height: int, *, coloured: bool = False
+) -> list[Line]:
     """Return the share of I/Os over the logarithm of their latency."""
     shares = [_shares(each) for each in sides]
     low, high = min(min(each) for each in shares), max(max(each) for each in shares)
@@ -77,11 +82,12 @@ def histograms(what: str, sides: Sequence[Histogram], width: int, height: int) -
     for place, each in enumerate(shares):
         classes = range(low - 1, high + 2)
         points = [(at + 0.5) / CLASSES_A_DECADE for at in classes], [each.get(at, 0.0) for at in classes]
-        curves.append(Curve([points], ROLES[place], MARKS[place]))
+        curves.append(Curve([points], ROLES[place], NAMES[place]))
     top = max(max(each.values()) for each in shares)
     marks = Ticks([top * part / 4 for part in range(5)], [units.percent(top * part / 4) for part in range(5)])
     axis = _latency_axis([(low - 1) / CLASSES_A_DECADE, (high + 2) / CLASSES_A_DECADE])
-    return plot(_title(f"{what} share of I/Os by latency"), curves, axis, Axis(0, top, marks), width, height)
+    return plot(f"{what} share of I/Os by latency", curves, axis, Axis(0, top, marks), width, height,
+                coloured=coloured)  # fmt: skip
 
 
 def _shares(found: Histogram) -> dict[int, float]:
@@ -100,7 +106,3 @@ def _latency_axis(logarithms: Sequence[float]) -> Axis:
     found = [log10(step * 10**power) for power in powers for step in steps]
     inside = [each for each in found if low <= each <= high] or [low, high]
     return Axis(low, max(high, low + 0.1), Ticks(inside, [METRICS["latency"].rounded(10**each) for each in inside]))
-
-
-def _title(what: str) -> str:
-    return f"{what}: A ({NAMES[0]}), B ({NAMES[1]})"

@@ -14,9 +14,9 @@ from tui.metrics.registry import BY_UNIT
 from tui.results.compare.compare import THRESHOLD
 from tui.results.compare.stats import ALPHA, SEED
 from tui.results.store.summary import RunSummary
-from tui.results.text.chart import value_ticks
+from tui.results.text.chart import value_axis
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run
-from tui.text.plot import MARKS, ROLES, Axis, Curve, Ticks, plot
+from tui.text.plot import ROLES, Axis, Curve, Ticks, plot, plot_rows
 from tui.text.table import Column, text_table
 
 LEAST = 4  # runs before a change and after it
@@ -142,20 +142,20 @@ def change_runs(found: Trend, change: ChangePoint | None) -> list[Run]:
     return [(f"{word} from here on: {(change.ratio - 1) * 100:+.1f} % (p {change.p:.3f})", GOOD if better else BAD)]
 
 
-def trend_chart(found: Trend, width: int, height: int = 16) -> list[Line]:
+def trend_chart(found: Trend, width: int, height: int = 16, *, coloured: bool = False) -> list[Line]:
     """Return the headlines over the runs, each span between changes a curve of its own."""
     values, metric = found.values, BY_UNIT[found.unit]
     edges = [0, *(each.at for each in found.changes), len(values)]
     curves = [
-        Curve([(list(range(begin + 1, end + 1)), values[begin:end])], ROLES[place % 2], MARKS[place % 2])
+        Curve([(list(range(begin + 1, end + 1)), values[begin:end])], ROLES[place % 2], f"runs {begin + 1}-{end}")
         for place, (begin, end) in enumerate(pairwise(edges))
     ]
     if metric.name in ("iops", "bandwidth", "latency"):
-        ticks = value_ticks(metric.name, max(values), max(2, (height - 4) // 3))
+        y = value_axis(metric.name, max(values), plot_rows(height))
     else:
-        ticks = Ticks([0, max(values)], ["0", units.count(max(values))])
+        y = Axis(0, max(values), Ticks([0, max(values)], ["0", units.count(max(values))]))
     step = max(1, len(values) // 10)
     marks = list(range(1, len(values) + 1, step))
     x = Axis(0.5, len(values) + 0.5, Ticks([float(mark) for mark in marks], [str(mark) for mark in marks]))
-    title = f"{found.profile}: {metric.title} by run" + ("" if not found.changes else ", dots after a change")
-    return plot(title, curves, x, Axis(0, ticks.positions[-1], ticks), width, height)
+    title = f"{found.profile}: {metric.title} by run"
+    return plot(title, curves, x, y, width, height, coloured=coloured)

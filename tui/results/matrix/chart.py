@@ -10,9 +10,9 @@ from tui.metrics.registry import BY_UNIT
 from tui.results.matrix.cells import Cell
 from tui.results.matrix.render import series_role, title_of
 from tui.results.matrix.table import MatrixTable, main_axis, series_over
-from tui.results.text.chart import ChartMetric, value_ticks
-from tui.text.line import LABEL, TEXT, Line, Run, packed
-from tui.text.plot import LEAST_HEIGHT, LEAST_WIDTH, MARKS, NAMES, ROLES, Axis, Curve, Ticks, plot
+from tui.results.text.chart import ChartMetric, value_axis
+from tui.text.line import BAD, LABEL, TEXT, Line, clip
+from tui.text.plot import LEAST_HEIGHT, LEAST_WIDTH, ROLES, WRONG, Axis, Curve, Ticks, plot, plot_rows
 
 METRICS: dict[str, ChartMetric] = {"iops": "iops", "ops": "iops", "bandwidth": "bandwidth", "latency": "latency"}
 MOST_CURVES = 8
@@ -32,7 +32,7 @@ def table_chart(
 ) -> list[Line]:
     """Return the chart of one table with its legend; nothing when there is nothing to draw.
 
-    Curves differ by their marks; where they are `coloured` fine lines look better.
+    Curves differ by their marks, or by their colours where there are any; points that are invalid are marked.
     """
     axis = main_axis(table.cells, table.axes)
     found = series_of(table, axis) if axis is not None else []
@@ -40,7 +40,7 @@ def table_chart(
         return []
     title = f"{title_of(table, profile=named).rpartition(', ')[0] or title_of(table, profile=named)} over {axis}"
     size = (max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT))
-    return [*_draw(table, axis, found[:MOST_CURVES], title, size, coloured), *legend_lines(found, width, coloured)]
+    return [*_draw(table, axis, found[:MOST_CURVES], title, size, coloured), *_remarks(found, width)]
 
 
 def series_of(table: MatrixTable, axis: str) -> list[Series]:
@@ -50,19 +50,14 @@ def series_of(table: MatrixTable, axis: str) -> list[Series]:
     return [Series(name, cells) for name, cells in named.items() if len(cells) > 1]
 
 
-def legend_lines(series: Sequence[Series], width: int, coloured: bool) -> list[Line]:
-    """Return which curve is drawn how, wrapped; nothing for one curve without a name."""
-    if not any(each.name for each in series):
-        return []
-    items: list[list[Run]] = []
-    for place, each in enumerate(series[:MOST_CURVES]):
-        if coloured:
-            items.append([("━━ ", ROLES[place % len(ROLES)]), (each.name, LABEL)])
-        else:
-            items.append([(f"{each.name} ({NAMES[place % len(NAMES)]})", LABEL)])
-    if len(series) > MOST_CURVES:
-        items.append([(f"{len(series) - MOST_CURVES} more are not drawn", LABEL)])
-    return [Line.of(("  ", TEXT), *line.runs) for line in packed(items, max(20, width - 2))]
+def _remarks(series: Sequence[Series], width: int) -> list[Line]:
+    """Return what marks mean, and how many curves are left out."""
+    lines = [Line.of(("  ", TEXT), (f"{len(series) - MOST_CURVES} more are not drawn", LABEL))]
+    lines = lines if len(series) > MOST_CURVES else []
+    if any(cell.invalid for each in series[:MOST_CURVES] for cell in each.cells):
+        said = [(f"  {WRONG}", BAD), (" invalid: a finding says that it is no figure", LABEL)]
+        lines.append(Line.of(*clip(said, width)))
+    return lines
 
 
 def is_logarithmic(values: Sequence[float]) -> bool:
@@ -86,18 +81,18 @@ def _draw(
         return [places[cell.numbers[axis]] for cell in cells], [cell.value or 0.0 for cell in cells]
 
     def curve(each: Series, place: int) -> Curve:
-        mark = MARKS[(place // len(ROLES) if coloured else place) % len(MARKS)]
         role = ROLES[place % len(ROLES)] if len(series) > 1 else series_role(each.cells[0])
         knees = [cell for cell in each.cells if cell.key in table.knee_keys]
-        return Curve([points(each.cells)], role, mark, points=points(knees))
+        wrong = [cell for cell in each.cells if cell.invalid]
+        return Curve([points(each.cells)], role, each.name, points=points(knees), wrong=points(wrong))
 
     highest = max(cell.value or 0.0 for each in series for cell in each.cells)
-    up = value_ticks(METRICS[BY_UNIT[series[0].cells[0].unit].name], highest, max(2, (height - 4) // 3))
+    up = value_axis(METRICS[BY_UNIT[series[0].cells[0].unit].name], highest, plot_rows(height))
     low, high = min(places.values()), max(places.values())
     air = (high - low) * 0.02
     across = Axis(low - air, high + air, axis_ticks([(places[number], text) for number, text in numbers], width))
     curves = [curve(each, place) for place, each in enumerate(series)]
-    return plot(title, curves, across, Axis(0, up.positions[-1], up), width, height)
+    return plot(title, curves, across, up, width, height, coloured=coloured)
 
 
 def axis_ticks(values: Sequence[tuple[float, str]], width: int) -> Ticks:

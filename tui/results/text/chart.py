@@ -11,7 +11,7 @@ from tui.metrics.units import clock
 from tui.model.record import RunRecord
 from tui.model.step_record import SeriesColumns, SeriesRecord, StepRecord
 from tui.text.line import LABEL, Line
-from tui.text.plot import LEAST_HEIGHT, LEAST_WIDTH, MARKS, NAMES, ROLES, Axis, Curve, Ticks, plot
+from tui.text.plot import DOWN, LEAST_WIDTH, ROLES, Axis, Curve, Ticks, plot, plot_rows
 
 ChartMetric = Literal["iops", "bandwidth", "latency"]
 Values = Sequence[float | None]
@@ -21,24 +21,29 @@ TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 144
 
 
 def chart(
-    record: RunRecord, metric: ChartMetric = "iops", width: int = 80, height: int = 20, step: int | None = None
+    record: RunRecord,
+    metric: ChartMetric = "iops",
+    width: int = 80,
+    height: int = 20,
+    step: int | None = None,
+    *,
+    coloured: bool = False,
 ) -> list[Line]:
     """Return a chart of a step (default: the one the headline comes from), lines of at most `width` cells.
 
-    Curves have the roles of their directions. A run without samples gives one line that says so.
+    Curves have the roles of their directions, and differ by them alone when they are `coloured`. A run without samples
+    gives one line that says so.
     """
     found = _step(record, step)
     series = found.series if found is not None else None
     values = _values_by_direction(series, metric) if series is not None else {}
     if series is None or not values:
         return [Line.of((f"no {_name(metric)} over time in {record.run_id}", LABEL))]
-    curves = [_curve(name, each, series.step_s, place, filled=len(values) == 1)
-              for place, (name, each) in enumerate(values.items())]  # fmt: skip
-    width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
+    curves = [_curve(name, each, series.step_s, filled=len(values) == 1) for name, each in values.items()]
+    width = max(width, LEAST_WIDTH)
     seconds = max(len(each) for each in values.values()) * series.step_s
-    ticks = value_ticks(metric, _highest(values), max(2, (height - 4) // 3))
-    x, y = Axis(0, seconds, time_ticks(seconds, width)), Axis(0, ticks.positions[-1], ticks)
-    return plot(_title(metric, list(values)), curves, x, y, width, height)
+    y = value_axis(metric, _highest(values), plot_rows(height))
+    return plot(_title(metric, list(values)), curves, time_axis(seconds, width), y, width, height, coloured=coloured)
 
 
 def _values_by_direction(series: SeriesRecord, metric: ChartMetric) -> dict[str, Values]:
@@ -63,23 +68,21 @@ def _name(metric: ChartMetric) -> str:
 
 
 def _title(metric: ChartMetric, directions: list[str]) -> str:
-    if len(directions) == 1:
-        return f"{directions[0]} {_name(metric)}"
-    return f"{_name(metric)}: " + ", ".join(f"{name} ({NAMES[i % len(NAMES)]})" for i, name in enumerate(directions))
+    return f"{directions[0]} {_name(metric)}" if len(directions) == 1 else _name(metric)
 
 
 def _highest(curves: dict[str, Values]) -> float:
     return max(value for values in curves.values() for value in values if value is not None)
 
 
-def _curve(direction: str, values: Values, step_s: float, place: int, *, filled: bool) -> Curve:
+def _curve(direction: str, values: Values, step_s: float, *, filled: bool) -> Curve:
     """Return one curve, interrupted where values are unknown."""
     parts = []
     for start, part in known_parts(values):
         middles = [(start + offset + 0.5) * step_s for offset in range(len(part))]
         times = [start * step_s, *middles, (start + len(part)) * step_s]  # so that a single value is a line, too
         parts.append((times, [part[0], *part, part[-1]]))
-    return Curve(parts, direction if direction in ROLES else "other", MARKS[place % len(MARKS)], filled)
+    return Curve(parts, direction if direction in ROLES else "other", direction, filled)
 
 
 def known_parts(values: Values) -> list[tuple[int, list[float]]]:
@@ -93,6 +96,25 @@ def known_parts(values: Values) -> list[tuple[int, list[float]]]:
         else:
             parts.append((index, [value]))
     return parts
+
+
+def value_axis(metric: ChartMetric, highest: float, rows: int) -> Axis:
+    """Return an axis from 0 whose round marks are whole rows apart, and that `highest` fills as well as it can."""
+    scale, unit = METRICS[metric].scale(highest)
+    most = max(highest, 1e-9) / scale
+    dots, closest = rows * DOWN - 1, max(2, rows // 8)
+    steps = {apart: round_step(most * apart * DOWN / dots) for apart in range(closest, closest + 3) if apart < rows}
+    apart = min(steps, key=lambda each: (round(steps[each] / each, 9), -each))
+    step = steps[apart]
+    marks = [step * at for at in range((rows - 1) // apart + 1)]
+    labels = [f"{mark:.6g}{unit}" if mark else "0" for mark in marks]
+    return Axis(0, step * dots / (apart * DOWN) * scale, Ticks([mark * scale for mark in marks], labels))
+
+
+def time_axis(seconds: float, width: int) -> Axis:
+    """Return an axis of time with marks at round times."""
+    ticks = time_ticks(seconds, width)
+    return Axis(0, seconds, ticks, ticks.positions[1] if len(ticks.positions) > 1 else None)
 
 
 def value_ticks(metric: ChartMetric, highest: float, count: int) -> Ticks:

@@ -45,6 +45,11 @@ class CompareScreen(StepScreen):
         """The pane."""
         return self.query_one("#compare-text", TextPane)
 
+    @property
+    def in_colour(self) -> bool:
+        """Curves are told apart by colour."""
+        return self.shell.symbols.name != "ascii" and not self.shell.options.environ.get("NO_COLOR")
+
     def on_mount(self) -> None:
         """Read the records without holding up the keys."""
         self.pane.show(lambda _: [Line.of(("reading the records", LABEL))])
@@ -76,7 +81,7 @@ class CompareScreen(StepScreen):
             lines += [Line()] if at else []
             lines += [*comparison_lines(each, width, every=self.every), *judged_lines(judged)]
             if self.drawn and width >= LEAST_CHART_WIDTH:
-                for chart in charts(each, width):
+                for chart in charts(each, width, coloured=self.in_colour):
                     lines += [Line(), *chart]
         return lines
 
@@ -101,8 +106,6 @@ class CompareScreen(StepScreen):
 
 def load_charts() -> None:
     """Load what draws."""
-    import plotext  # noqa: F401
-
     import tui.results.compare.charts  # noqa: F401
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import textwrap
 from collections.abc import Iterable
 from dataclasses import replace
@@ -119,15 +118,15 @@ class ResultScreen(StepScreen):
         try:
             record = await asyncio.to_thread(record_of, self.run_dir)
             published = await asyncio.to_thread(published_of, record, self.shell.paths.baselines)
-            await asyncio.to_thread(importlib.import_module, "plotext")
         except BenchtuiError as error:
             self.view.say(f"no result to show\n{error}\n\np plays what the journal holds", "bad")
             return
         first = record.headline.step if record.headline and record.headline.step is not None else 0
         big = self.shell.symbols.name != "ascii"
-        page = result_text.Page(record, self.run_dir / "run.json", first, metric_of(record), big, published)
-        before = self.page  # a note was added: the reader stays where he is
         colors = big and not self.shell.options.environ.get("NO_COLOR")
+        path = self.run_dir / "run.json"
+        page = result_text.Page(record, path, first, metric_of(record), big, published, colors=colors)
+        before = self.page  # a note was added: the reader stays where he is
         matrix = matrix_of(record, before.matrix.cursor if before and before.matrix else "", colors=colors)
         inside = matrix is None or (before is not None and before.inside)
         step, job = (before.step, before.job) if before is not None and inside else (first, None)

@@ -46,6 +46,7 @@ class Page:
     matrix: Matrix | None = None  # of sweeps, suites, repetitions
     inside: bool = True  # show one step; else the matrix
     job: str | None = None  # that was chosen; steps that have no such job show all
+    colors: bool = True  # the terminal tells curves apart by colour
 
     @property
     def shown_step(self) -> StepRecord | None:
@@ -366,7 +367,8 @@ def chart_lines(page: Page, width: int, height: int) -> list[Line]:
     title = "Over time" if page.shown_job is None else "Over time, all jobs"
     first = spread([(title, "title"), (" ", TEXT)], [(" ", TEXT), *keys], width, "─", "faint")
     step = page.shown_step
-    found = chart(page.record, page.metric, width, height, step=step.index if step else None)
+    index = step.index if step else None
+    found = chart(page.record, page.metric, width, height, step=index, coloured=page.colors)
     return [Line.of(*first), *found]
 
 
