@@ -284,6 +284,10 @@ async def test_a_run_that_ends_well_leads_to_its_result(maker: RunMaker) -> None
         app.live.tick()
         await app.settle(pilot)
         assert isinstance(app.screen, ResultScreen)
+        await pilot.press("4")
+        app.wall += 30
+        await app.tick(pilot)
+        assert app.live.feed.state.ended
 
 
 async def test_whoever_presses_a_key_after_the_end_is_left_alone(maker: RunMaker) -> None:

@@ -11,8 +11,9 @@ from tests.app.stage import SMALL, stage
 from tui.app.screens.live import feed as live_feed
 from tui.app.screens.live.feed import LiveFeed, ReplayFeed, last_time
 from tui.app.screens.result.screen import ResultScreen
+from tui.app.screens.runs.screen import RunsScreen
 from tui.app.widgets.chrome import KeyBar
-from tui.model.event import Message, encode
+from tui.model.event import Message, Note, encode
 
 
 @pytest.fixture
@@ -27,6 +28,16 @@ async def test_the_header_says_that_this_is_a_replay_and_where_it_is(maker: RunM
         await app.tick(pilot)
         header = app.text_of("#live-header")
         assert "REPLAY 1x 0:10 of 0:22" in header and "RUNNING" in header
+
+
+async def test_escape_returns_to_runs_and_a_note_does_not_lengthen_a_replay(maker: RunMaker) -> None:
+    length = last_time(maker.journal)
+    maker.add(Note(t=maker.t + 100, text="said later"))
+    assert last_time(maker.journal) == length
+    async with stage(maker, replay=1.0) as (app, pilot):
+        await pilot.press("escape")
+        await app.settle(pilot)
+        assert isinstance(app.screen, RunsScreen)
 
 
 async def test_space_holds_and_plays(maker: RunMaker) -> None:

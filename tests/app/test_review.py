@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from textual.widgets import Input
 
 from tests.app.driver import User, opened, options, write_inventory
+from tui.app.screens.review import screen as review_screen
 from tui.app.shell import Options
 from tui.app.widgets.field import SecretInput
 from tui.engine.process.launch import load_plan
@@ -174,7 +176,7 @@ async def test_enter_starts_the_run_shown_and_goes_to_live(home: Path, tmp_path:
     target.mkdir()
     small = {"directory": str(target), "runtime": "2s", "size": "1M", "numjobs": "1", "direct": "no"}
     async with opened(review(home, overrides=small)) as user:
-        await user.sees("00:02")
+        await user.sees("Enter runs on local, 00:02")
         await user.press("enter", "enter")  # twice is one run
         await user.sees(lambda: user.scope == "live")
         assert len(list((home / "runs").iterdir())) == 1
@@ -190,13 +192,22 @@ async def test_enter_starts_the_run_shown_and_goes_to_live(home: Path, tmp_path:
         assert list(target.iterdir()) == []
 
 
-async def test_in_a_field_two_enters_start_and_the_line_says_so(home: Path) -> None:
-    async with opened(review(home)) as user:
-        await user.sees("Enter runs on local")
+async def test_no_key_starts_a_plan_before_it_has_been_on_the_screen(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(review_screen, "READ_S", 3600.0)
+    async with opened(options(home)) as user:
+        await user.press("enter")
+        await user.sees(lambda: user.cursor == "demo/quick")
+        await user.press("enter", "enter", "enter", "r")  # as somebody does who holds the key down
+        await user.sees("What will happen")
+        await user.press("enter", "r")
+        assert user.scope == "review" and "runs on" not in user.text
+        assert not (home / "runs").exists()
+        user.app.screen.plan_seen()  # type: ignore[attr-defined]
+        await user.sees("Enter runs on local, 00:10")
         await user.press("e")
-        await user.sees("Enter Enter runs on local")
-        await user.press("escape")
-        await user.sees(lambda: "Enter Enter" not in user.text)
+        await user.sees(lambda: "Enter runs on" not in user.text and "Enter done" in user.text)
 
 
 async def test_a_secret_is_never_shown_in_the_form_the_plan_or_a_message(home: Path) -> None:

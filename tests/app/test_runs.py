@@ -230,7 +230,7 @@ async def test_a_list_of_shared_directories_that_cannot_be_read_is_told(newest: 
     (tmp_path / "shared-runs").write_bytes(b"\xff\xfe")
     async with stage(newest, step="runs") as (app, pilot):
         assert any("shared-runs: cannot be read: is not UTF-8 text" in each.message for each in app._notifications)
-        assert app.running_runs() == []
+        assert app.recent_runs() == []
         await pilot.press("asterisk")
         assert isinstance(app.screen, RunsScreen)
 

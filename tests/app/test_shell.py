@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
+import json
+import shutil
 import subprocess
 import sys
 import time
@@ -11,15 +14,18 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
-from tests.app.driver import User, opened, options
+from tests.app.driver import User, opened, options, write_inventory
 from tests.patience import PATIENCE_S
 from tui.app.app import BenchtuiApp
 from tui.app.dialogs.confirm import Confirm
 from tui.app.keys.help import HelpScreen
+from tui.cli import open_app
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.process.control import NotRunning, request
 from tui.engine.process.launch import launch
 from tui.results.store.alive import is_running
+
+OLD_RUN = Path(__file__).parents[1] / "data" / "runs" / "plain"
 
 
 async def test_digits_jump_between_the_steps(home: Path) -> None:
@@ -46,6 +52,41 @@ async def test_live_and_result_need_a_run(home: Path) -> None:
         await user.is_told("no run yet")
         await user.press("5")
         assert user.scope == "hosts"
+
+
+async def test_5_shows_the_last_saved_result_until_it_is_deleted(home: Path) -> None:
+    (home / "runs").mkdir()
+    run_id = json.loads((OLD_RUN / "run.json").read_text())["run_id"]
+    shutil.copytree(OLD_RUN, home / "runs" / run_id)
+    async with opened(options(home)) as user:
+        await user.press("5")
+        await user.sees(lambda: user.scope == "result")
+        await user.press("6")
+        await user.sees(lambda: user.cursor == run_id)
+        await user.press("D", "y")
+        await user.sees("No runs yet")
+        await user.press("5")
+        await user.is_told("no run yet")
+
+
+async def test_in_a_filter_the_footer_lists_no_keys_that_are_letters_and_arrows_move(home: Path) -> None:
+    write_inventory(home)
+    async with opened(options(home)) as user:
+        await user.press("slash")
+        await user.types("mapr")
+        await user.press("down")
+        assert user.cursor == "mapr-2"
+        footer = user.text.splitlines()[-1]
+        assert "Esc clear" in footer and "tick" not in footer
+        await user.press("enter")
+        assert "Space tick" in user.text.splitlines()[-1] and "n add host" in user.text.splitlines()[-1]
+
+
+def test_hosts_may_be_given_in_several_options(home: Path) -> None:
+    parser = argparse.ArgumentParser()
+    open_app.configure(parser)
+    args = parser.parse_args(["--hosts", "local", "--inventory", str(write_inventory(home)), "--hosts", "weka-[1-2]"])
+    assert args.hosts == ["local", "weka-[1-2]"]
 
 
 async def test_the_top_line_names_the_steps_and_what_is_chosen(home: Path) -> None:

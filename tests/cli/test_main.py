@@ -47,7 +47,7 @@ def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit) as end:
         main([verb, "--help"])
     assert end.value.code == 0
-    assert f"usage: benchtui {verb}" in capsys.readouterr().out
+    assert f"usage: benchtui {'[' if verb == 'app' else verb}" in capsys.readouterr().out
 
 
 def test_an_unknown_verb_is_usage_with_the_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:

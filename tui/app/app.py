@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 WARM_UP = ("tui.engine.planning.plan", "asyncssh")
 WARM_UP_AFTER_S = 0.5  # the first list is on the screen by then
 RECENT = 50  # runs that are looked at for one that goes on
+UNSAVED = ("running", "interrupted", "unreadable")  # states of runs without a record
 LEAVE_RUNNING = (
     Answer("detach", "d", "Detach"),
     Answer("stop", "s", "Stop the run", harmful=True),
@@ -68,6 +69,9 @@ class BenchtuiApp(Shell):
         def __init__(self, run_dir: Path) -> None:
             super().__init__()
             self.run_dir = run_dir
+
+    class ResultFound(RunFound):
+        """A run left a record."""
 
     class RunsCutOff(Message):
         """Runs were found whose engine died."""
@@ -111,9 +115,12 @@ class BenchtuiApp(Shell):
 
     @work(thread=True, group="find-running")
     def find_running(self) -> None:
-        """Tell the screens when a run goes on, and of runs that were cut off."""
-        for run_dir in self.running_runs()[:1]:
+        """Tell the screens when a run goes on, which result is the newest, and of runs that were cut off."""
+        runs = self.recent_runs()
+        for run_dir in [run_dir for run_dir, state in runs if state == "running"][:1]:
             self.post_message(self.RunFound(run_dir))
+        for run_dir in [run_dir for run_dir, state in runs if state not in UNSAVED][:1]:
+            self.post_message(self.ResultFound(run_dir))
         if count := len(self.cut_off_runs()):
             self.post_message(self.RunsCutOff(count))
 
@@ -123,13 +130,27 @@ class BenchtuiApp(Shell):
         for module in WARM_UP:
             importlib.import_module(module)
 
-    def running_runs(self) -> list[Path]:
-        """Return the directories of runs that are going on, newest first."""
+    def recent_runs(self) -> list[tuple[Path, str]]:
+        """Return directory and state of the newest runs, newest first."""
         try:
             runs = self.store.list(RECENT)
         except BenchtuiError:
             return []  # Runs says why
-        return [self.paths.runs / run.run_id for run in runs if run.state == "running"]
+        return [(self.paths.runs / run.run_id, run.state) for run in runs]
+
+    def on_benchtui_app_result_found(self, event: ResultFound) -> None:
+        """Result shows it unless it has shown another one."""
+        self.subjects.setdefault("result", (event.run_dir,))
+        for screen in self.steps.values():
+            screen.refresh_chrome()
+
+    def forget_run(self, run_dir: Path) -> None:
+        """Let no screen show a run that is deleted."""
+        for name in [name for name, subject in self.subjects.items() if run_dir in subject]:
+            del self.subjects[name]
+            if self.steps.pop(name, None) is not None:
+                self.uninstall_screen(name)
+        self.find_running()
 
     def on_benchtui_app_run_found(self, event: RunFound) -> None:
         """Offer to attach."""
@@ -224,9 +245,9 @@ class BenchtuiApp(Shell):
 
     def go_back(self) -> None:
         """Go where Escape leads from the screen that is shown: to Hosts when there is nothing to show."""
-        entry = BY_NAME.get(getattr(self.screen, "SCOPE", ""))
-        if entry is not None and entry.name != entry.back:
-            self.go(entry.back if self.can_go(entry.back) else "hosts")
+        here = self.screen
+        if isinstance(here, StepScreen) and here.SCOPE != here.back:
+            self.go(here.back if self.can_go(here.back) else "hosts")
 
     async def action_back(self) -> None:
         """Escape where no screen handles it."""

@@ -134,6 +134,10 @@ class Shell(TypeAheadApp[None]):
         """Show a screen made anew for a subject; one that holds something unsaved stays as it is."""
         raise NotImplementedError
 
+    def forget_run(self, run_dir: Path) -> None:
+        """Let no screen show a run that is deleted."""
+        raise NotImplementedError
+
     def open_live(self, run_dir: Path, replay_speed: float | None = None) -> None:
         """Show a run as it goes on, or replay a finished one."""
         self.open("live", run_dir, replay_speed)

@@ -82,7 +82,8 @@ def main(argv: Sequence[str]) -> int:
 def run_verb(verb: str, module_name: str, rest: Sequence[str]) -> int:
     """Load one verb, parse its arguments, run it; every foreseen error is a line on stderr and an exit code."""
     module: VerbModule = importlib.import_module(module_name)
-    parser = Arguments(prog=f"benchtui {verb}", description=VERBS.get(verb, ("", ""))[1])
+    prog = "benchtui" if verb == "app" else f"benchtui {verb}"
+    parser = Arguments(prog=prog, description=VERBS.get(verb, ("", ""))[1])
     module.configure(parser)
     try:
         return module.main(parser.parse_args(rest))

@@ -31,7 +31,9 @@ class Looks(TypedDict):
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the screens."""
     add_host_files(parser)
-    parser.add_argument("--hosts", nargs="+", default=[], metavar="SPEC", help="tick hosts, @groups, ranges, local")
+    parser.add_argument(
+        "--hosts", nargs="+", action="extend", default=[], metavar="SPEC", help="tick hosts, @groups, ranges, local"
+    )
     parser.add_argument("--profile", metavar="NAME", help="choose this profile")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="NAME=VALUE", help="change a parameter"

@@ -58,6 +58,11 @@ class StepScreen(Screen[None]):
         return ()
 
     @property
+    def back(self) -> str:
+        """The screen that Escape leads to."""
+        return BY_NAME[self.SCOPE].back
+
+    @property
     def unsaved(self) -> str:
         """What was typed here and would be lost with the screen; empty when that is nothing."""
         return ""

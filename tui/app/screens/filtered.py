@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from textual import on
+from textual import events, on
 from textual.widgets import Input
 
 from tui.app.screens.base import StepScreen
+from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
+
+
+FILTER_KEYS = (("Enter", "done"), ("Esc", "clear"), ("Up Down", "choose"), ("F1", "help"), ("Ctrl+C", "quit"))
 
 
 class FilteredScreen(StepScreen):
@@ -33,6 +37,16 @@ class FilteredScreen(StepScreen):
         """Open the filter."""
         self.filter.add_class("-shown")
         self.set_focus(self.filter)
+
+    def on_descendant_focus(self) -> None:
+        """The footer follows the focus: in the filter, letters are letters."""
+        self.query_one(KeyBar).show_hint(*(FILTER_KEYS if self.filter.has_focus else ()))
+
+    def on_key(self, event: events.Key) -> None:
+        """The arrows move in the list while a filter is typed."""
+        if self.filter.has_focus and event.key in ("down", "up"):
+            event.stop()
+            self.picklist.move(1 if event.key == "down" else -1)
 
     @on(Input.Changed, ".filter")
     def filter_changed(self) -> None:

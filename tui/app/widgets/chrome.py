@@ -17,7 +17,7 @@ from tui.app.widgets.lines import ASCII
 
 SUPERSCRIPTS = str.maketrans("123456", "¹²³⁴⁵⁶")
 ROOMY = 108  # columns from which the steps are spelled with arrows
-KEYS_AT_80 = 7
+KEYS_AT_80, KEYS_WHEN_ROOMY = 7, 10
 
 
 def click(action: str) -> Style:
@@ -106,17 +106,18 @@ class KeyBar(Bar):
         if self.hint:
             table = ASCII if self.shell.symbols.name == "ascii" else {}
             return Content("  ").join([key_content(key.translate(table), label) for key, label in self.hint])
-        chosen = fitting(footer_actions(self.scope, self.without), self.size.width)
+        chosen = fitting(footer_actions(self.scope, self.without, self.size.width), self.size.width)
         return Content("  ").join(
             [key_content(actions.key_name(a.keys[0]), a.label).stylize(click(a.target)) for a in chosen]
         )
 
 
-def footer_actions(scope: str, without: Collection[str] = ()) -> list[actions.Action]:
-    """Return a screen's footer actions but for those `without`: never more than seven."""
+def footer_actions(scope: str, without: Collection[str] = (), width: int = 80) -> list[actions.Action]:
+    """Return a screen's footer actions but for those `without`: no more than somebody reads at a glance."""
+    most = KEYS_AT_80 if width < ROOMY else KEYS_WHEN_ROOMY
     found = [action for action in actions.footer_of(scope) if action.id not in without]
     always = [action for action in found if action.scope == "app"]
-    return [action for action in found if action.scope != "app"][: KEYS_AT_80 - len(always)] + always
+    return [action for action in found if action.scope != "app"][: most - len(always)] + always
 
 
 def fitting(wanted: list[actions.Action], width: int) -> list[actions.Action]:

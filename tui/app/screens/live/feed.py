@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tui.journal.reader import JournalEvent, JournalTail, events_backwards
 from tui.journal.state import RunState
-from tui.model.event import PhaseEnded, PhaseStarted
+from tui.model.event import FilesRemoved, LimiterProved, Note, PhaseEnded, PhaseStarted
 from tui.model.rundir import JOURNAL_FILE
 
 PHASES = ("connect", "preflight", "layout", "barrier", "measure", "collect")
@@ -22,6 +22,7 @@ CHUNK_BYTES = 1 << 17
 SLICE_S = 0.05
 TAILS_OPEN_S = 10  # a host that is farther behind counts in the record only
 SPEEDS = (1.0, 2.0, 8.0, float("inf"))
+SAID_LATER = (Note, LimiterProved, FilesRemoved)  # may be added long after the end
 Now = Callable[[], float]
 
 
@@ -183,8 +184,8 @@ def epoch(utc: str) -> float:
 
 
 def last_time(journal: Path) -> float:
-    """Return the run time of the last complete event of a journal, 0 when there is none."""
+    """Return the run time of the last complete event of a journal but for what people said later, 0 without one."""
     try:
-        return next((event.t for event in events_backwards(journal)), 0.0)
+        return next((event.t for event in events_backwards(journal) if not isinstance(event, SAID_LATER)), 0.0)
     except OSError:
         return 0.0

@@ -187,7 +187,13 @@ class LiveScreen(JudgingScreen):
             self.shell.subjects["result"] = (self.run_dir,)
             self.refresh_chrome()
         elif state.state == "complete" and self.wall() - self.ended_at >= SWITCH_AFTER_S and self.is_watched:
+            self.touched = True  # whoever comes back wants to stay
             self.shell.open_result(self.run_dir)
+
+    @property
+    def back(self) -> str:
+        """A replay was opened from the list of runs."""
+        return "runs" if self.feed.replay else super().back
 
     @property
     def is_watched(self) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from textual import on, work
 from textual.containers import Center, Horizontal
 from textual.content import Content
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from tui.model.plan import Plan
     from tui.remote.vault import Asker
 
+READ_S = 0.5  # how long a plan is on the screen before a key starts it
 FORM_KEYS = (("Tab", "next field"), ("Enter", "done"), ("Ctrl+U", "clear"), ("F1", "help"), ("Ctrl+C", "quit"))
 
 
@@ -59,6 +61,8 @@ class ReviewScreen(StepScreen):
         self.problem: str | None = None
         self.shows_jobs = False
         self.starting = False
+        self.was_seen = False  # the plan has been on the screen: a key may start it
+        self._seeing: Timer | None = None
         self.at_logout = AtLogout()
         self.person: Asker | None = None  # who is asked while a launch is prepared
         self._made_for: object = None
@@ -104,9 +108,26 @@ class ReviewScreen(StepScreen):
         if self._made_for != self.loaded.sha256:
             self._made_for = self.loaded.sha256
             await self.fill_form()
+        self.hold_launch()
         self.replan()
         if not isinstance(self.focused, Widget):
             self.set_focus(self.plan_pane)
+
+    def hold_launch(self) -> None:
+        """Let no key start what nobody has seen: one that is held down, or was meant for the screen before."""
+        self.was_seen = False
+        self.call_after_refresh(self.wait_for_reader)
+
+    def wait_for_reader(self) -> None:
+        """The plan is on the screen; begin to wait, again when a key was pressed too early."""
+        if self._seeing is not None:
+            self._seeing.stop()
+        self._seeing = self.set_timer(READ_S, self.plan_seen)
+
+    def plan_seen(self) -> None:
+        """Say which key starts the plan, and obey it."""
+        self.was_seen = True
+        self.show_launch()
 
     async def fill_form(self) -> None:
         """Make the fields of the profile's parameters and of the run's own choices."""
@@ -206,11 +227,15 @@ class ReviewScreen(StepScreen):
             self.replan()
 
     def show_launch(self) -> None:
-        """Say which key starts the plan; in a field the first Enter ends the typing."""
-        if self.plan is not None:
-            key = "Enter Enter " if self.in_form else "Enter "
-            line = Content.assemble((key, "bold $accent"), (plan_text.launch_line(self.plan), "bold $bright"))
-            self.query_one("#review-launch", Static).update(line)
+        """Say which key starts the plan, once it does; in a field Enter ends the typing."""
+        if self.plan is None:
+            return
+        line = Content.styled(plan_text.launch_line(self.plan), "$dim")
+        if not self.was_seen:
+            line = Content()
+        elif not self.in_form:
+            line = Content.assemble(("Enter ", "bold $accent"), line.stylize("bold $bright"))
+        self.query_one("#review-launch", Static).update(line)
 
     def show_changes(self) -> None:
         """Count the parameters that are not the profile's."""
@@ -294,6 +319,8 @@ class ReviewScreen(StepScreen):
         if self.plan is None:
             self.notify(self.problem or "nothing to run yet", severity="error")
             self.form.focus_first()
+        elif not self.was_seen:
+            self.wait_for_reader()
         else:
             self.starting = True
             self.person = Remembering(partial(log_in.ask, self.app))

@@ -422,6 +422,7 @@ class RunsScreen(FilteredScreen):
 
         try:
             await asyncio.to_thread(remove_run, run_dir)
+            self.shell.forget_run(run_dir)
         except BenchtuiError as error:
             self.notify(str(error), severity="error", markup=False)
         self.load()
