@@ -246,7 +246,7 @@ class BenchtuiApp(Shell):
     def go_back(self) -> None:
         """Go where Escape leads from the screen that is shown: to Hosts when there is nothing to show."""
         here = self.screen
-        if isinstance(here, StepScreen) and here.SCOPE != here.back:
+        if isinstance(here, StepScreen) and here.back != here.SCOPE:
             self.go(here.back if self.can_go(here.back) else "hosts")
 
     async def action_back(self) -> None:

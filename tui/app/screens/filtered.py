@@ -12,7 +12,6 @@ from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
 
-
 FILTER_KEYS = (("Enter", "done"), ("Esc", "clear"), ("Up Down", "choose"), ("F1", "help"), ("Ctrl+C", "quit"))
 
 
