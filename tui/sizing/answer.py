@@ -1,0 +1,204 @@
+"""What a search found, from its points alone: a capacity with its interval, or a clear word for why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+from statistics import fmean, stdev
+from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from tui.metrics.repeat import t_975
+from tui.model.search import HOSTS, Point, Search
+from tui.sizing.budget import spent_s
+from tui.sizing.capacity import Known, explored, has_rate
+from tui.sizing.estimate import Estimate
+from tui.sizing.evidence import binding, usable
+from tui.sizing.interval import Z_975
+from tui.sizing.ladder import bounds, rungs
+from tui.sizing.search import next_offer
+
+State = Literal["found", "never-met", "met-at-full-load", "unfinished"]
+
+
+class Answer(Struct, frozen=True):
+    """What the system sustains. `capacity` in `unit`; `step`: of the point that is the evidence.
+
+    `binding`: the limit that is broken first; `headroom`: share of each limit that is left at that point, by its text.
+    """
+
+    state: State
+    capacity: Estimate
+    unit: Literal["iops", "bytes_per_s"]
+    maximum: Estimate = Estimate()  # at full load, in `unit`
+    knobs: dict[str, int] = field(default_factory=dict)
+    step: int | None = None
+    binding: str = ""
+    headroom: dict[str, float] = field(default_factory=dict)
+    not_tried: list[str] = field(default_factory=list)
+
+
+def answer(search: Search, points: Sequence[Point]) -> Answer:
+    """Return what a capacity search found so far."""
+    whole = usable(points)
+    state, capacity, point = (_of_rate if has_rate(search) else _of_ladder)(search, points, whole)
+    nearest = _binding_point(search, whole, point)
+    factor = _bytes_per_io(whole) if search.objective == "bandwidth" else 1.0
+    return Answer(
+        state,
+        capacity.times(factor),
+        "bytes_per_s" if search.objective == "bandwidth" else "iops",
+        maximum_of(whole).times(factor),
+        dict(point.offer.knobs) if point is not None else {},
+        None if point is None else point.step,
+        nearest,
+        {} if point is None else headroom(search, point),
+        not_tried(search, points, state),
+    )
+
+
+def maximum_of(points: Sequence[Point]) -> Estimate:
+    """Return what was done at full load, by the points that were: several as their mean, one by its seconds."""
+    found = [each for each in points if each.offer.rate_iops is None and each.verdict != "void"]
+    return achieved(found[:1]) if found and found[0].offer.role == "search" else achieved(found)
+
+
+def achieved(points: Sequence[Point]) -> Estimate:
+    """Return the mean achieved rate of points, with its interval: between points, or by the seconds of a single one."""
+    if not points:
+        return Estimate()
+    rates = [each.iops for each in points]
+    mean = fmean(rates)
+    within = max((_within(each) for each in points), default=0.0) / sqrt(len(points))
+    between = t_975(len(rates) - 1) * stdev(rates) / sqrt(len(rates)) if len(rates) > 2 else 0.0
+    if len(rates) == 2:
+        between = abs(rates[1] - rates[0]) / 2
+    reach = max(within, between)
+    return Estimate(mean, mean - reach, mean + reach)
+
+
+def _within(point: Point) -> float:
+    """Return half the width of a rate's interval by how its seconds differ."""
+    return Z_975 * (point.deviation or 0.0) * point.iops / sqrt(max(point.seconds, 1.0))
+
+
+def _bytes_per_io(points: Sequence[Point]) -> float:
+    ios = sum(each.iops * each.seconds for each in points)
+    return sum(each.bw_bytes_per_s * each.seconds for each in points) / ios if ios else 0.0
+
+
+# -- states
+
+
+def _of_rate(search: Search, points: Sequence[Point], whole: Sequence[Point]) -> tuple[State, Estimate, Point | None]:
+    known = _best(search, whole)
+    over = next_offer(_unbounded(search, points), points) is None
+    if known is None or not known.points:
+        return "unfinished", Estimate(), None
+    if known.met_at_full_load and not known.paced:
+        state: State = "met-at-full-load" if len(known.maxima) > 1 or over else "unfinished"
+        return state, achieved(known.maxima), known.maxima[-1]
+    if known.never_met:
+        return "never-met", Estimate(), None
+    met = known.highest_met
+    if known.belief is None:
+        return "unfinished", Estimate(None, None, known.top or None), met
+    low, high = known.belief.interval
+    found = known.belief.half_width <= search.tolerance * 1.5 and met is not None
+    return ("found" if found else "unfinished"), Estimate(known.belief.quantile(0.5), low, high), met
+
+
+def _unbounded(search: Search, points: Sequence[Point]) -> Search:
+    return replace(search, points=len(points) + 1, within_s=None)
+
+
+def _best(search: Search, whole: Sequence[Point]) -> Known | None:
+    """Return the best setting that was searched: the one with the highest capacity that is known."""
+    found = list(explored(search, whole))
+    met = [each for each in found if each.highest_met is not None]
+    return max(met, key=_middle) if met else found[0]
+
+
+def _middle(known: Known) -> float:
+    if known.belief is not None:
+        return known.belief.quantile(0.5)
+    return known.highest_met.iops if known.highest_met is not None else 0.0
+
+
+def _of_ladder(search: Search, _: Sequence[Point], whole: Sequence[Point]) -> tuple[State, Estimate, Point | None]:
+    low, high, unsure = bounds(search, whole)
+    steps = rungs(search)
+    if high == 0:
+        return "never-met", Estimate(), None
+    met = [each for each in whole if each.verdict == "meets"]
+    best = max(met, key=lambda each: each.iops, default=None)
+    if best is None:
+        return "unfinished", Estimate(), None
+    if low == len(steps) - 1:
+        return "met-at-full-load", achieved([best]), best
+    done = high - low <= 1 and unsure is None
+    return ("found" if done else "unfinished"), achieved([best]), best
+
+
+# -- what stands beside it
+
+
+def _binding_point(search: Search, whole: Sequence[Point], point: Point | None) -> str:
+    """Return the limit that is broken first: by the least load that broke one, else the nearest at the answer."""
+    broken = [each for each in whole if each.verdict == "breaks"]
+    lowest = min(broken, key=lambda each: each.iops, default=None)
+    for each in (lowest, point):
+        texts = [] if each is None else [m.limit for m in each.measured if m.verdict == "breaks"]
+        nearest = None if each is None else binding(search, each)
+        if nearest is not None and (not texts or nearest[0].text in texts):
+            return nearest[0].text
+        if texts:
+            return texts[0]
+    return ""
+
+
+def headroom(search: Search, point: Point) -> dict[str, float]:
+    """Return which share of each limit is left at a point, by its text: the least over directions."""
+    limits = {each.text: each.most for each in search.limits if each.most > 0}
+    found: dict[str, float] = {}
+    for each in point.measured:
+        if each.limit in limits and each.value is not None:
+            left = 1 - each.value / limits[each.limit]
+            found[each.limit] = min(left, found.get(each.limit, left))
+    return found
+
+
+def not_tried(search: Search, points: Sequence[Point], state: State) -> list[str]:
+    """Return in words what was not measured, and why."""
+    found = [f"{knob.name} {_values(left)}" for knob in search.over
+             if (left := [value for value in knob.values if not _seen(points, knob.name, value)])]  # fmt: skip
+    lost = sorted({host for each in points for host in each.lost})
+    if lost:
+        found.append(f"points that lost a host again: {', '.join(lost)}")
+    if state == "unfinished":
+        found.append(_why_unfinished(search, points))
+    if state == "never-met":
+        found.append("less load than 2% of the maximum" if has_rate(search) else "anything lighter")
+    if state == "met-at-full-load":
+        found.append("more load than this generator makes: more jobs, depth or hosts")
+    return found
+
+
+def _values(values: Sequence[int]) -> str:
+    return ", ".join(str(each) for each in values)
+
+
+def _seen(points: Sequence[Point], name: str, value: int) -> bool:
+    return any(each.offer.knobs.get(name, each.hosts if name == HOSTS else None) == value for each in points)
+
+
+def _why_unfinished(search: Search, points: Sequence[Point]) -> str:
+    if len(points) >= search.points:
+        return f"more than {search.points} points"
+    if search.within_s is not None and spent_s(points) + search.point_s > search.within_s:
+        return f"more than {search.within_s:g} s of load"
+    if points and points[-1].verdict == "void":
+        return f"what is left of the search: {points[-1].why}"
+    return "what is left of the search: it was stopped"

@@ -1,0 +1,162 @@
+"""Where the capacity lies, by all points together: a posterior over it, that survives both a smooth knee and a cliff.
+
+Two models are held at once, and the points choose. In the smooth one a latency grows as 1 / (1 - load), which is exact
+of the tail of M/M/1: ln(latency / limit) = -ln(1 - s (rate / capacity - 1)), with its slope `s` at the capacity
+unknown. In the other, latency says nothing but on which side of a cliff a point was. Each point may be wrong by
+chance (its own interval), because capacity is not the same at all times (unknown), and now and then for no reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from tui.sizing.evidence import Evidence
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, np.dtype[np.float64]]
+
+CELLS = 240
+LOWEST, HIGHEST = 0.005, 4.0  # of the maximum that was measured, where a capacity is looked for
+SLOPES = (0.7, 1.2, 2.0, 3.3, 5.5, 9.0, 15.0, 25.0, 40.0, 70.0)
+WANDER = (0.003, 0.008, 0.02, 0.045)  # by how much the capacity differs from point to point, as a share
+WANDER_PRIOR = (0.3, 0.3, 0.25, 0.15)
+CLIFF = 0.3  # prior share of the model with a cliff
+CAP = 1.5  # ln(latency / limit) from which on a point only says that it was over
+MISFIT = 0.12  # of ln(latency / limit): how far the smooth model may be off
+LEAST_MISFIT = 0.02
+ODD = 0.03  # share of points that fit nothing
+RANGE = 6.0  # of ln(latency / limit)
+BEYOND = 0.06  # prior mass above the maximum: a system may thrash at full load
+NEAR = 1.05  # of the maximum: up to there a capacity is no surprise
+
+
+@dataclass(frozen=True)
+class Belief:
+    """A posterior over the capacity: ascending rates, and the share of it up to each."""
+
+    rates: tuple[float, ...]
+    shares: tuple[float, ...]
+    cliff: float  # how probable a cliff is
+
+    def quantile(self, share: float) -> float:
+        """Return the rate below which the capacity lies with that probability."""
+        import numpy as np
+
+        return float(np.exp(np.interp(share, self.shares, np.log(self.rates))))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The rates between which it lies with 95 %."""
+        return self.quantile(0.025), self.quantile(0.975)
+
+    @property
+    def half_width(self) -> float:
+        """The further end of the interval, as a share of the median."""
+        low, high = self.interval
+        middle = self.quantile(0.5)
+        return max(high / middle - 1, 1 - low / middle)
+
+
+def believe(evidence: Sequence[Evidence], top: float) -> Belief:
+    """Return where the capacity lies; `top`: the achieved rate at full load, the scale of what is likely beforehand."""
+    return _believe(tuple(evidence), top)
+
+
+@lru_cache(maxsize=8)
+def _believe(evidence: tuple[Evidence, ...], top: float) -> Belief:
+    import numpy as np
+
+    logs = np.linspace(np.log(top * LOWEST), np.log(top * HIGHEST), CELLS)
+    mass, _ = _posterior(evidence, logs, top)
+    kept = np.flatnonzero(mass > 1e-5 * mass.max())
+    step = logs[1] - logs[0]
+    fine = np.linspace(logs[kept[0]] - step, logs[kept[-1]] + step, CELLS)
+    mass, cliff = _posterior(evidence, fine, top)
+    shares = np.concatenate(([0.0], np.cumsum((mass[1:] + mass[:-1]) / 2)))
+    return Belief(tuple(np.exp(fine).tolist()), tuple((shares / shares[-1]).tolist()), cliff)
+
+
+def _posterior(evidence: Sequence[Evidence], logs: Array, top: float) -> tuple[Array, float]:
+    """Return the mass of each capacity (logarithms), and the share of the cliff in it."""
+    import numpy as np
+
+    prior = np.log(_prior(np.exp(logs) / top))
+    wander = np.asarray(WANDER)
+    smooth = np.zeros((len(logs), len(SLOPES), len(wander)))
+    cliff = np.zeros((len(logs), len(wander)))
+    for each in evidence:
+        smooth += _smooth(each, logs[:, None, None], np.asarray(SLOPES)[None, :, None], wander[None, None, :])
+        cliff += _cliff(each, logs[:, None], wander[None, :])
+    weights = np.log(np.asarray(WANDER_PRIOR))
+    smooth += prior[:, None, None] + weights + np.log((1 - CLIFF) / len(SLOPES))
+    cliff += prior[:, None] + weights + np.log(CLIFF)
+    highest = max(smooth.max(), cliff.max())
+    smooth_mass = np.exp(smooth - highest).sum(axis=(1, 2))
+    cliff_mass = np.exp(cliff - highest).sum(axis=1)
+    mass = smooth_mass + cliff_mass
+    return mass, float(cliff_mass.sum() / mass.sum())
+
+
+def _prior(ratio: Array) -> Array:
+    """Return the prior density over ln(capacity): likelier near the maximum, seldom above it."""
+    import numpy as np
+
+    below = 0.5 * ratio / NEAR + 0.5 / np.log(NEAR / LOWEST)
+    found: Array = np.where(ratio <= NEAR, (1 - BEYOND) * below, BEYOND * 3 * (NEAR / ratio) ** 3)
+    return found
+
+
+def _normal(z: Array) -> Array:
+    """Return the normal distribution function, good to 2e-3: by its logistic neighbour (Bowling 2009)."""
+    import numpy as np
+
+    found: Array = 1 / (1 + np.exp(-np.clip(1.5976 * z + 0.07056 * z**3, -60, 60)))
+    return found
+
+
+def _log(values: Array) -> Array:
+    import numpy as np
+
+    return np.log(values)
+
+
+def _smooth(each: Evidence, logs: Array, slopes: Array, wander: Array) -> Array:
+    """Return the logarithm of the likelihood of a point in the smooth model."""
+    import numpy as np
+
+    shift = np.log(each.rate) - logs
+    if each.side != "figure":
+        return _log((1 - ODD) * _normal(_sign(each) * shift / np.sqrt(wander**2 + 0.01**2)) + ODD / 2)
+    load = np.exp(shift)
+    room = np.maximum(1 - slopes * (load - 1), np.exp(-2 * CAP))
+    said = -np.log(room)
+    steep = np.minimum(slopes * load / room, slopes * np.exp(CAP))
+    spread = np.sqrt(each.error**2 + LEAST_MISFIT**2 + (MISFIT * said) ** 2 + (steep * wander) ** 2)
+    if each.ratio >= CAP:
+        return _log((1 - ODD) * _normal((said - CAP) / spread) + ODD / 2)
+    density = np.exp(-0.5 * ((each.ratio - said) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
+    return _log((1 - ODD) * density + ODD / RANGE)
+
+
+def _cliff(each: Evidence, logs: Array, wander: Array) -> Array:
+    """Return the logarithm of the likelihood of a point where latency only tells the side of a cliff."""
+    import numpy as np
+
+    above = _normal((np.log(each.rate) - logs) / np.sqrt(wander**2 + 0.003**2))
+    if each.side != "figure":
+        likely = above if each.side == "over" else 1 - above
+        return _log((1 - ODD) * likely + ODD / 2)
+    if each.ratio >= CAP:
+        return _log((1 - ODD) * 0.8 * above + ODD / 2)
+    over = _normal(np.asarray(each.ratio / max(each.error, 0.02)))
+    density = above * over * 0.2 / CAP + (1 - above) * (1 - over) * 0.25
+    return _log((1 - ODD) * density + ODD / RANGE)
+
+
+def _sign(each: Evidence) -> float:
+    return 1.0 if each.side == "over" else -1.0

@@ -1,0 +1,245 @@
+"""Which point a capacity search measures next: the rate by belief, other knobs one step at a time. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tui.model.search import RATE, Offer, Point, Search
+from tui.sizing.belief import Belief, believe
+from tui.sizing.budget import AFTER_OVER_S, seconds_for, settle_after
+from tui.sizing.evidence import Evidence, evidence_of
+from tui.sizing.ladder import next_of_ladder
+
+LEAST_SHARE = 0.02  # of the maximum: when not even that keeps the limits, no load does
+FLAT = 1.5  # how far two points that broke a limit are apart, when the least load is asked next
+WIDE = 1.3  # upper end over lower: as long as it is wider, points halve it
+AROUND = (0.5, 0.3, 0.7, 0.4, 0.6)  # shares of the belief that points are put at when it is narrow
+LEAST_PACED = 3  # points before a capacity is called known
+CONFIRMS = 2
+RECOVERS = 2
+SURPRISE = 0.9  # of a rate that was met: when less than that breaks a limit, the system may not have recovered
+BETTER = 1.5  # tolerances by which another setting has to be better
+SHARPEN = 0.5  # of the tolerance: a point that tells less surely by itself lasts longer
+
+Setting = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of one setting of the knobs. `belief` is None as long as there is no paced point."""
+
+    setting: Setting
+    points: tuple[Point, ...]
+    evidence: tuple[Evidence, ...]
+    top: float  # achieved rate at full load
+    belief: Belief | None
+
+    @property
+    def maxima(self) -> tuple[Point, ...]:
+        """Its points at full load."""
+        return tuple(each for each in self.points if each.offer.rate_iops is None)
+
+    @property
+    def paced(self) -> tuple[Point, ...]:
+        """Its points at an offered rate."""
+        return tuple(each for each in self.points if each.offer.rate_iops is not None)
+
+    @property
+    def met_at_full_load(self) -> bool:
+        """Whether its limits hold with as much load as the generator makes."""
+        return bool(self.maxima) and all(each.verdict == "meets" for each in self.maxima)
+
+    @property
+    def never_met(self) -> bool:
+        """Whether not even the least load keeps the limits."""
+        met = any(each.verdict == "meets" for each in self.paced)
+        least = min((each.offer.rate_iops or 0.0 for each in self.paced if each.verdict == "breaks"), default=None)
+        return not met and least is not None and least <= LEAST_SHARE * self.top * 1.01
+
+    @property
+    def highest_met(self) -> Point | None:
+        """The point with the highest achieved rate that kept all limits."""
+        return max((each for each in self.points if each.verdict == "meets"), key=lambda each: each.iops, default=None)
+
+
+def has_rate(search: Search) -> bool:
+    """Tell whether the offered rate is searched over."""
+    return any(knob.name == RATE for knob in search.over)
+
+
+def heaviest(search: Search) -> dict[str, int]:
+    """Return the knobs at their highest values."""
+    return {knob.name: knob.values[-1] for knob in search.over if knob.name != RATE and knob.values}
+
+
+def known_of(search: Search, points: Sequence[Point], knobs: Mapping[str, int]) -> Known:
+    """Return what the points of one setting tell."""
+    setting = tuple(sorted(knobs.items()))
+    own = tuple(each for each in points if tuple(sorted(each.offer.knobs.items())) == setting)
+    evidence = tuple(evidence_of(search, own))
+    top = _top(points, own)
+    return Known(setting, own, evidence, top, believe(evidence, top) if evidence and top > 0 else None)
+
+
+def _top(points: Sequence[Point], own: Sequence[Point]) -> float:
+    """Return the rate at full load: of this setting, or of the first one that was measured."""
+    for among in (own, points):
+        found = [each.iops for each in among if each.offer.rate_iops is None]
+        if found:
+            return max(found)
+    return max((each.iops for each in points), default=0.0)
+
+
+def next_of_capacity(search: Search, points: Sequence[Point]) -> Offer | None:
+    """Return the next point of a capacity search; None: it is known."""
+    if not has_rate(search):
+        return next_of_ladder(search, points)
+    for known in explored(search, points):
+        offer = _next_rate(search, known, points)
+        if offer is not None:
+            return offer
+        challenge = next(_challenges(search, points, known), None)
+        if challenge is not None:
+            return challenge
+    return None
+
+
+def explored(search: Search, points: Sequence[Point]) -> Iterator[Known]:
+    """Yield the settings that were searched, each better than the one before; the last is the best."""
+    at = heaviest(search)
+    seen = set[Setting]()
+    while True:
+        known = known_of(search, points, at)
+        seen.add(known.setting)
+        yield known
+        better = next((each for each in _neighbours(search, at) if tuple(sorted(each.items())) not in seen
+                       and known_of(search, points, each).highest_met is not None), None)  # fmt: skip
+        if better is None:
+            return
+        at = better
+
+
+def _neighbours(search: Search, at: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """Yield the settings one step away, the fastest knob first, less before more."""
+    for knob in reversed([each for each in search.over if each.name != RATE and each.values]):
+        place = knob.values.index(at[knob.name])
+        for other in (place - 1, place + 1):
+            if 0 <= other < len(knob.values):
+                yield {**at, knob.name: knob.values[other]}
+
+
+def _challenges(search: Search, points: Sequence[Point], best: Known) -> Iterator[Offer]:
+    """Yield the points that would show whether a neighbour is better: a rate that this one does not sustain."""
+    if best.met_at_full_load:
+        return
+    middle = best.belief.quantile(0.5) if best.belief is not None and not best.never_met else LEAST_SHARE * best.top
+    rate = _round(middle * (1 + BETTER * search.tolerance))
+    for knobs in _neighbours(search, dict(best.setting)):
+        own = known_of(search, points, knobs).points
+        if not own or (len(own) == 1 and own[0].verdict == "unclear"):
+            text = ", ".join(f"{name} {value}" for name, value in knobs.items())
+            seconds = seconds_for(search, rate, 1.0 + len(own))
+            yield Offer(rate, seconds, knobs, "search", settle_after(points), f"is {text} better?")
+
+
+# -- the rate
+
+
+def _next_rate(search: Search, known: Known, points: Sequence[Point]) -> Offer | None:
+    """Return the next point at one setting of the other knobs; None: its capacity is known."""
+    knobs = dict(known.setting)
+    if not known.points and not any(each.offer.rate_iops is None for each in points):
+        return Offer(None, seconds_for(search, None), knobs, "maximum", why="what it does at full load")
+    if known.maxima and all(each.verdict == "meets" for each in known.maxima) and not known.paced:
+        return _again_at_full_load(search, known)
+    if known.top <= 0 or known.never_met:
+        return None
+    return _recover(search, known) or _by_belief(search, known, points)
+
+
+def _again_at_full_load(search: Search, known: Known) -> Offer | None:
+    if len(known.maxima) > 1:
+        return None
+    why = "full load keeps the limits: again"
+    return Offer(None, seconds_for(search, None, 2.0), dict(known.setting), "confirm", why=why)
+
+
+def _recover(search: Search, known: Known) -> Offer | None:
+    """Return a point at a rate that was met, when less than that was not, right after an overload; None: no need."""
+    paced = known.paced
+    if len(paced) < 2 or paced[-1].verdict != "breaks":
+        return None
+    tried = next((at for at, each in enumerate(reversed(paced)) if each.offer.role != "recover"), 0)
+    suspect, before = paced[-1 - tried], paced[: -1 - tried]
+    met = [each.offer.rate_iops or 0.0 for each in before if each.verdict == "meets"]
+    rate = suspect.offer.rate_iops or 0.0
+    after_overload = bool(before) and before[-1].verdict == "breaks"
+    if not met or not after_overload or tried >= RECOVERS or rate > SURPRISE * max(met):
+        return None
+    pause = AFTER_OVER_S * 4 ** (tried + 1)
+    why = "less than was kept before is not kept now: has it recovered?"
+    return Offer(rate, seconds_for(search, rate), dict(known.setting), "recover", pause, why)
+
+
+def _by_belief(search: Search, known: Known, points: Sequence[Point]) -> Offer | None:
+    belief = known.belief
+    if belief is None:
+        belief = believe((), known.top)
+    low, high = belief.interval
+    if len(known.evidence) >= LEAST_PACED and belief.half_width <= search.tolerance:
+        return _confirm(search, known, points)
+    if _asks_least(known):
+        return _offer(search, known, points, LEAST_SHARE * known.top, "is there any load that keeps the limits?")
+    narrow = high / low <= WIDE
+    share = AROUND[len(known.evidence) % len(AROUND)] if narrow else 0.5
+    why = f"capacity between {_short(low)} and {_short(high)} IOPS"
+    return _offer(search, known, points, max(belief.quantile(share), LEAST_SHARE * known.top), why)
+
+
+def _asks_least(known: Known) -> bool:
+    """Tell whether less load did not help: then the least is asked, and not what lies between."""
+    broken = [each.offer.rate_iops or 0.0 for each in known.paced if each.verdict == "breaks"]
+    if len(broken) < 2 or any(each.verdict != "breaks" for each in known.paced):
+        return False
+    return max(broken) > FLAT * min(broken)
+
+
+def _confirm(search: Search, known: Known, points: Sequence[Point]) -> Offer | None:
+    """Return a point near the answer that should keep the limits, where none has so far; None: there is evidence."""
+    belief = known.belief
+    if belief is None or sum(each.offer.role == "confirm" for each in known.points) >= CONFIRMS:
+        return None
+    met = known.highest_met
+    if met is not None and met.iops >= belief.quantile(0.5) * (1 - 2 * search.tolerance):
+        return None
+    low = belief.interval[0] * (1 - search.tolerance / 3)
+    return _offer(search, known, points, low, "does it keep the limits just below?", "confirm")
+
+
+def _offer(
+    search: Search, known: Known, points: Sequence[Point], rate: float, why: str, role: str = "search"
+) -> Offer:
+    rate = _round(rate)
+    seconds = seconds_for(search, rate, _longer(search, known))
+    return Offer(rate, seconds, dict(known.setting), role, settle_after(points), why)  # type: ignore[arg-type]
+
+
+def _longer(search: Search, known: Known) -> float:
+    """Return by how much a point should last longer: as long as chance within points hides what is asked."""
+    if known.belief is None or known.belief.half_width > 4 * search.tolerance:
+        return 1.0
+    figures = [each for each in known.evidence if each.side == "figure" and abs(each.ratio) < 0.5]
+    if not figures:
+        return 1.0
+    last = figures[-1]
+    return min(4.0, max(1.0, (last.error / (SHARPEN * search.tolerance * 5)) ** 2))
+
+
+def _round(rate: float) -> float:
+    """Return a rate with four digits: it is written into job files and read by people."""
+    return float(f"{rate:.4g}")
+
+
+def _short(rate: float) -> str:
+    return f"{rate:.3g}" if rate < 1000 else f"{rate / 1000:.3g}k"

@@ -1,0 +1,84 @@
+"""What the points of a search say about its capacity, point by point. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Literal
+
+from tui.model.search import Limit, Measured, Point, Search
+from tui.sizing.interval import Z_975
+from tui.sizing.points import not_achieved
+
+LEAST_ERROR = 0.003  # of a latency, as a share: buckets are no finer
+NO_BOUND = 3.0  # times as wide upwards as downwards where there is no upper bound
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A point at `rate`: ln(latency / limit) of its binding limit with a standard error; or only on which side it is.
+
+    `side`: "over" of a point that broke down, so that its latency says no more; "under": no latency was asked for.
+    """
+
+    rate: float
+    ratio: float = 0.0
+    error: float = 0.0
+    side: Literal["figure", "over", "under"] = "figure"
+
+
+def usable(points: Sequence[Point]) -> list[Point]:
+    """Return the points that were measured whole."""
+    return [each for each in points if each.verdict != "void"]
+
+
+def evidence_of(search: Search, points: Sequence[Point]) -> list[Evidence]:
+    """Return what each paced point says; points measured before the system had recovered say nothing."""
+    found = []
+    for at, each in enumerate(points):
+        if each.offer.rate_iops is None or each.verdict == "void" or not_recovered(points, at):
+            continue
+        found.append(_of_point(search, each))
+    return found
+
+
+def not_recovered(points: Sequence[Point], at: int) -> bool:
+    """Tell whether a point broke a limit only because of the overload before it: a recover point behind it met it."""
+    later = points[at + 1] if at + 1 < len(points) else None
+    return (
+        points[at].verdict == "breaks"
+        and later is not None
+        and later.offer.role == "recover"
+        and later.verdict == "meets"
+        and (later.offer.rate_iops or 0.0) >= (points[at].offer.rate_iops or 0.0)
+    )
+
+
+def binding(search: Search, point: Point) -> tuple[Limit, Measured] | None:
+    """Return the limit on a latency that a point is nearest to, or furthest beyond; None: none was measured."""
+    limits = {each.text: each for each in search.limits if each.metric == "latency"}
+    found = [(limits[each.limit], each) for each in point.measured if each.limit in limits and each.value]
+    return max(found, key=lambda pair: (pair[1].value or 0.0) / pair[0].most, default=None)
+
+
+def _of_point(search: Search, point: Point) -> Evidence:
+    offered = point.offer.rate_iops or 0.0
+    nearest = binding(search, point)
+    figures_break = any(each.verdict == "breaks" and each.limit == nearest[0].text for each in point.measured) if (
+        nearest is not None) else False  # fmt: skip
+    if point.verdict == "breaks" and (point.cut or not_achieved(point) or not figures_break):
+        return Evidence(offered, side="over")
+    if nearest is None:
+        return Evidence(offered, side="under")
+    limit, figure = nearest
+    value = figure.value or 0.0
+    return Evidence(point.iops, log(value / limit.most), error_of(figure))
+
+
+def error_of(figure: Measured) -> float:
+    """Return the standard error of a figure's logarithm, by its interval."""
+    value = figure.value or 0.0
+    down = log(value / figure.low) if figure.low and figure.low > 0 and value else 0.3
+    up = log(figure.high / value) if figure.high and value else NO_BOUND * max(down, 0.1)
+    return max(LEAST_ERROR, (down + up) / 2 / Z_975)
