@@ -15,7 +15,7 @@ from asyncssh.config import SSHClientConfig
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tui.engine.hosts.fleet import words_in
+from tui.engine.hosts.ssh_names import words_in
 from tui.model.plan import HostAddress
 from tui.remote.keys import AgentKeyPair
 from tui.remote.sshconfig import resolve

@@ -32,6 +32,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "findings": ("tui.cli.findings", "what is checked about a run, and what each finding means"),
     "schema": ("tui.cli.schema", "print the JSON Schema of profile, inventory or run"),
     "config": ("tui.cli.config", "your settings: theme, symbols, hosts, tags, where runs are kept"),
+    "completion": ("tui.cli.completion", "the script that makes bash, zsh or fish complete"),
     "doctor": ("tui.cli.doctor", "what this jump host has and lacks"),
     "app": ("tui.cli.open_app", "open the screens (the same as no verb)"),
 }
@@ -52,6 +53,8 @@ class VerbModule(Protocol):
 def entry() -> None:
     """Run the command and exit with its code. A reader of our stdout that goes away ends us quietly."""
     try:
+        if "_ARGCOMPLETE" in os.environ:  # the shell asks what may follow: argcomplete answers and ends the process
+            importlib.import_module("tui.cli.completing").complete()
         try:
             code = main(sys.argv[1:])
         except SystemExit as end:  # argparse has said what it had to say

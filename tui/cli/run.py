@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import TYPE_CHECKING
 
-import msgspec
-
-from tui.cli.agree import agreed
 from tui.cli.common import add_host_files, load_fleet, pairs, paths, say, user_settings
-from tui.cli.review import review_text
-from tui.cli.watching import INTERRUPTED, followed, print_result, watch
-from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration
+
+if TYPE_CHECKING:
+    from tui.model.plan import Plan
 
 STREAM_HELP = "follow the run in a format of `benchtui export`: to stdout, a file, or an http address that takes it"
 HOSTS_HELP = "names, @groups, ranges like h[1-4], or local (default: `hosts` of benchtui config)"
@@ -60,8 +58,13 @@ def main(args: argparse.Namespace) -> int:
 
         plan = leave_out_missing(plan)
     if args.dry_run:
+        import msgspec
+
+        from tui.cli.review import review_text
+
         print(msgspec.json.format(msgspec.json.encode(plan)).decode() if args.json else review_text(plan))
         return 0
+    from tui.cli.agree import agreed
     from tui.cli.launching import start
 
     for remark in plan.remarks:
@@ -78,6 +81,8 @@ def main(args: argparse.Namespace) -> int:
         from tui.cli.watching import watch_streamed
 
         return watch_streamed(run_dir, args.stream, as_json=args.json)
+    from tui.cli.watching import INTERRUPTED, followed, print_result, watch
+
     if not args.prove_limiter:
         return watch(run_dir, as_json=args.json)
     from tui.cli.prove import prove_after

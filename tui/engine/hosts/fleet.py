@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import fnmatch
-import re
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tui import workloads
 from tui.engine.hosts.fan_out import agent_on, fan_out
+from tui.engine.hosts.ssh_names import PATTERN, words_in
 from tui.model import hostspec
 from tui.model.inventory import Inventory
 from tui.model.plan import HostAddress
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from tui.remote.probe import HostProbe
 
 Origin = Literal["inventory", "ssh config", "this machine"]
-HOST_LINE = re.compile(r"^\s*Host(?:\s+|\s*=\s*)(.+?)\s*$", re.IGNORECASE)
-INCLUDE_LINE = re.compile(r"^\s*Include(?:\s+|\s*=\s*)(.+?)\s*$", re.IGNORECASE)
-MOST_FILES = 1000  # of files that include each other
-PATTERN = set("*?!")
 LOCAL_ADDRESS = HostAddress(name=hostspec.LOCAL, transport="local")
 
 
@@ -123,31 +119,6 @@ def resolvable(name: str) -> bool:
     except (OSError, UnicodeError):
         return False
     return True
-
-
-def words_in(path: Path, seen: set[Path] | None = None) -> Iterator[str]:
-    """Yield the host names and patterns of an SSH configuration and the files it includes, each file once."""
-    seen = set() if seen is None else seen
-    seen.add(path)
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return
-    for line in lines:
-        if match := HOST_LINE.match(line):
-            yield from (word for word in match[1].replace('"', "").split() if word.isprintable())
-        elif match := INCLUDE_LINE.match(line):
-            for pattern in match[1].replace('"', "").split():
-                yield from included(pattern, seen)
-
-
-def included(pattern: str, seen: set[Path]) -> Iterator[str]:
-    """Yield the host names and patterns of the files that an Include names; relative ones lie in ~/.ssh."""
-    full = Path("~/.ssh").expanduser() / Path(pattern).expanduser()
-    plain = re.sub(r"\*\*+", "*", str(full.relative_to(full.anchor)))  # glob(7) has no **: it would search everything
-    for path in sorted(Path(full.anchor).glob(plain)):
-        if path not in seen and len(seen) < MOST_FILES:
-            yield from words_in(path, seen)
 
 
 async def check_hosts(

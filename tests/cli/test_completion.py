@@ -1,0 +1,95 @@
+"""Completion: what argcomplete answers a shell, and that asking it stays cheap."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.patience import PATIENCE_S
+from tui.cli.completing import formats, hosts, parser_for, profiles, runs
+from tui.cli.main import VERBS, main
+
+RUN = "20261120T101530Z-weka-read-iops-7f3a"
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with a run, an inventory and an SSH configuration."""
+    (tmp_path / "runs" / RUN).mkdir(parents=True)
+    (tmp_path / "runs" / ".index.msgpack").write_text("")
+    (tmp_path / "inventory.yaml").write_text("hosts: {c1: {}, c2: {}}\ngroups: {clients: [c1, c2]}\n")
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "config").write_text("Host node1 *.lab\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("BENCHTUI_HOME", str(tmp_path))
+    return tmp_path
+
+
+def asked(home: Path, line: str) -> tuple[list[str], set[str]]:
+    """Ask as a shell does; return the answer, and the packages that were loaded for it."""
+    answer, modules = home / "answer", home / "modules"
+    code = (
+        "import os, sys\n"
+        "end = os._exit\n"
+        "def told(code):\n"
+        "    names = sorted({each.partition('.')[0] for each in sys.modules})\n"
+        f"    open({str(modules)!r}, 'w').write(' '.join(names))\n"
+        "    end(code)\n"
+        "os._exit = told\n"
+        "from tui.cli.main import entry\nentry()\n"
+    )
+    environ = {
+        **os.environ, "PYTHONPATH": str(ROOT), "_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "COMP_TYPE": "9",
+        "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_STDOUT_FILENAME": str(answer),
+    }  # fmt: skip
+    subprocess.run([sys.executable, "-c", code], env=environ, timeout=PATIENCE_S, check=True)
+    return [word.strip() for word in answer.read_text().split("\n")], set(modules.read_text().split())
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("benchtui run weka/read-t", ["weka/read-throughput"]),
+        ("benchtui run demo/quick --hosts @c", ["@clients"]),
+        ("benchtui runs show 2026", [RUN]),
+    ],
+)
+def test_the_shell_is_answered_with_names_and_little_is_loaded_for_it(user: Path, line: str, answer: list[str]) -> None:
+    found, modules = asked(user, line)
+    assert found == answer
+    assert modules & {"textual", "rich", "asyncssh", "pydantic", "numpy", "asyncio", "ruamel"} == set()
+
+
+def test_names_are_those_of_today(user: Path) -> None:
+    assert runs() == ["last", RUN]
+    assert set(hosts()) == {"c1", "c2", "@clients", "local", "node1"}
+    assert hosts("c1,c") == ["c1,c1", "c1,c2"]
+    assert "ceph/all" in profiles("ceph/")
+    assert "csv" in formats()
+
+
+def test_files_that_cannot_be_read_complete_to_nothing(user: Path) -> None:
+    (user / "inventory.yaml").write_text("hosts: [\n")
+    (user / "config.yaml").write_text("theme: blue\n")
+    assert hosts() == []
+    assert runs() == []
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_can_be_completed(verb: str) -> None:
+    assert parser_for(verb).parse_known_args([])
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_is_one_that_the_shell_reads(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert "_ARGCOMPLETE" in script
+    if shutil.which(shell):
+        subprocess.run([shell, "-n", "/dev/stdin"], input=script, text=True, timeout=PATIENCE_S, check=True)

@@ -1,0 +1,121 @@
+"""What the shell is told while a command line is typed. Reads no more than names: this runs at every Tab."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from tui.cli.arguments import Arguments
+from tui.cli.common import paths
+from tui.cli.main import VERBS
+from tui.model.problem import BenchtuiError
+
+FILES = ("FILE", "PATH", "DIR", "FOLDER")
+
+
+def complete() -> None:
+    """Answer the shell about the line in the environment, and end. Does nothing when argcomplete does not ask."""
+    import argcomplete
+
+    words = os.environ.get("COMP_LINE", "").split()
+    argcomplete.autocomplete(parser_for(words[1] if len(words) > 1 else ""), always_complete_options="long")
+
+
+def parser_for(verb: str) -> argparse.ArgumentParser:
+    """Return a parser of all verbs, of which one knows its arguments: the others need not be loaded."""
+    parser = Arguments(prog="benchtui")
+    verbs = parser.add_subparsers(dest="verb_of_line", metavar="VERB")
+    for name, (module, text) in VERBS.items():
+        below = verbs.add_parser(name, help=text)
+        if name == verb:
+            importlib.import_module(module).configure(below)
+            give_completers(below, name)
+    if verb not in VERBS:
+        importlib.import_module(VERBS["app"][0]).configure(parser)
+        give_completers(parser, "app")
+    return parser
+
+
+def give_completers(parser: argparse.ArgumentParser, verb: str) -> None:
+    """Say of each argument, also of verbs below, which names it takes."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                give_completers(below, verb)
+        elif action.choices is None:
+            action.completer = completer_of(action, verb)  # type: ignore[attr-defined]
+
+
+def completer_of(action: argparse.Action, verb: str) -> Callable[..., Iterable[str]]:
+    """Return what completes an argument, by its metavar; `profiles` calls its own NAME, and `compare` its runs A, B."""
+    from argcomplete.completers import FilesCompleter, SuppressCompleter
+
+    metavar = str(action.metavar or "")
+    if metavar.startswith(FILES):
+        files: Callable[..., Iterable[str]] = FilesCompleter()
+        return files
+    if verb == "profiles" and metavar == "NAME":
+        return profiles
+    named = {"RUN": runs, "A": runs, "B": runs, "PROFILE": profiles, "SPEC": hosts, "FORMAT": formats}
+    none: Callable[..., Iterable[str]] = SuppressCompleter()
+    return named.get(metavar, none)
+
+
+def quietly(names: Callable[[str], Iterable[str]]) -> Callable[..., list[str]]:
+    """Return a completer: the names, or none at all where files cannot be read."""
+
+    def completer(prefix: str = "", **_: Any) -> list[str]:
+        try:
+            return [name for name in names(prefix) if name.startswith(prefix)]
+        except (BenchtuiError, OSError):
+            return []
+
+    return completer
+
+
+@quietly
+def runs(_: str) -> Iterable[str]:
+    """Ids of runs, and `last`."""
+    found = sorted((name for name in os.listdir(paths().runs) if not name.startswith(".")), reverse=True)  # noqa: PTH208
+    return ["last", *found]
+
+
+@quietly
+def profiles(_: str) -> Iterable[str]:
+    """Tags of profiles."""
+    from tui.engine.profiles.catalogue import Catalogue
+
+    return Catalogue(paths().profiles).names()
+
+
+@quietly
+def hosts(prefix: str) -> Iterable[str]:
+    """Hosts of the inventory and of ~/.ssh/config, @groups, local; of a list with commas the last one."""
+    from tui.engine.hosts.ssh_names import PATTERN, words_in
+    from tui.model.hostspec import LOCAL
+
+    before = prefix[: prefix.rfind(",") + 1]
+    described = inventory()
+    names = [*(described.get("hosts") or {}), *(f"@{group}" for group in described.get("groups") or {}), LOCAL]
+    names += [word for word in words_in(Path("~/.ssh/config").expanduser()) if not PATTERN & set(word)]
+    return [before + name for name in dict.fromkeys(names)]
+
+
+def inventory() -> dict[str, Any]:
+    """Return the inventory as plain data: nothing is checked, a name is all that is wanted."""
+    from tui.model.yaml_text import load
+
+    file = paths().inventory
+    return load(file.read_text(encoding="utf-8"), str(file)).data if file.exists() else {}
+
+
+@quietly
+def formats(_: str) -> Iterable[str]:
+    """Formats of exports."""
+    from tui.model.exporter import installed
+
+    return installed()
