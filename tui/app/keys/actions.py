@@ -111,6 +111,7 @@ APP = (
     Action("app.theme", ("f2",), "theme", "Change the colours: dark, light, the terminal's own", call="next_theme"),
     Action("app.help", ("question_mark", "f1"), "help", "Show every key of this screen, with search", footer=100),
     Action("app.quit", ("q",), "quit", "Leave; asks what to do with a run that is going on", footer=101),
+    Action("app.suspend", ("ctrl+z",), "suspend", "Go to the shell; fg comes back", call="suspend_process"),
     Action("app.interrupt", ("ctrl+c",), "quit", "Leave from anywhere, even a field", call="quit", priority=True),
 )
 
