@@ -80,5 +80,5 @@ def test_j_and_k_and_the_arrows_move_in_every_list() -> None:
 
 def test_the_palette_writes_names_as_they_are_and_offers_no_movement() -> None:
     titles = [title_of(action) for action in commands_of("result")]
-    assert "IOPS  i" in titles and "Copy path  y" in titles
+    assert "IOPS  i" in titles and "Copy  y" in titles
     assert not {title.split()[0] for title in titles} & {"Left", "Right", "Up", "Down", "Top", "Bottom", "Page"}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, stage
+from tests.patience import seen
+from tui.app.dialogs.copying import CopyDialog
 from tui.app.screens.live.screen import LiveScreen
 from tui.app.screens.result.text import big_digits
 from tui.metrics.units import bandwidth, iops
@@ -117,10 +120,14 @@ async def test_the_judgement_is_told_whole_at_80_columns(maker: RunMaker) -> Non
         assert "checks made" in page and "could not be" in page and "every host has a final result" in page
 
 
-async def test_y_copies_the_path_of_the_record(maker: RunMaker) -> None:
+async def test_y_asks_what_to_copy_and_copies_it(maker: RunMaker) -> None:
     async with stage(maker, step="result") as (app, pilot):
-        await pilot.press("y")
-        assert app.clipboard == str(maker.run_dir / "run.json")
+        for keys, begin in ((("p",), f"{maker.run_dir}/run.json"), (("j", "enter"), "**read")):
+            await pilot.press("y")
+            await seen(lambda: isinstance(app.screen, CopyDialog), "the menu", 60)
+            await pilot.pause()
+            await pilot.press(*keys)
+            await seen(partial(lambda begin: app.clipboard.startswith(begin), begin), "what was copied", 60)
 
 
 async def test_at_80_columns_the_page_scrolls_and_nothing_is_cut(maker: RunMaker) -> None:

@@ -182,3 +182,22 @@ def test_term_dumb_is_refused_with_one_sentence(tmp_path: Path) -> None:
         assert terminal.exit_code() == 2
         assert "TERM is dumb" in terminal.screen()
         assert "Traceback" not in terminal.screen()
+
+
+def test_ctrl_z_suspends_and_fg_comes_back_whole_in_a_window_of_another_size(tmp_path: Path) -> None:
+    shell = ("-c", "import os; os.environ['PS1'] = 'SHELL> '; os.execvp('bash', ['bash', '--norc', '-i'])")
+    with Terminal(tmp_path, program=shell) as terminal:
+        terminal.wait_for("SHELL>")
+        terminal.keys(f"{sys.executable} -m tui", "Enter")
+        terminal.wait_for(READY)
+        terminal.keys("C-z")
+        terminal.wait_for("Stopped")
+        assert_restored(terminal)
+        terminal.resize(100, 30)
+        terminal.keys("fg", "Enter")
+        terminal.wait_until(lambda: max(map(len, terminal.screen().splitlines())) == 100, "the new size")
+        assert terminal.flag("alternate_on") == "1"
+        terminal.keys("q")
+        terminal.wait_until(lambda: terminal.flag("alternate_on") == "0", "the shell")
+        terminal.keys("exit", "Enter")
+        assert terminal.exit_code() == 0

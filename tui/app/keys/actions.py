@@ -54,6 +54,8 @@ KEY_NAMES = {
     "asterisk": "*",
 }
 
+COPY_HELP = "Copy headline, table, CSV, command line or path (OSC 52, over SSH too)"
+
 
 @dataclass(frozen=True, slots=True)
 class Action:
@@ -208,7 +210,7 @@ RESULT = (
     Action("result.left", ("left",), "left", "In a matrix: the cell at the left"),
     Action("result.right", ("right",), "right", "In a matrix: the cell at the right"),
     Action("result.findings", ("f",), "findings", "Show each finding whole, and what could not be checked"),
-    Action("result.copy", ("y",), "copy path", "Copy the path of run.json (OSC 52)", footer=5),
+    Action("result.copy", ("y",), "copy", COPY_HELP, footer=5),
     Action("result.replay", ("p",), "replay", "Play the run again on the Live screen", footer=6),
     Action("result.job", ("J",), "job", "Show the next job alone; after the last one all together", footer=4),
     Action("result.published", ("v",), "published", "Switch between the run's figures and published ones beside them"),
@@ -249,6 +251,7 @@ RUNS = (
         "runs.report", ("w",), "report", "Write the marked runs, or this one, as one HTML file to the current folder"
     ),
     Action("runs.export", ("e",), "export", "Write the run in a format that other tools read, such as CSV or JUnit"),
+    Action("runs.copy", ("y",), "copy", COPY_HELP),
     Action("runs.note", ("n",), "note", "Add a remark to the run", footer=5),
     Action(
         "runs.import", ("i",), "import", "Import what was measured elsewhere: a file, a directory, an archive", footer=7

@@ -61,7 +61,7 @@ def _blocks(blocks: Sequence[Block]) -> Iterator[str]:
 
 def _block(block: Block) -> str:
     if isinstance(block, Table):
-        return _table(block)
+        return markdown_table(block)
     if isinstance(block, Facts):
         return "\n".join(f"- {escaped(name)}: {escaped('; '.join(texts))}" for name, texts in block.rows)
     if isinstance(block, Paragraph):
@@ -71,7 +71,8 @@ def _block(block: Block) -> str:
     return _code(block) if isinstance(block, Code) else ""
 
 
-def _table(table: Table) -> str:
+def markdown_table(table: Table) -> str:
+    """Return a table; one of many rows can be folded."""
     rule = ["--:" if column.right else ":--" for column in table.columns]
     rows = [[escaped(cell_text(cell)) for cell in row] for row in table.rows]
     head = [escaped(column.title) or " " for column in table.columns]

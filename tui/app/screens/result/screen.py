@@ -21,6 +21,7 @@ from tui.app.screens.live.text import keep_note
 from tui.app.screens.result import text as result_text
 from tui.app.screens.result.matrix import matrix_of, moved
 from tui.app.services.cleaning import ask_to_clean, clean_now
+from tui.app.services.copying import copy_of_run
 from tui.app.services.exporting import export_run
 from tui.app.services.reporting import report_runs
 from tui.app.widgets.chrome import KeyBar
@@ -236,11 +237,10 @@ class ResultScreen(StepScreen):
             self.show(replace(self.page, compares=not self.page.compares))
             self.action_top()
 
-    def action_copy(self) -> None:
-        """Copy the path of run.json through the terminal."""
-        path = str(self.run_dir / "run.json")
-        self.app.copy_to_clipboard(path)
-        self.notify(f"copied: {path}", markup=False)
+    @work(group="copy", exclusive=True, exit_on_error=False)
+    async def action_copy(self) -> None:
+        """Ask what of the run to copy through the terminal."""
+        await copy_of_run(self, self.run_dir)
 
     def action_replay(self) -> None:
         """Play the run again."""

@@ -23,6 +23,7 @@ from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.live.text import deliver
 from tui.app.screens.runs.preview import preview
 from tui.app.services.cleaning import ask_to_clean, clean_now
+from tui.app.services.copying import copy_of_run
 from tui.app.services.exporting import export_run
 from tui.app.services.importing import import_kept
 from tui.app.services.reporting import report_runs
@@ -284,6 +285,12 @@ class RunsScreen(FilteredScreen):
         """Ask for format and place, and write."""
         if (run_dir := self.run_at_hand) is not None:
             await export_run(self, run_dir)
+
+    @work(group="copy", exclusive=True, exit_on_error=False)
+    async def action_copy(self) -> None:
+        """Ask what of the run to copy through the terminal."""
+        if (run_dir := self.run_at_hand) is not None:
+            await copy_of_run(self, run_dir)
 
     def action_note(self) -> None:
         """Ask for a remark."""

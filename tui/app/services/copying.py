@@ -1,0 +1,42 @@
+"""Copying something of a run to the clipboard of whoever sits at the terminal, also behind SSH and tmux (OSC 52)."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.screen import Screen
+
+from tui.app.dialogs.copying import CopyDialog
+from tui.model.problem import BenchtuiError
+
+if TYPE_CHECKING:
+    from tui.results.report.copies import Copy
+
+MOST_BYTES = 74_000  # of what many terminals take in one sequence, before base64
+
+
+async def copy_of_run(screen: Screen[None], run_dir: Path) -> None:
+    """Ask what, and copy it. For a worker: it waits for the answer."""
+    try:
+        copies = await asyncio.to_thread(_copies, run_dir)
+    except BenchtuiError as error:
+        screen.notify(str(error), severity="warning", markup=False)
+        return
+    text = await screen.app.push_screen_wait(CopyDialog(run_dir.name, copies))
+    if text is None:
+        return
+    screen.app.copy_to_clipboard(text)
+    lines = text.count("\n") + 1
+    more = f" and {lines - 1} lines more" if lines > 1 else ""
+    late = "; some terminals do not take as much" if len(text.encode()) > MOST_BYTES else ""
+    screen.notify(f"copied: {text.partition(chr(10))[0][:60]}{more}{late}", markup=False)
+
+
+def _copies(run_dir: Path) -> list[Copy]:
+    """Return what can be copied. Raises UsageError: no record yet, or one that cannot be read."""
+    from tui.results.export.save import source_of
+    from tui.results.report.copies import copies_of
+
+    return copies_of(source_of(run_dir).record, run_dir)
