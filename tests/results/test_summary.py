@@ -27,10 +27,12 @@ def test_it_begins_with_what_ran_and_how_it_ended() -> None:
     assert lines[:3] == [
         "20261120T101530Z-test-mix-0001",
         "test/mix v1: Recorded mix",
-        "2026-11-20T10:15:30.250Z, 0:08, 2 hosts, target test storage",
+        "headline: mixed 16.0k IOPS; valid with warnings",
     ]
+    assert lines[3].startswith("verdict: valid with warnings: ")
+    assert any(line.startswith("defence: 20 attacks: ") for line in lines[4:7])
     assert "state: complete" in lines
-    assert "headline: mixed 16.0k IOPS; valid with warnings" in lines
+    assert "2026-11-20T10:15:30.250Z, 0:08, 2 hosts, target test storage" in lines
     assert "changed: runtime=3s" in lines
 
 
@@ -66,7 +68,7 @@ def test_how_far_hosts_started_apart_and_measured_together_is_told_with_its_unce
     ]
     lines = summary_text(build_record(run_of(tmp_path, ["h1", "h2"], events))).splitlines()
     assert "start skew 0.400 s ± 0.008 s, end skew 0.700 s ± 0.008 s; all together 29.6 s" in lines
-    assert any(line.startswith("valid: 2 remarks; ") for line in lines)
+    assert any(line.startswith("verdict: valid: 2 remarks; ") for line in lines)
     assert "measured 30.3 s" in lines
 
 
@@ -79,7 +81,7 @@ def test_findings_stand_below_the_verdict(tmp_path: Path) -> None:
     events = [*host_run("h1", 10.0, 40.0), *host_run("h2", 15.0, 45.0), closed(46.0)]
     text = summary_text(build_record(run_of(tmp_path, ["h1", "h2"], events)))
     assert "INVALID: 1 error, 2 remarks; " in text
-    assert " could not be\n  error V12: started 5.00 s apart (by arrival: clocks were not compared):" in text
+    assert "\nfindings:\n  error V12: started 5.00 s apart (by arrival: clocks were not compared):" in text
 
 
 def test_a_run_that_was_taken_over_says_when_and_after_which_gap(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tui.metrics.steady import window_text
-from tui.results.findings.check import Evidence, Found, StepEvidence, UnknownError, run_check, step_check
+from tui.results.findings.check import Evidence, Found, Moot, StepEvidence, UnknownError, run_check, step_check
 from tui.results.matrix.rounds import rounds_of_step
 
 DURABLE = ("cache-off", "cache-protected")  # conditions that say what becomes of writes in a power cut
@@ -26,7 +26,7 @@ def preconditioned(at: StepEvidence) -> Iterator[Found]:
         return
     found = rounds_of_step(plan, state, at.step)
     if found is None:
-        raise UnknownError("no rounds were asked for")
+        raise UnknownError(Moot.ROUNDS)
     window, rule = found.window, found.rule
     if found.attained:
         return
@@ -51,7 +51,7 @@ def attested(evidence: Evidence) -> Iterator[Found]:
     """No host can tell whether an array's cache is off: unless somebody says so, nobody knows what was measured."""
     asked = evidence.plan.attested
     if not asked:
-        raise UnknownError("the profile asks about nothing")
+        raise UnknownError(Moot.ASKED)
     no = [each for each in asked if each.answer == "no"]
     unknown = [each for each in asked if each.answer == "unknown"]
     if no:

@@ -12,7 +12,16 @@ from tui.model.plan import is_device
 from tui.model.record import HostRecord
 from tui.model.sharing import common_paths, sharing_text
 from tui.model.thresholds import default
-from tui.results.findings.check import Evidence, Found, Severity, StepEvidence, UnknownError, run_check, step_check
+from tui.results.findings.check import (
+    Evidence,
+    Found,
+    Moot,
+    Severity,
+    StepEvidence,
+    UnknownError,
+    run_check,
+    step_check,
+)
 from tui.results.findings.conditions import durable_by_word
 from tui.results.findings.machines import file_systems, may_cache
 
@@ -31,7 +40,7 @@ OF_MEMORY = default("V06.memory")  # a working set below this multiple of the me
 def written(at: StepEvidence) -> Iterator[Found]:
     """What was never written is on no disk, so to read it measures none."""
     if not any("read" in job.directions and job.stores for job in at.step.jobs):
-        raise UnknownError("nothing is read")
+        raise UnknownError(Moot.READS)
     looked = {
         host.name: row for host in at.run.hosts for row in rows(host.facts, Written) if row.step == at.step.index
     }
@@ -97,7 +106,7 @@ def memory_of(host: HostRecord) -> float | None:
 def caches_dropped(at: StepEvidence) -> Iterator[Found]:
     """What an earlier step left in memory is read from there."""
     if at.run.plan.drop_caches_before(at.step) == "no":
-        raise UnknownError("no cache was to be dropped")
+        raise UnknownError(Moot.DROPPED)
     failed = {drop.host: drop.detail or "not dropped" for drop in at.record.cache_drops if not drop.ok}
     if failed:
         named = names_of([f"{host}: {why}" for host, why in failed.items()])
@@ -114,7 +123,7 @@ def caches_dropped(at: StepEvidence) -> Iterator[Found]:
 def shared_files(evidence: Evidence) -> Iterator[Found]:
     """Hosts that write the same file wait for each other's locks; hosts that read it read each other's cache."""
     if len(evidence.hosts) < 2:
-        raise UnknownError("one host shares with nobody")
+        raise UnknownError(Moot.SHARED)
     for names in _groups(evidence.hosts):
         paths = [path for path, users in common_paths(evidence.plan).items() if set(names) <= set(users)]
         if paths:
@@ -138,7 +147,7 @@ def same_offsets(at: StepEvidence) -> Iterator[Found]:
     """Hosts that ask for the same blocks in the same order of one shared target are served by its cache."""
     jobs = [job for job in at.step.jobs if job.random]
     if not jobs:
-        raise UnknownError("no random I/O")
+        raise UnknownError(Moot.RANDOM)
     if at.run.foreign:
         raise UnknownError("the seeds are not known")
     seeds = [task.randseed for task in at.step.tasks]
@@ -177,7 +186,7 @@ def reducible(at: StepEvidence) -> Iterator[Found]:
     """An array that compresses stores zeros for nothing: it was never asked to write what the figure says."""
     writers = [job for job in at.step.jobs if "write" in job.directions and job.stores]
     if not writers:
-        raise UnknownError("nothing is written")
+        raise UnknownError(Moot.WRITES)
     said = list(dict.fromkeys(job.reducible for job in writers if job.reducible))
     if said:
         yield Found("warning", f"what is written can be reduced to less: {', '.join(said)}", ", ".join(said), "none")
@@ -194,7 +203,7 @@ def durability(at: StepEvidence) -> Iterator[Found]:
     """Writes that end in a volatile cache are quick, and lost in a power cut."""
     writers = [job for job in at.step.jobs if "write" in job.directions and job.stores]
     if not writers:
-        raise UnknownError("nothing is written")
+        raise UnknownError(Moot.WRITES)
     loose = [job for job in writers if not job.durable]
     if loose and not durable_by_word(at.run):
         flushed = next((job.flushed for job in loose if job.flushed), "")

@@ -11,7 +11,7 @@ from tui.metrics.registry import MIXED, direction
 from tui.model.plan import JobLoad
 from tui.model.step_record import DirectionRecord, LatencyRecord, StepRecord
 from tui.model.thresholds import default
-from tui.results.findings.check import Found, Severity, StepEvidence, UnknownError, step_check
+from tui.results.findings.check import Found, Moot, Severity, StepEvidence, UnknownError, step_check
 from tui.results.findings.observed import cpu_bound_hosts
 from tui.results.text.judged import SHORT_S, SUBMISSION_SHARE, ended_early, is_short, length_text, submission_waits
 
@@ -70,7 +70,7 @@ def steady_load(at: StepEvidence) -> int:
     if not jobs:
         raise UnknownError("what the load holds in flight is not known")
     if any(job.paced for job in jobs):
-        raise UnknownError("the load is held back by a rate or think time")
+        raise UnknownError(Moot.PACED)
     if at.record.measured_s is None:
         raise UnknownError("how long was measured is not known")
     if at.record.measured_s < LEAST_S:
@@ -132,7 +132,7 @@ Offered = tuple[str, float, float, Callable[[float | None], str]]
 def _offered(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[Offered]:
     """Yield each direction with what one host was offered, what all reached, and how that is written."""
     if not jobs or not any(job.rate_iops or job.rate_bytes_per_s for job in jobs):
-        raise UnknownError("no rate was asked for")
+        raise UnknownError(Moot.RATE)
     for name, result in record.results.aggregate.items():
         running = [job for job in jobs if name in job.directions]
         for rates, reached, text in (
@@ -195,7 +195,7 @@ def submission(at: StepEvidence) -> Iterator[Found]:
     """An asynchronous engine without direct I/O does its I/O while submitting it, so the wait is in slat, and clat is
     next to nothing."""
     if not any(result.slat is not None for result in at.record.results.aggregate.values()):
-        raise UnknownError("the engine has no submission latency")
+        raise UnknownError(Moot.SUBMISSION)
     if at.run.plan.latency_kind_of(at.step) == "lat":
         return
     direct = bool(at.step.jobs) and all(job.direct for job in at.step.jobs)
@@ -217,7 +217,7 @@ def sync_bound(at: StepEvidence) -> Iterator[Found]:
     """Where most of the time goes into flushes, writes look quick and the application is slow."""
     jobs = [job for job in at.step.jobs if job.durable]
     if not jobs or "sync" not in at.record.results.aggregate:
-        raise UnknownError("no syncs were measured")
+        raise UnknownError(Moot.SYNCS)
     result = at.record.results.aggregate["sync"]
     latency = result.lat.mean_ns if result.lat is not None else None
     held = sum(job.workers for job in jobs) * len(at.step.tasks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tui import workloads
-from tui.results.findings.check import Found, StepEvidence, UnknownError, step_check
+from tui.results.findings.check import Found, Moot, StepEvidence, UnknownError, step_check
 
 SAME = 1e-4  # of the rate: metadata operations of two iterations differ by per cents
 
@@ -22,7 +22,7 @@ def rank_shift(at: StepEvidence) -> Iterator[Found]:
     """A host that stats and reads what it has made itself asks its own cache, not the storage."""
     metadata = at.record.metadata
     if metadata is None or metadata.shift_ranks is None:
-        raise UnknownError("no ranks were shifted")
+        raise UnknownError(Moot.SHIFT)
     view = at.run.seen.state.at_step(at.step.index).metadata
     result = view.result if view is not None else None
     tool = workloads.find(result.tool) if result is not None else None
@@ -49,7 +49,7 @@ def iterations(at: StepEvidence) -> Iterator[Found]:
         if each.max and each.min
     }
     if metadata is None or metadata.iterations < 2 or not spans:
-        raise UnknownError("no operation has a largest and a smallest rate over iterations")
+        raise UnknownError(Moot.ITERATIONS)
     same = {name: apart for name, (_, apart) in spans.items() if apart < SAME}
     if same:
         widest = max(same.values())

@@ -13,7 +13,16 @@ from tui.model.hosttables import BlockLayer, Mount, Nic, rows
 from tui.model.record import HostRecord
 from tui.model.step_record import HostTelemetryRecord
 from tui.model.thresholds import default
-from tui.results.findings.check import Evidence, Found, Severity, StepEvidence, UnknownError, run_check, step_check
+from tui.results.findings.check import (
+    Evidence,
+    Found,
+    Moot,
+    Severity,
+    StepEvidence,
+    UnknownError,
+    run_check,
+    step_check,
+)
 from tui.results.findings.machines import IN_MEMORY
 
 CORE, HOST, THREAD, SOFTIRQ, STEAL = 95.0, 85.0, 95.0, 90.0, default("V15.steal")  # per cent
@@ -43,7 +52,7 @@ def conservation(at: StepEvidence) -> Iterator[Found]:
     """Bytes that the load got and no device, link or server delivered were in memory, or were never written: holes and
     unwritten extents read as zeros at the speed of memory."""
     if at.step.jobs and not any(job.stores for job in at.step.jobs):
-        raise UnknownError("the load moves no data")
+        raise UnknownError(Moot.DATA)
     ratios = {(host.host, name): ratio for host in clients_of(at) for name, ratio in _ratios(at, host)}
     if not ratios:
         raise UnknownError("what moved below the load is not known")
@@ -179,7 +188,7 @@ def network(at: StepEvidence) -> Iterator[Found]:
         raise UnknownError("links of the clients were not looked at")
     hosts = [host for host in hosts if carries_load(at, host)]
     if not hosts:
-        raise UnknownError("the load does not go over the network")
+        raise UnknownError(Moot.NETWORK)
     full = {host.host: text for host in hosts if (text := full_link(host, record_of(at.run, host.host)))}
     if full:
         named = names_of([f"{host}: {text}" for host, text in full.items()])

@@ -11,7 +11,7 @@ from tui.journal.loss import names_of
 from tui.metrics.registry import headline_text
 from tui.model.plan import Headline
 from tui.model.thresholds import default
-from tui.results.findings.check import Evidence, Found, UnknownError, run_check
+from tui.results.findings.check import Evidence, Found, Moot, UnknownError, run_check
 from tui.results.matrix.cells import Attempt, Cell, by_point, cell_of, shortest
 from tui.results.matrix.spread import APART, best_of, known_by
 from tui.results.matrix.table import tables_of
@@ -74,7 +74,7 @@ def sweep(evidence: Evidence) -> Iterator[Found]:
     """The highest point of a sweep is the best by chance when others come as high when they are measured again."""
     tables = [table for table in tables_of(_cells(evidence)) if table.axes and len(table.cells) > 1]
     if not tables:
-        raise UnknownError("nothing was swept")
+        raise UnknownError(Moot.SWEPT)
     for table in tables:
         best, equal = best_of(table.cells)
         if best is not None and equal:

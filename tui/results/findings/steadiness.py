@@ -12,7 +12,7 @@ from tui.metrics.registry import MIXED, direction
 from tui.metrics.steady import RANGE, ROUNDS, SLOPE, Window, window_of
 from tui.model.step_record import SeriesRecord
 from tui.model.thresholds import default
-from tui.results.findings.check import Found, StepEvidence, UnknownError, step_check
+from tui.results.findings.check import Found, Moot, StepEvidence, UnknownError, step_check
 
 ROUND_S = 5  # seconds a round has at least
 WARM_SHARE, WARM_OFF, WARM_S = 0.1, 0.10, 20  # first part of the series, how far it may be off, seconds it takes
@@ -61,7 +61,7 @@ def warm_up(at: StepEvidence) -> Iterator[Found]:
     """Caches, connections and clocks take time to get going: without a ramp that time is in the figure."""
     values = cluster_rates(at.record.series)
     if at.step.ramp_s:
-        raise UnknownError("the load has a ramp")
+        raise UnknownError(Moot.RAMP)
     if not at.run.from_begin:
         raise UnknownError("the begin is too long ago")
     if len(values) < WARM_S:

@@ -62,6 +62,22 @@ def load_cell(host: HostTelemetryRecord, name: str, width: int = 0) -> Run:
     return f"{_both(host, name):>{width}}", WARN if metric_of(name).is_full(_mean(host, name)) else TEXT
 
 
+FULLEST = (("cpu.busy", "CPU"), ("core.busy", "core"), ("gen.thread", "thread of the load"))
+
+
+def fullest_texts(step: StepRecord) -> Iterator[str]:
+    """Yield how full the fullest of the clients was, by mean over the measured window."""
+    clients = [each for each in step.telemetry if each.role == "client" and each.start_s is not None]
+    parts = []
+    for name, title in FULLEST:
+        known = {host.host: mean for host in clients if (mean := _mean(host, name)) is not None}
+        if known:
+            most = max(known, key=lambda host: known[host])
+            parts.append(f"{title} {known[most]:.0f} % ({most})")
+    if parts:
+        yield f"busiest of the clients, on average: {', '.join(parts)}"
+
+
 def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
     """Yield the CPU of each group of processes over all hosts that have it, and per disk that carried traffic."""
     names = dict.fromkeys(parse_column(name).subject for host in hosts for name in _family(host, "group"))

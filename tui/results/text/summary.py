@@ -40,21 +40,58 @@ def summary_text(
     A matrix comes first; `steps` adds the figures of every step, also when there are many. Tables of matrices take
     `width` columns, the rest 80.
     """
-    state = ["state: running; figures so far"] if running else _wrapped(f"state: {record.state}", record.reason)
-    blocks = [_head(record), state + _headline(record), *_results(record, width, every=steps, running=running)]
+    blocks = [_top(record, running=running), _about(record), *_results(record, width, every=steps, running=running)]
     blocks += [_conditions(record), _findings(record), _problems(record), _facts(record)]
     blocks += [_files_left(record), _notes(record)]
     blocks += [[f"record: {path}"] if path is not None else []]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 
-def _head(record: RunRecord) -> list[str]:
+def _top(record: RunRecord, *, running: bool) -> list[str]:
+    """Return what is asked first: which run, its headline, whether it is valid, what limited it."""
     profile = record.profile
     version = "" if profile.version is None else f" v{profile.version}"
-    lines = [record.run_id, *_wrapped(f"{profile.tag}{version}", profile.title)]
+    lines = [record.run_id, *_wrapped(f"{profile.tag}{version}", profile.title), *_headline(record)]
+    if record.verdict is not None:
+        lines += _wrapped("verdict", checks_text(record))
+    step = _shown_step(record)
+    lines += _limiter(step) if step is not None else []
+    lines += _attacked(record) if record.checks is not None and not running else []
+    state = ["state: running; figures so far"] if running else _wrapped(f"state: {record.state}", record.reason)
+    return [*lines, *state]
+
+
+def _attacked(record: RunRecord) -> list[str]:
+    """Return how many attacks the figures stand, and where that is told."""
+    from tui.results.defend.attacks import defence
+    from tui.results.defend.text import counts_runs
+
+    found = defence(record)
+    said = "".join(text for text, _ in counts_runs(found))
+    return _wrapped("defence", f"{said}; benchtui runs show --defend {record.run_id}") if found else []
+
+
+def _shown_step(record: RunRecord) -> StepRecord | None:
+    """Return the step that the headline is of; of a run of one step, that."""
+    step = record.headline.step if record.headline is not None else None
+    if step is None:
+        return record.steps[0] if len(record.steps) == 1 else None
+    return record.steps[step]
+
+
+def _limiter(step: StepRecord) -> list[str]:
+    if step.limiter is None:
+        return []
+    lines = _wrapped("limited by", step.limiter.text)
+    return lines + (_wrapped("  counter-experiment", step.limiter.proof.text) if step.limiter.proof is not None else [])
+
+
+def _about(record: RunRecord) -> list[str]:
+    """Return when and where it was, and what was asked for."""
+    profile = record.profile
     began = f"{record.created_utc or 'start unknown'}, {units.duration(record.duration_s)}"
     target = f", target {record.target}" if record.target else ""
-    lines += _wrapped_text(f"{began}, {_count(len(record.hosts), 'host')}{target}")
+    lines = _wrapped_text(f"{began}, {_count(len(record.hosts), 'host')}{target}")
     if profile.changed:
         lines += _wrapped("changed", ", ".join(f"{name}={value}" for name, value in profile.changed.items()))
     for left in record.left_out:
@@ -106,7 +143,8 @@ def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
     for direction in step.results.aggregate:
         rows = [*_rows(step, direction), *_job_rows(step, direction)]
         lines += _table(direction, rows, record.latency_kind_of(step), _operation(record, step))
-    return lines + _remarks(step, record.latency_kind_of(step)) + load_lines(step)
+    limiter = [] if step is _shown_step(record) else _limiter(step)  # that of the headline stands above
+    return lines + _remarks(step, record.latency_kind_of(step)) + limiter + load_lines(step)
 
 
 def _operation(record: RunRecord, step: StepRecord) -> str | None:
@@ -164,9 +202,6 @@ def _short_latency(value_ns: float | None) -> str:
 def _remarks(step: StepRecord, kind: str) -> list[str]:
     """Return what must be known to read the figures right."""
     lines = list(length_texts(step))
-    if step.limiter is not None:
-        lines += _wrapped("limited by", step.limiter.text)
-        lines += _wrapped("  counter-experiment", step.limiter.proof.text) if step.limiter.proof is not None else []
     return [*lines, *(line for text in remark_texts(step, kind) for line in _wrapped_text(text))]
 
 
@@ -213,10 +248,11 @@ def _listed(label: str, texts: Sequence[str]) -> list[str]:
 
 
 def _findings(record: RunRecord) -> list[str]:
-    """Return what was checked and each finding; nothing when nothing was judged."""
+    """Return each finding; nothing when nothing was judged."""
     if record.verdict is None:
         return []
-    return [checks_text(record), *(line for each in by_weight(record.findings) for line in _finding(record, each))]
+    found = [line for each in by_weight(record.findings) for line in _finding(record, each)]
+    return ["findings:", *found] if found else []
 
 
 def _finding(record: RunRecord, finding: Finding) -> list[str]:

@@ -1,0 +1,113 @@
+"""A result defended: how it stands against each attack, by what was found, looked at, and left open."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.results.samples import DATA, closed, run_of
+from tests.results.test_timing import host_run
+from tui.model.condition_record import AttestationRecord
+from tui.model.record import Finding, RunRecord
+from tui.results.defend.attacks import ATTACKS, defence
+from tui.results.defend.defence import Answer
+from tui.results.defend.text import defence_lines
+from tui.results.findings.catalogue import BY_ID
+from tui.results.findings.check import Moot
+from tui.results.record.build import build_record
+from tui.text.line import plain_lines
+
+MIX = build_record(DATA / "mix")
+
+
+def record(**changes: object) -> RunRecord:
+    return MIX.model_copy(deep=True, update=changes)
+
+
+def against(run: RunRecord, name: str) -> Answer:
+    return next(answer for answer in defence(run) if answer.attack.id == name)
+
+
+def text_of(run: RunRecord, width: int = 100) -> str:
+    return "\n".join(plain_lines(defence_lines(defence(run), width, judged=run.checks is not None)))
+
+
+def test_every_check_speaks_about_some_attack_and_no_other_is_named() -> None:
+    named = {check for attack in ATTACKS for check in attack.checks}
+    assert named == set(BY_ID)
+    assert all(set(attack.decisive) <= set(attack.checks) for attack in ATTACKS)
+    assert len({attack.id for attack in ATTACKS}) == len(ATTACKS)
+
+
+@pytest.mark.parametrize(
+    ("severity", "standing"), [("error", "holds"), ("warning", "in-part"), ("info", "in-part"), (None, "answered")]
+)
+def test_an_attack_stands_as_what_was_found_about_it(severity: str | None, standing: str) -> None:
+    found = [Finding.model_validate({"id": "V22", "severity": severity, "message": "zeros"})] if severity else []
+    answer = against(record(findings=found, checks=["V22"], checks_not_made={}), "compressible")
+    assert answer.standing == standing
+    assert ("zeros" in {said.text for said in answer.evidence}) == bool(severity)
+
+
+def test_what_was_not_looked_at_is_not_known_and_the_reason_is_told() -> None:
+    not_made = {"V03": "there is no telemetry"}
+    answer = against(record(findings=[], checks=["V05", "V06"], checks_not_made=not_made), "cache")
+    assert answer.standing == "unknown"
+    assert "not checked: there is no telemetry" in {said.text for said in answer.evidence if said.check == "V03"}
+
+
+def test_a_check_that_has_nothing_to_be_about_leaves_nothing_open() -> None:
+    run = record(findings=[], checks=["slat"], checks_not_made={"V24": str(Moot.RATE), "V22": str(Moot.WRITES)})
+    assert against(run, "compressible").standing == "moot"
+    assert "V24" in {said.check for said in against(run, "waiting").evidence if said.weight == "moot"}
+
+
+def test_percentiles_are_made_again_from_the_histograms_of_the_hosts() -> None:
+    answer = against(record(), "averaged")
+    assert answer.standing == "answered"
+    assert any("histograms of 2 hosts added up, made again here" in said.text for said in answer.evidence)
+    wrong = record()
+    latency = wrong.steps[0].results.aggregate["read"].clat
+    assert latency is not None
+    latency.percentiles_ns["99"] *= 2
+    assert against(wrong, "averaged").standing == "holds"
+    for result in wrong.steps[0].results.per_host.values():
+        assert result["read"].clat is not None
+        result["read"].clat.histogram = None
+    assert against(wrong, "averaged").standing == "unknown"
+
+
+def test_what_a_person_attested_counts_as_it_was_answered() -> None:
+    for answer, standing in (("yes", "answered"), ("no", "in-part"), ("unknown", "unknown")):
+        said = AttestationRecord(id="caches", question="Are caches off?", answer=answer)
+        run = record(findings=[], checks=["V25"], checks_not_made={}, attested=[said])
+        assert against(run, "durable").standing == standing
+
+
+def test_hosts_that_start_apart_make_the_attack_hold(tmp_path: Path) -> None:
+    events = [*host_run("h1", 10.0, 40.0), *host_run("h2", 15.0, 45.0), closed(46.0)]
+    text = text_of(build_record(run_of(tmp_path, ["h1", "h2"], events)))
+    assert re.search(r'^✗ "The hosts did not start together" +holds$', text, re.MULTILINE)
+    assert "✗ V12  started 5.00 s apart" in text and "start skew 5.000 s" in text
+    assert text.index('✗ "') < text.index('! "') < text.index('? "') < text.index('✓ "')
+
+
+def test_what_cannot_be_said_against_a_run_is_one_line(tmp_path: Path) -> None:
+    text = text_of(build_record(run_of(tmp_path, ["h1"], [*host_run("h1", 10.0, 40.0), closed(42.0)])))
+    flat = " ".join(text.split())
+    assert 'does not arise, there was one host: "The hosts did not start together", "One host lagged"' in flat
+
+
+def test_an_older_record_says_that_no_check_is_recorded_and_a_failed_run_that_there_is_nothing() -> None:
+    old = record(findings=[], checks=None, checks_not_made=None)
+    assert "No check is recorded" in text_of(old) and 'nothing is recorded about "' in text_of(old)
+    nothing = record()
+    nothing.steps = []
+    assert text_of(nothing) == "nothing was measured: there is nothing to defend"
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_no_line_is_wider_than_asked_for(width: int) -> None:
+    assert max(map(len, text_of(record(), width).splitlines())) <= width

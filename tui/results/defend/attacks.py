@@ -1,0 +1,303 @@
+"""Every attack that a result has to stand, and where the record has evidence about it: one `Attack` each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from tui.metrics import units
+from tui.metrics.deviation import share_text, spread_of
+from tui.metrics.figures import kind_of, latency_of, percentile_of, shown_percentile
+from tui.metrics.histogram import Histogram
+from tui.metrics.registry import MIXED, direction
+from tui.results.defend.defence import Answer, Attack, Said, answers
+from tui.results.findings.check import Moot
+from tui.results.text.conditions import attest_texts, precondition_texts
+from tui.results.text.host_load import fullest_texts
+from tui.results.text.judged import is_short, length_text, submission_text
+from tui.results.text.remarks import timing_texts
+
+if TYPE_CHECKING:
+    from tui.model.record import RunRecord
+    from tui.model.step_record import StepRecord
+
+SHOWN = 99.0  # the percentile that is taken apart
+
+
+# -- what cannot be said against a run
+
+
+def one_host(record: RunRecord) -> str:
+    """Return why nothing can be said of hosts beside each other."""
+    return "" if len(record.hosts) > 1 else "there was one host"
+
+
+def no_reads(record: RunRecord) -> str:
+    """Return why nothing can be said of what was read."""
+    return "" if "read" in directions(record) or not directions(record) else "nothing was read"
+
+
+def no_writes(record: RunRecord) -> str:
+    """Return why nothing can be said of what was written."""
+    return "" if "write" in directions(record) or not directions(record) else "nothing was written"
+
+
+def no_latencies(record: RunRecord) -> str:
+    """Return why nothing can be said of latencies."""
+    return "" if directions(record) else "no latencies of single I/Os were measured"
+
+
+def directions(record: RunRecord) -> set[str]:
+    """Return every direction that was measured."""
+    return {name for step in record.steps for name in step.results.aggregate}
+
+
+# -- evidence
+
+
+def prepared(record: RunRecord, step: StepRecord | None) -> Iterator[Said]:
+    """What was done for the state of the storage, and how page caches were dropped."""
+    yield from (Said("fact", f"prepared: {text}") for text in precondition_texts(record))
+    dropped = [drop for drop in step.cache_drops if drop.ok] if step is not None else []
+    if dropped:
+        how = ", ".join(dict.fromkeys(drop.method for drop in dropped))
+        yield Said("fact", f"page cache dropped before the step on {len(dropped)} hosts ({how})")
+
+
+def lasting(record: RunRecord, _: StepRecord | None) -> Iterator[Said]:
+    """Whether flash and caches were brought into a state that lasts before anything was measured."""
+    texts = precondition_texts(record)
+    yield from (Said("fact", f"prepared: {text}") for text in texts)
+    if not texts:
+        yield Said("unknown", "nothing was preconditioned: whether the storage was fresh or worn is not recorded")
+
+
+def layout(record: RunRecord, step: StepRecord | None) -> Iterator[Said]:
+    """Whether the run wrote the files itself."""
+    phases = [phase for phase in (step.phases if step is not None else []) if phase.name == "layout"]
+    phases += [phase for phase in record.phases if phase.name == "layout"]
+    for phase in phases[:1]:
+        took = (phase.end_s or 0.0) - (phase.start_s or 0.0)
+        said = f"in {units.duration(took)}" if phase.ok else "not to its end"
+        yield Said("fact", f"the run laid files out itself before it measured, {said}")
+
+
+def attested(record: RunRecord, _: StepRecord | None) -> Iterator[Said]:
+    """What a person vouched for."""
+    weights = {"yes": "against", "no": "doubt", "unknown": "unknown"}
+    for each, text in zip(sorted(record.attested, key=_by_answer), attest_texts(record), strict=True):
+        yield Said(weights[each.answer], f"attested {text}", "attest")  # type: ignore[arg-type]
+
+
+def _by_answer(each: object) -> int:
+    return ("no", "unknown", "yes").index(getattr(each, "answer", "yes"))
+
+
+def how_long(_: RunRecord, step: StepRecord | None) -> Iterator[Said]:
+    """How long was measured, and how many I/Os stand behind the percentiles."""
+    if step is None:
+        return
+    text = length_text(step.measured_s, step.runtime_s)
+    if text:
+        asked = f" of {units.seconds(step.runtime_s)} asked for" if step.runtime_s and "of" not in text else ""
+        yield Said("fact", f"{text}{asked}" if not is_short(step) else text)
+    for name, result in step.results.aggregate.items():
+        if name != MIXED and result.ios:
+            yield Said("fact", f"{name}: {result.ios:,} I/Os counted")
+
+
+def steadiness(record: RunRecord, step: StepRecord | None) -> Iterator[Said]:
+    """How far five equal windows of the load are apart."""
+    from tui.results.findings.check import UnknownError
+    from tui.results.findings.steadiness import cluster_rates, rounds_of
+
+    if step is not None:
+        try:
+            window = rounds_of(cluster_rates(step.series))
+        except UnknownError:
+            window = None
+        if window is not None:
+            yield Said("fact", f"five equal windows are {window.range:.0%} apart and drift by {window.slope:.0%}")
+    yield from (Said("fact", f"prepared: {text}") for text in precondition_texts(record))
+
+
+def repeated(record: RunRecord, _: StepRecord | None) -> Iterator[Said]:
+    """How well the headline is known from repetitions."""
+    from tui.results.text.headline import repeated_text
+
+    if text := repeated_text(record):
+        yield Said("fact", text)
+
+
+def limited_by(_: RunRecord, step: StepRecord | None) -> Iterator[Said]:
+    """What limited the load, whether an experiment bore it out, and how full the clients were."""
+    limiter = step.limiter if step is not None else None
+    if step is None or limiter is None:
+        return
+    at_client = limiter.kind in ("client-cpu", "network", "client-device")
+    yield Said("doubt" if at_client else "fact", f"limited by {limiter.text}")
+    if limiter.proof is not None:
+        yield Said("fact", f"counter-experiment {limiter.proof.text}")
+    yield from (Said("fact", text) for text in fullest_texts(step))
+
+
+def together(_: RunRecord, step: StepRecord | None) -> Iterator[Said]:
+    """How far starts and ends are apart, and what was done in the time common to all hosts."""
+    yield from (Said("fact", text) for text in timing_texts(step)) if step is not None else ()
+    for name, result in step.results.aggregate.items() if step is not None else ():
+        if result.window_difference is not None and name != MIXED:
+            rate = f"{units.iops(result.iops_window)} IOPS, {result.window_difference * 100:+.1f} %"
+            yield Said("fact", f"{name} while all hosts measured: {rate}")
+
+
+def laggards(_: RunRecord, step: StepRecord | None) -> Iterator[Said]:
+    """How far the slowest host is from the median, and which hosts were not there to the end."""
+    if step is None:
+        return
+    counted = [name for name in step.results.aggregate if direction(name).in_total]
+    for name in [MIXED] if MIXED in counted else counted:
+        rates = {host: dirs[name].iops for host, dirs in step.results.per_host.items() if name in dirs}
+        spread = spread_of(rates)
+        known = {host: share for host, share in spread.shares.items() if share is not None}
+        if known:
+            low, high = min(known, key=lambda host: known[host]), max(known, key=lambda host: known[host])
+            ends = f"{low} {share_text(known[low])} to {high} {share_text(known[high])}"
+            yield Said("fact", f"{name} IOPS against the median host: {ends}")
+    if step.coverage_text:
+        yield Said("doubt", step.coverage_text, "host-loss")
+
+
+def merged(record: RunRecord, step: StepRecord | None) -> Iterator[Said]:
+    """Whether a percentile is made again from the histograms of the hosts, and what averaging would have given."""
+    if step is None:
+        return
+    kind = record.latency_kind_of(step)
+    for name, result in step.results.aggregate.items():
+        if name != MIXED:
+            yield from _taken_apart(step, name, kind_of(name, kind), len(result.hosts))
+    jobs = any(result.from_samples for dirs in step.results.per_host.values() for result in dirs.values())
+    if jobs:
+        yield Said("doubt", "figures of some hosts are rebuilt from samples: percentiles are right to a bucket")
+
+
+def _taken_apart(step: StepRecord, name: str, kind: str, hosts: int) -> Iterator[Said]:
+    whole = latency_of(step.results.aggregate[name], name, kind)
+    found = [latency_of(dirs[name], name, kind) for dirs in step.results.per_host.values() if name in dirs]
+    parts = [part for part in found if part is not None]
+    if whole is None or not whole.n:
+        return
+    shown = percentile_of(whole, SHOWN)
+    if whole.buckets is None or not parts or any(part.buckets is None for part in parts):
+        text = f"{name}: no histogram is kept; p99 {units.latency(shown)} is as the load generator printed it"
+        yield Said("unknown", text) if hosts > 1 or whole.buckets is None else Said("fact", text)
+        return
+    again = Histogram()
+    for part in parts:
+        assert part.buckets is not None
+        again.merge(Histogram(dict(zip(part.buckets.idx, part.buckets.n, strict=True))))
+    value = again.percentiles((SHOWN,), at_most=whole.max_ns).get("99")
+    if value != shown or again.total != whole.n:
+        text = f"{name}: the hosts' histograms together give p99 {units.latency(value)}, not {units.latency(shown)}"
+        yield Said("for", text)
+        return
+    said = f"{name} p99 {units.latency(shown_percentile(whole, SHOWN))} is of {whole.n:,} single I/Os"
+    if len(parts) > 1:
+        each = fmean(percentile_of(part, SHOWN) or 0 for part in parts)
+        said += f": the histograms of {len(parts)} hosts added up, made again here (the mean of the hosts' p99 would be"
+        said += f" {units.latency(each)})"
+    else:
+        said += ", from its histogram, made again here"
+    yield Said("against", said)
+
+
+def waiting(record: RunRecord, step: StepRecord | None) -> Iterator[Said]:
+    """Which latency is shown, and what it leaves out."""
+    if step is None or not step.results.aggregate:
+        return
+    kind = record.latency_kind_of(step)
+    no_queue = (record.checks_not_made or {}).get("slat") == Moot.SUBMISSION
+    if kind == "lat" or no_queue:
+        why = "lat, from the moment that the I/O is asked for" if kind == "lat" else f"{kind}, and {Moot.SUBMISSION}"
+        yield Said("against", f"latency shown is {why}: it is the whole wait")
+    else:
+        yield Said("fact", f"latency shown is {kind}, from submission to completion")
+        yield from (Said("doubt", text) for text in [submission_text(step, kind)] if text)
+    if record.checks_not_made and record.checks_not_made.get("V24") == Moot.RATE:
+        yield Said("fact", "a closed loop: while it waits it asks for nothing, so a stall counts once an I/O in flight")
+
+
+def clock_offsets(record: RunRecord, _: StepRecord | None) -> Iterator[Said]:
+    """How far clocks are off; times in the record are corrected by it."""
+    clocks = {host.name: host.clock for host in record.hosts if host.clock is not None}
+    offsets = {host: clock.offset_s for host, clock in clocks.items() if clock.offset_s is not None}
+    if offsets:
+        worst = max(offsets, key=lambda host: abs(offsets[host]))
+        within = max(clock.uncertainty_s or 0.0 for clock in clocks.values())
+        text = f"largest offset {offsets[worst] * 1e3:+.1f} ms ({worst}), known within ±{within * 1e3:.1f} ms"
+        yield Said("fact", f"{text}; times in the record are corrected by it")
+
+
+def errors(record: RunRecord, _: StepRecord | None) -> Iterator[Said]:
+    """How the run ended."""
+    if record.state == "complete":
+        yield Said("against", "every host of every step has a final result without errors")
+    elif record.state not in ("imported", "baseline"):
+        yield Said("doubt", record.reason or f"the run is {record.state}")
+    problems = [f"{host.name}: {problem.message}" for host in record.hosts for problem in host.problems]
+    yield from (Said("doubt", text) for text in problems[:3])
+
+
+def kept(record: RunRecord, _: StepRecord | None) -> Iterator[Said]:
+    """What the figures can be derived from again."""
+    found = record.provenance
+    if record.state == "baseline":
+        yield Said("unknown", "published figures: nothing is kept that they could be derived from")
+        return
+    if found.artefacts:
+        size = units.size(sum(each.bytes for each in found.artefacts))
+        again = f"benchtui runs verify {record.run_id}"
+        files = f"{len(found.artefacts)} raw files ({size}) kept with their SHA-256"
+        yield Said("against", f"{files}; to derive all figures again: {again}")
+    else:
+        yield Said("unknown", "no raw output of the load generator is kept")
+    if found.journal is not None and found.journal.damaged_lines:
+        yield Said("doubt", f"{found.journal.damaged_lines} lines of the journal are damaged")
+
+
+def differences(record: RunRecord, _: StepRecord | None) -> Iterator[Said]:
+    """What hosts differ in that figures may differ by."""
+    from tui.results.record.facts import facts_together
+    from tui.text.facts import differing_lines
+
+    for label, runs in differing_lines(facts_together(record)):
+        yield Said("fact", f"{label}: {''.join(text for text, _ in runs)}")
+
+
+ATTACKS: tuple[Attack, ...] = (
+    Attack("cache", "It came from a cache", ("V03", "V05", "V06", "V07", "V21", "rank-shift"), ("V03",), prepared),
+    Attack("holes", "The files had holes", ("V04",), ("V04",), layout, no_reads),
+    Attack("compressible", "The data was compressible", ("V22",), ("V22",), None, no_writes),
+    Attack("steady", "It was not steady", ("V10", "V11", "stall", "V30"), ("V10",), steadiness),
+    Attack("short", "It was too short", ("short", "V09", "V23"), ("V09",), how_long),
+    Attack("luck", "It was luck", ("V28", "sweep", "iterations"), ("V28",), repeated),
+    Attack("client", "The client was the limit", ("V15", "V16"), ("V15",), limited_by),
+    Attack("together", "The hosts did not start together", ("V12", "never-together"), ("V12",), together, one_host),
+    Attack("lagged", "One host lagged", ("V14", "host-loss"), ("V14",), laggards, one_host),
+    Attack("averaged", "The percentiles are averaged", (), (), merged, no_latencies),
+    Attack("waiting", "The latency leaves out waiting", ("slat", "V24"), (), waiting, no_latencies),
+    Attack("depth", "That was not the load you say", ("V02", "V24"), ("V02",)),
+    Attack("errors", "Errors were left out", ("V01", "host-loss", "V29"), ("V01",), errors),
+    Attack("durable", "The writes were not durable", ("V25", "sync"), ("V25",), attested, no_writes),
+    Attack("clocks", "The clocks were wrong", ("V13", "clock-step"), ("V13",), clock_offsets, one_host),
+    Attack("alike", "The hosts were not alike", ("V20", "shared-files"), ("V20",), differences, one_host),
+    Attack("quiet", "Something else was running", ("V17", "other-load"), ("V17",)),
+    Attack("fresh", "The storage was not in its usual state", ("precondition", "V08", "V18", "attest"), (), lasting),
+    Attack("tuned", "The machine was not set up for it", ("V19",), ("V19",)),
+    Attack("changed", "The figures were changed afterwards", (), (), kept),
+)
+
+
+def defence(record: RunRecord) -> list[Answer]:
+    """Return how a run stands against every attack, the worst first. Nothing when nothing was measured."""
+    return answers(ATTACKS, record)
