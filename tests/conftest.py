@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import leftovers
+from tests.e2e import forked
 from tests.lab.sshd import SSHD, SshdLab
 
 FAULTS = Path(__file__).parent / "faults"
@@ -48,6 +49,7 @@ def pytest_collection_finish() -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail a session that leaves something of its own on this machine."""
+    forked.stop()
     if is_worker(session.config) or session.config.option.collectonly:
         return
     session.config.stash[LEFT] = found = leftovers.left(base_of(session.config))

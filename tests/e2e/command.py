@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.e2e import forked
 from tests.patience import PATIENCE_S
 
 
@@ -20,16 +21,7 @@ def environment(home: Path) -> dict[str, str]:
 
 def benchtui(home: Path, *args: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run `benchtui ARGS` to its end."""
-    return subprocess.run(
-        command(*args),
-        env=environment(home),
-        cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    return forked.run([str(each) for each in args], environment(home), str(cwd or Path.cwd()), PATIENCE_S)
 
 
 def start(home: Path, *args: str | Path) -> subprocess.Popen[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
 
 from tui.engine.process.control import ControlServer, NotRunning, Request, request
+from tui.engine.process.identity import announce
 from tui.model.rundir import SOCKET_FILE
 
 
@@ -35,6 +37,14 @@ async def test_socket_is_private_and_goes_with_the_engine(tmp_path: Path) -> Non
     async with ControlServer(tmp_path, lambda _: {"ok": True}):
         assert (tmp_path / SOCKET_FILE).stat().st_mode & 0o777 == 0o600
     assert not (tmp_path / SOCKET_FILE).exists()
+
+
+async def test_engine_that_is_just_starting_is_waited_for(tmp_path: Path) -> None:
+    announce(tmp_path, os.getpid())
+    asked = asyncio.create_task(asyncio.to_thread(request, tmp_path, {"verb": "stop"}))
+    await asyncio.sleep(0.1)  # the question is there before the socket is
+    async with ControlServer(tmp_path, lambda _: {"ok": True}):
+        assert await asked == {"ok": True}
 
 
 def test_run_that_is_over_says_so(tmp_path: Path) -> None:

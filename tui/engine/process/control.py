@@ -10,15 +10,18 @@ import asyncio
 import json
 import os
 import socket
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tui.engine.process.identity import lives
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import SOCKET_FILE
 
 TIMEOUT_S = 10.0
+POLL_S = 0.02
 Request = dict[str, Any]
 Handler = Callable[[Request], Request]
 
@@ -28,7 +31,17 @@ class NotRunning(BenchtuiError):  # noqa: N818  (it names a state, not a failure
 
 
 def request(run_dir: Path, message: Request) -> Request:
-    """Send one request to the engine of a run and return its answer. Raises NotRunning."""
+    """Send one request to the engine of a run and return its answer; one that is just starting is waited for.
+
+    Raises NotRunning.
+    """
+    deadline = time.monotonic() + TIMEOUT_S
+    while not (run_dir / SOCKET_FILE).exists() and lives(run_dir) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    return _ask(run_dir, message)
+
+
+def _ask(run_dir: Path, message: Request) -> Request:
     directory = os.open(run_dir, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with socket.socket(socket.AF_UNIX) as client:

@@ -51,6 +51,15 @@ def no_engine(run_dir: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
+def lives(run_dir: Path) -> bool:
+    """Tell whether the engine of a run that was announced last is there: just started, at work, or about to leave."""
+    try:
+        identity = (run_dir / PID_FILE).read_text(encoding="ascii")
+        return identity == process_identity(int(identity.split()[0]))
+    except (OSError, ValueError, IndexError):
+        return False
+
+
 def process_identity(pid: int) -> str:
     """Return ``pid start_ticks boot_id``, which no other process ever has (proc(5): stat field 22)."""
     stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
