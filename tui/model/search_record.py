@@ -17,6 +17,16 @@ class IntervalRecord(Part):
     high: float | None = Field(None, description="upper end; null: no bound known")
 
 
+class LimitRecord(Part):
+    """What had to hold for a load to be sustained."""
+
+    text: str = Field(description="as it was asked for")
+    metric: Literal["latency", "errors"] = Field("latency", description="what is limited")
+    direction: str = Field("", description="of which direction; empty: of each that is measured")
+    percentile: float | None = Field(None, description="of a latency; null: its mean")
+    most: float | None = Field(None, description="ns, or a count of errors")
+
+
 class LimitFigureRecord(Part):
     """What a limit's figure was at a point."""
 
@@ -44,7 +54,8 @@ class SearchPointRecord(Part):
     verdict: Literal["meets", "breaks", "unclear", "void"] = Field(description="what was decided")
     reason: str = Field("", description="why it was decided so")
     percentiles_ns: dict[str, dict[str, int]] = Field(
-        default_factory=dict, description="latency by direction and percentile, from the actual start of each I/O"
+        default_factory=dict,
+        description="latency by direction and percentile, from the actual start of each I/O; where 10 I/Os are slower",
     )
     intended_ns: dict[str, float] = Field(
         default_factory=dict, description="latency by percentile and 'mean', from the intended start of each I/O"
@@ -77,7 +88,8 @@ class KneeRecord(Part):
 
     iops: IntervalRecord = Field(description="achieved rate")
     latency_ns: float | None = Field(None, description="latency there, of `percentile`")
-    percentile: str = Field("", description="which percentile the curve is of")
+    percentile: str = Field("", description="what the curve is of: p99, write p99.9")
+    remark: str = Field("", description="why there is none, or what it cannot say")
 
 
 class ScalingPointRecord(Part):
@@ -105,7 +117,7 @@ class SearchRecord(Part):
 
     kind: Literal["capacity", "curve", "scaling"] = Field(description="what was asked for")
     objective: Literal["iops", "bandwidth"] = Field("iops", description="what was to be as large as possible")
-    limits: list[str] = Field(default_factory=list, description="what had to hold")
+    limits: list[LimitRecord] = Field(default_factory=list, description="what had to hold")
     over: list[str] = Field(default_factory=list, description="what was searched over")
     most_points: int = Field(description="measurements that were allowed")
     within_s: float | None = Field(None, description="seconds that were allowed; null: no bound")

@@ -22,6 +22,7 @@ SGR = {"read": 12, "write": 11, "other": 10, "latency": 13, GOOD: 15, BAD: 9}  #
 BRAILLE = 0x2800
 DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # by row and column in a cell
 ACROSS, DOWN = 2, 4
+DASH = 4  # dots of a dash, and of the gap behind it
 FILL = 45  # per cent of a curve's strength, for what is below it
 
 
@@ -45,7 +46,10 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Points joined by lines, in parts where values between them are unknown; `points` stand out on it, `wrong` too."""
+    """Points joined by lines, in parts where values between them are unknown; `points` stand out on it, `wrong` too.
+
+    `dashed`: not measured, such as a limit or a model beyond what it was made from. `mark`: its own of MARKS' kind.
+    """
 
     parts: Sequence[tuple[Sequence[float], Sequence[float]]]
     role: str = ROLES[0]
@@ -53,6 +57,8 @@ class Curve:
     filled: bool = False
     points: tuple[Sequence[float], Sequence[float]] = ((), ())
     wrong: tuple[Sequence[float], Sequence[float]] = ((), ())
+    dashed: bool = False
+    mark: str = ""
 
 
 @dataclass(slots=True)
@@ -120,12 +126,17 @@ def _head(title: str, curves: Sequence[Curve], width: int, *, coloured: bool) ->
     named = [(place, curve) for place, curve in enumerate(curves) if curve.name]
     items: list[list[Run]] = []
     for place, curve in named if len(curves) > 1 else ():
-        mark = ("━━", curve.role) if coloured else (MARKS[place % len(MARKS)], curve.role)
+        line = "--" if curve.dashed else "━━"
+        mark = (line if coloured else _mark(curve, place), curve.role)
         items.append([mark, (f" {curve.name}", LABEL)])
     legend = [run for at, item in enumerate(items) for run in ([("  ", TEXT), *item] if at else item)]
     if width_of(title) + width_of_runs(legend) + 2 <= width:
         return [Line.of(*spread([(title, TITLE)], legend, width))] if legend else [Line.of((title, TITLE))]
     return [Line.of((title[:width], TITLE)), *packed(items, width)]
+
+
+def _mark(curve: Curve, place: int) -> str:
+    return curve.mark or MARKS[place % len(MARKS)]
 
 
 def _dot(value: float, axis: Axis, dots: int) -> int:
@@ -174,7 +185,8 @@ def _draw(canvas: Canvas, curve: Curve, x: Axis, y: Axis) -> None:
     places = [
         [(_dot(a, x, across), _dot(b, y, up)) for a, b in zip(xs, ys, strict=True)] for xs, ys in curve.parts
     ]
-    points = [point for part in places for point in _line(part)]
+    gap = DASH if curve.dashed else 0
+    points = [point for part in places for at, point in enumerate(_line(part)) if at % (DASH + gap) < DASH]
     canvas.draw(points)
     if curve.filled:
         tops: dict[int, int] = {}
@@ -217,7 +229,7 @@ def _cell(canvas: Canvas, curves: Sequence[Curve], at: tuple[int, int], *, by_ma
         return (chr(BRAILLE + below), f"{curves[0].role}*{FILL}") if below else None
     _, most = max(here, key=lambda each: (each[0].bit_count(), -each[1]))
     if by_mark:
-        return (MARKS[most % len(MARKS)] if len(here) == 1 else BOTH), curves[most].role
+        return (_mark(curves[most], most) if len(here) == 1 else BOTH), curves[most].role
     dots = below
     for each, _ in here:
         dots |= each

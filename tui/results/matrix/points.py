@@ -13,8 +13,8 @@ from tui.results.text.headline import blank, middle, put_figure
 
 
 def matrix_record(plan: Plan, steps: Sequence[StepRecord]) -> MatrixRecord | None:
-    """Return the matrix of a run; None when it has one step alone."""
-    if len(steps) < 2:
+    """Return the matrix of a run; None when it has one step alone, or when its steps are points of a search."""
+    if len(steps) < 2 or plan.search is not None:
         return None
     return MatrixRecord(
         axes=list(plan.axes),

@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec.structs import asdict
 from pydantic import ValidationError
 
+from tui.journal.search import plan_as_run
 from tui.journal.state import RunState
 from tui.model.event import ONLY_SAMPLES, RunResumed
 from tui.model.plan import Plan, ProfileRef
@@ -41,6 +42,7 @@ from tui.results.record.facts import facts_record
 from tui.results.record.hosts import host_record, server_records
 from tui.results.record.journal import JournalData, read_journal
 from tui.results.record.step import build_step, phase_record, rounded
+from tui.results.sizing.record import search_headline, search_record
 from tui.results.store.rundir import load_plan, write_atomic
 from tui.results.store.summary import summary_of, write_summary
 from tui.results.text.headline import run_headline
@@ -66,6 +68,7 @@ def build_record(run_dir: Path) -> RunRecord:
     """
     plan = load_plan(run_dir)
     seen = read_journal(run_dir / JOURNAL_FILE, plan.lease_s)
+    plan = plan_as_run(plan, seen.state.search)
     source, run = Source(run_dir, plan, seen), seen.state
     steps = [build_step(plan, step, run) for step in plan.steps]
     state = final_state(source, steps)
@@ -76,6 +79,8 @@ def build_record(run_dir: Path) -> RunRecord:
         if record.limiter is not None and (proved := run.proved.get(step.index)):
             record.limiter.proof = ProofRecord(**asdict(proved))
     judged = examine(evidence)
+    search = search_record(plan, run, steps)
+    headline = run_headline(plan.headline, steps, plan.latency_kind, steps_in_error(judged.findings))
     return RunRecord(
         schema_name="benchtui.run/1",
         run_id=run.run_id or run_dir.name,
@@ -85,7 +90,7 @@ def build_record(run_dir: Path) -> RunRecord:
         state=state,
         reason=reason_of(source, state, steps),
         exit_code=run.exit_code,
-        headline=run_headline(plan.headline, steps, plan.latency_kind, steps_in_error(judged.findings)),
+        headline=headline if search is None else search_headline(search, plan.headline),
         profile=_profile(plan),
         target=plan.target,
         latency_kind=plan.latency_kind,
@@ -95,6 +100,7 @@ def build_record(run_dir: Path) -> RunRecord:
         phases=[phase_record(run, span) for span in run.phases],
         steps=steps,
         matrix=matrix_record(plan, steps),
+        search=search,
         proves=proof_record(plan, steps),
         left_out=[
             LeftOutRecord(profile=left.profile, steps=left.steps, reason=left.reason, hosts=list(left.hosts))

@@ -16,6 +16,7 @@ from tui.results.matrix.cells import invalid_steps
 from tui.results.matrix.text import matrix_blocks
 from tui.results.record.facts import facts_together
 from tui.results.record.metadata import metadata_lines, metadata_remarks
+from tui.results.sizing.text import summary_blocks
 from tui.results.text.conditions import attest_texts, precondition_texts, step_label
 from tui.results.text.headline import repeated_text
 from tui.results.text.host_load import load_lines
@@ -108,30 +109,35 @@ def _about(record: RunRecord) -> list[str]:
 
 
 def _headline(record: RunRecord) -> list[str]:
-    if record.headline is None or record.headline.value is None:
+    if record.headline is None or (record.headline.value is None and record.search is None):
         return []
     repeated = repeated_text(record)
     judged = f"; {VERDICTS[record.verdict]}" if record.verdict is not None else ""
-    return [f"headline: {record.headline.text}{_where(record)}{judged}", *([f"  {repeated}"] if repeated else [])]
+    told = _wrapped("headline", f"{record.headline.text}{_where(record)}{judged}")
+    return [*told, *([f"  {repeated}"] if repeated else [])]
 
 
 def _where(record: RunRecord) -> str:
     """Return which of several steps the headline is from."""
     step = record.headline.step if record.headline is not None else None
-    return f" (step {record.steps[step].name})" if step is not None and len(record.steps) > 1 else ""
+    several = len(record.steps) > 1 and record.search is None
+    return f" (step {record.steps[step].name})" if step is not None and several else ""
 
 
 def _results(record: RunRecord, width: int, *, every: bool, running: bool) -> list[list[str]]:
+    searched = summary_blocks(record.search, width) if record.search is not None else []
+    if searched and not every:
+        return [*searched, ["the figures of every point:", f"  benchtui runs show --steps {record.run_id}"]]
     prepares = {step for part in (record.precondition.rounds if record.precondition else []) for step in part.steps}
     prepares |= {fill.step for fill in (record.precondition.fills if record.precondition else [])}
     steps = [step for step in record.steps if every or step.index not in prepares]
     measured = [step for step in steps if step.results.aggregate or step.metadata]
     matrix = matrix_blocks(record, width, running=running) if any(step.cell for step in record.steps) else []
     if len(measured) <= STEPS_IN_FULL:
-        return [*matrix, *(_step(record, step, named=len(record.steps) > 1) for step in measured)]
+        return [*searched, *matrix, *(_step(record, step, named=len(record.steps) > 1) for step in measured)]
     if matrix and not every:
         return [*matrix, [f"all {len(measured)} steps: benchtui runs show --steps {record.run_id}"]]
-    return [*matrix, _sweep(record, measured)]
+    return [*searched, *matrix, _sweep(record, measured)]
 
 
 def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:

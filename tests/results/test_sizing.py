@@ -1,0 +1,161 @@
+"""What a search found, from its journal to words: record, summary, headline, chart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.app.search_maker import LIMIT, SearchMaker, curve_in, offers, scaling_in, search_in
+from tui.journal.state import RunState
+from tui.model.record import RunRecord
+from tui.model.search import Limit, Offer, Search
+from tui.results.record.build import build_record, write_record
+from tui.results.sizing.chart import curve_chart, scaling_chart
+from tui.results.sizing.curve import curve_points, main_trace, traces
+from tui.results.sizing.record import search_so_far
+from tui.results.sizing.words import headline_text
+from tui.results.store.summary import summarize
+from tui.results.text.summary import summary_text
+from tui.text.line import plain_lines
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> SearchMaker:
+    """A capacity search that came to its end with 7 of 12 points."""
+    maker = search_in(tmp_path_factory.mktemp("found")).measure_points()
+    maker.skip(*range(7, 12)).finish()
+    return maker
+
+
+@pytest.fixture(scope="module")
+def record(found: SearchMaker) -> RunRecord:
+    return build_record(found.run_dir)
+
+
+def one_point(home: Path, search: Search, offer: Offer, lost: tuple[str, ...] = ()) -> RunRecord:
+    maker = search_in(home, search)
+    maker.offer(0, offer).decide(0, offer, lost=lost)
+    maker.finish("partial", "stopped")
+    return build_record(maker.run_dir)
+
+
+def test_the_record_keeps_every_point_with_its_figures_and_what_was_decided(record: RunRecord) -> None:
+    assert record.search is not None
+    assert [point.verdict for point in record.search.points] == [
+        "breaks", "meets", "breaks", "meets", "breaks", "unclear", "meets"
+    ]  # fmt: skip
+    point = record.search.points[3]
+    assert (point.offered_iops, point.role) == (45750.0, "search")
+    assert point.percentiles_ns["read"]["99.9"] == pytest.approx(1.84e6, rel=0.02)
+    assert record.search.spent_s == 70.0
+    assert RunRecord.model_validate_json(record.to_json()).search == record.search
+
+
+def test_capacity_stands_with_its_interval_in_headline_list_and_summary(found: SearchMaker, record: RunRecord) -> None:
+    assert record.headline is not None
+    assert record.headline.text.startswith("capacity 47.")
+    assert "±" in record.headline.text
+    assert record.headline.text.endswith("at p99.9 < 2 ms")
+    write_record(found.run_dir)
+    listed = summarize(found.run_dir)
+    assert listed is not None
+    assert listed.headline == record.headline.text
+    text = summary_text(record)
+    for part in ("head room there: ", "latency there: p50", "broken first: p99.9 < 2 ms", "7 of 12 points"):
+        assert part in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_steps_are_shown_as_they_were_offered_and_slots_that_were_not_needed_are_no_loss(record: RunRecord) -> None:
+    assert record.state == "complete"
+    assert record.steps[1].name == "lab/oltp search 2"
+    assert record.matrix is None
+
+
+@pytest.mark.parametrize(
+    ("search", "offer", "words"),
+    [
+        (
+            Search("capacity", limits=(Limit("p99.9 < 1us", "", "latency", 99.9, 1e3),), points=9),
+            Offer(1000.0, 10.0),
+            "unfinished: no load is known yet that keeps p99.9 < 1 µs",
+        ),
+        (
+            Search("capacity", limits=(Limit("p99.9 < 1s", "", "latency", 99.9, 1e9),), points=1),
+            Offer(None, 10.0, role="maximum"),
+            "unfinished: capacity at least 60.6k IOPS at p99.9 < 1 s",
+        ),
+    ],
+)
+def test_a_search_without_an_answer_says_what_is_known(
+    tmp_path: Path, search: Search, offer: Offer, words: str
+) -> None:
+    made = one_point(tmp_path, search, offer)
+    assert made.headline is not None
+    assert words in made.headline.text
+    assert words in " ".join(summary_text(made).split())
+
+
+def test_a_point_that_lost_a_host_is_void_and_names_it(tmp_path: Path) -> None:
+    made = one_point(tmp_path, Search("capacity", limits=(LIMIT,)), offers()[1], lost=("weka-02",))
+    assert made.search is not None
+    assert not curve_points(made.search)
+    assert "point 1: lost weka-02" in summary_text(made)
+
+
+def test_the_curve_goes_by_offered_load_and_bends_back_at_its_end(record: RunRecord) -> None:
+    assert record.search is not None
+    trace = main_trace(record.search)
+    assert trace is not None
+    assert (trace.name, trace.most_ns) == ("p99.9", 2e6)
+    offered = [point.point.offered_iops for point in trace.points]
+    assert offered[-1] is None
+    paced = [each for each in offered if each is not None]
+    assert paced == sorted(paced)
+    assert len(paced) == len(offered) - 1
+    assert [each.percentile for each in traces(record.search)] == ["50", "99", "99.9"]
+
+
+def test_the_chart_draws_limit_capacity_and_verdicts_in_the_room_it_has(record: RunRecord) -> None:
+    assert record.search is not None
+    for width, height in ((78, 16), (118, 24)):
+        lines = plain_lines(curve_chart(record.search, width, height, coloured=True))
+        assert max(map(len, lines)) <= width
+        text = "\n".join(lines)
+        assert "p99.9 < 2 ms" in text
+        assert "capacity" in text
+        assert text.count("✗") >= 2
+        assert text.count("◆") >= 2
+
+
+def test_while_it_goes_on_the_same_record_comes_from_what_is_known(tmp_path: Path) -> None:
+    maker = search_in(tmp_path).measure_points(3)
+    maker.offer(3, offers()[3]).load(2, offers()[3].rate_iops)
+    from tui.journal.reader import read_events
+
+    state = RunState().apply_all(read_events(maker.journal))
+    so_far = search_so_far(maker.plan, state)
+    assert so_far is not None
+    assert [point.verdict for point in so_far.points] == ["breaks", "meets", "breaks"]
+    assert so_far.points[1].percentiles_ns["read"]["99.9"] > 9e5
+    assert headline_text(so_far).startswith("unfinished: capacity at least")
+
+
+def test_a_load_curve_has_its_maximum_and_its_knee(tmp_path: Path) -> None:
+    made = build_record(curve_in(tmp_path).run_dir)
+    assert made.headline is not None
+    assert made.headline.text.startswith("at most 61.0k IOPS")
+    assert "knee at 3" in made.headline.text
+
+
+def test_scaling_tells_efficiency_and_draws_the_model_beyond_what_was_measured(tmp_path: Path) -> None:
+    made = build_record(scaling_in(tmp_path).run_dir)
+    assert made.search is not None
+    assert made.search.scaling is not None
+    assert made.state == "complete"
+    assert made.headline is not None
+    assert made.headline.text == "78.1 % of linear at 8 hosts, 56.2k IOPS"
+    assert "extrapolated" in summary_text(made)
+    chart = "\n".join(plain_lines(scaling_chart(made.search.scaling, 80, 18)))
+    assert chart.count("◆") == 4

@@ -1,0 +1,153 @@
+"""The curve of a search and the growth with hosts as charts of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, floor, log10
+
+from tui.metrics import units
+from tui.metrics.registry import BY_UNIT
+from tui.model.search_record import ScalingRecord, SearchRecord
+from tui.results.sizing.curve import Trace, rate_unit, traces
+from tui.results.sizing.words import limit_text
+from tui.results.text.chart import ChartMetric, value_axis, value_ticks
+from tui.text.line import BAD, GOOD, Line
+from tui.text.plot import LEAST_HEIGHT, LEAST_WIDTH, ROLES, Axis, Curve, Ticks, plot, plot_rows
+
+METRIC: dict[str, ChartMetric] = {"iops": "iops", "bytes_per_s": "bandwidth"}
+OPEN = 8.0  # a latency so many times over all limits is drawn at the chart's top: the rest would be flat
+AIR = 1.05
+
+
+def curve_chart(search: SearchRecord, width: int, height: int, *, coloured: bool = False) -> list[Line]:
+    """Return the curve: latencies over the achieved rate, limits, capacity, knee; nothing when there is nothing."""
+    found = traces(search)
+    if not found:
+        return []
+    width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
+    y = _latency_axis(found, plot_rows(height))
+    x = _rate_axis(search, found, width)
+    named = next((f"{trace.direction} " for trace in found if not trace.named), "")
+    title = f"{named}latency over {BY_UNIT[rate_unit(search)].title}"
+    curves = [*_limits(search, found, x, y), *_uprights(search, x, y)]
+    curves += [_curve(trace, place, y) for place, trace in enumerate(found)]
+    return plot(title, curves, x, y, width, height, coloured=coloured)
+
+
+def _curve(trace: Trace, place: int, y: Axis) -> Curve:
+    def at(verdicts: Sequence[str]) -> tuple[list[float], list[float]]:
+        kept = [each for each in trace.points if not verdicts or each.point.verdict in verdicts]
+        return [each.rate for each in kept], [_at(y, each.latency_ns) for each in kept]
+
+    judged = trace.most_ns is not None
+    met, broken = (at(["meets"]), at(["breaks"])) if judged else (([], []), ([], []))
+    role = ROLES[place % len(ROLES)]
+    return Curve([at([])], role, trace.name, points=met, wrong=broken, mark="•+ox"[place % 4])
+
+
+def _limits(search: SearchRecord, found: Sequence[Trace], x: Axis, y: Axis) -> list[Curve]:
+    """Return the line of each limit that is drawn."""
+    drawn = {trace.most_ns for trace in found if trace.most_ns is not None}
+    texts = {each.most: limit_text(each) for each in search.limits if each.most in drawn and each.metric == "latency"}
+    return [
+        Curve([([x.low, x.high], [_at(y, most)] * 2)], BAD, text, dashed=True, mark="-")
+        for most, text in texts.items()
+        if most is not None
+    ]
+
+
+def _uprights(search: SearchRecord, x: Axis, y: Axis) -> list[Curve]:
+    """Return where capacity and knee are."""
+    found = []
+    answer, knee = search.answer, search.knee
+    if answer is not None and answer.state in ("found", "met-at-full-load") and answer.capacity.value:
+        found.append(("capacity", answer.capacity.value, GOOD, "|"))
+    if knee is not None and knee.iops.value and rate_unit(search) == "iops":
+        found.append(("knee", knee.iops.value, "accent", ":"))
+    return [
+        Curve([([at, at], [y.low, y.high])], role, name, dashed=True, mark=mark)
+        for name, at, role, mark in found
+        if at <= x.high
+    ]
+
+
+def _latency_axis(found: Sequence[Trace], rows: int) -> Axis:
+    """Return a logarithmic axis of latencies; what lies far over all limits does not widen it."""
+    values = [each.latency_ns for trace in found for each in trace.points if each.latency_ns > 0] or [1e6]
+    limits = [trace.most_ns for trace in found if trace.most_ns]
+    most = min(max(values), max(limits) * OPEN) if limits else max(values)
+    low, high = log10(min([*values, *limits]) / AIR**2), log10(max([most, *limits]) * AIR**2)
+    return Axis(low, high, _log_ticks(low, high, max(2, rows // 2)))
+
+
+def _log_ticks(low: float, high: float, most: int) -> Ticks:
+    """Return marks at 1, 2, 5 of each power of ten, or at powers alone where these were too many."""
+    for factors in ((1, 2, 5), (1, 3), (1,)):
+        values = [factor * 10.0**power for power in range(floor(low), ceil(high) + 1) for factor in factors]
+        shown = [value for value in values if low <= log10(value) <= high]
+        if len(shown) <= most:
+            break
+    return Ticks([log10(value) for value in shown], [_round_latency(value) for value in shown])
+
+
+def _round_latency(value: float) -> str:
+    number, unit = units.latency_parts(value)
+    return f"{number.rstrip('0').rstrip('.') if '.' in number else number}{unit}"
+
+
+def _at(y: Axis, latency_ns: float) -> float:
+    return min(max(log10(max(latency_ns, 1.0)), y.low), y.high)
+
+
+def _rate_axis(search: SearchRecord, found: Sequence[Trace], width: int) -> Axis:
+    highest = max(each.rate for trace in found for each in trace.points)
+    ticks = value_ticks(METRIC[rate_unit(search)], highest, max(2, width // 14))
+    return Axis(0, highest * AIR, ticks)
+
+
+def scaling_chart(scaling: ScalingRecord, width: int, height: int, *, coloured: bool = False) -> list[Line]:
+    """Return throughput over hosts: measured, linear, the model, beyond the measured dashed; nothing of one number."""
+    measured = [(float(point.hosts), point.iops.value) for point in scaling.points if not point.extrapolated]
+    known = [(hosts, rate) for hosts, rate in measured if rate]
+    if len(known) < 2:
+        return []
+    width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
+    model, last = model_points(scaling), known[-1][0]
+    most = max(point.hosts for point in scaling.points)
+    each_host = known[0][1] / known[0][0]
+    highest = max([rate for _, rate in (*known, *model)])
+    top = min(each_host * most, highest * 1.5)
+    inside = [point for point in model if point[0] <= last]
+    beyond = [point for point in model if point[0] >= last]
+    curves = [
+        Curve([([0.0, top / each_host], [0.0, top])], "other", "linear", mark="/"),
+        Curve([_columns(inside)] if inside else [], "read", "model" if inside else "", mark="•"),
+        Curve([_columns(beyond)] if len(beyond) > 1 else [], "latency", "extrapolated" if len(beyond) > 1 else "",
+              dashed=True, mark="-"),
+        Curve([], GOOD, points=_columns(known)),
+    ]  # fmt: skip
+    x = Axis(0, most * AIR, _host_ticks([point.hosts for point in scaling.points], width))
+    return plot("IOPS over hosts", curves, x, value_axis("iops", top, plot_rows(height)), width, height,
+                coloured=coloured)  # fmt: skip
+
+
+def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def model_points(scaling: ScalingRecord, places: int = 48) -> list[tuple[float, float]]:
+    """Return the model's throughput over hosts, from one to the most; nothing without a model."""
+    if scaling.rate is None or scaling.contention is None or scaling.coherence is None or scaling.rate.value is None:
+        return []
+    most = max((point.hosts for point in scaling.points), default=1)
+    rate, sigma, kappa = scaling.rate.value, scaling.contention.value or 0.0, scaling.coherence.value or 0.0
+    hosts = [1 + (most - 1) * place / places for place in range(places + 1)]
+    return [(n, rate * n / (1 + sigma * (n - 1) + kappa * n * (n - 1))) for n in hosts]
+
+
+def _host_ticks(hosts: Sequence[int], width: int) -> Ticks:
+    kept: list[int] = []
+    for count in sorted(set(hosts)):
+        if not kept or (count - kept[-1]) / max(hosts) * (width - 10) > 4:
+            kept.append(count)
+    return Ticks([float(count) for count in kept], [str(count) for count in kept])

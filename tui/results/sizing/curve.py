@@ -1,0 +1,105 @@
+"""The curve of a search: latencies over the rate that was achieved, for charts of every kind. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+from tui.metrics.buckets import label
+from tui.metrics.registry import MIXED, in_order
+from tui.model.search_record import SearchPointRecord, SearchRecord
+
+USUAL = ("50", "99", "99.9")
+MOST_TRACES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """One point of a trace: the achieved rate, and a latency in ns."""
+
+    rate: float
+    latency_ns: float
+    point: SearchPointRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One percentile of one direction over the achieved rate, by ascending load; `most_ns` is the limit on it."""
+
+    direction: str
+    percentile: str
+    points: Sequence[CurvePoint]
+    most_ns: float | None = None
+    named: bool = False  # its direction must be told, for there are several
+
+    @property
+    def name(self) -> str:
+        """``p99.9``, or ``write p99.9`` where several directions are drawn."""
+        return f"{self.direction} p{self.percentile}" if self.named else f"p{self.percentile}"
+
+
+def rate_unit(search: SearchRecord) -> str:
+    """Return the unit of the curve's rates."""
+    return "bytes_per_s" if search.objective == "bandwidth" else "iops"
+
+
+def rate_of(search: SearchRecord, point: SearchPointRecord) -> float:
+    """Return what a point achieved, in the curve's unit."""
+    return point.bw_bytes_per_s if search.objective == "bandwidth" else point.iops
+
+
+def curve_points(search: SearchRecord) -> list[SearchPointRecord]:
+    """Return the points of one curve by ascending load: those with the answer's knobs, void ones left out."""
+    usable = [point for point in search.points if point.verdict != "void" and point.iops > 0]
+    if not usable:
+        return []
+    knobs = dict(search.answer.knobs) if search.answer is not None and search.answer.knobs else dict(usable[-1].knobs)
+    found = [point for point in usable if dict(point.knobs) == knobs] or usable
+    return sorted(found, key=lambda point: (inf if point.offered_iops is None else point.offered_iops, point.iops))
+
+
+def traces(search: SearchRecord) -> list[Trace]:
+    """Return what is drawn: the percentile of each limit, and p50 and p99 of the same direction."""
+    points = curve_points(search)
+    names = in_order({name for point in points for name in point.percentiles_ns if point.percentiles_ns[name]})
+    if not names:
+        return []
+    limits = [each for each in search.limits if each.metric == "latency" and each.percentile is not None]
+    wanted: dict[tuple[str, str], float | None] = {}
+    for limit in limits:
+        for name in [limit.direction] if limit.direction else [each for each in names if each != MIXED] or names:
+            wanted[name, label(limit.percentile or 0.0)] = limit.most
+    main = next(iter(wanted), (MIXED if MIXED in names else names[0], ""))[0]
+    for percentile in USUAL[: 2 if wanted else 3]:
+        wanted.setdefault((main, percentile), None)
+    several = len({direction for direction, _ in wanted}) > 1
+    made = [
+        _trace(search, points, name, percentile, most, several) for (name, percentile), most in wanted.items()
+    ]
+    made = sorted((each for each in made if each.points), key=lambda each: (each.most_ns is None, each.direction))
+    return sorted(made[:MOST_TRACES], key=lambda each: (each.direction, float(each.percentile)))
+
+
+def main_trace(search: SearchRecord) -> Trace | None:
+    """Return the trace that is judged by a limit, else p99; None: there is no curve."""
+    found = traces(search)
+    judged = [trace for trace in found if trace.most_ns is not None]
+    usual = [trace for trace in found if trace.percentile == "99"]
+    return next(iter([*judged, *usual, *found]), None)
+
+
+def _trace(
+    search: SearchRecord,
+    points: Sequence[SearchPointRecord],
+    direction: str,
+    percentile: str,
+    most: float | None,
+    named: bool,
+) -> Trace:
+    found = [
+        CurvePoint(rate_of(search, point), value, point)
+        for point in points
+        if (value := point.percentiles_ns.get(direction, {}).get(percentile)) is not None
+    ]
+    return Trace(direction, percentile, found, most, named)

@@ -1,0 +1,168 @@
+"""What a search found, for run.json and for whoever shows it while it goes on. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tui.journal.search import SearchState
+from tui.journal.state import RunState
+from tui.metrics.registry import MIXED
+from tui.model.plan import Headline, Plan
+from tui.model.record import HeadlineRecord
+from tui.model.search import Knob, Limit, Point, Search
+from tui.model.search_record import (
+    AnswerRecord,
+    IntervalRecord,
+    KneeRecord,
+    LimitRecord,
+    ScalingPointRecord,
+    ScalingRecord,
+    SearchRecord,
+)
+from tui.model.step_record import StepRecord
+from tui.results.sizing.curve import main_trace, rate_of, rate_unit
+from tui.results.sizing.points import Results, point_records, results_of_record, results_of_steps
+from tui.results.sizing.words import answer_text, headline_text
+from tui.sizing.answer import answer, maximum_of
+from tui.sizing.curve import LEAST_POINTS, knee
+from tui.sizing.estimate import Estimate
+from tui.sizing.scaling import scales_of, scaling
+
+
+def search_record(plan: Plan, run: RunState, steps: list[StepRecord]) -> SearchRecord | None:
+    """Return what the search of a run found; None: it was none."""
+    if plan.search is None:
+        return None
+    limiters = {step.index: step.limiter.text for step in steps if step.limiter is not None}
+    return _record(plan, plan.search, run.search, results_of_record(steps), limiters)
+
+
+def search_so_far(plan: Plan, run: RunState) -> SearchRecord | None:
+    """Return what the search of a run that goes on has found; None: it is none."""
+    if plan.search is None:
+        return None
+    return _record(plan, plan.search, run.search, results_of_steps(run.steps), {})
+
+
+def _record(
+    plan: Plan, search: Search, seen: SearchState, results: Results, limiters: Mapping[int, str]
+) -> SearchRecord:
+    points = point_records(plan, seen, results, limiters)
+    record = SearchRecord(
+        kind=search.kind,
+        objective=search.objective,
+        limits=[_limit(each) for each in search.limits],
+        over=[_knob(each) for each in search.over],
+        most_points=search.points,
+        within_s=search.within_s,
+        spent_s=round(sum(each.seconds + each.offer.settle_s for each in seen.points), 3),
+        maximum_iops=_maximum(search, seen.points),
+        points=points,
+    )
+    if points and search.kind == "capacity":
+        record.answer = _answer(search, seen.points, record)
+    if points and search.kind == "scaling":
+        record.scaling = _scaling(seen.points)
+    if search.kind != "scaling":
+        record.knee = _knee(record)
+    return record
+
+
+def _limit(limit: Limit) -> LimitRecord:
+    return LimitRecord(
+        text=limit.text,
+        metric=limit.metric,
+        direction=limit.direction,
+        percentile=limit.percentile,
+        most=limit.most,
+    )
+
+
+def _knob(knob: Knob) -> str:
+    """Return a knob with its values: ``numjobs 1, 2, 4``."""
+    return f"{knob.name} {', '.join(map(str, knob.values))}".strip()
+
+
+def _interval(found: Estimate) -> IntervalRecord:
+    return IntervalRecord(value=found.value, low=found.low, high=found.high)
+
+
+def _interval_or_none(found: Estimate | None) -> IntervalRecord | None:
+    return None if found is None else _interval(found)
+
+
+def _maximum(search: Search, points: Sequence[Point]) -> IntervalRecord | None:
+    """Return what was done at full load; None: not measured, or with different numbers of hosts."""
+    found = maximum_of(points) if search.kind != "scaling" else Estimate()
+    return _interval(found) if found.value is not None else None
+
+
+def _answer(search: Search, points: Sequence[Point], record: SearchRecord) -> AnswerRecord:
+    found = answer(search, points)
+    there = next((point for point in record.points if point.step == found.step), None)
+    made = AnswerRecord(
+        state=found.state,
+        capacity=_interval(found.capacity),
+        unit=found.unit,
+        knobs=dict(found.knobs),
+        step=found.step,
+        binding=found.binding,
+        limiter=there.limiter if there is not None else "",
+        headroom=dict(found.headroom),
+        not_tried=list(found.not_tried),
+    )
+    if there is not None and there.offered_iops is None and found.state != "found":
+        made.capacity.high = None  # the load generator ended there, not the system
+    made.text = answer_text(made, record.limits)
+    return made
+
+
+def _knee(record: SearchRecord) -> KneeRecord | None:
+    """Return the knee of the curve that is judged, or of p99; None: there is no curve."""
+    trace = main_trace(record)
+    if trace is None:
+        return None
+    points = [each for each in trace.points if each.point.offered_iops is not None]
+    if len({each.point.offered_iops for each in points}) < LEAST_POINTS:
+        return None
+    found = knee([each.point.iops for each in points], [each.latency_ns for each in points])
+    return KneeRecord(
+        iops=_interval(found.rate), latency_ns=found.latency_ns, percentile=trace.name, remark=found.remark
+    )
+
+
+def _scaling(points: Sequence[Point]) -> ScalingRecord:
+    found = scaling(scales_of(points))
+    return ScalingRecord(
+        points=[
+            ScalingPointRecord(
+                hosts=each.hosts, iops=_interval(each.rate), efficiency=each.efficiency, extrapolated=each.extrapolated
+            )
+            for each in found.points
+        ],
+        rate=_interval_or_none(found.rate),
+        contention=_interval_or_none(found.contention),
+        coherence=_interval_or_none(found.coherence),
+        best_hosts=_interval_or_none(found.best_hosts),
+        remark=found.remark,
+    )
+
+
+def search_headline(search: SearchRecord, headline: Headline | None) -> HeadlineRecord:
+    """Return the headline of a run that searched: what it found, with its interval, in place of any single point."""
+    unit = rate_unit(search)
+    step, value = None, None
+    if search.answer is not None:
+        step = search.answer.step
+        value = search.answer.capacity.value if step is not None else None
+    elif search.maximum_iops is not None:
+        best = max(search.points, key=lambda point: rate_of(search, point))
+        step, value = best.step, rate_of(search, best)
+    return HeadlineRecord(
+        metric="bandwidth" if unit == "bytes_per_s" else "iops",
+        direction=headline.direction if headline is not None else MIXED,
+        value=value,
+        unit="bytes_per_s" if unit == "bytes_per_s" else "iops",
+        step=step,
+        text=headline_text(search),
+    )

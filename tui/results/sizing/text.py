@@ -1,0 +1,260 @@
+"""What a search found, as lines of the summary: the answer, its evidence, what was not tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tui.metrics import units
+from tui.metrics.buckets import label
+from tui.metrics.registry import BY_UNIT, METRICS
+from tui.model.search_record import (
+    AnswerRecord,
+    LimitRecord,
+    ScalingPointRecord,
+    ScalingRecord,
+    SearchPointRecord,
+    SearchRecord,
+)
+from tui.results.sizing.curve import rate_of, rate_unit, traces
+from tui.results.sizing.words import (
+    ROLES,
+    TITLES,
+    between,
+    headline_text,
+    knee_text,
+    knobs_text,
+    known,
+    limit_kind,
+    limit_text,
+    scaling_text,
+    spent_text,
+    spread,
+)
+from tui.text.line import (
+    BAD,
+    BRIGHT,
+    FAINT,
+    GOOD,
+    LABEL,
+    TEXT,
+    VALUE,
+    WARN,
+    Line,
+    Run,
+    indented,
+    labelled,
+    plain_lines,
+)
+from tui.text.table import Column, text_table
+
+NOTHING = 1e-7  # of a term of the law
+VERDICT_ROLES = {"meets": GOOD, "breaks": BAD, "unclear": WARN, "void": FAINT}
+
+
+def answer_lines(search: SearchRecord, width: int) -> list[Line]:
+    """Return the answer and what belongs to it: interval, limiter, head room, knee, what was spent and not tried."""
+    lines: list[Line] = []
+    told = headline_text(search)
+    for name, text, role in _facts(search, told or "nothing is known yet"):
+        lines += labelled([(f"{name}: ", LABEL)], [(text, role)], width)
+    return lines
+
+
+def _facts(search: SearchRecord, told: str) -> Iterator[tuple[str, str, str]]:
+    yield TITLES[search.kind], told.removeprefix(f"{TITLES[search.kind]} "), BRIGHT
+    answer = search.answer
+    if answer is not None:
+        yield from _answer_facts(search, answer)
+    if search.maximum_iops is not None and search.kind == "capacity":
+        yield "full load", known(search.maximum_iops, "iops"), TEXT
+    if search.knee is not None and (answer is not None or search.scaling is not None):
+        yield "knee", knee_text(search.knee).removeprefix("knee at "), TEXT
+    if search.scaling is not None:
+        yield from _scaling_facts(search.scaling, told)
+    yield "spent", spent_text(search), TEXT
+    for text in answer.not_tried if answer is not None else []:
+        yield "not tried", text, TEXT
+
+
+def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[str, str, str]]:
+    texts = {each.text: limit_text(each) for each in search.limits}
+    if ends := between(answer.capacity, answer.unit):
+        yield "between", f"{ends} (95 %)", TEXT
+    if answer.binding:
+        yield "broken first", texts.get(answer.binding, answer.binding), TEXT
+    if answer.limiter:
+        yield "limited there by", answer.limiter, TEXT
+    if answer.headroom:
+        parts = (f"{share * 100:.0f} % to {texts.get(name, name)}" for name, share in answer.headroom.items())
+        yield "head room there", ", ".join(parts), TEXT
+    if there := latency_there(search, answer):
+        yield "latency there", there, TEXT
+
+
+def latency_there(search: SearchRecord, answer: AnswerRecord) -> str:
+    """Return p50 and p99 of each direction at the answer's point: ``read p50 285 µs, p99 881 µs``."""
+    point = next((each for each in search.points if each.step == answer.step), None)
+    if point is None:
+        return ""
+    several = len(point.percentiles_ns) > 1
+    texts = []
+    for direction, values in point.percentiles_ns.items():
+        told = ", ".join(f"p{name} {units.latency(values[name])}" for name in ("50", "99") if name in values)
+        texts += [f"{direction} {told}" if several else told] if told else []
+    return "; ".join(texts)
+
+
+def _scaling_facts(scaling: ScalingRecord, told: str) -> Iterator[tuple[str, str, str]]:
+    if (text := scaling_text(scaling)) and text != told:
+        yield "scaling", text, TEXT
+    parts = (("contention", scaling.contention), ("coherence", scaling.coherence))
+    model = ", ".join(f"{name} {_term(each.value, each.low, each.high)}" for name, each in parts if each is not None)
+    if model:
+        yield "model", model, TEXT
+    if scaling.best_hosts is not None and scaling.best_hosts.value:
+        yield "most at", f"{scaling.best_hosts.value:.0f} hosts, by the model", TEXT
+    if scaling.remark:
+        yield "remark", scaling.remark, WARN
+
+
+def _term(value: float | None, low: float | None, high: float | None) -> str:
+    if value is None:
+        return units.UNKNOWN
+    ends = f" ({_small(low)} to {_small(high)})" if low is not None and high is not None else ""
+    return f"{_small(value)}{ends}"
+
+
+def _small(value: float) -> str:
+    return "0" if abs(value) < NOTHING else f"{value:.2g}"
+
+
+@dataclass(frozen=True, slots=True)
+class PointRow:
+    """A row of the evidence: a point, and which one it is."""
+
+    place: int
+    point: SearchPointRecord
+
+
+def point_rows(search: SearchRecord) -> list[PointRow]:
+    """Return the rows of the evidence, in the order they were measured."""
+    return [PointRow(place, point) for place, point in enumerate(search.points)]
+
+
+def point_columns(search: SearchRecord) -> list[Column[PointRow]]:
+    """Return the columns of the evidence: a figure of each limit, or p50 and p99 where there is none."""
+    unit = rate_unit(search)
+    columns: list[Column[PointRow]] = [
+        Column("#", lambda row: (str(row.place + 1), LABEL), right=True),
+        Column("point", lambda row: ROLES.get(row.point.role, row.point.role), drop=5),
+        Column("offered", lambda row: _offered(row.point), right=True),
+        Column("achieved", lambda row: (BY_UNIT[unit].text(rate_of(search, row.point)), VALUE), right=True),
+    ]
+    if any(point.knobs for point in search.points):
+        columns.insert(2, Column("at", lambda row: knobs_text(dict(row.point.knobs))))
+    columns += _latency_columns(search)
+    if search.limits:
+        columns.append(Column("verdict", lambda row: _verdict(row.point)))
+    columns.append(Column("why", lambda row: (row.point.why, LABEL), drop=6))
+    return columns
+
+
+def _offered(point: SearchPointRecord) -> str:
+    return "all" if point.offered_iops is None else METRICS["iops"].text(point.offered_iops)
+
+
+def _latency_columns(search: SearchRecord) -> list[Column[PointRow]]:
+    figures = dict.fromkeys((each.limit, each.direction) for point in search.points for each in point.figures)
+    if figures:
+        named = len({direction for _, direction in figures}) > 1
+        columns = [_limit_column(search, limit, direction, named) for limit, direction in figures]
+    else:
+        columns = [_percentile_column(trace.direction, trace.percentile, trace.name) for trace in traces(search)]
+    due = intended_percentile(search)
+    if due:
+        columns.append(Column(f"p{due} due", lambda row: _latency(row.point.intended_ns.get(due)), right=True))
+    return columns
+
+
+def intended_percentile(search: SearchRecord) -> str:
+    """Return which percentile from the intended start is told; empty: none is known."""
+    known_ = dict.fromkeys(name for point in search.points for name in point.intended_ns if name != "mean")
+    wanted = [label(each.percentile) for each in search.limits if each.percentile is not None]
+    return next((name for name in [*wanted, "99", *known_] if name in known_), "")
+
+
+def _limit_column(search: SearchRecord, limit: str, direction: str, named: bool) -> Column[PointRow]:
+    asked = next((each for each in search.limits if each.text == limit), None)
+    kind = limit if asked is None else limit_kind(asked)
+    title = f"{direction} {kind}" if named and direction and direction not in kind else kind
+    return Column(title, lambda row: _limit_cell(row.point, limit, direction, asked), right=True)
+
+
+def _limit_cell(point: SearchPointRecord, limit: str, direction: str, asked: LimitRecord | None) -> list[Run]:
+    found = next((each for each in point.figures if (each.limit, each.direction) == (limit, direction)), None)
+    if found is None or found.figure.value is None:
+        return [(units.UNKNOWN, LABEL)]
+    if asked is not None and asked.metric == "errors":
+        return [(f"{found.figure.value:g}", VERDICT_ROLES[found.verdict])]
+    low, high = found.figure.low, found.figure.high
+    ends = "" if low is None else f" {_latency(low)}–{_latency(high) if high is not None else '?'}"
+    return [(_latency(found.figure.value), VERDICT_ROLES[found.verdict]), (ends, LABEL)]
+
+
+def _percentile_column(direction: str, percentile: str, name: str) -> Column[PointRow]:
+    return Column(
+        name, lambda row: _latency(row.point.percentiles_ns.get(direction, {}).get(percentile)), right=True
+    )
+
+
+def _latency(value: float | None) -> str:
+    return "".join(units.latency_parts(value))
+
+
+def _verdict(point: SearchPointRecord) -> list[Run]:
+    return [(point.verdict + (", cut" if point.cut else ""), VERDICT_ROLES[point.verdict])]
+
+
+def evidence_lines(search: SearchRecord, width: int) -> list[Line]:
+    """Return the table of the points, with what its columns leave open; nothing without points."""
+    if not search.points:
+        return []
+    lines = text_table(point_columns(search), point_rows(search), width)
+    for row in point_rows(search):
+        if row.point.lost or row.point.verdict == "void":
+            text = f"point {row.place + 1}: {row.point.reason or 'lost ' + ', '.join(row.point.lost)}"
+            lines += indented([(text, WARN)], width)
+    return [*lines, *(each for text in start_texts(search) for each in indented([(text, LABEL)], width))]
+
+
+def start_texts(search: SearchRecord) -> list[str]:
+    """Return from when latencies are counted, and why that is not told where it is not."""
+    name = intended_percentile(search)
+    reasons = list(dict.fromkeys(point.intended_reason for point in search.points if point.intended_ns))
+    if name:
+        because = f" ({reasons[0]})" if reasons and reasons[0] else ""
+        return [f"p{name} due: from when each I/O was due to start, all directions together{because}"]
+    unknown = list(dict.fromkeys(point.intended_reason for point in search.points if point.intended_reason))
+    return [f"latency from when I/Os were due to start is not known: {'; '.join(unknown)}"] if unknown else []
+
+
+def summary_blocks(search: SearchRecord, width: int) -> list[list[str]]:
+    """Return the blocks of a run's summary: the answer, the evidence."""
+    wide = max(width, 80)
+    blocks = [answer_lines(search, 80), evidence_lines(search, wide), scaling_lines(search, wide)]
+    return [plain_lines(block) for block in blocks if block]
+
+
+def scaling_lines(search: SearchRecord, width: int) -> list[Line]:
+    """Return throughput over hosts as a table; nothing where that was not asked for."""
+    if search.scaling is None or not search.scaling.points:
+        return []
+    columns: list[Column[ScalingPointRecord]] = [
+        Column("hosts", lambda row: str(row.hosts), right=True),
+        Column("IOPS", lambda row: METRICS["iops"].text(row.iops.value), right=True, role=VALUE),
+        Column("95 %", lambda row: spread(row.iops), right=True, role=LABEL),
+        Column("of linear", lambda row: units.percent(row.efficiency), right=True),
+        Column("", lambda row: ("extrapolated" if row.extrapolated else "measured", LABEL)),
+    ]
+    return text_table(columns, search.scaling.points, width)
