@@ -13,7 +13,7 @@ from tui.model.search import Limit, Offer, Search
 from tui.results.record.build import build_record, write_record
 from tui.results.sizing.chart import curve_chart, scaling_chart
 from tui.results.sizing.curve import curve_points, main_trace, traces
-from tui.results.sizing.record import search_so_far
+from tui.results.sizing.live import LiveSearch
 from tui.results.sizing.words import headline_text
 from tui.results.store.summary import summarize
 from tui.results.text.summary import summary_text
@@ -135,8 +135,11 @@ def test_while_it_goes_on_the_same_record_comes_from_what_is_known(tmp_path: Pat
     from tui.journal.reader import read_events
 
     state = RunState().apply_all(read_events(maker.journal))
-    so_far = search_so_far(maker.plan, state)
-    assert so_far is not None
+    live = LiveSearch(maker.plan)
+    assert live.take(state)
+    live.conclude()
+    assert not live.take(state)
+    so_far = live.view(state, state.t).record
     assert [point.verdict for point in so_far.points] == ["breaks", "meets", "breaks"]
     assert so_far.points[1].percentiles_ns["read"]["99.9"] > 9e5
     assert headline_text(so_far).startswith("unfinished: capacity at least")

@@ -19,8 +19,13 @@ OPEN = 8.0  # a latency so many times over all limits is drawn at the chart's to
 AIR = 1.05
 
 
-def curve_chart(search: SearchRecord, width: int, height: int, *, coloured: bool = False) -> list[Line]:
-    """Return the curve: latencies over the achieved rate, limits, capacity, knee; nothing when there is nothing."""
+def curve_chart(
+    search: SearchRecord, width: int, height: int, *, coloured: bool = False, now: float | None = None
+) -> list[Line]:
+    """Return the curve: latencies over the achieved rate, limits, capacity, knee; nothing when there is nothing.
+
+    `now` is the rate that is offered at the moment, in I/Os per second.
+    """
     found = traces(search)
     if not found:
         return []
@@ -29,7 +34,7 @@ def curve_chart(search: SearchRecord, width: int, height: int, *, coloured: bool
     x = _rate_axis(search, found, width)
     named = next((f"{trace.direction} " for trace in found if not trace.named), "")
     title = f"{named}latency over {BY_UNIT[rate_unit(search)].title}"
-    curves = [*_limits(search, found, x, y), *_uprights(search, x, y)]
+    curves = [*_limits(search, found, x, y), *_uprights(search, x, y, now)]
     curves += [_curve(trace, place, y) for place, trace in enumerate(found)]
     return plot(title, curves, x, y, width, height, coloured=coloured)
 
@@ -56,14 +61,16 @@ def _limits(search: SearchRecord, found: Sequence[Trace], x: Axis, y: Axis) -> l
     ]
 
 
-def _uprights(search: SearchRecord, x: Axis, y: Axis) -> list[Curve]:
-    """Return where capacity and knee are."""
+def _uprights(search: SearchRecord, x: Axis, y: Axis, now: float | None) -> list[Curve]:
+    """Return where capacity and knee are, and what is offered now."""
     found = []
     answer, knee = search.answer, search.knee
     if answer is not None and answer.state in ("found", "met-at-full-load") and answer.capacity.value:
         found.append(("capacity", answer.capacity.value, GOOD, "|"))
     if knee is not None and knee.iops.value and rate_unit(search) == "iops":
         found.append(("knee", knee.iops.value, "accent", ":"))
+    if now is not None and rate_unit(search) == "iops":
+        found.append(("now", now, "other", "!"))
     return [
         Curve([([at, at], [y.low, y.high])], role, name, dashed=True, mark=mark)
         for name, at, role, mark in found

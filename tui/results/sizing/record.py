@@ -34,21 +34,20 @@ def search_record(plan: Plan, run: RunState, steps: list[StepRecord]) -> SearchR
     if plan.search is None:
         return None
     limiters = {step.index: step.limiter.text for step in steps if step.limiter is not None}
-    return _record(plan, plan.search, run.search, results_of_record(steps), limiters)
+    record = points_alone(plan, plan.search, run.search, results_of_record(steps), limiters)
+    return conclude(record, plan.search, run.search.points)
 
 
-def search_so_far(plan: Plan, run: RunState) -> SearchRecord | None:
-    """Return what the search of a run that goes on has found; None: it is none."""
-    if plan.search is None:
-        return None
-    return _record(plan, plan.search, run.search, results_of_steps(run.steps), {})
+def search_so_far(plan: Plan, search: Search, run: RunState) -> SearchRecord:
+    """Return the points of a search that goes on, without what follows from them."""
+    return points_alone(plan, search, run.search, results_of_steps(run.steps), {})
 
 
-def _record(
+def points_alone(
     plan: Plan, search: Search, seen: SearchState, results: Results, limiters: Mapping[int, str]
 ) -> SearchRecord:
-    points = point_records(plan, seen, results, limiters)
-    record = SearchRecord(
+    """Return what was asked for and what was measured."""
+    return SearchRecord(
         kind=search.kind,
         objective=search.objective,
         limits=[_limit(each) for each in search.limits],
@@ -57,12 +56,16 @@ def _record(
         within_s=search.within_s,
         spent_s=round(sum(each.seconds + each.offer.settle_s for each in seen.points), 3),
         maximum_iops=_maximum(search, seen.points),
-        points=points,
+        points=point_records(plan, seen, results, limiters),
     )
+
+
+def conclude(record: SearchRecord, search: Search, points: Sequence[Point]) -> SearchRecord:
+    """Put into a record what follows from its points: answer, scaling law, knee. Takes tens of ms, at first more."""
     if points and search.kind == "capacity":
-        record.answer = _answer(search, seen.points, record)
+        record.answer = _answer(search, points, record)
     if points and search.kind == "scaling":
-        record.scaling = _scaling(seen.points)
+        record.scaling = _scaling(points)
     if search.kind != "scaling":
         record.knee = _knee(record)
     return record

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tui.metrics import units
@@ -10,12 +10,13 @@ from tui.metrics.buckets import label
 from tui.metrics.registry import BY_UNIT, METRICS
 from tui.model.search_record import (
     AnswerRecord,
-    LimitRecord,
+    LimitFigureRecord,
     ScalingPointRecord,
     ScalingRecord,
     SearchPointRecord,
     SearchRecord,
 )
+from tui.results.sizing.chart import curve_chart, scaling_chart
 from tui.results.sizing.curve import rate_of, rate_unit, traces
 from tui.results.sizing.words import (
     ROLES,
@@ -168,7 +169,7 @@ def _latency_columns(search: SearchRecord) -> list[Column[PointRow]]:
     figures = dict.fromkeys((each.limit, each.direction) for point in search.points for each in point.figures)
     if figures:
         named = len({direction for _, direction in figures}) > 1
-        columns = [_limit_column(search, limit, direction, named) for limit, direction in figures]
+        columns = [column for each in figures for column in _limit_columns(search, *each, named)]
     else:
         columns = [_percentile_column(trace.direction, trace.percentile, trace.name) for trace in traces(search)]
     due = intended_percentile(search)
@@ -184,22 +185,33 @@ def intended_percentile(search: SearchRecord) -> str:
     return next((name for name in [*wanted, "99", *known_] if name in known_), "")
 
 
-def _limit_column(search: SearchRecord, limit: str, direction: str, named: bool) -> Column[PointRow]:
+def _limit_columns(search: SearchRecord, limit: str, direction: str, named: bool) -> list[Column[PointRow]]:
+    """Return a limit's figure at each point, and the interval that holds it."""
     asked = next((each for each in search.limits if each.text == limit), None)
     kind = limit if asked is None else limit_kind(asked)
     title = f"{direction} {kind}" if named and direction and direction not in kind else kind
-    return Column(title, lambda row: _limit_cell(row.point, limit, direction, asked), right=True)
 
+    def figure(row: PointRow) -> LimitFigureRecord | None:
+        found = (each for each in row.point.figures if (each.limit, each.direction) == (limit, direction))
+        return next((each for each in found if each.figure.value is not None), None)
 
-def _limit_cell(point: SearchPointRecord, limit: str, direction: str, asked: LimitRecord | None) -> list[Run]:
-    found = next((each for each in point.figures if (each.limit, each.direction) == (limit, direction)), None)
-    if found is None or found.figure.value is None:
-        return [(units.UNKNOWN, LABEL)]
     if asked is not None and asked.metric == "errors":
-        return [(f"{found.figure.value:g}", VERDICT_ROLES[found.verdict])]
-    low, high = found.figure.low, found.figure.high
-    ends = "" if low is None else f" {_latency(low)}–{_latency(high) if high is not None else '?'}"
-    return [(_latency(found.figure.value), VERDICT_ROLES[found.verdict]), (ends, LABEL)]
+        return [Column(title, lambda row: _figure(figure(row), lambda value: f"{value:g}"), right=True)]
+    return [
+        Column(title, lambda row: _figure(figure(row), _latency), right=True),
+        Column("95 %", lambda row: (_ends(figure(row)), LABEL), right=True, drop=4),
+    ]
+
+
+def _figure(found: LimitFigureRecord | None, text: Callable[[float | None], str]) -> Run:
+    return (units.UNKNOWN, LABEL) if found is None else (text(found.figure.value), VERDICT_ROLES[found.verdict])
+
+
+def _ends(found: LimitFigureRecord | None) -> str:
+    if found is None or found.figure.low is None:
+        return ""
+    high = found.figure.high
+    return f"{_latency(found.figure.low)}–{_latency(high) if high is not None else '?'}"
 
 
 def _percentile_column(direction: str, percentile: str, name: str) -> Column[PointRow]:
@@ -237,6 +249,15 @@ def start_texts(search: SearchRecord) -> list[str]:
         return [f"p{name} due: from when each I/O was due to start, all directions together{because}"]
     unknown = list(dict.fromkeys(point.intended_reason for point in search.points if point.intended_reason))
     return [f"latency from when I/Os were due to start is not known: {'; '.join(unknown)}"] if unknown else []
+
+
+def capacity_lines(search: SearchRecord, width: int, height: int, *, coloured: bool = False) -> list[Line]:
+    """Return all that is shown of a search on a page: answer, chart in `height` lines, evidence."""
+    chart = curve_chart(search, width, height, coloured=coloured)
+    if search.scaling is not None:
+        chart = scaling_chart(search.scaling, width, height, coloured=coloured)
+    blocks = [answer_lines(search, width), chart, scaling_lines(search, width), evidence_lines(search, width)]
+    return [line for block in blocks if block for line in (*block, Line())]
 
 
 def summary_blocks(search: SearchRecord, width: int) -> list[list[str]]:

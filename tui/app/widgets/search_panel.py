@@ -1,0 +1,138 @@
+"""The search of a run that goes on: what is known so far, what is measured now and why, the curve as it fills."""
+
+from __future__ import annotations
+
+from tui.app.widgets.graph import meter
+from tui.app.widgets.lines import Lines
+from tui.metrics import units
+from tui.metrics.registry import METRICS
+from tui.metrics.sparkline import Symbols
+from tui.model.search import Offer
+from tui.results.sizing.chart import curve_chart, scaling_chart
+from tui.results.sizing.live import SearchView
+from tui.results.sizing.text import point_columns, point_rows
+from tui.results.sizing.words import ROLES, TITLES, headline_text, knobs_text, limits_text
+from tui.text.line import ACCENT, LABEL, TEXT, VALUE, Line, Run, clip
+from tui.text.plot import LEAST_HEIGHT
+from tui.text.table import text_table
+
+LEAST_METER, MOST_METER = 8, 30
+HEADS = 3  # lines above the curve
+CURVE = 16  # lines of a curve that is easy to read
+BESIDE = 110  # columns from which on the points stand beside the curve
+TABLE = 52
+LEAST_ROWS = 3  # of points below a curve
+
+
+class SearchPanel(Lines):
+    """The search: heading with budget, the answer so far, the point at work, then curve and points."""
+
+    DEFAULT_CSS = "SearchPanel { height: 0; display: none; padding: 0 1; } SearchPanel.-shown { display: block; }"
+
+    def __init__(self, symbols: Symbols, *, coloured: bool = True, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.symbols = symbols
+        self.coloured = coloured and symbols != "ascii"
+        self.view: SearchView | None = None
+
+    def show(self, view: SearchView) -> None:
+        """Show this state of the search."""
+        self.view = view
+        self.update_lines()
+
+    def wanted_height(self, width: int) -> int:
+        """Return the lines for everything; a curve has no end of what it could take."""
+        rows = len(self.view.record.points) + 1 if self.view is not None and width < BESIDE else 0
+        return HEADS + CURVE + rows
+
+    def build(self, width: int, height: int) -> list[Line]:
+        """Lines for this room: the curve when there is enough, else the newest points."""
+        if self.view is None:
+            return []
+        heads = [self._heading(width), self._so_far(width), *self._now(width)]
+        return [*heads, *self._evidence(width, height - len(heads))][:height]
+
+    def _heading(self, width: int) -> Line:
+        view = self.view
+        if view is None:
+            return Line()
+        record = view.record
+        limits = f"{limits_text(record.limits)} " if record.limits else ""
+        left: list[Run] = [("Search ", "title"), (f"{TITLES[record.kind]} {limits}", LABEL)]
+        tail = f"{len(record.points)} of {record.most_points} points · {units.duration(record.spent_s)}"
+        tail += f" of {units.duration(record.within_s)}" if record.within_s is not None else ""
+        if view.left_s is not None and not view.ended:
+            tail += f" · ≤ {units.clock(view.left_s)} left"
+        room = width - Line(tuple(left)).width - len(tail) - 1
+        if room < LEAST_METER:
+            return Line.of(*clip([*left, (tail, LABEL)], width))
+        bar = min(MOST_METER, room)
+        gap = ("─" * (room - bar - 1) + " " if room > bar else "", "faint")
+        return Line.of(*left, gap, *meter(view.fraction, bar, self.symbols), (" " + tail, LABEL))
+
+    def _so_far(self, width: int) -> Line:
+        found = headline_text(self.view.record) if self.view is not None else ""
+        label = "found  " if self.view is not None and self.view.ended else "so far "
+        return Line.of(*clip([(label, LABEL), (found or "nothing is known yet", VALUE if found else TEXT)], width))
+
+    def _now(self, width: int) -> list[Line]:
+        view = self.view
+        if view is None or view.ended:
+            return []
+        if view.offer is None:
+            return [Line.of(("now    ", LABEL), ("deciding what to measure next", TEXT))]
+        runs: list[Run] = [("now    ", LABEL), (offer_text(view.offer), ACCENT)]
+        runs += [(f"  {units.clock(view.elapsed_s)} of {units.clock(view.offer.seconds)}", LABEL)]
+        return [Line.of(*clip([*runs, (f"  {view.offer.why}", TEXT)], width))]
+
+    def _evidence(self, width: int, room: int) -> list[Line]:
+        """Return curve and points, beside each other where both have room."""
+        record = self.view.record if self.view is not None else None
+        if record is None or not record.points:
+            return []
+        table = text_table(point_columns(record), point_rows(record), TABLE if width >= BESIDE else width)
+        if room < LEAST_HEIGHT + 1:
+            return newest(table, room)
+        if width >= BESIDE:
+            chart = self._chart(width - TABLE - 3, room)
+            return beside(chart, newest(table, room), width - TABLE - 1) if chart else newest(table, room)
+        rows = min(len(table), max(0, room - CURVE))
+        rows = rows if rows > LEAST_ROWS else 0
+        chart = self._chart(width, room - rows)
+        return [*chart, *newest(table, rows if chart else room)]
+
+    def _chart(self, width: int, height: int) -> list[Line]:
+        record = self.view.record if self.view is not None else None
+        if record is None:
+            return []
+        if record.scaling is not None:
+            return scaling_chart(record.scaling, width, height, coloured=self.coloured)
+        now = self.view.offer.rate_iops if self.view is not None and self.view.offer is not None else None
+        lines = curve_chart(record, width, height, coloured=self.coloured, now=now)
+        over = len(lines) - height  # its legend took a line of its own
+        return curve_chart(record, width, height - over, coloured=self.coloured, now=now) if over > 0 else lines
+
+
+def offer_text(offer: Offer) -> str:
+    """Return what a point offers: ``45.8k IOPS, search``, ``full load, hosts=4``."""
+    rate = "full load" if offer.rate_iops is None else METRICS["iops"].with_unit(offer.rate_iops)
+    parts = [rate, knobs_text(dict(offer.knobs)), ROLES[offer.role] if offer.rate_iops is not None else ""]
+    return ", ".join(part for part in parts if part)
+
+
+def newest(table: list[Line], rows: int) -> list[Line]:
+    """Return the heading and the last rows of a table, in so many lines."""
+    if rows <= 1:
+        return []
+    return table if len(table) <= rows else [table[0], *table[len(table) - rows + 1 :]]
+
+
+def beside(left: list[Line], right: list[Line], at: int) -> list[Line]:
+    """Return lines beside each other, the right ones from column `at` on."""
+    rows = []
+    for place in range(max(len(left), len(right))):
+        runs = list(left[place].runs) if place < len(left) else []
+        gap = at - Line(tuple(runs)).width
+        more = right[place].runs if place < len(right) else ()
+        rows.append(Line.of(*runs, (" " * max(1, gap), TEXT), *more))
+    return rows
