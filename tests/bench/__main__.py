@@ -18,6 +18,7 @@ BENCHES = (
     "long_list",
     "same_pairs",
     "ab_budget",
+    "engine_scale",
 )
 
 

@@ -76,6 +76,7 @@ class Connections:
         self.by_agent: dict[str, str] = {}  # names of servers that took a key of an SSH agent, and its socket
         self.gates: dict[str, Gate] = {}
         self._all = asyncio.Semaphore(handshakes)
+        self.turn = asyncio.Lock()  # of those who have work for the loop: see `in_turn`
         self._transports: list[SshTransport] = []
 
     async def __aenter__(self) -> Connections:
