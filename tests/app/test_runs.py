@@ -8,7 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
+from textual.widgets import Static
 
+from tests.app.driver import write_inventory
 from tests.app.journal_maker import READS, RunMaker, host_names
 from tests.app.stage import SMALL, Stage, stage, text_of
 from tests.patience import seen
@@ -16,9 +18,13 @@ from tui.app.dialogs.confirm import Confirm
 from tui.app.dialogs.note import LineDialog
 from tui.app.screens.live.screen import LiveScreen
 from tui.app.screens.result.screen import ResultScreen
+from tui.app.screens.review.screen import ReviewScreen
 from tui.app.screens.runs.screen import RunsScreen
+from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.field import TextInput
+from tui.app.widgets.picklist import PickList
 from tui.app.widgets.textpane import TextPane
+from tui.engine.process.launch import load_plan
 from tui.results.record.build import write_record
 from tui.results.store.marks import read_marks
 from tui.results.store.summary import RunSummary, write_summary
@@ -280,3 +286,39 @@ async def test_what_cannot_be_imported_is_told_with_its_place(newest: RunMaker, 
         await app.settle(pilot)
         told = f"{kept}: holds no output of fio"
         await seen(lambda: any(told in str(each.message) for each in app._notifications), told)
+
+
+async def test_run_again_fills_review_and_says_what_is_not_there_any_more(newest: RunMaker, tmp_path: Path) -> None:
+    write_inventory(tmp_path, "hosts:\n  weka-[01-03]: {}\n")
+    async with stage(newest, step="runs") as (app, pilot):
+        app.selection.overrides, app.selection.note = {"bs": "1M"}, "typed before"
+        assert "r run again" in str(app.screen.query_one(KeyBar).render())
+        await pilot.press("r")
+        await app.settle(pilot)
+        assert isinstance(app.screen, ReviewScreen)
+        assert app.selection.ticked == ["weka-01", "weka-02", "weka-03"]
+        assert (app.selection.profile, app.selection.note) == ("weka/read-iops", "")
+        plan = app.screen.plan
+        assert plan is not None and plan.params["runtime"] == load_plan(newest.run_dir).params["runtime"]
+        warned = str(app.screen.query_one("#review-warnings", Static).content)
+        assert "weka-04 is not known any more, and is left out" in warned
+
+
+async def test_a_run_without_a_plan_or_hosts_cannot_be_run_again(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("r")
+        await app.settle(pilot)
+        assert any("none of its hosts is known any more: weka-01" in each.message for each in app._notifications)
+        (newest.run_dir / "plan.json").unlink()
+        await pilot.press("r")
+        await app.settle(pilot)
+        assert any("was not made here" in each.message for each in app._notifications)
+        assert isinstance(app.screen, RunsScreen)
+
+
+async def test_a_click_on_a_heading_sorts_and_once_more_turns_round(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        at = text_of(app.screen.query_one(PickList)).splitlines()[0].index("hosts") + 3
+        for first, symbol in (("weka/read-iops", "▾"), ("weka/write-iops", "▴")):
+            await pilot.click("#runs-list", offset=(at, 1))
+            assert f"hosts{symbol}" in text_of(app.screen.query_one(PickList)) and first in rows(app)[0]

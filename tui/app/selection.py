@@ -26,6 +26,9 @@ class Selection:
     cleanup: bool | None = None
     precondition: bool = True
     attest: dict[str, str] = field(default_factory=dict)  # answers by condition
+    servers: list[str] = field(default_factory=list)  # storage nodes to look at meanwhile
+    remarks: list[str] = field(default_factory=list)  # what to know of a choice that a run before made
+    changes: int = 0  # times that everything was chosen anew: what shows it has to be filled again
     checks: dict[str, HostCheck] = field(default_factory=dict)
 
     def toggle(self, name: str) -> None:
@@ -56,6 +59,8 @@ class Selection:
             self.repeat = self.sweep = ""
             self.cleanup = None
             self.precondition, self.attest = True, {}
+            self.servers, self.remarks = [], []
+            self.changes += 1
 
     @property
     def ready(self) -> bool:

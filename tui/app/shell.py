@@ -170,6 +170,19 @@ class Shell(TypeAheadApp[None]):
         summary = summarize(run_dir)
         return summary is not None and summary.state == "running"
 
+    @work(group="again", exclusive=True)
+    async def run_again(self, run_dir: Path) -> None:
+        """Choose what a run was made of, and show it on Review."""
+        from tui.app.services import again
+
+        try:
+            chosen = await asyncio.to_thread(again.read_choice, run_dir, self.fleet, self.catalogue)
+        except BenchtuiError as error:
+            self.notify(str(error), severity="warning", markup=False)
+            return
+        again.choose(self.selection, chosen)
+        self.go("review")
+
     @work(group="resume", exclusive=True)
     async def resume_run(self, run_dir: Path) -> None:
         """Ask what to measure of the steps that a run lacks, then measure it and show it as it goes on."""

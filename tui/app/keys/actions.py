@@ -234,31 +234,31 @@ RESULT = (
 
 RUNS = (
     Action("runs.open", ("enter",), "open", "Open the result; Live when the run is going on", footer=1),
-    Action("runs.mark", ("space",), "mark", "Mark the run to be compared: A is what the others are held against"),
-    Action(
-        "runs.compare", ("c",), "compare", "Hold the marked runs, or this one, against the first one marked", footer=3
-    ),
+    Action("runs.again", ("r",), "run again", "Show the run on Review, its hosts and parameters filled in", footer=2),
     Action("runs.filter", ("slash",), "filter", "Show only some runs: words, tag:a profile:weka verdict:valid since:7d",
-           footer=2),
-    Action("runs.sort", ("s",), "sort", "Sort the runs by the next column"),
+           footer=3),
+    Action("runs.mark", ("space",), "mark", "Mark the run to be compared: A is what the others are held against",
+           footer=4),
+    Action("runs.compare", ("c",), "compare", "Hold the marked runs, or this one, against the first one marked",
+           footer=5),
+    Action("runs.sort", ("s",), "sort", "Sort the runs by the next column", footer=6),
     Action("runs.reverse", ("S",), "reverse", "Turn the order of the runs round"),
     Action("runs.star", ("asterisk",), "star", "Give the run a star, or take it away: the filter is:starred finds it"),
     Action("runs.tags", ("t",), "tags", "Change the tags of the run: NAME or NAME=VALUE"),
     Action("runs.title", ("T",), "title", "Give the run a title"),
-    Action("runs.replay", ("p",), "replay", "Play the run again on the Live screen", footer=4),
+    Action("runs.replay", ("p",), "replay", "Play the run again on the Live screen", footer=7),
     Action("runs.resume", ("u",), "resume", "Measure what a stopped or cut-off run still lacks; what is done stays"),
-    Action(
-        "runs.report", ("w",), "report", "Write the marked runs, or this one, as one HTML file to the current folder"
-    ),
-    Action("runs.export", ("e",), "export", "Write the run in a format that other tools read, such as CSV or JUnit"),
+    Action("runs.report", ("w",), "report",
+           "Write the marked runs, or this one, as one HTML file to the current folder"),
+    Action("runs.export", ("e",), "export", "Write the run in a format that other tools read, such as CSV or JUnit",
+           footer=9),
     Action("runs.copy", ("y",), "copy", COPY_HELP),
-    Action("runs.note", ("n",), "note", "Add a remark to the run", footer=5),
-    Action(
-        "runs.import", ("i",), "import", "Import what was measured elsewhere: a file, a directory, an archive", footer=7
-    ),
+    Action("runs.note", ("n",), "note", "Add a remark to the run", footer=8),
+    Action("runs.import", ("i",), "import", "Import what was measured elsewhere: a file, a directory, an archive",
+           footer=11),
     Action("runs.clean", ("C",), "clean hosts", "Remove from its hosts what the run created there, after a question"),
-    Action("runs.delete", ("D",), "delete", "Delete the run for good, after a question", footer=6),
-)
+    Action("runs.delete", ("D",), "delete", "Delete the run for good, after a question", footer=10),
+)  # fmt: skip
 
 COMPARE = (
     Action("compare.curves", ("l",), "latencies", "Draw percentile curves and histograms over each other", footer=1),

@@ -114,6 +114,14 @@ class PickList(Lines, Generic[Row], can_focus=True):
             self._place(before or first)
         self.reveal()
 
+    def sort_by(self, column: Column[Row]) -> None:
+        """Sort by a column; once more turns the order round."""
+        if column.order is not None:
+            self.reversed = column is self.sort and not self.reversed
+            self.sort = column
+            self.put_in_order()
+            self.update_lines()
+
     def sort_by_next(self, *, reverse: bool = False) -> None:
         """Sort by the next column that has an order, or turn the order round."""
         if reverse:
@@ -215,7 +223,11 @@ class PickList(Lines, Generic[Row], can_focus=True):
     def on_click(self, event: events.Click) -> None:
         """Put the cursor on the clicked row and say so; on the scroll bar, go there."""
         offset = event.get_content_offset(self)
-        if offset is None or offset.y < self.head:
+        if offset is None:
+            return
+        if offset.y < self.head:
+            if offset.y == self.head - 1:
+                self.sort_by(self.columns[column_at(self.columns, self.rooms(self.size.width), offset.x)])
             return
         if self.scrolls and offset.x == self.size.width - 1:
             self.scroll_rows(round((offset.y - self.head) / self.room * len(self.rows)) - self.top)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tui.results.store.marks import tags_text
 from tui.results.store.summary import RunSummary
 
 WORST_FIRST = ("invalid", "valid-with-warnings", "valid", None)
@@ -36,6 +37,8 @@ def _headline(run: RunSummary) -> tuple[bool, str, float]:
 ORDERS: dict[str, Order] = {
     "started": Order(lambda run: (run.utc or "", run.run_id), falling=True),
     "profile": by_name(lambda run: run.profile),
+    "tags": by_name(lambda run: tags_text(run.tags)),
+    "target": by_name(lambda run: run.target),
     "title": by_name(lambda run: run.title),
     "state": Order(lambda run: FURTHEST_FIRST.index(run.state) if run.state in FURTHEST_FIRST else len(FURTHEST_FIRST)),
     "verdict": Order(lambda run: WORST_FIRST.index(run.verdict)),

@@ -105,8 +105,9 @@ class ReviewScreen(StepScreen):
             self.loaded = None
             self.show_problem(str(error))
             return
-        if self._made_for != self.loaded.sha256:
-            self._made_for = self.loaded.sha256
+        made_for = (self.loaded.sha256, selection.changes)
+        if self._made_for != made_for:
+            self._made_for = made_for
             await self.fill_form()
         self.hold_launch()
         self.replan()
@@ -194,6 +195,7 @@ class ReviewScreen(StepScreen):
             cleanup=selection.cleanup,
             precondition=selection.precondition,
             attest=selection.attest,
+            servers=self.shell.fleet.resolve(selection.servers),
         )
         return build_plan(self.loaded, choices)
 
@@ -206,7 +208,8 @@ class ReviewScreen(StepScreen):
         )
         self.plan_pane.border_title = "Job files" if self.shows_jobs else "What will happen"
         self.plan_pane.border_subtitle = "v plan" if self.shows_jobs else "v job file"
-        self.show_warnings([*plan_text.warnings(plan), *self.missing_tools(plan), *self.at_logout.lines])
+        said = [*self.shell.selection.remarks, *plan_text.warnings(plan)]
+        self.show_warnings([*said, *self.missing_tools(plan), *self.at_logout.lines])
         self.look_at_logout(plan)
         self.show_launch()
         self.show_changes()

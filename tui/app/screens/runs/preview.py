@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -40,10 +40,13 @@ VERDICTS: dict[str | None, Run] = {
 LABEL_CELLS = 8
 
 
-def preview(run: RunSummary, width: int) -> list[Line]:
-    """Return what is most worth knowing of a run, in lines of `width` cells: what it is, beside what is doubtful."""
+def preview(run: RunSummary, changed: Mapping[str, str], width: int) -> list[Line]:
+    """Return what is most worth knowing of a run, in lines of `width` cells: what it is, beside what is doubtful.
+
+    `changed` are the parameters that are not as in its profile.
+    """
     half = (width - GUTTER) // 2
-    left = [*_head(run, half), *_facts(run, half)]
+    left = [*_head(run, half), *_facts(run, changed, half)]
     right = [*_findings(run, half), *_notes(run, half)]
     pairs = zip_longest(left, right, fillvalue=Line())
     return [Line.of(*padded(one.runs, half + GUTTER), *other.runs) for one, other in pairs]
@@ -60,9 +63,10 @@ def _head(run: RunSummary, width: int) -> Iterator[Line]:
         yield from indented([(said, WARN)], width, 0)
 
 
-def _facts(run: RunSummary, width: int) -> Iterator[Line]:
+def _facts(run: RunSummary, changed: Mapping[str, str], width: int) -> Iterator[Line]:
     facts = {
         "profile": run.profile if run.title else "",
+        "changed": " ".join(f"{name}={value}" for name, value in changed.items()),
         "target": run.target,
         "hosts": _hosts(run),
         "took": units.duration(run.duration_s) if run.duration_s is not None else "",

@@ -73,13 +73,15 @@ def columns(symbols: Symbols, marked: Sequence[str]) -> tuple[Column[RunSummary]
     return (
         ordered_by("state", "state", state, 13),
         ordered_by("started", "started (UTC)", lambda run: when(run.utc), 16, role=LABEL),
-        ordered_by("profile", "profile", named, least=15),
-        ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 5, right=True),
-        ordered_by("headline", "headline", lambda run: (run.headline, BRIGHT) if run.headline else NO_FIGURE, 19,
+        ordered_by("profile", "profile", named, least=15, most=34),
+        ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 6, right=True, gap=1),
+        ordered_by("headline", "headline", lambda run: (run.headline, BRIGHT) if run.headline else NO_FIGURE, 17,
                    right=True),
-        ordered_by("verdict", "findings", lambda run: run.weakened_by, 12, drop=1, role=LABEL),
+        ordered_by("verdict", "verdict", lambda run: (run.judged, JUDGED[run.verdict]), 14, drop=1),
         ordered_by("time", "took", lambda run: units.duration(run.duration_s), 7, right=True, drop=2, role=LABEL),
-        ordered_by("title", "note", said_of, least=14, drop=3, role=LABEL),
+        ordered_by("title", "note", said_of, least=14, drop=3),
+        ordered_by("tags", "tags", lambda run: tags_text(run.tags), least=14, most=40, drop=4, role=LABEL),
+        ordered_by("target", "target", lambda run: run.target, least=14, most=40, drop=5, role=LABEL),
     )  # fmt: skip
 
 
@@ -99,11 +101,19 @@ def said_of(run: RunSummary) -> str:
     return ", ".join(filter(None, (run.problem, run.owner and f"of {run.owner}", run.title, run.note)))
 
 
+OPTIONAL: dict[str, Callable[[RunSummary], object]] = {  # columns that are shown when a run has something there
+    "note": said_of,
+    "tags": lambda run: run.tags,
+    "target": lambda run: run.target,
+}
+
+
 def key_of(run: RunSummary) -> str:
     """Return what tells a run from the others: its id, of somebody else's its directory."""
     return run.directory or run.run_id
 
 
+JUDGED = {"valid": GOOD, "valid-with-warnings": WARN, "invalid": BAD, None: LABEL}
 NO_FIGURE: Run = (units.UNKNOWN, LABEL)
 PREVIEW_FROM = (100, 32)  # columns and rows of the terminal
 MARKS = ascii_uppercase  # the first one marked is A, as in the comparison
@@ -122,13 +132,16 @@ class RunsScreen(FilteredScreen):
         self.runs: list[RunSummary] = []
         self.marked: list[str] = []
         self.read = False
+        self.changed: dict[Path, dict[str, str]] = {}  # parameters by run, of those that were looked at
+        self.columns: tuple[Column[RunSummary], ...] = ()
         self.wanted = Filter()
         self.problems = ""
         self._timer: Timer | None = None
 
     def compose_body(self) -> Iterable[Widget]:
         """The list with its filter and the run under the cursor, or a sentence when there is none."""
-        picklist = PickList(columns(self.shell.symbols, self.marked), key_of, id="runs-list")
+        self.columns = columns(self.shell.symbols, self.marked)
+        picklist = PickList(self.columns, key_of, id="runs-list")
         picklist.sort = next(column for column in picklist.columns if column.title == "started (UTC)")
         picklist.add_class("pane")
         picklist.border_title = "Runs"
@@ -160,8 +173,20 @@ class RunsScreen(FilteredScreen):
     @on(PickList.Moved)
     def show_preview(self) -> None:
         """Show the run under the cursor."""
-        if (run := self.summary_at_hand) is not None:
-            self.query_one(TextPane).show(partial(preview, run))
+        pane, run, run_dir = self.query_one(TextPane), self.summary_at_hand, self.run_at_hand
+        if run is None or run_dir is None:
+            return
+        if run_dir not in self.changed and pane.has_class("-shown"):
+            self.read_changed(run_dir)
+        pane.show(partial(preview, run, self.changed.get(run_dir, {})))
+
+    @work(exclusive=True, group="changed", exit_on_error=False)
+    async def read_changed(self, run_dir: Path) -> None:
+        """Read what the run under the cursor changed, off the event loop, and show it."""
+        from tui.results.store.changed import changed_of
+
+        self.changed[run_dir] = await asyncio.to_thread(changed_of, run_dir)
+        self.show_preview()
 
     def on_mount(self) -> None:
         """Read the runs, and again from time to time: a run may go on or end meanwhile."""
@@ -204,13 +229,15 @@ class RunsScreen(FilteredScreen):
         except UsageError as error:
             wrong = str(error)
         shown = [run for run in self.runs if self.wanted(run)]
+        empty = {title for title, text in OPTIONAL.items() if not any(map(text, shown))}
+        self.picklist.columns = tuple(column for column in self.columns if column.title not in empty)
         self.picklist.set_rows(shown)
         self.query_one("#runs-body").display = bool(shown)
         count = f"{len(shown)}/{len(self.runs)}" if text else str(len(self.runs))
         self.picklist.border_subtitle = Content(f"{count}  {wrong}".rstrip())
-        empty = self.query_one("#runs-empty", Static)
-        empty.display = not shown
-        empty.update(f"{wrong or f'No run fits {text}'}: Esc clears the filter" if self.runs else EMPTY)
+        notice = self.query_one("#runs-empty", Static)
+        notice.display = not shown
+        notice.update(f"{wrong or f'No run fits {text}'}: Esc clears the filter" if self.runs else EMPTY)
         self.show_preview()
 
     # -- actions
@@ -279,6 +306,11 @@ class RunsScreen(FilteredScreen):
             self.notify("this run has no journal to play", severity="warning")
         else:
             self.shell.open_live(run_dir, 1.0)
+
+    def action_again(self) -> None:
+        """Prepare the run under the cursor once more."""
+        if (run_dir := self.run_at_hand) is not None:
+            self.shell.run_again(run_dir)
 
     @work(group="export", exit_on_error=False)
     async def action_export(self) -> None:

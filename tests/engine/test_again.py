@@ -1,0 +1,84 @@
+"""A run made again: choices that lead to the plan that it had."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tui.engine.planning.again import choices_again
+from tui.engine.planning.plan import Choices, build_plan
+from tui.engine.profiles.catalogue import Catalogue
+from tui.model.plan import HostAddress, Plan
+from tui.model.problem import UsageError
+from tui.model.proof import Experiment, Prediction, Proof
+
+HOSTS = [HostAddress(name=f"h{number}") for number in (1, 2, 3)]
+OWN = {
+    "swept": "profile: my/swept\ntitle: S\nextends: demo/quick\nsweep: {grid: {numjobs: [1, 2], size: [4M, 8M]}}\n",
+    "until": "profile: my/until\ntitle: U\nextends: demo/quick\nrepeat: {until: 5%, min: 3, max: 4}\n",
+    "key": "profile: my/key\ntitle: K\nextends: demo/quick\nparams:\n  key: {kind: secret, default: '${OUR_KEY}'}\n"
+    "fio:\n  global: {description: '{key}'}\n",
+    "suite": "profile: my/suite\ntitle: T\ntool: suite\nrepeat: 2\n"
+    "suite: [{profile: demo/quick}, {profile: my/swept}]\n",
+}
+
+
+@pytest.fixture(scope="module")
+def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Catalogue:
+    folder = tmp_path_factory.mktemp("profiles")
+    for name, text in OWN.items():
+        (folder / f"{name}.yaml").write_text(text)
+    return Catalogue(folder)
+
+
+def what_is_measured(plan: Plan) -> list[object]:
+    return [
+        (step.name, step.params, step.point, step.repetition, step.hosts, [task.job_file for task in step.tasks])
+        for step in plan.steps
+    ]
+
+
+@pytest.mark.parametrize(
+    ("profile", "chosen"),
+    [
+        ("demo/quick", {}),
+        ("demo/quick", {"overrides": {"size": "32M", "runtime": "90s", "direct": "no"}, "repeat": 3, "cleanup": False}),
+        ("demo/quick", {"sweep": {"numjobs": ["1", "2"], "runtime": ["1500ms", "2m"]}}),
+        ("my/swept", {}),
+        ("my/swept", {"overrides": {"numjobs": "4"}}),  # 4 is what numjobs is unless it is swept
+        ("my/swept", {"sweep": {"size": ["1M"]}, "repeat": 2}),
+        ("my/until", {}),
+        ("my/until", {"repeat": 2}),
+        ("my/key", {"overrides": {"key": "${MY_KEY}"}}),
+        ("my/suite", {"overrides": {"runtime": "3s"}, "repeat": 3}),
+        ("my/suite", {}),
+        ("wekatester/default", {"overrides": {"directory": "/mnt/other"}}),
+        ("weka/all", {"precondition": False}),
+    ],
+)
+def test_the_choices_of_a_plan_lead_to_it_again(catalogue: Catalogue, profile: str, chosen: dict[str, Any]) -> None:
+    loaded = catalogue.load(profile)
+    plan = build_plan(loaded, Choices(hosts=HOSTS, **chosen))
+    again = choices_again(plan, loaded)
+    rest = {name: getattr(again, name) for name in ("overrides", "repeat", "sweep", "cleanup", "precondition")}
+    made = build_plan(loaded, Choices(hosts=HOSTS, **rest))
+    assert what_is_measured(made) == what_is_measured(plan)
+    assert (made.cleanup, made.until, made.axes, made.params) == (plan.cleanup, plan.until, plan.axes, plan.params)
+    assert again.remarks == ()
+    assert rest["repeat"] == chosen.get("repeat") and rest["sweep"].keys() == chosen.get("sweep", {}).keys()
+
+
+def test_what_cannot_be_the_same_is_said(catalogue: Catalogue) -> None:
+    plan = build_plan(catalogue.load("my/key"), Choices(hosts=HOSTS, overrides={"key": "${MY_KEY}"}))
+    assert choices_again(plan, catalogue.load("demo/quick")).remarks == (
+        "my/key is not the same any more as in that run",
+        "key was *** in that run",
+    )
+
+
+def test_a_counter_experiment_is_not_made_again(catalogue: Catalogue) -> None:
+    plan = build_plan(catalogue.load("demo/quick"), Choices(hosts=HOSTS))
+    plan.proves = Proof("r", 0, "cpu", "host-cpu", Experiment("half-workers", Prediction("iops")))
+    with pytest.raises(UsageError, match="counter-experiment"):
+        choices_again(plan, catalogue.load("demo/quick"))

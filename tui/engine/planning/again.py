@@ -1,0 +1,123 @@
+"""What to choose so that a run is made once more: the choices that lead to its plan. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tui.engine.planning.matrix import Wanted, build_steps, person_text
+from tui.model.matrix import HOSTS_AXIS, axes
+from tui.model.problem import UsageError
+from tui.model.profile import resolve_params
+
+if TYPE_CHECKING:
+    from tui.engine.profiles.catalogue import LoadedProfile
+    from tui.model.plan import Plan, Step
+    from tui.model.profile import ParamValue, Profile
+
+STARS = "***"  # a secret as people see it
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Choices, as `Choices` has them; `remarks` say in what the run cannot be the same."""
+
+    overrides: dict[str, str]
+    repeat: int | None = None
+    sweep: dict[str, list[str]] = field(default_factory=dict)
+    cleanup: bool | None = None
+    precondition: bool = True
+    remarks: tuple[str, ...] = ()
+
+
+def choices_again(plan: Plan, loaded: LoadedProfile) -> Again:
+    """Return what to choose of a profile, as it is now, for a run that was planned before.
+
+    What only people know is asked anew. Raises UsageError for runs that are made in another way.
+    """
+    if plan.proves is not None:
+        raise UsageError("a counter-experiment is made from the result that it is about")
+    if plan.search is not None:
+        raise UsageError("a search chooses its points by itself; see benchtui --help for how it is started")
+    profile = loaded.profile
+    overrides = {**_own(plan, profile), **_reaching(plan, loaded)}
+    repeat, sweep = _repeat(plan, loaded, overrides), _sweep(plan, loaded, overrides)
+    return Again(
+        overrides=overrides,
+        repeat=repeat,
+        sweep=sweep,
+        cleanup=None if plan.cleanup == profile.prepare.cleanup else plan.cleanup,
+        precondition=not plan.no_precondition,
+        remarks=tuple(_remarks(plan, loaded, overrides)),
+    )
+
+
+def _own(plan: Plan, profile: Profile) -> dict[str, str]:
+    """Return the parameters that differ from what the profile says now, or keep it from sweeping over them."""
+    defaults = resolve_params(profile, {})
+    fixed = set(axes(profile.sweep)) - set(plan.axes) if profile.sweep is not None else set()
+    return {
+        name: _text(profile, name, value)
+        for name, value in plan.params.items()
+        if name in defaults and name not in plan.axes and (value != defaults[name] or name in fixed)
+    }
+
+
+def _text(profile: Profile, name: str, value: ParamValue) -> str:
+    return str(value) if profile.params[name].kind == "secret" else person_text(profile, name, value)
+
+
+def _reaching(plan: Plan, loaded: LoadedProfile) -> dict[str, str]:
+    """Return what was set in the profiles of a suite."""
+    known = {name for member in loaded.members.values() for name in member.profile.params}
+    changed = {name: text for name, text in plan.profile.changed.items() if name not in loaded.profile.params}
+    return {name: text for name, text in changed.items() if name in known and text != STARS}
+
+
+def _repeat(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) -> int | None:
+    """Return the repetitions that somebody asked for; None when they are the profile's."""
+    if plan.until is not None:
+        return None
+    made = _most(plan.steps)
+    if made == _most(_planned(plan, loaded, overrides, None)) and isinstance(loaded.profile.repeat, int):
+        return None
+    return max(1, made // _most(_planned(plan, loaded, overrides, 1)))
+
+
+def _sweep(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the values of the axes that are not as the profile has them."""
+    if loaded.members:
+        return {}
+    profile = loaded.profile
+    now, then = _values(_planned(plan, loaded, overrides, 1)), _values(plan.steps)
+    return {
+        name: [person_text(profile, name, value) for value in then[name]]
+        for name in plan.axes
+        if name in then and name in profile.params and then[name] != now.get(name)
+    }
+
+
+def _planned(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str], repeat: int | None) -> list[Step]:
+    return build_steps(loaded, overrides, Wanted(repeat, {}, not plan.no_precondition), plan.hosts)
+
+
+def _most(steps: Sequence[Step]) -> int:
+    return max((step.repetition for step in steps if not step.warmup), default=1)
+
+
+def _values(steps: Sequence[Step]) -> dict[str, list[ParamValue]]:
+    """Return the values of each axis but the number of hosts, in the order in which they are measured."""
+    found: dict[str, list[ParamValue]] = {}
+    for step in steps:
+        for name, value in step.point.items():
+            known = found.setdefault(name, [])
+            known += [value] if name != HOSTS_AXIS and value not in known else []
+    return found
+
+
+def _remarks(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) -> Iterator[str]:
+    if plan.profile.sha256 != loaded.sha256:
+        yield f"{plan.profile.tag} is not the same any more as in that run"
+    for name in sorted(set(plan.profile.changed) - set(overrides) - set(plan.axes)):
+        yield f"{name} was {plan.profile.changed[name]} in that run"

@@ -1,0 +1,31 @@
+"""What a run changed of its profile's parameters, read from its plan without the steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, field
+
+from tui.model.rundir import PLAN_FILE
+
+
+class _Profile(Struct):
+    changed: dict[str, str] = field(default_factory=dict)
+
+
+class _Head(Struct):
+    profile: _Profile = field(default_factory=_Profile)
+    axes: list[str] = field(default_factory=list)
+
+
+_decoder = msgspec.json.Decoder(_Head)
+
+
+def changed_of(run_dir: Path) -> dict[str, str]:
+    """Return the changed parameters by name, those that are swept as ``swept``; empty without a plan to read."""
+    try:
+        head = _decoder.decode((run_dir / PLAN_FILE).read_bytes())
+    except (OSError, ValueError):  # msgspec's own errors are ValueErrors
+        return {}
+    return {**head.profile.changed, **dict.fromkeys(head.axes, "swept")}
