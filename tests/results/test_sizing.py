@@ -11,6 +11,9 @@ from tui.journal.state import RunState
 from tui.model.record import RunRecord
 from tui.model.search import Limit, Offer, Search
 from tui.results.record.build import build_record, write_record
+from tui.results.report.content import Source, report_of
+from tui.results.report.document import Chart, Table
+from tui.results.report.vega import svg_of
 from tui.results.sizing.chart import curve_chart, scaling_chart
 from tui.results.sizing.curve import curve_points, main_trace, traces
 from tui.results.sizing.live import LiveSearch
@@ -127,6 +130,23 @@ def test_the_chart_draws_limit_capacity_and_verdicts_in_the_room_it_has(record: 
         assert "capacity" in text
         assert text.count("✗") >= 2
         assert text.count("◆") >= 2
+
+
+def test_a_report_draws_the_curve_and_has_every_point_as_evidence(record: RunRecord, tmp_path: Path) -> None:
+    (part,) = report_of([Source(record)]).runs
+    assert part.card.what.startswith("capacity 47.")
+    section = next(each for each in part.sections if each.title == "What it sustains")
+    charts = [block for block in section.blocks if isinstance(block, Chart)]
+    assert "p99.9 1.01 ms at 30.5k IOPS, meets" in charts[0].alt
+    assert "<svg" in svg_of(charts[0].spec, charts[0].alt)
+    (table,) = [block for block in section.blocks if isinstance(block, Table)]
+    assert len(table.rows) == 7
+    scaled = report_of([Source(build_record(scaling_in(tmp_path).run_dir))]).runs[0]
+    drawn = [block for each in scaled.sections for block in each.blocks if isinstance(block, Chart)]
+    law = next(chart for chart in drawn if chart.title == "IOPS over hosts")
+    assert "16 hosts" in law.alt
+    assert "(extrapolated)" in law.alt
+    assert svg_of(law.spec, law.alt)
 
 
 def test_while_it_goes_on_the_same_record_comes_from_what_is_known(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from tui.results.report.heat import Heat, heat_of
 from tui.results.report.overview import card_of
 from tui.results.report.shown import detailed_steps, measured_steps, name_of
 from tui.results.report.side_by_side import side_by_side
+from tui.results.report.sizing import sizing_blocks
 from tui.results.report.sweep import operations_chart, sweep_charts
 from tui.results.report.tables import (
     figures_table,
@@ -65,6 +66,7 @@ def _part(source: Source, place: str, *, drawn: bool) -> RunPart:
         ("disclosure", "What was run", disclosure(record)),
         ("findings", "Findings", _findings(record)),
         ("limiter", "What limited it", _limiter(record, steps)),
+        ("capacity", "What it sustains", sizing_blocks(record.search, drawn=drawn) if record.search else ()),
         ("results", "Results", _results(record, steps)),
         ("charts", "Charts", _charts(record, steps, heat) if drawn else ()),
         ("telemetry", "Load on hosts and servers", _telemetry(record, steps)),

@@ -50,6 +50,9 @@ def headline_parts(record: RunRecord) -> tuple[str, str, str]:
         points = record.matrix.cells if record.matrix is not None else measured_steps(record)
         unit = "measurement" if len(points) == 1 else "measurements"
         return str(len(points)), unit, "the table has the figure of each" if points else "nothing was measured"
+    if record.search is not None:
+        number, unit = METRICS[found.metric].split(found.value)
+        return number, unit, found.text
     if found.value is None:
         return units.UNKNOWN, "", f"{meaning(found)} was not measured"
     few = found.behind is not None and found.behind < units.TAIL_SAMPLES

@@ -67,7 +67,7 @@ def _uprights(search: SearchRecord, x: Axis, y: Axis, now: float | None) -> list
     answer, knee = search.answer, search.knee
     if answer is not None and answer.state in ("found", "met-at-full-load") and answer.capacity.value:
         found.append(("capacity", answer.capacity.value, GOOD, "|"))
-    if knee is not None and knee.iops.value and rate_unit(search) == "iops":
+    if knee is not None and knee.iops.value and search.kind == "curve":
         found.append(("knee", knee.iops.value, "accent", ":"))
     if now is not None and rate_unit(search) == "iops":
         found.append(("now", now, "other", "!"))

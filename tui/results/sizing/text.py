@@ -55,14 +55,13 @@ VERDICT_ROLES = {"meets": GOOD, "breaks": BAD, "unclear": WARN, "void": FAINT}
 
 def answer_lines(search: SearchRecord, width: int) -> list[Line]:
     """Return the answer and what belongs to it: interval, limiter, head room, knee, what was spent and not tried."""
-    lines: list[Line] = []
-    told = headline_text(search)
-    for name, text, role in _facts(search, told or "nothing is known yet"):
-        lines += labelled([(f"{name}: ", LABEL)], [(text, role)], width)
-    return lines
+    facts = answer_facts(search)
+    return [line for name, text, role in facts for line in labelled([(f"{name}: ", LABEL)], [(text, role)], width)]
 
 
-def _facts(search: SearchRecord, told: str) -> Iterator[tuple[str, str, str]]:
+def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
+    """Yield what was found: a name, a text, its role."""
+    told = headline_text(search) or "nothing is known yet"
     yield TITLES[search.kind], told.removeprefix(f"{TITLES[search.kind]} "), BRIGHT
     answer = search.answer
     if answer is not None:
@@ -271,11 +270,15 @@ def scaling_lines(search: SearchRecord, width: int) -> list[Line]:
     """Return throughput over hosts as a table; nothing where that was not asked for."""
     if search.scaling is None or not search.scaling.points:
         return []
-    columns: list[Column[ScalingPointRecord]] = [
+    return text_table(scaling_columns(), search.scaling.points, width)
+
+
+def scaling_columns() -> list[Column[ScalingPointRecord]]:
+    """Return the columns of throughput over hosts."""
+    return [
         Column("hosts", lambda row: str(row.hosts), right=True),
         Column("IOPS", lambda row: METRICS["iops"].text(row.iops.value), right=True, role=VALUE),
         Column("95 %", lambda row: spread(row.iops), right=True, role=LABEL),
         Column("of linear", lambda row: units.percent(row.efficiency), right=True),
         Column("", lambda row: ("extrapolated" if row.extrapolated else "measured", LABEL)),
     ]
-    return text_table(columns, search.scaling.points, width)
