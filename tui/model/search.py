@@ -72,7 +72,11 @@ class Offer(Struct, frozen=True, omit_defaults=True):
 
 
 class Measured(Struct, frozen=True, omit_defaults=True):
-    """What a limit's figure was at a point, with the interval that holds it with 95 % (order statistics, blocks)."""
+    """What a limit's figure was at a point, with the interval that holds it with 95 % (order statistics, blocks).
+
+    `share_error`: standard error of the share of I/Os behind a percentile (of a mean: of the mean), as a share of it;
+    `slope`: by how much the figure's logarithm falls where the logarithm of that share grows by 1.
+    """
 
     limit: str  # its text
     direction: str
@@ -80,6 +84,8 @@ class Measured(Struct, frozen=True, omit_defaults=True):
     low: float | None = None
     high: float | None = None
     verdict: Verdict = "void"
+    share_error: float | None = None
+    slope: float = 1.0
 
 
 class Point(Struct, frozen=True, omit_defaults=True):

@@ -125,6 +125,14 @@ def _log(values: Array) -> Array:
     return np.log(values)
 
 
+def _said(shift: Array, slopes: Array) -> Array:
+    """Return ln(latency / limit) in the smooth model at ln(rate / capacity)."""
+    import numpy as np
+
+    found: Array = -np.log(np.maximum(1 - slopes * (np.exp(shift) - 1), np.exp(-2 * CAP)))
+    return found
+
+
 def _smooth(each: Evidence, logs: Array, slopes: Array, wander: Array) -> Array:
     """Return the logarithm of the likelihood of a point in the smooth model."""
     import numpy as np
@@ -132,11 +140,9 @@ def _smooth(each: Evidence, logs: Array, slopes: Array, wander: Array) -> Array:
     shift = np.log(each.rate) - logs
     if each.side != "figure":
         return _log((1 - ODD) * _normal(_sign(each) * shift / np.sqrt(wander**2 + 0.01**2)) + ODD / 2)
-    load = np.exp(shift)
-    room = np.maximum(1 - slopes * (load - 1), np.exp(-2 * CAP))
-    said = -np.log(room)
-    steep = np.minimum(slopes * load / room, slopes * np.exp(CAP))
-    spread = np.sqrt(each.error**2 + LEAST_MISFIT**2 + (MISFIT * said) ** 2 + (steep * wander) ** 2)
+    said = _said(shift, slopes)
+    wandered = (_said(shift + wander, slopes) - _said(shift - wander, slopes)) / 2
+    spread = np.sqrt(each.error**2 + LEAST_MISFIT**2 + (MISFIT * said) ** 2 + wandered**2)
     if each.ratio >= CAP:
         return _log((1 - ODD) * _normal((said - CAP) / spread) + ODD / 2)
     density = np.exp(-0.5 * ((each.ratio - said) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))

@@ -20,6 +20,8 @@ CONFIRMS = 2
 RECOVERS = 2
 SURPRISE = 0.9  # of a rate that was met: when less than that breaks a limit, the system may not have recovered
 BETTER = 1.5  # tolerances by which another setting has to be better
+MOST_LONGER = 5.0  # times the shortest point that its percentile allows
+USUAL_SLOPE = 5.0  # shares of latency for a share of load, near a capacity
 SHARPEN = 0.5  # of the tolerance: a point that tells less surely by itself lasts longer
 
 Setting = tuple[tuple[str, int], ...]
@@ -227,13 +229,14 @@ def _offer(
 
 def _longer(search: Search, known: Known) -> float:
     """Return by how much a point should last longer: as long as chance within points hides what is asked."""
-    if known.belief is None or known.belief.half_width > 4 * search.tolerance:
+    if known.belief is None or known.belief.half_width > 6 * search.tolerance:
         return 1.0
     figures = [each for each in known.evidence if each.side == "figure" and abs(each.ratio) < 0.5]
     if not figures:
         return 1.0
     last = figures[-1]
-    return min(4.0, max(1.0, (last.error / (SHARPEN * search.tolerance * 5)) ** 2))
+    wanted = (last.error / (SHARPEN * search.tolerance * USUAL_SLOPE)) ** 2 * last.seconds / search.point_s
+    return min(MOST_LONGER, max(1.0, wanted))
 
 
 def _round(rate: float) -> float:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import log
+from dataclasses import dataclass, replace
+from math import log, sqrt
 from typing import Literal
 
 from tui.model.search import Limit, Measured, Point, Search
-from tui.sizing.interval import Z_975
 from tui.sizing.points import not_achieved
 
 LEAST_ERROR = 0.003  # of a latency, as a share: buckets are no finer
-NO_BOUND = 3.0  # times as wide upwards as downwards where there is no upper bound
+UNSURE = 1.0  # standard error of a share of which none is known
+NEAR = 0.7  # |ln(latency / limit)| of points that are as sure as each other, second for second
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,15 @@ class Evidence:
 
     rate: float
     ratio: float = 0.0
-    error: float = 0.0
+    share_error: float = 0.0
+    slope: float = 1.0
     side: Literal["figure", "over", "under"] = "figure"
+    seconds: float = 0.0
+
+    @property
+    def error(self) -> float:
+        """Standard error of `ratio`."""
+        return max(LEAST_ERROR, self.slope * self.share_error)
 
 
 def usable(points: Sequence[Point]) -> list[Point]:
@@ -40,7 +47,25 @@ def evidence_of(search: Search, points: Sequence[Point]) -> list[Evidence]:
         if each.offer.rate_iops is None or each.verdict == "void" or not_recovered(points, at):
             continue
         found.append(_of_point(search, each))
-    return found
+    return _evened(found)
+
+
+def _evened(found: Sequence[Evidence]) -> list[Evidence]:
+    """Return evidence whose figures near the limit are as sure as each other, by their seconds.
+
+    By chance a point has few slow I/Os: then it is low, and looks surer than one that has many. Weighed by what each
+    says of itself, latencies would be too low. The logarithm of a share is low in the mean besides, by half its
+    variance, and a percentile with it.
+    """
+    near = [each for each in found if each.side == "figure" and abs(each.ratio) < NEAR]
+    if not near:
+        return list(found)
+    a_second = sum(each.share_error**2 * each.seconds for each in near) / len(near)
+    return [_even(each, min(a_second / each.seconds, 1.0)) if each in near else each for each in found]
+
+
+def _even(each: Evidence, variance: float) -> Evidence:
+    return replace(each, ratio=each.ratio + each.slope * variance / 2, share_error=sqrt(variance))
 
 
 def not_recovered(points: Sequence[Point], at: int) -> bool:
@@ -73,12 +98,5 @@ def _of_point(search: Search, point: Point) -> Evidence:
         return Evidence(offered, side="under")
     limit, figure = nearest
     value = figure.value or 0.0
-    return Evidence(point.iops, log(value / limit.most), error_of(figure))
-
-
-def error_of(figure: Measured) -> float:
-    """Return the standard error of a figure's logarithm, by its interval."""
-    value = figure.value or 0.0
-    down = log(value / figure.low) if figure.low and figure.low > 0 and value else 0.3
-    up = log(figure.high / value) if figure.high and value else NO_BOUND * max(down, 0.1)
-    return max(LEAST_ERROR, (down + up) / 2 / Z_975)
+    error = figure.share_error if figure.share_error is not None else UNSURE
+    return Evidence(point.iops, log(value / limit.most), error, figure.slope, seconds=point.seconds)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate
-from math import inf, sqrt
+from math import exp, inf, log, sqrt
 from statistics import NormalDist
 
 from tui.metrics.buckets import index_to_value, rank, value_to_index
@@ -18,10 +19,11 @@ from tui.model.event import Buckets
 Z_975 = NormalDist().inv_cdf(0.975)
 BLOCKS = 12  # a point's seconds are cut into so many blocks
 LEAST_BLOCKS = 5
+ACROSS = 1.5  # tuned in tests/bench/same_pairs.py, where blocks are cut likewise
+UNCORRELATED = 0.1
 UNKNOWN = 2.0  # an interval is so much wider where it is not known how alike neighbours are
 HALF_BUCKET = 0.0078  # fio's buckets are this exact
-
-Interval = tuple[float, float]
+LEAST_SLOPE = 0.01
 
 
 def above(buckets: Buckets, index: int) -> int:
@@ -35,8 +37,8 @@ def blocks_of(values: Sequence[float]) -> list[float]:
     return [sum(values[at : at + length]) for at in range(0, len(values) - length + 1, length)]
 
 
-def error_of_sum(residuals: Sequence[float]) -> float | None:
-    """Return half the width of the 95 % interval of a sum of seconds, by blocks; None: too few of them.
+def error_of_sum(residuals: Sequence[float]) -> tuple[float, float] | None:
+    """Return the standard error of a sum of seconds by blocks, with Student's quantile for it; None: too few blocks.
 
     `residuals` are each second's differences from what it would be were all seconds alike: their sum is about 0.
     """
@@ -44,58 +46,96 @@ def error_of_sum(residuals: Sequence[float]) -> float | None:
     if len(blocks) < LEAST_BLOCKS:
         return None
     whole = len(residuals) / (len(blocks) * (-(-len(residuals) // BLOCKS)))
-    variance = sum(each * each for each in blocks) * len(blocks) / (len(blocks) - 1) * whole
-    return t_975(len(blocks) - 1) * sqrt(variance)
+    length = -(-len(residuals) // BLOCKS)
+    across = 1 + ACROSS * lag_of(residuals) / length  # what is alike across the ends of blocks is lost by cutting there
+    variance = sum(each * each for each in blocks) * len(blocks) / (len(blocks) - 1) * whole * across
+    return sqrt(variance), t_975(len(blocks) - 1)
 
 
-def percentile_interval(whole: Buckets, percentile: float, seconds: Sequence[Buckets]) -> tuple[float, Interval] | None:
-    """Return a percentile in ns with the interval that holds it with 95 %; None without I/Os.
+def lag_of(residuals: Sequence[float]) -> int:
+    """Return the seconds after which residuals are no longer correlated, one at least."""
+    power = sum(each * each for each in residuals)
+    for lag in range(1, len(residuals) // LEAST_BLOCKS):
+        alike = sum(one * other for one, other in zip(residuals, residuals[lag:], strict=False))
+        if alike < UNCORRELATED * power:
+            return lag
+    return max(1, len(residuals) // LEAST_BLOCKS)
 
-    The upper end is infinite where too few I/Os lie behind it to tell. Ranks n p ± 1.96 sqrt(n p (1 - p)); where the
-    I/Os behind it come in bunches, second by second, as far apart as blocks of `seconds` are.
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A figure in ns with its 95 % interval; `high` is infinite where too few I/Os lie behind it to tell.
+
+    `share_error`: standard error of the share of I/Os behind a percentile, as a share of it; of a mean, of the mean.
+    `slope`: by how much its logarithm falls where the logarithm of that share grows by 1.
+    """
+
+    value: float
+    low: float
+    high: float
+    share_error: float
+    slope: float = 1.0
+
+
+def percentile_told(whole: Buckets, percentile: float, seconds: Sequence[Buckets]) -> Told | None:
+    """Return a percentile with its interval; None without I/Os.
+
+    By order statistics: the number of I/Os behind it is binomial, sqrt(n p (1 - p)), or as much less sure as blocks of
+    `seconds` differ, where slow I/Os come in bunches. Few bunches make it skewed: gamma, by Wilson and Hilferty.
     """
     total = sum(whole.n)
     if not total:
         return None
     counts = list(accumulate(whole.n))
-    at = min(bisect_left(counts, rank(percentile, total)), len(counts) - 1)
-    share = percentile / 100
-    reach = Z_975 * sqrt(total * share * (1 - share))
-    alike = _bunched(whole.idx[at], seconds)
-    reach = reach * UNKNOWN if alike is None else max(reach, alike)
-    low = _value_at(whole, counts, total * share - reach)
-    high = _value_at(whole, counts, total * share + reach) if total * share + reach < total else inf
-    return float(index_to_value(whole.idx[at])), (low * (1 - HALF_BUCKET), high * (1 + HALF_BUCKET))
+    tail = max(1 - percentile / 100, 1e-9)
+    value = float(index_to_value(whole.idx[min(bisect_left(counts, rank(percentile, total)), len(counts) - 1)]))
+    error, quantile = _share_error(value_to_index(int(value)), total * tail, 1 - tail, seconds)
+    few, many = (_gamma(side * quantile, error) for side in (-1, 1))
+    high = _behind(whole, counts, tail * few) if total * tail * few >= 1 else inf
+    low = _behind(whole, counts, tail * many)
+    around = [_behind(whole, counts, tail * factor) for factor in (exp(-0.5), exp(0.5))]
+    slope = log(max(around[0], value) / max(min(around[1], value), 1.0))
+    return Told(value, low * (1 - HALF_BUCKET), high * (1 + HALF_BUCKET), error, max(slope, LEAST_SLOPE))
 
 
-def _bunched(index: int, seconds: Sequence[Buckets]) -> float | None:
-    """Return by how many ranks a percentile is unsure because seconds differ; None: the seconds do not tell."""
+def _share_error(index: int, slow: float, kept: float, seconds: Sequence[Buckets]) -> tuple[float, float]:
+    """Return the relative standard error of how many I/Os lie behind a bucket, and the quantile for its interval."""
+    drawn = sqrt(kept / max(slow, 1e-9))
     ios = [sum(each.n) for each in seconds]
-    if not sum(ios):
-        return None
-    slow = [above(each, index) for each in seconds]
-    share = sum(slow) / sum(ios)
-    return error_of_sum([found - share * count for found, count in zip(slow, ios, strict=True)])
+    behind = [above(each, index) for each in seconds]
+    share = sum(behind) / sum(ios) if sum(ios) else 0.0
+    alike = error_of_sum([found - share * count for found, count in zip(behind, ios, strict=True)]) if share else None
+    if alike is None:
+        return drawn * UNKNOWN, Z_975
+    error = alike[0] / sum(behind)
+    return (error, alike[1]) if error > drawn else (drawn, Z_975)
 
 
-def _value_at(whole: Buckets, counts: Sequence[int], place: float) -> float:
+def _gamma(z: float, error: float) -> float:
+    """Return a quantile of a gamma distribution of mean 1 with that standard deviation (Wilson and Hilferty 1931)."""
+    return max(1 - error * error / 9 + z * error / 3, 0.0) ** 3
+
+
+def _behind(whole: Buckets, counts: Sequence[int], tail: float) -> float:
+    """Return the value that this share of I/Os lies behind."""
+    place = counts[-1] * (1 - min(tail, 1.0))
     return float(index_to_value(whole.idx[min(bisect_left(counts, max(place, 1.0)), len(counts) - 1)]))
 
 
-def mean_interval(mean: float, deviation: float, total: int, seconds: Sequence[Buckets]) -> Interval | None:
-    """Return the interval that holds a mean latency in ns with 95 %; None without I/Os."""
-    if not total:
+def mean_told(mean: float, deviation: float, total: int, seconds: Sequence[Buckets]) -> Told | None:
+    """Return a mean latency with its interval; None without I/Os."""
+    if not total or mean <= 0:
         return None
-    reach = Z_975 * deviation / sqrt(total)
+    error, quantile = deviation / sqrt(total) / mean * UNKNOWN, Z_975
     ios = [sum(each.n) for each in seconds]
-    alike = None
     if sum(ios):
         sums = [sum(index_to_value(at) * n for at, n in zip(each.idx, each.n, strict=True)) for each in seconds]
         usual = sum(sums) / sum(ios)
-        error = error_of_sum([found - usual * count for found, count in zip(sums, ios, strict=True)])
-        alike = None if error is None else error / sum(ios)
-    reach = reach * UNKNOWN if alike is None else max(reach, alike)
-    return mean - reach, mean + reach
+        alike = error_of_sum([found - usual * count for found, count in zip(sums, ios, strict=True)])
+        if alike is not None and usual:
+            error, quantile = max(alike[0] / sum(sums), error / UNKNOWN), alike[1]
+    reach = mean * error * quantile
+    return Told(mean, mean - reach, mean + reach, error)
 
 
 def over_limit(buckets: Buckets, most_ns: float) -> int:

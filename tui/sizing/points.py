@@ -19,12 +19,12 @@ from tui.metrics.units import latency as latency_text
 from tui.model.event import Buckets, DirectionResult, LatencyResult
 from tui.model.search import Limit, Measured, Offer, Point, Search, Verdict
 from tui.sizing.intended import CLOSED, NO_SECONDS, WHY, backlog, intended, late_ios, of_direction
-from tui.sizing.interval import mean_interval, over_limit, percentile_interval
+from tui.sizing.interval import Told, mean_told, over_limit, percentile_told
 
 SHORT = 0.02  # of the offered rate: so much less is no longer what was offered
 SURE = 3.0  # standard deviations of the number of Poisson arrivals
 FLATTERED = 1.5  # times the latency from the actual start: from there on the intended one decides
-SURELY_OVER = 2.0  # times as many I/Os above a limit as a whole point may have
+SURELY_OVER = 4.0  # times as many I/Os above a limit as a whole point may have
 OVER_SECONDS = 3  # which lie in so many seconds at least
 BEHIND_S = 2.0  # seconds of load that are due and not done, when a point is ended early
 SHOWN = (50.0, 99.0)  # percentiles that are told beside those of the limits
@@ -94,9 +94,9 @@ def _told(each: Measured) -> str:
     name = " ".join(filter(None, (each.direction, each.limit)))
     if each.value is None:
         return f"{name}: not measured"
-    if each.low is None or each.high is None:
+    if each.low is None:
         return f"{name}: {each.value:g}"
-    high = "no bound" if each.high == inf else latency_text(each.high)
+    high = "no bound" if each.high is None else latency_text(each.high)
     return f"{name}: {latency_text(each.value)} ({latency_text(each.low)} to {high})"
 
 
@@ -144,22 +144,17 @@ def wanted_directions(limit: Limit, dirs: Mapping[str, object]) -> list[str]:
 
 
 def _latency(limit: Limit, name: str, latency: LatencyResult, seconds: Sequence[Second]) -> Measured:
+    told: Told | None
     parts = [each.lat[name] for each in seconds if name in each.lat]
     if limit.percentile is None:
-        within = mean_interval(latency.mean_ns, latency.stddev_ns, latency.n, parts)
-        value = latency.mean_ns
+        told = mean_told(latency.mean_ns, latency.stddev_ns, latency.n, parts)
     else:
-        found = percentile_interval(latency.buckets, limit.percentile, parts) if latency.buckets else None
-        value, within = found if found else (0.0, None)
-    if within is None:
+        told = percentile_told(latency.buckets, limit.percentile, parts) if latency.buckets else None
+    if told is None:
         return Measured(limit.text, name, None)
-    verdict: Verdict = "meets" if within[1] < limit.most else "breaks" if within[0] >= limit.most else "unclear"
-    return Measured(limit.text, name, value, *_bounded(within), verdict)
-
-
-def _bounded(within: tuple[float, float]) -> tuple[float, float | None]:
-    """Return an interval as JSON can say it: no upper bound is None."""
-    return within[0], None if within[1] == inf else within[1]
+    verdict: Verdict = "meets" if told.high < limit.most else "breaks" if told.low >= limit.most else "unclear"
+    high = None if told.high == inf else told.high  # JSON has no infinity
+    return Measured(limit.text, name, told.value, told.low, high, verdict, told.share_error, told.slope)
 
 
 def _deviation(seconds: Sequence[Second]) -> float | None:
@@ -197,8 +192,8 @@ def _ios(second: Second) -> int:
 def clearly_over(search: Search, offer: Offer, so_far: Sequence[Second]) -> str:
     """Return why a point may be ended early; empty: it goes on.
 
-    Never by one second: either more I/Os are above a limit than twice what a whole point may have, in three seconds
-    or more, so that no quiet rest could mend it; or two seconds of load are due and not done, and ever more.
+    Never by one second: either four times as many I/Os are above a limit as a whole point may have, in three seconds or
+    more, so that no quiet rest could mend it; or two seconds of load are due and not done, and ever more.
     """
     if offer.rate_iops is None or offer.role == "curve" or len(so_far) < OVER_SECONDS:
         return ""
