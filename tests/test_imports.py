@@ -15,7 +15,7 @@ from tui.cli.main import VERBS
 
 ROOT = Path(__file__).parent.parent
 SCREENS = {"textual", "rich"}
-HEAVY = {*SCREENS, "asyncssh", "pydantic", "ruamel", "cryptography", "asyncio"}
+HEAVY = {*SCREENS, "asyncssh", "plotext", "pydantic", "ruamel", "cryptography", "asyncio"}
 PROBE = """
 import json, sys
 from pathlib import Path
@@ -80,7 +80,7 @@ def test_help_and_version_load_next_to_nothing(tmp_path: Path, arguments: str) -
 
 
 def test_listing_runs_loads_neither_ssh_nor_yaml_nor_charts(tmp_path: Path) -> None:
-    assert loaded(tmp_path, "runs list") & {"asyncssh", "cryptography", "pydantic", "ruamel"} == set()
+    assert loaded(tmp_path, "runs list") & {"asyncssh", "cryptography", "plotext", "pydantic", "ruamel"} == set()
 
 
 def test_listing_profiles_loads_no_models(tmp_path: Path) -> None:

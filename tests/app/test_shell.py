@@ -272,7 +272,7 @@ async def test_a_crash_leaves_a_private_file_without_values_and_code_1(home: Pat
 
 
 def test_the_first_frame_waits_for_no_heavy_import() -> None:
-    heavy = ("asyncssh", "pydantic", "ruamel")
+    heavy = ("asyncssh", "pydantic", "ruamel", "plotext")
     code = f"import sys, tui.app.app; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     assert done.stdout.strip() == "[]"

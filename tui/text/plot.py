@@ -1,14 +1,15 @@
 """Charts as lines of runs: curves go in, cells with roles come out. Every value and its mark share one grid of dots.
 
 A cell has 2 x 4 dots (braille). Curves that meet in a cell keep the dots of both. Where they cannot be told apart by
-colour, all of them are drawn by marks of whole cells.
+colour, all of them are drawn by marks of whole cells. plotext draws the curves, each alone; it is loaded only here, and
+its figure is one for the whole process: not for several threads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from tui.text.line import BAD, FAINT, GOOD, LABEL, TEXT, TITLE, Line, Run, packed, spread, width_of, width_of_runs
 
@@ -61,33 +62,65 @@ class Curve:
     mark: str = ""
 
 
+Cells = dict[tuple[int, int], int]  # dots by row and column of a cell, as in Unicode's braille patterns
+
+
 @dataclass(slots=True)
 class Canvas:
     """The cells that curves are drawn in."""
 
     columns: int
     rows: int
-    dots: list[dict[tuple[int, int], int]] = field(default_factory=list)  # by curve: dots of its cells
-    below: dict[tuple[int, int], int] = field(default_factory=dict)
+    dots: list[Cells] = field(default_factory=list)  # by curve
+    below: Cells = field(default_factory=dict)
     marks: dict[tuple[int, int], Run] = field(default_factory=dict)
 
-    def draw(self, points: Iterable[tuple[int, int]]) -> None:
-        """Draw one more curve through dots (x, y), y upwards."""
-        cells: dict[tuple[int, int], int] = {}
-        for x, y in points:
-            _put(cells, x, self.rows * DOWN - 1 - y)
-        self.dots.append(cells)
-
-    def fill(self, tops: dict[int, int]) -> None:
-        """Fill the columns of dots up to a height each."""
-        for x, top in tops.items():
-            for y in range(top + 1):
-                _put(self.below, x, self.rows * DOWN - 1 - y)
+    def draw(self, parts: Sequence[Sequence[tuple[int, int]]], *, filled: bool, dashed: bool) -> None:
+        """Draw one more curve, in parts, through dots (x, y), y upwards; `filled`: down to the axis."""
+        whole = _drawn(parts, self.columns, self.rows, filled=False)
+        self.dots.append(_dashed(whole, parts) if dashed else whole)
+        if filled:
+            for at, dots in _drawn(parts, self.columns, self.rows, filled=True).items():
+                self.below[at] = self.below.get(at, 0) | dots
 
 
-def _put(cells: dict[tuple[int, int], int], x: int, down: int) -> None:
-    at = (down // DOWN, x // ACROSS)
-    cells[at] = cells.get(at, 0) | DOTS[down % DOWN][x % ACROSS]
+def _drawn(parts: Sequence[Sequence[tuple[int, int]]], columns: int, rows: int, *, filled: bool) -> Cells:
+    """Return what plotext draws through these dots: one of its pixels is one dot."""
+    import plotext
+
+    plotext.terminal.limit(False, False)
+    figure = plotext.figure
+    figure.clear()
+    figure.plot_size(columns, rows)
+    figure.axes(False)
+    for part in parts:
+        xs, ys = [x for x, _ in part], [y for _, y in part]
+        signal = figure.signal(xs, ys, marker=plotext.marker("braille"))
+        signal.lines(True)
+        signal.fillx(filled)
+        figure.draw(signal)
+    for name, cells, each in (("x", columns, ACROSS), ("y", rows, DOWN)):
+        ruler = figure.ruler(name)
+        ruler.lim((each - 1) / 2, (cells - 1) * each + (each - 1) / 2)  # plotext's limits are the middles of end cells
+        ruler.ticks([], [])
+    text = figure.build().string(colorless=True)
+    figure.clear()
+    marks = ((row, at, ord(mark)) for row, line in enumerate(text.split("\n")) for at, mark in enumerate(line))
+    return {(row, at): mark - BRAILLE for row, at, mark in marks if mark > BRAILLE}
+
+
+def _dashed(cells: Cells, parts: Sequence[Sequence[tuple[int, int]]]) -> Cells:
+    """Return every other dash of a curve, along the direction in which it goes further."""
+    spans = [max(each) - min(each) for each in zip(*(point for part in parts for point in part), strict=True)]
+    steep = bool(spans) and spans[1] > spans[0]
+    found: Cells = {}
+    for (row, at), dots in cells.items():
+        for down, bits in enumerate(DOTS):
+            for right, bit in enumerate(bits):
+                along = row * DOWN + down if steep else at * ACROSS + right
+                if dots & bit and along % (2 * DASH) < DASH:
+                    found[row, at] = found.get((row, at), 0) | bit
+    return found
 
 
 def plot_rows(height: int) -> int:
@@ -182,29 +215,11 @@ def _below(columns: dict[int, str], left: int, width: int) -> Line:
 
 def _draw(canvas: Canvas, curve: Curve, x: Axis, y: Axis) -> None:
     across, up = canvas.columns * ACROSS, canvas.rows * DOWN
-    places = [
-        [(_dot(a, x, across), _dot(b, y, up)) for a, b in zip(xs, ys, strict=True)] for xs, ys in curve.parts
-    ]
-    gap = DASH if curve.dashed else 0
-    points = [point for part in places for at, point in enumerate(_line(part)) if at % (DASH + gap) < DASH]
-    canvas.draw(points)
-    if curve.filled:
-        tops: dict[int, int] = {}
-        for at, top in points:
-            tops[at] = max(tops.get(at, 0), top)
-        canvas.fill(tops)
+    parts = [[(_dot(a, x, across), _dot(b, y, up)) for a, b in zip(xs, ys, strict=True)] for xs, ys in curve.parts]
+    canvas.draw([part for part in parts if part], filled=curve.filled, dashed=curve.dashed)
     for (xs, ys), mark in ((curve.points, (POINT, GOOD)), (curve.wrong, (WRONG, BAD))):
         for a, b in zip(xs, ys, strict=True):
             canvas.marks[canvas.rows - 1 - _dot(b, y, up) // DOWN, _dot(a, x, across) // ACROSS] = mark
-
-
-def _line(points: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the dots of the lines between points."""
-    yield from points[:1]
-    for (x0, y0), (x1, y1) in pairwise(points):
-        steps = max(abs(x1 - x0), abs(y1 - y0))
-        for step in range(1, steps + 1):
-            yield x0 + round((x1 - x0) * step / steps), y0 + round((y1 - y0) * step / steps)
 
 
 def _cells(
