@@ -7,12 +7,15 @@ import gzip
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import log2
 from pathlib import Path
 
 import msgspec
 
 from tui.model.event import (
     AnyEvent,
+    Buckets,
+    DirectionSample,
     FileCreated,
     HostFacts,
     HostProblem,
@@ -113,6 +116,23 @@ def plan_of(hosts: Sequence[str], directions: Sequence[str], runtime_s: float, t
     )
 
 
+def paced(dirs: dict[str, DirectionSample], factor: float) -> dict[str, DirectionSample]:
+    """Return what a host does at another pace with as many I/Os in flight: fewer of them, each longer."""
+    if factor == 1.0:
+        return dirs
+    later = round(-64 * log2(factor))  # buckets: 64 each time the latency doubles
+    return {
+        name: msgspec.structs.replace(
+            part,
+            ios=round(part.ios * factor),
+            bytes=round(part.bytes * factor),
+            lat_max_ns=round(part.lat_max_ns / factor),
+            lat=Buckets([index + later for index in part.lat.idx], [max(1, round(n * factor)) for n in part.lat.n]),
+        )
+        for name, part in dirs.items()
+    }
+
+
 @dataclass
 class RunMaker:
     """Writes the journal of one run, event by event, as the engine would."""
@@ -126,6 +146,7 @@ class RunMaker:
     t: float = 0.0
     lines: list[bytes] = field(default_factory=list)
     at = 0  # step that goes on
+    pace: dict[str, float] = field(default_factory=dict)  # of hosts that do less than the others, or more
     looked_at: dict[str, Mapping[str, float | None]] = field(default_factory=dict)  # what hosts say of themselves
 
     def __post_init__(self) -> None:
@@ -208,12 +229,14 @@ class RunMaker:
         real = real_samples(self.stream)
         start = self.t
         for second in range(seconds):
+            events = []
             for index, host in enumerate(self.hosts):
                 if host not in silent:
                     source = real[(second + index) % len(real)]
-                    sample = self._sample(host, start + second + 1, "measure", source.dirs)
-                    self.add(msgspec.structs.replace(sample, jobs=source.jobs))
-            self.add(*(self.telemetry(host, start + second + 1) for host in self.looked_at))
+                    dirs = paced(source.dirs, self.pace.get(host, 1.0))
+                    sample = self._sample(host, start + second + 1, "measure", dirs)
+                    events.append(msgspec.structs.replace(sample, jobs=source.jobs))
+            self.add(*events, *(self.telemetry(host, start + second + 1) for host in self.looked_at))
         return self
 
     def look_at(

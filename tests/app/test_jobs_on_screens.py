@@ -86,7 +86,7 @@ async def test_the_latency_of_hosts_is_that_of_the_headline(tmp_path: Path) -> N
 async def test_sorting_by_a_latency_goes_on_when_another_job_is_shown(tmp_path: Path) -> None:
     async with stage(running(tmp_path), WIDE) as (app, pilot):
         for _ in range(4):
-            await pilot.press("s")
+            await pilot.press("s")  # host, IOPS, BW, p99
         assert app.live.table.sort is not None and app.live.table.sort.title.endswith("p99")
         await pilot.press("J")
         await app.settle(pilot)

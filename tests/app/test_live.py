@@ -56,7 +56,7 @@ async def test_a_layout_that_was_not_needed_is_not_shown_as_pending(maker: RunMa
 
 async def test_while_connecting_the_panels_say_that_there_is_no_load(maker: RunMaker) -> None:
     async with stage(maker, SMALL) as (app, _):
-        assert "no load yet" in app.text_of("#live-iops")
+        assert "no load yet" in app.text_of("#live-heat")
         assert "4 ready" in app.text_of("#live-hosts")
 
 
@@ -90,8 +90,10 @@ async def test_percentiles_say_what_they_cover(maker: RunMaker) -> None:
 
 async def test_with_one_direction_latency_shows_mean_and_p99(tmp_path: Path) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2), READS).begin().go().measure(5)
-    async with stage(maker) as (app, _):
+    async with stage(maker) as (app, pilot):
         view = app.live.feed.state.total
+        await pilot.press("8")  # in place of the heat map
+        await app.settle(pilot)
         panel = app.text_of("#live-latency")
         assert latency(view.lat_mean_ns) in panel
         assert f"p99 {latency(view.interval_percentiles['99'])}" in panel
@@ -160,7 +162,7 @@ async def test_sorting_keeps_the_cursor_on_its_host(maker: RunMaker) -> None:
     maker.go().measure(3)
     async with stage(maker) as (app, pilot):
         await pilot.press("j", "j")
-        for _ in range(6):
+        for _ in range(7):
             await pilot.press("s")
             assert app.live.table.cursor_key == "weka-03"
         assert app.live.table.sort is None
@@ -169,7 +171,7 @@ async def test_sorting_keeps_the_cursor_on_its_host(maker: RunMaker) -> None:
 async def test_sorting_by_iops_puts_the_busiest_host_first(maker: RunMaker) -> None:
     maker.go().measure(3)
     async with stage(maker) as (app, pilot):
-        await pilot.press("s")
+        await pilot.press("s", "s")
         rows = [line.split()[1] for line in app.text_of("#live-hosts").splitlines()[2:6]]
         hosts = app.live.feed.state.hosts
         assert rows == sorted(rows, key=lambda name: -(hosts[name].total.iops or 0))
@@ -212,19 +214,80 @@ async def test_z_gives_all_room_to_one_graph_after_the_other(maker: RunMaker) ->
     maker.go().measure(3)
     async with stage(maker) as (app, pilot):
         shown = []
-        for _ in range(4):
+        for _ in range(5):
             await pilot.press("z")
-            shown.append([name for name in app.live.PANELS if app.screen.query_one(f"#live-{name}").display])
-        assert shown == [["iops"], ["bandwidth"], ["latency"], ["iops", "bandwidth", "latency"]]
+            await app.settle(pilot)
+            shown.append([name for name in app.live.ZOOMS if app.screen.query_one(f"#live-{name}").is_on_screen])
+        assert shown == [["heat"], ["iops"], ["bandwidth"], ["latency"], ["heat", "iops", "bandwidth"]]
 
 
 async def test_256_hosts_are_reached_by_paging(tmp_path: Path) -> None:
-    maker = RunMaker(tmp_path / "runs" / RUN_ID, [f"node-{n:03}" for n in range(256)]).begin().go().measure(1)
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, [f"node-{n:03}" for n in range(256)], READS).begin().go().measure(7)
     async with stage(maker, SMALL) as (app, pilot):
-        await pilot.press("G")
+        assert "256 hosts within" in app.text_of("#live-hosts")
+        await pilot.press("enter", "G")
         assert "node-255" in app.text_of("#live-hosts") and "/256" in app.text_of("#live-hosts")
         await pilot.press("g")
         assert "node-000" in app.text_of("#live-hosts")
+
+
+async def test_a_laggard_is_named_at_once_and_the_others_fold_into_a_line(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(30), READS).begin().go()
+    maker.pace = {"weka-07": 0.25}
+    async with stage(maker.measure(6), SMALL) as (app, pilot):
+        assert "weka-07 lags: 25 % of the median" in app.text_of("#live-health")
+        _, head, laggard, others, *_ = app.text_of("#live-hosts").splitlines()
+        assert laggard.startswith("▼ weka-07    -75 %") and laggard.endswith("lags: 25 % of median")
+        assert "29 hosts within ±" in others and "median" in head
+        await pilot.press("slash", *"weka-1", "enter")
+        await app.settle(pilot)
+        assert "weka-07" not in app.text_of("#live-hosts") and "29" not in app.text_of("#live-hosts")
+        await pilot.press("escape", "b")  # all of them
+        await app.settle(pilot)
+        assert "weka-01" in app.text_of("#live-hosts") and "/30" in app.text_of("#live-hosts")
+        await pilot.press("b")  # only the bad
+        await app.settle(pilot)
+        assert len(app.live.table.rows) == 2
+
+
+async def test_one_cursor_looks_back_through_all_graphs_and_hosts(maker: RunMaker) -> None:
+    maker.go().measure(20)
+    async with stage(maker) as (app, pilot):
+        now = app.text_of("#live-iops").splitlines()[1].split()
+        for _ in range(8):
+            await pilot.press("left")
+        await app.settle(pilot)
+        second = app.live.cursor_s
+        assert second is not None
+        state = app.live.feed.state
+        at = f"at 0:{second - int(state.current.started_t):02}"
+        assert at in app.text_of("#live-heat") and at in app.text_of("#live-iops")
+        (value,) = state.cluster["read"].values("iops", second, second + 1)
+        assert iops(value) in app.text_of("#live-iops") and app.text_of("#live-iops").splitlines()[1].split() != now
+        await pilot.press("escape")
+        await app.settle(pilot)
+        assert app.live.cursor_s is None and at not in app.text_of("#live-heat")
+
+
+async def test_the_heat_map_shows_one_direction_after_the_other_and_one_host(maker: RunMaker) -> None:
+    maker.go().measure(5)
+    async with stage(maker) as (app, pilot):
+        titles = []
+        for _ in range(3):
+            titles.append(app.text_of("#live-heat").splitlines()[0].split("─")[1].strip())
+            await pilot.press("t")
+            await app.settle(pilot)
+        assert [title.removeprefix("Latency over time · ") for title in titles] == [
+            "read clat",
+            "write clat",
+            "read + write clat",
+        ]
+        whole = sum(count for _, count in app.live.heat_of()["read"].between(0, 60))
+        await pilot.press("enter")
+        await app.settle(pilot)
+        own = sum(count for _, count in app.live.heat_of()["read"].between(0, 60))
+        host = app.live.feed.state.hosts[str(app.live.host)]
+        assert own == host.dirs["read"].so_far.total and own < whole
 
 
 async def test_stop_asks_first_and_no_is_the_default(maker: RunMaker) -> None:

@@ -85,8 +85,8 @@ def finished(home: Path) -> RunMaker:
 
 async def test_a_line_says_what_limits_the_run_and_another_the_worst_finding(tmp_path: Path) -> None:
     async with stage(watched(tmp_path)) as (app, _):
-        limited, worst = app.text_of("#live-findings").splitlines()
-        assert limited.startswith("limited by  client CPU: weka-01: 97 % busy")
+        worst, limited = app.text_of("#live-health").splitlines()
+        assert "limited by  client CPU: weka-01: 97 % busy" in limited
         assert worst.startswith("! V15") and worst.endswith("f all")
         assert " warnings" in worst
 
@@ -96,11 +96,12 @@ async def test_the_hosts_that_are_named_are_marked(tmp_path: Path) -> None:
         rows = {line.split()[1]: line for line in app.text_of("#live-hosts").splitlines() if " weka-" in line}
         assert rows["weka-01"].startswith("! weka-01") and "V15" in rows["weka-01"]
         assert rows["weka-06"].startswith("● weka-06")
+        assert list(rows)[:4] == ["weka-01", "weka-02", "weka-03", "weka-04"]  # the worst first
 
 
 async def test_without_telemetry_the_limiter_is_unknown(tmp_path: Path) -> None:
     async with stage(run_of(tmp_path).go().measure(31)) as (app, _):
-        assert "limited by  unknown: there is no telemetry" in app.text_of("#live-findings")
+        assert "limited by  unknown: there is no telemetry" in app.text_of("#live-health")
         assert "CPU" not in app.text_of("#live-hosts")
 
 
@@ -108,21 +109,21 @@ async def test_a_run_in_which_nothing_is_found_says_how_much_was_checked(tmp_pat
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(1), READS, runtime_s=300.0).begin().go()
     maker.look_at("weka-01", IDLE)
     async with stage(maker.measure(31)) as (app, _):
-        (line,) = app.text_of("#live-findings").splitlines()
-        assert "the storage, as far as the clients can tell" in line
-        assert "✓ nothing found, " in line and line.endswith("checks")
+        line = app.text_of("#live-health")
+        assert "limited by  the storage, as far as the clients can tell" in line and "steady within" in line
+        assert line.startswith("✓ nothing found, ") and " checks" in line
 
 
 async def test_what_is_over_stays_in_the_line_as_one_that_was(tmp_path: Path) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(1), READS, runtime_s=900.0).begin().go()
     maker.look_at("weka-01", BUSY)
     async with stage(maker.measure(31)) as (app, pilot):
-        assert "! V15" in app.text_of("#live-findings")
+        assert "! V15" in app.text_of("#live-health")
         maker.look_at("weka-01", IDLE)
         for _ in range(16):
             maker.measure(30)
             await app.tick(pilot, maker)
-        assert "was  V15" in app.text_of("#live-findings")
+        assert "was  V15" in app.text_of("#live-health")
         await pilot.press("f")
         await app.settle(pilot)
         assert isinstance(app.screen, FindingsDialog)
@@ -178,11 +179,11 @@ async def test_a_replay_that_goes_back_forgets_what_was_found(tmp_path: Path) ->
     async with stage(maker, replay=1.0) as (app, pilot):
         app.wall += 36
         await app.tick(pilot)
-        assert "V15" in app.text_of("#live-findings")
+        assert "V15" in app.text_of("#live-health")
         for _ in range(3):
             await pilot.press("left")
             await app.settle(pilot)
-        assert "V15" not in app.text_of("#live-findings")
+        assert "V15" not in app.text_of("#live-health")
 
 
 async def settle_on_findings(pilot: Pilot[None]) -> None:

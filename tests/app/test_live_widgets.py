@@ -10,10 +10,12 @@ from textual.app import App, ComposeResult
 from textual.geometry import Region
 
 from tui.app.terminal.theme import DARK
-from tui.app.widgets.graph_area import bucketed, merge_values, nice_ceiling, painted
+from tui.app.widgets.graph_area import merge_values, nice_ceiling, painted
 from tui.app.widgets.lines import Lines, cells, changed_span, merged
 from tui.app.widgets.percentiles import shape_of, shown_columns
-from tui.text.line import Line, Run
+from tui.text.bars import diverging
+from tui.text.line import Line, Run, with_cell
+from tui.text.timeaxis import TimeAxis, axis_of, spread_over
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "M"]), max_size=30)
 RUNS = st.lists(st.tuples(TEXTS, st.sampled_from(["text", "value", "read"])), max_size=5)
@@ -118,17 +120,49 @@ def test_scales_end_at_round_numbers(value: float, top: float) -> None:
     assert nice_ceiling(value, 1024 if value > 1e6 else 1000) == pytest.approx(top)
 
 
-@given(st.lists(st.one_of(st.none(), st.floats(0, 1e9)), max_size=500), st.integers(1, 80))
-def test_the_whole_history_fits_into_the_columns(values: list[float | None], columns: int) -> None:
-    step, shown = bucketed(values, columns)
-    assert len(shown) <= columns and step & (step - 1) == 0
-    assert step == 1 or len(values) > columns * step / 2
-
-
-@given(st.lists(st.floats(0, 1e9), min_size=1, max_size=300), st.integers(1, 40))
-def test_peaks_survive_bucketing(values: list[float], columns: int) -> None:
-    _, shown = bucketed(values, columns, peaks=True)
+@given(st.lists(st.floats(0, 1e9), min_size=1, max_size=300), st.integers(1, 400))
+def test_peaks_survive_the_spreading_over_columns(values: list[float], columns: int) -> None:
+    shown = spread_over(values, 7, TimeAxis(7, len(values)), columns, peaks=True)
+    assert len(shown) == columns
     assert max(value for value in shown if value is not None) == max(values)
+
+
+@given(st.integers(1, 2000), st.integers(1, 300))
+def test_every_second_has_one_column_and_every_column_seconds(span: int, columns: int) -> None:
+    axis = TimeAxis(5, span)
+    for second in range(5, 5 + span, max(1, span // 50)):
+        first, end = axis.cell(axis.column_of(second, columns), columns)
+        assert first <= second < end
+    assert axis.cell(columns - 1, columns)[1] == 5 + span
+
+
+def test_the_axis_is_as_long_as_the_plan_and_round_without_one() -> None:
+    assert axis_of(3, 300.0, 20.0).span_s == 300
+    assert [axis_of(0, None, elapsed).span_s for elapsed in (1, 61, 3000, 5000)] == [10, 90, 3600, 5400]
+    assert axis_of(0, 60.0, 75.0).span_s == 90
+    assert axis_of(0, 60.0, 10.0).labels(60).split() == ["0:00", "0:15", "0:30", "0:45"]
+
+
+def test_a_cell_is_replaced_in_the_run_that_holds_it() -> None:
+    runs = [("abc", "read"), ("def", "text")]
+    assert with_cell(runs, 3, ("|", "accent")) == [("abc", "read"), ("|", "accent"), ("ef", "text")]
+    assert with_cell(runs, 9, ("|", "accent")) == runs
+
+
+@pytest.mark.parametrize(
+    ("share", "bar"),
+    [
+        (-3, "━━━━│    "),
+        (-0.75, " ━━━│    "),
+        (-0.1, "   ╺│    "),
+        (0.5, "    │━━  "),
+        (0, "    │    "),
+        (None, " " * 9),
+    ],
+)
+def test_a_bar_goes_to_the_side_of_its_sign(share: float | None, bar: str) -> None:
+    drawn = Line.of(*diverging(share, 1.0, 9, "bad", "braille")).plain
+    assert drawn == bar
 
 
 def test_a_gap_is_not_a_zero() -> None:

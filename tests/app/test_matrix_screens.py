@@ -89,7 +89,7 @@ async def test_repetitions_that_were_not_needed_leave_a_cell_done(tmp_path: Path
 async def test_at_80x24_graphs_percentiles_and_hosts_stay(tmp_path: Path) -> None:
     maker = half_way(tmp_path)
     async with stage(maker, SMALL) as (app, _):
-        assert "IOPS" in app.text_of("#live-iops") and "p99.9" in app.text_of("#live-percentiles")
+        assert "IOPS" in app.text_of("#live-pulse") and "p99.9" in app.text_of("#live-percentiles")
         assert "weka-01" in app.text_of("#live-hosts")
         assert any(line.startswith("64k") for line in matrix_text(app)), "the row at work is in sight"
         assert all(len(line) <= 80 for line in matrix_text(app))

@@ -24,7 +24,7 @@ from tests.lab.faults_run import LiveRun
 from tests.lab.proxy import FaultProxy, ProxiedLab, ProxyLoop
 from tests.lab.sshd import free_port, parent_of
 from tui.app.screens.live.feed import LiveFeed
-from tui.app.widgets.host_table import message_of
+from tui.app.widgets.host_rows import message_of
 
 LOOK_S = 1.0
 GIVEN_UP_S = 20.0

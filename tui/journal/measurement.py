@@ -9,6 +9,7 @@ import msgspec
 
 from tui.journal.tails import HOST_OPEN_S, PercentileBins
 from tui.journal.views import Clock, Group, Leaf, SeriesSet
+from tui.metrics.heat import HeatBins
 from tui.metrics.registry import direction as known_direction
 from tui.model.event import DirectionSample, PhaseName, Sample
 
@@ -54,6 +55,7 @@ class Measurement:
         self.for_record = for_record
         self.tails_open_s = tails_open_s
         self.tails: dict[tuple[str | None, str], PercentileBins] = {}  # by host (None: all together) and direction
+        self.heat: dict[str, HeatBins] = {}  # latencies over time of all hosts together, by direction; for screens
         self.total = Group(clock)
         self.cluster: dict[str, Group] = {}
         self.hosts: dict[str, dict[str, Leaf]] = {}
@@ -114,6 +116,14 @@ class Measurement:
                 self._tail(None, direction, open_s).add(t0, t1, part.lat)
                 if self.for_record:
                     self._tail(sample.host, direction, HOST_OPEN_S).add(t0, t1, part.lat)
+                else:
+                    self._heat(direction).add(t0, t1, part.lat)
+
+    def _heat(self, direction: str) -> HeatBins:
+        bins = self.heat.get(direction)
+        if bins is None:
+            bins = self.heat[direction] = HeatBins(self.started_t)
+        return bins
 
     def _tail(self, host: str | None, direction: str, open_s: int) -> PercentileBins:
         bins = self.tails.get((host, direction))

@@ -117,8 +117,9 @@ class JournalTail:
     `damaged` counts the lines that could not be read, `unread_bytes` these and what was begun at the end.
     """
 
-    def __init__(self, path: Path, start: int = 0, *, stamps: bool = False) -> None:
+    def __init__(self, path: Path, start: int = 0, *, stamps: bool = False, wanted: bytes = b"") -> None:
         self.path = path
+        self._wanted = wanted  # lines without these bytes are passed over unread
         self.events = self.damaged = 0
         self.more = False  # the last poll did not come to the end
         self._damaged_bytes = 0
@@ -141,7 +142,7 @@ class JournalTail:
         if not data:
             return []
         *lines, self._partial = (self._partial + data).split(b"\n")
-        parsed = [self._parse(line) for line in lines]
+        parsed = [self._parse(line) for line in lines if self._wanted in line]
         return [event for event in parsed if event is not None]
 
     def __iter__(self) -> Iterator[JournalEvent]:

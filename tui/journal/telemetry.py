@@ -79,6 +79,11 @@ class HostTelemetry:
         return _most({name: self.newest(f"{name}.busy") for name in self.subjects("dev")})
 
     @property
+    def in_flight(self) -> float | None:
+        """Requests in flight at all disks that are looked at, now; None: nothing is known."""
+        return self._sum(*(f"{name}.queue" for name in self.subjects("dev")))
+
+    @property
     def groups(self) -> list[tuple[str, float, int]]:
         """Groups of processes with the CPU that they use now, per cent of a core, and how many they are."""
         named = [(name, self.newest(f"{name}.cpu"), self.newest(f"{name}.procs")) for name in self.subjects("group")]

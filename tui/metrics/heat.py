@@ -61,14 +61,12 @@ def bucket_edge(index: int) -> float:
 
 
 class HeatBins:
-    """The latencies of one direction while they come; column `k` is `width_s` seconds from ``k * width_s`` on.
-
-    Seconds count from `start_s`.
+    """The latencies of one direction while they come; column `k` is `width_s` seconds from ``start_s + k * width_s``.
 
     When there are more than `most` columns, each two are made one, exactly: memory does not grow with the run.
     """
 
-    __slots__ = ("_items", "_most", "columns", "start_s", "version", "width_s")
+    __slots__ = ("_items", "_most", "_stamps", "columns", "start_s", "version", "width_s")
 
     def __init__(self, start_s: float, most: int = MOST_COLUMNS) -> None:
         self.start_s = floor(start_s)
@@ -77,6 +75,7 @@ class HeatBins:
         self.version = 0
         self._most = most
         self._items: dict[int, tuple[tuple[int, int], ...]] = {}  # sorted, until something comes to the column
+        self._stamps: dict[int, int] = {}  # the version in which something came last, by column
 
     def add(self, t0: float, t1: float, buckets: Buckets) -> None:
         """Count an interval (t0, t1] of run time where its middle lies; what lies before the start is left out."""
@@ -92,6 +91,7 @@ class HeatBins:
         column.add(buckets)
         self._items.pop(place, None)
         self.version += 1
+        self._stamps[place] = self.version
 
     def _widen(self) -> None:
         columns, self.columns = self.columns, {}
@@ -99,6 +99,7 @@ class HeatBins:
             self.columns.setdefault(place // 2, Histogram()).merge(column)
         self.width_s *= 2
         self._items.clear()
+        self._stamps = dict.fromkeys(self.columns, self.version)
 
     def items_of(self, place: int) -> tuple[tuple[int, int], ...]:
         """Return a column's counts; empty when nothing was counted in it."""
@@ -107,19 +108,25 @@ class HeatBins:
             items = self._items[place] = tuple(self.columns[place].items())
         return items or ()
 
+    def _places(self, start_s: int, end_s: int) -> range:
+        """Return the columns that begin in these seconds, else the one that they lie in."""
+        first, end = -(-(start_s - self.start_s) // self.width_s), -(-(end_s - self.start_s) // self.width_s)
+        within = (start_s - self.start_s) // self.width_s
+        return range(first, end) if end > first else range(within, within + 1)
+
     def between(self, start_s: int, end_s: int) -> tuple[tuple[int, int], ...]:
         """Return the counts of the columns that begin in these seconds, else of the one that they lie in."""
-        first, end = -(-(start_s - self.start_s) // self.width_s), -(-(end_s - self.start_s) // self.width_s)
-        if end <= first:
-            return self.items_of((start_s - self.start_s) // self.width_s)
-        if end - first == 1:
-            return self.items_of(first)
-        return merged_items(self.items_of(place) for place in range(first, end))
+        places = self._places(start_s, end_s)
+        return self.items_of(places[0]) if len(places) == 1 else merged_items(map(self.items_of, places))
+
+    def stamp(self, start_s: int, end_s: int) -> int:
+        """Return a number that changes with what `between` returns."""
+        return max((self._stamps.get(place, 0) for place in self._places(start_s, end_s)), default=0)
 
     @property
     def span(self) -> tuple[int, int] | None:
         """The least and the highest bucket that holds something; None: nothing was counted."""
-        edges = [(items[0][0], items[-1][0]) for place in self.columns if (items := self.items_of(place))]
+        edges = [(items[0][0], items[-1][0]) for place in list(self.columns) if (items := self.items_of(place))]
         return (min(low for low, _ in edges), max(high for _, high in edges)) if edges else None
 
 

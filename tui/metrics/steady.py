@@ -19,6 +19,7 @@ from tui.model.plan import Headline, Plan, Precondition, Step
 
 ROUNDS = 5
 RANGE, SLOPE = 0.20, 0.10  # of the mean
+ROUND_S = 5  # seconds that a round cut out of one load has at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,14 @@ def window_of(means: Sequence[float]) -> Window | None:
     squares = sum((x - middle) ** 2 for x in range(len(means)))
     slope = sum((x - middle) * (y - mean) for x, y in enumerate(means)) / squares
     return Window(tuple(means), (max(means) - min(means)) / mean, abs(slope) * (len(means) - 1) / mean)
+
+
+def window_across(values: Sequence[float]) -> Window | None:
+    """Return the window over a series of one value a second, cut into equal rounds; None when it is too short."""
+    length = len(values) // ROUNDS
+    if length < ROUND_S:
+        return None
+    return window_of([fmean(values[at * length : (at + 1) * length]) for at in range(ROUNDS)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,16 @@ def clip(runs: Sequence[Run], width: int) -> list[Run]:
     return kept
 
 
+def with_cell(runs: Sequence[Run], at: int, cell: Run) -> list[Run]:
+    """Return the runs, of which each character takes one cell, with another run of one cell in place `at`."""
+    kept: list[Run] = []
+    for text, role in runs:
+        before, after = text[: max(0, at)], text[max(0, at + 1) :]
+        kept += [(before, role), cell, (after, role)] if 0 <= at < len(text) else [(text, role)]
+        at -= len(text)
+    return [run for run in kept if run[0]]
+
+
 def padded(runs: Sequence[Run], width: int, *, right: bool = False) -> list[Run]:
     """Return the runs, cut or padded to exactly `width` cells."""
     kept = clip(runs, width)

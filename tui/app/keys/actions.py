@@ -174,15 +174,26 @@ LIVE = (
     Action("live.log", ("L",), "log", "Show all messages, or the hosts again", footer=6),
     Action("live.findings", ("f",), "findings", "Show all that was found so far, with what to do about it", footer=5),
     Action("live.matrix", ("m",), "matrix", "Show the matrix large, not at all, or beside the hosts"),
-    Action("live.zoom", ("z",), "zoom", "Give the room of the three graphs to the next one of them"),
+    Action("live.fold", ("b",), "only bad", "Fold hosts that are like the others: where room is scarce, never, always"),
+    Action("live.filter", ("slash",), "filter", "Show only hosts whose name holds a text"),
+    Action("live.zoom", ("z",), "zoom", "Give all room to the heat map, then to each graph, then share it again"),
+    Action("live.direction", ("t",), "direction", "Show the latencies of the next direction, then of all I/O together"),
+    Action(
+        "live.cursor-back", ("left_square_bracket",), "look back", "Move the cursor of all graphs back; Esc: to now"
+    ),
+    Action("live.cursor-on", ("right_square_bracket",), "look on", "Move the cursor of all graphs on, up to now"),
+    Action("live.graphs", ("7",), "graphs", "Show the graphs, or put them away", call="put('graphs')"),
+    Action("live.heat", ("8",), "heat map", "Show the heat map, or put it away", call="put('heat')"),
+    Action("live.percentiles", ("9",), "percentiles", "Show percentiles, or put them away", call="put('percentiles')"),
+    Action("live.messages", ("0",), "messages", "Show the messages, or put them away", call="put('messages')"),
     Action("live.pause", ("p",), "pause", "Hold the display; the run goes on", footer=5),
     Action("live.faster", ("plus", "equals_sign"), "faster", "Refresh more often, up to 4 Hz; play a replay faster"),
     Action("live.slower", ("minus",), "slower", "Refresh less often; play a replay slower"),
     Action("live.note", ("n",), "note", "Add a remark to the run"),
     Action("live.detach", ("d",), "detach", "Leave this screen; the run goes on without it"),
     Action("live.play", ("space",), "play", "In a replay: play or hold"),
-    Action("live.seek-back", ("left",), "back 10 s", "In a replay: 10 s back"),
-    Action("live.seek-on", ("right",), "on 10 s", "In a replay: 10 s forward"),
+    Action("live.seek-back", ("left",), "back 10 s", "In a replay: 10 s back; else the cursor of all graphs"),
+    Action("live.seek-on", ("right",), "on 10 s", "In a replay: 10 s forward; else the cursor of all graphs"),
 )
 
 RESULT = (

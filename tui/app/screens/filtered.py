@@ -39,7 +39,14 @@ class FilteredScreen(StepScreen):
 
     def on_descendant_focus(self) -> None:
         """The footer follows the focus: in the filter, letters are letters."""
-        self.query_one(KeyBar).show_hint(*(FILTER_KEYS if self.filter.has_focus else ()))
+        if self.filter.has_focus:
+            self.query_one(KeyBar).show_hint(*FILTER_KEYS)
+        else:
+            self.show_keys()
+
+    def show_keys(self) -> None:
+        """Show the keys of the screen in the footer."""
+        self.query_one(KeyBar).show_hint()
 
     def on_key(self, event: events.Key) -> None:
         """The arrows move in the list while a filter is typed."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tui.app.widgets.graph_area import Value, bucketed, nice_ceiling, painted
+from tui.app.widgets.graph_area import Value, joined, nice_ceiling, painted
 from tui.app.widgets.lines import Lines
 from tui.metrics.sparkline import Symbols
-from tui.metrics.units import clock
-from tui.text.line import FAINT, LABEL, Line, Run, fit, padded, spread
+from tui.text.line import FAINT, LABEL, Line, Run, fit, padded, spread, with_cell
+from tui.text.timeaxis import TimeAxis, spread_over
 
+NO_AXIS = TimeAxis(0, 60)
 ROUND_FRAME = "╭╮╰╯─│"
 ASCII_FRAME = "++++-|"
 
@@ -23,6 +24,7 @@ class Layer:
     values: Sequence[Value]
     front: Sequence[Value] = ()
     peaks: bool = False
+    first_s: int = 0  # second of the run of the first value
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class Graph:
     aside: tuple[Run, ...] = ()
     empty: str = ""
     base: int = 1000  # units of the scale: 1024 for bytes
+    axis: TimeAxis = NO_AXIS
     meter: float | None = None  # a full-width bar under the figure, 0..1
     notes: tuple[tuple[Run, ...], ...] = field(default=())  # lines instead of an area
 
@@ -59,34 +62,34 @@ class GraphPanel(Lines):
         if inner < 4 or height < 4:
             return []
         body = self._body(inner, height - 3)
-        top, span = self._scale(inner)
+        top = self._scale(inner)
         sides = ASCII_FRAME if self.symbols == "ascii" else ROUND_FRAME
         rows = [tuple(spread(self.graph.figures, self.graph.aside, inner)), *body]
         framed = [Line.of((sides[5] + " ", FAINT), *padded(row, inner), (" " + sides[5], FAINT)) for row in rows]
         if len(self.graph.title) + len(top) + 5 > width - 4:
             top = top.removeprefix("0–")
         head = frame_line(sides[0], sides[4], sides[1], [(self.graph.title, "title")], [(top, LABEL)], width)
-        start = [("0:00", LABEL)] if span else []
-        return [head, *framed, frame_line(sides[2], sides[4], sides[3], start, [(span, LABEL)], width)]
+        return [head, *framed, self._foot(sides, inner, timed=bool(top))]
 
-    @staticmethod
-    def _columns(inner: int) -> int:
-        """Return the columns of the area: an even number, so that panels of nearly one width have one time axis."""
-        return inner // 2 * 2
+    def _foot(self, sides: str, inner: int, *, timed: bool) -> Line:
+        """The lower frame, with the times of the axis set into it."""
+        times = self.graph.axis.labels(inner) if timed else ""
+        return Line.of((sides[2] + sides[4], FAINT), *times_in_frame(times.ljust(inner), sides[4]),
+                       (sides[4] + sides[3], FAINT))  # fmt: skip
 
-    def _scale(self, inner: int) -> tuple[str, str]:
-        """Return the scale's top and the seconds that the width stands for, as texts."""
-        longest = max((len(layer.values) for layer in self.graph.layers), default=0)
-        if not longest:
-            return "", ""
-        columns = self._columns(inner)
-        step, _ = bucketed([None] * longest, columns)
-        return f"0–{self.graph.scale(self._top(columns))}", clock(columns * step)
+    def _scale(self, inner: int) -> str:
+        """Return the scale's top as text; empty without values."""
+        if not any(layer.values for layer in self.graph.layers):
+            return ""
+        return f"0–{self.graph.scale(self._top(inner))}"
 
     def _top(self, columns: int) -> float:
-        shown = [bucketed(layer.values, columns, peaks=layer.peaks)[1] for layer in self.graph.layers]
+        shown = [self._spread(layer.values, layer, columns) for layer in self.graph.layers]
         largest = max((value for values in shown for value in values if value is not None), default=0.0)
         return nice_ceiling(largest, self.graph.base)
+
+    def _spread(self, values: Sequence[Value], layer: Layer, columns: int) -> list[Value]:
+        return spread_over(values, layer.first_s, self.graph.axis, columns, peaks=layer.peaks)
 
     def _body(self, inner: int, rows: int) -> list[tuple[Run, ...]]:
         graph = self.graph
@@ -101,21 +104,30 @@ class GraphPanel(Lines):
         return [*lines, *self._areas(inner, room)]
 
     def _areas(self, inner: int, rows: int) -> list[tuple[Run, ...]]:
-        columns = self._columns(inner)
-        top = self._top(columns)
+        top = self._top(inner)
         if len(self.graph.layers) == 1:
-            return self._area(self.graph.layers[0], (columns, rows), top, hanging=False)
-        upper = (rows + 1) // 2
-        first, second = self.graph.layers[:2]
-        return [
-            *self._area(first, (columns, upper), top, hanging=False),
-            *self._area(second, (columns, rows - upper), top, hanging=True),
-        ]
+            found = self._area(self.graph.layers[0], (inner, rows), top, hanging=False)
+        else:
+            upper = (rows + 1) // 2
+            first, second = self.graph.layers[:2]
+            found = self._area(first, (inner, upper), top, hanging=False)
+            found += self._area(second, (inner, rows - upper), top, hanging=True)
+        axis = self.graph.axis
+        if axis.cursor_s is None:
+            return found
+        at = axis.column_of(axis.cursor_s, inner)
+        return [tuple(with_cell(runs, at, ("│", "accent"))) for runs in found]
 
     def _area(self, layer: Layer, size: tuple[int, int], top: float, *, hanging: bool) -> list[tuple[Run, ...]]:
-        _, values = bucketed(layer.values, size[0], peaks=layer.peaks)
-        _, front = bucketed(layer.front, size[0])
+        values = self._spread(layer.values, layer, size[0])
+        front = spread_over(layer.front, layer.first_s, self.graph.axis, size[0]) if layer.front else []
         return painted(values, front, layer.key, size, top, self.symbols, hanging=hanging)
+
+
+def times_in_frame(times: str, filler: str) -> list[Run]:
+    """Return times set into a frame line, as wide as they are."""
+    runs = [(filler if mark == " " else mark, FAINT if mark == " " else LABEL) for mark in times]
+    return list(joined(runs))
 
 
 def frame_line(start: str, filler: str, end: str, left: Sequence[Run], right: Sequence[Run], width: int) -> Line:

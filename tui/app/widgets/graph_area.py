@@ -28,18 +28,6 @@ def nice_ceiling(value: float, base: int = 1000) -> float:
     return next((step for step in steps if value * 0.999 <= step <= unit * base), unit * base)
 
 
-def bucketed(values: Sequence[Value], columns: int, *, peaks: bool = False) -> tuple[int, list[Value]]:
-    """Return (values a column, columns) so that the whole history fits: 1, 2, 4, ... values a column.
-
-    Powers of two keep every finished column as it is until the scale changes: little to repaint. A column is the
-    mean of its values, or their largest with `peaks`. None is a gap.
-    """
-    step = 1
-    while columns > 0 and len(values) > columns * step:
-        step *= 2
-    return step, [merge_values(values[i : i + step], peaks) for i in range(0, len(values), step)]
-
-
 def merge_values(values: Sequence[Value], peaks: bool = False) -> Value:
     """Return the mean (or the largest) of the values that are not gaps."""
     known = [value for value in values if value is not None]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tui.app.widgets.graph import Graph, Layer
+from tui.app.widgets.graph import NO_AXIS, Graph, Layer
 from tui.app.widgets.graph_area import Value, merge_values
 from tui.metrics.registry import METRICS, MIXED, Metric, direction, in_order
-from tui.metrics.units import Parts, latency, size
-from tui.text.line import LABEL, VALUE, Run
+from tui.metrics.units import Parts, clock, latency, size
+from tui.text.line import ACCENT, LABEL, VALUE, Run
+from tui.text.timeaxis import TimeAxis
 
 if TYPE_CHECKING:
     from tui.journal.state import RunState
@@ -63,14 +64,18 @@ class Subject:
 IOPS, BANDWIDTH, LATENCY = METRICS["iops"], METRICS["bandwidth"], METRICS["latency"]
 
 
-def panels(state: RunState, subject: Subject, *, ascii_only: bool = False) -> tuple[Graph, Graph, Graph]:
+def panels(
+    state: RunState, subject: Subject, axis: TimeAxis = NO_AXIS, *, ascii_only: bool = False
+) -> tuple[Graph, Graph, Graph]:
     """Return the graphs of IOPS, bandwidth and latency; while files are laid out the first one tells how far."""
     first = layout_graph(state) if state.phase == "layout" and not subject.name else None
-    return (
-        first or rate_graph(subject, IOPS, ascii_only),
-        rate_graph(subject, BANDWIDTH, ascii_only),
-        latency_graph(subject, ascii_only),
+    found = (
+        first or rate_graph(subject, IOPS, axis, ascii_only),
+        rate_graph(subject, BANDWIDTH, axis, ascii_only),
+        latency_graph(subject, axis, ascii_only),
     )
+    one, two, three = (replace(graph, axis=axis) for graph in found)
+    return one, two, three
 
 
 def layout_graph(state: RunState) -> Graph:
@@ -87,13 +92,13 @@ def layout_graph(state: RunState) -> Graph:
     return Graph("Layout", ((number, VALUE), (f" {unit}", LABEL)), aside=aside, meter=fraction, notes=notes)
 
 
-def rate_graph(subject: Subject, metric: Metric, ascii_only: bool) -> Graph:
+def rate_graph(subject: Subject, metric: Metric, axis: TimeAxis, ascii_only: bool) -> Graph:
     """Return the graph of IOPS or bandwidth."""
     series = {name: subject.dirs[name].series(metric.name) for name in subject.directions}
-    layers = tuple(Layer(KEYS[name], values) for name, values in series.items())
-    figures = figures_of(subject, metric, series, ascii_only)
-    aside: tuple[Run, ...] = ()
-    if len(series) == 1 and subject.total.intervals():
+    layers = tuple(Layer(KEYS[name], values, first_s=first_of(subject, name)) for name, values in series.items())
+    figures = figures_of(subject, metric, series, axis, ascii_only)
+    aside = cursor_time(axis)
+    if not aside and len(series) == 1 and subject.total.intervals():
         (values,) = series.values()
         aside = ((f"avg {metric.text(average)}", LABEL),) if (average := merge_values(values)) is not None else ()
     title = subject.title(_heading(metric))
@@ -104,13 +109,24 @@ def _heading(metric: Metric) -> str:
     return metric.title[0].upper() + metric.title[1:]
 
 
-def latency_graph(subject: Subject, ascii_only: bool) -> Graph:
+def first_of(subject: Subject, name: str) -> int:
+    """Return the second of the run that the series of a direction begins with."""
+    span = subject.dirs[name].span
+    return span[0] if span is not None else 0
+
+
+def cursor_time(axis: TimeAxis) -> tuple[Run, ...]:
+    """Return the time that the cursor is at; nothing without one."""
+    return () if axis.cursor_s is None else ((f"at {clock(axis.cursor_s - axis.start_s)}", ACCENT),)
+
+
+def latency_graph(subject: Subject, axis: TimeAxis, ascii_only: bool) -> Graph:
     """Return the graph of latency: the mean in front of the 99th percentile."""
     series = {name: subject.dirs[name].series("latency") for name in subject.waits}
     layers = tuple(_latency_layer(subject, name, values) for name, values in series.items())
-    figures = figures_of(subject, LATENCY, series, ascii_only)
-    aside: tuple[Run, ...] = ()
-    if len(series) == 1:
+    figures = figures_of(subject, LATENCY, series, axis, ascii_only)
+    aside = cursor_time(axis)
+    if not aside and len(series) == 1:
         live = bool(subject.total.intervals())
         known = subject.total.interval_percentiles if live else subject.total.so_far_percentiles
         aside = ((f"p99 {latency(known['99'])}", LABEL),)
@@ -122,24 +138,26 @@ def _latency_layer(subject: Subject, name: str, means: Sequence[Value]) -> Layer
     span = subject.dirs[name].span
     tail = (subject.tails or {}).get(name)
     if not tail or span is None:
-        return Layer(key, means)
-    return Layer(key, [tail.get(second) for second in range(*span)], front=means, peaks=True)
+        return Layer(key, means, first_s=first_of(subject, name))
+    return Layer(key, [tail.get(second) for second in range(*span)], front=means, peaks=True, first_s=span[0])
 
 
 def figures_of(
-    subject: Subject, metric: Metric, series: Mapping[str, Sequence[Value]], ascii_only: bool
+    subject: Subject, metric: Metric, series: Mapping[str, Sequence[Value]], axis: TimeAxis, ascii_only: bool
 ) -> tuple[Run, ...]:
-    """Return the current figures, or the averages when there is no load any more."""
+    """Return the current figures, those under the cursor, or the averages when there is no load any more."""
     names = list(series)
-    live = bool(subject.total.intervals())
-    values = {
-        name: subject.dirs[name].now(metric.name) if live else average_of(subject, metric, name, values)
-        for name, values in series.items()
-    }
+    live, at = bool(subject.total.intervals()), axis.cursor_s
+    if at is not None:
+        values = {name: (subject.dirs[name].values(metric.name, at, at + 1) or [None])[0] for name in names}
+    elif live:
+        values = {name: subject.dirs[name].now(metric.name) for name in names}
+    else:
+        values = {name: average_of(subject, metric, name, values) for name, values in series.items()}
     if not names:
         number, unit = metric.parts(None)
         return ((number, LABEL), (f" {unit}" if unit else "", LABEL))
-    tail = "" if live else " avg"
+    tail = "" if live or at is not None else " avg"
     if len(names) == 1:
         number, unit = metric.parts(values[names[0]])
         if metric.counted:

@@ -1,52 +1,53 @@
-"""All hosts of a run: what each does, and what it did."""
+"""All hosts of a run, worst first: how far each is from the others, what it does, and what it did."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
-from tui.app.widgets.graph_area import merge_values, nice_ceiling
-from tui.app.widgets.picklist import PickList
-from tui.metrics.figures import total_rates
+from tui.app.widgets.graph_area import nice_ceiling
+from tui.app.widgets.host_rows import (
+    BROKEN,
+    MARKS,
+    NOTHING,
+    STATE_ORDER,
+    RateName,
+    age_role,
+    count_states,
+    known,
+    lately_of,
+    latency_of,
+    mark_of,
+    message_of,
+    percent,
+    ranked,
+    rate_of,
+)
+from tui.app.widgets.picklist import Heading, PickList
+from tui.metrics.deviation import LAG, Spread, share_text, spread_of, within_text
 from tui.metrics.sparkline import Symbols, spark
 from tui.metrics.telemetry import metric_of
 from tui.metrics.units import UNKNOWN, bandwidth, iops, latency
-from tui.text.line import LABEL, TEXT, Line, Run, fit, padded, rule, width_of_runs
+from tui.text.bars import diverging, reach_of
+from tui.text.line import LABEL, TEXT, Line, Run, clip, fit, padded, rule, width_of_runs
 from tui.text.table import Column, table_line
 
 if TYPE_CHECKING:
     from tui.journal.host import HostFigures, HostView
     from tui.journal.telemetry import HostTelemetry
 
-OLD_S = 5.0
 RESORT_S = 5.0  # rows that swap places every second cannot be read
-
-MARKS: dict[str, tuple[str, str, str]] = {  # state -> symbol, ASCII symbol, style
-    "waiting": ("·", ".", LABEL),
-    "connecting": ("›", ">", LABEL),
-    "connected": ("›", ">", LABEL),
-    "checking": ("›", ">", LABEL),
-    "ready": ("○", "o", TEXT),
-    "layout": ("■", "#", "read"),
-    "armed": ("○", "o", TEXT),
-    "running": ("●", "*", "good"),
-    "collecting": ("■", "#", LABEL),
-    "done": ("✓", "+", "good"),
-    "failed": ("✗", "x", "bad"),
-    "lost": ("✗", "x", "bad"),
-}
-BROKEN = ("failed", "lost")
-NOTHING: Mapping[str, Run] = {}
-STATE_ORDER = ("failed", "lost", *(state for state in MARKS if state not in BROKEN))
-
-
-def _known(value: float | None) -> float:
-    return -1.0 if value is None else float(value)
+LEAST_FOLDED = 3  # a line for fewer saves nothing
+FOLD = "\0fold"  # no host has such a name
+VIEWS = ("fit", "all", "bad")
 
 
 class HostTable(PickList["HostView"]):
-    """The hosts, a row each. The cursor stays on its host however the rows are sorted."""
+    """The hosts, a row each, worst first. The cursor stays on its host however the rows are sorted.
+
+    `view`: "fit" folds hosts that are like the others into a line when not all have room, "all" folds none, "bad" all.
+    """
 
     DEFAULT_CSS = "HostTable { padding: 0 1; }"
     TALL: ClassVar[int] = 9  # from this height on, or where all hosts fit, the heading has a line of its own
@@ -56,14 +57,23 @@ class HostTable(PickList["HostView"]):
     job: str | None = None  # None: all jobs together
     waits = ""  # the direction whose latencies are shown; empty: all I/O together
     longest_name = 6
+    lag = LAG
+    cursor_s: int | None = None  # the second of the run that is looked at; None: now
+    blank = False  # nothing is measured now: figures would be of the step before
 
     def __init__(self, symbols: Symbols, *, id: str | None = None) -> None:  # noqa: A002
         self.found: Mapping[str, Run] = {}
         self.seen: Mapping[str, HostTelemetry] = {}
+        self.spread = Spread(None, {}, 0.0)
         super().__init__(self._columns(), lambda host: host.name, id=id)
         self.symbols = symbols
         self.hosts: Sequence[HostView] = ()
         self.now = 0.0
+        self.view = VIEWS[0]
+        self.folds = False  # there is no room for all
+        self.wanted = ""  # part of the names of the hosts that are shown
+        self.like: list[HostView] = []
+        self._arranged_for: object = None
         self._sorted_at = float("-inf")
         self._trend_room = 0
         self._trend_top: float | None = None  # one scale for all hosts: who lags is seen at a glance
@@ -71,30 +81,46 @@ class HostTable(PickList["HostView"]):
     def _columns(self) -> tuple[Column[HostView], ...]:
         of = f"{self.waits} " if self.waits else ""
         return (
-            Column("", lambda host: mark_of(host, self.now, self.symbols, self.found), 1),
-            Column("host", lambda host: host.name, self.longest_name, gap=1),
-            Column("IOPS", lambda host: self._figure(host, iops(rate_of(self._of(host), "iops"))), 5, right=True,
-                   order=lambda host: _known(self._of(host).total.iops), falling=True),
-            Column("BW", lambda host: self._figure(host, bandwidth(rate_of(self._of(host), "bandwidth"))), 10,
-                   right=True, order=lambda host: _known(self._of(host).total.bw_bytes_per_s), falling=True),
-            *(
-                Column(of + title, partial(self._latency, name), max(7, len(of + title)), right=True,
-                       order=partial(self._latency_order, name), falling=True)
-                for name, title in (("mean", "mean"), ("99", "p99"))
-            ),
+            Column("", lambda host: mark_of(host, self.now, self.symbols, self.found, self.spread), 1),
+            Column("host", lambda host: host.name, self.longest_name, gap=1, order=lambda host: host.name),
+            Column("median", self._share, 7, right=True),
+            Column(f"±{reach_of(self._widest):.0%}", self._bar, 9, gap=1, drop=6),
+            Column("IOPS", lambda host: self._figure(host, iops(self._rate(host))), 5, right=True,
+                   order=lambda host: known(self._rate(host)), falling=True),
+            Column("BW", lambda host: self._figure(host, bandwidth(self._rate(host, "bandwidth"))), 10,
+                   right=True, drop=2, order=lambda host: known(self._rate(host, "bandwidth")), falling=True),
+            self._latency_column(of, "99", "p99", drop=3),
             *(self._telemetry_columns() if self.seen else ()),
-            Column("trend", self._trend, least=8, most=20, drop=2, role="read"),
-            Column("state", lambda host: message_of(host, self.now, self.found), least=6, drop=1,
+            self._latency_column(of, "mean", "mean", drop=10),
+            Column("trend", self._trend, least=8, most=20, drop=9, role="read"),
+            Column("state", lambda host: message_of(host, self.now, self.found, self.spread), least=20, drop=1,
                    order=lambda host: STATE_ORDER.index(host.state)),
         )  # fmt: skip
 
+    def _latency_column(self, of: str, name: str, title: str, drop: int) -> Column[HostView]:
+        def order(host: HostView) -> float:
+            return known(latency_of(self._of(host), name, self.waits))
+
+        def value(host: HostView) -> Run:
+            return self._figure(host, latency(latency_of(self._of(host), name, self.waits)))
+
+        return Column(of + title, value, max(7, len(of + title)), right=True, drop=drop, order=order, falling=True)
+
     def _telemetry_columns(self) -> tuple[Column[HostView], ...]:
+        def of(look: Callable[[HostTelemetry], float | None]) -> Callable[[HostView], float]:
+            return lambda host: known(look(self.seen[host.name]) if host.name in self.seen else None)
+
         return (
-            Column("CPU", partial(self._percent, "cpu.busy"), 5, right=True, drop=3, falling=True,
-                   order=lambda host: _known(self._newest(host, "cpu.busy"))),
-            Column("core", partial(self._percent, "core.busy"), 5, right=True, drop=4, falling=True,
-                   order=lambda host: _known(self._newest(host, "core.busy"))),
-            Column("NIC", self._link, 10, right=True, drop=5),
+            Column("CPU", partial(self._percent, "cpu.busy"), 5, right=True, drop=4, falling=True,
+                   order=of(lambda seen: seen.newest("cpu.busy"))),
+            Column("core", partial(self._percent, "core.busy"), 5, right=True, drop=7, falling=True,
+                   order=of(lambda seen: seen.newest("core.busy"))),
+            Column("NIC", self._link, 10, right=True, drop=5, falling=True,
+                   order=of(lambda seen: seen.busiest_link[1] if seen.busiest_link else None)),
+            Column("disk", self._disk, 5, right=True, drop=8, falling=True,
+                   order=of(lambda seen: seen.busiest_disk[1] if seen.busiest_disk else None)),
+            Column("flight", self._in_flight, 6, right=True, drop=11, falling=True,
+                   order=of(lambda seen: seen.in_flight)),
         )  # fmt: skip
 
     def show(
@@ -112,29 +138,102 @@ class HostTable(PickList["HostView"]):
         """
         other = (job, waits, bool(seen)) != (self.job, self.waits, bool(self.seen))
         self.now, self.found, self.seen = now, found, seen or {}
+        self.job, self.waits = job, waits
         new = len(hosts) != len(self.hosts) or any(a is not b for a, b in zip(hosts, self.hosts, strict=True))
-        if new or other:
-            self.job, self.waits = job, waits
-            self.hosts, self._given = list(hosts), list(hosts)
+        if new:
+            self.hosts = list(hosts)
             self.longest_name = max(6, min(max((len(host.name) for host in hosts), default=0), self.LONGEST_NAME))
-            sorts = self.columns.index(self.sort) if self.sort is not None else None
-            self.columns = self._columns()
-            self.sort = self.columns[sorts] if sorts is not None else None
-        if new or other or abs(now - self._sorted_at) >= RESORT_S:
-            self._sorted_at = now
+        reach = reach_of(self._widest)
+        self._compare()
+        if new or other or reach != reach_of(self._widest):
+            self._make_columns()
+        bad, self.like = ranked(self.hosts, now, self.spread, found)
+        kind = ([host.name for host in bad], self.view, self.folds, self.wanted)
+        if new or other or self.moves(kind, now):
+            self._sorted_at, self._arranged_for = now, kind
+            self._given = self._arranged(bad)
             self.put_in_order()
         busiest = max((self._of(host).total.iops or 0.0 for host in hosts), default=0.0)
         self._trend_top = nice_ceiling(busiest * 1.35) if busiest else None  # full cells would join the rows
         self.update_lines()
 
+    def moves(self, kind: tuple[list[str], str, bool, str], now: float) -> bool:
+        """Tell whether rows are to be put in order again: who needs a look has changed, or enough time has passed."""
+        if not isinstance(self._arranged_for, tuple) or set(kind[0]) != set(self._arranged_for[0]):
+            return True
+        return kind[1:] != self._arranged_for[1:] or abs(now - self._sorted_at) >= RESORT_S
+
+    def _compare(self) -> None:
+        """Find out how far each host is from the others."""
+        self.spread = spread_of({host.name: self._lately(host) for host in self.hosts}, self.lag)
+
+    @property
+    def _widest(self) -> float:
+        return self.spread.widest(list(self.spread.shares))
+
+    def _make_columns(self) -> None:
+        sorts = self.columns.index(self.sort) if self.sort is not None else None
+        telemetry = len(self.columns)
+        self.columns = self._columns()
+        keep = sorts is not None and len(self.columns) == telemetry
+        self.sort = self.columns[sorts] if keep and sorts is not None else None
+
+    def _arranged(self, bad: list[HostView]) -> list[HostView | Heading]:
+        """Return the rows: hosts that need a look, then the others or a line for them."""
+        wanted = self.wanted.lower()
+        bad = [host for host in bad if wanted in host.name.lower()]
+        like = self._folds
+        scarce = self.folds and self.sort is None and len(like) >= LEAST_FOLDED
+        if self.view == "bad" or (self.view == "fit" and scarce):
+            return [*bad, Heading(FOLD, "")]
+        return [*bad, *like]
+
+    @property
+    def _folds(self) -> list[HostView]:
+        """The hosts that are like the others, of those whose names hold what is wanted."""
+        return [host for host in self.like if self.wanted.lower() in host.name.lower()]
+
+    def next_view(self) -> str:
+        """Fold hosts that are like the others by another rule; return which."""
+        self.view = VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)]
+        return self.view
+
+    def sort_by_next(self, *, reverse: bool = False) -> None:
+        """Sort by the next column: what was folded is shown then, hosts stand among each other."""
+        super().sort_by_next(reverse=reverse)
+        self.put_rows()
+
+    def put_rows(self) -> None:
+        """Put the rows in order now."""
+        bad, self.like = ranked(self.hosts, self.now, self.spread, self.found)
+        self._given = self._arranged(bad)
+        self.put_in_order()
+        self.update_lines()
+
+    @property
+    def first_sort(self) -> Column[HostView]:
+        """Worst first is by the deviation from the median."""
+        return next(column for column in self.columns if column.title == "median")
+
+    @property
+    def least_rows(self) -> int:
+        """Rows that are needed when hosts that are like the others are folded."""
+        return len(self.hosts) - len(self.like) + 1
+
     def _of(self, host: HostView) -> HostFigures:
         return host.figures(self.job)
 
-    def _latency(self, name: str, host: HostView) -> Run:
-        return self._figure(host, latency(latency_of(self._of(host), name, self.waits)))
+    def _lately(self, host: HostView) -> float | None:
+        if self.blank or host.state in BROKEN or host.stale_s(self.now) is not None:
+            return None
+        return lately_of(self._of(host), "iops", self.cursor_s)
 
-    def _latency_order(self, name: str, host: HostView) -> float:
-        return _known(latency_of(self._of(host), name, self.waits))
+    def _rate(self, host: HostView, metric: RateName = "iops") -> float | None:
+        if self.blank:
+            return None
+        if self.cursor_s is None:
+            return rate_of(self._of(host), metric)
+        return lately_of(self._of(host), metric, self.cursor_s)
 
     @property
     def head(self) -> int:
@@ -148,6 +247,8 @@ class HostTable(PickList["HostView"]):
         if self.head == 2:
             counts = count_states(self.hosts, self.now)
             title = f"Hosts · {self.job}" if self.job else "Hosts"
+            title += {"fit": "", "all": " · all", "bad": " · only bad"}[self.view]
+            title += f" · /{self.wanted}" if self.wanted else ""
             return [rule(title, f"{counts}   {place} of {len(self.rows)}" if place else counts, width), titles]
         marks: list[Run] = [(f" {count}{mark}", role) for count, mark, role in self._marks()]
         tail = [*marks, (f"  {place}/{len(self.rows)}" if place else "", LABEL)]
@@ -165,7 +266,7 @@ class HostTable(PickList["HostView"]):
         """Return how many hosts bear each mark."""
         found: dict[Run, int] = {}
         for host in self.hosts:
-            mark = mark_of(host, self.now, self.symbols, self.found)
+            mark = mark_of(host, self.now, self.symbols, self.found, self.spread)
             found[mark] = found.get(mark, 0) + 1
         return [(count, mark, role) for (mark, role), count in found.items()]
 
@@ -178,13 +279,51 @@ class HostTable(PickList["HostView"]):
         text = said if said.startswith(row.state) else f"{row.state}: {said}"
         return Line.of(*lead.runs, ("  " + fit(text, width - lead.width - 4), "bad"), fill=fill)
 
+    def heading_line(self, row: Heading, width: int, fill: str) -> Line:  # noqa: ARG002
+        """Return the line that stands for the hosts that are folded: how near they are, and the worst of them."""
+        runs: list[Run] = [*self._folded(), ("   Enter", "accent"), (" shows them", LABEL)]
+        return Line.of(*clip(runs, width), fill=fill)
+
+    def _folded(self) -> list[Run]:
+        symbol, plain, role = MARKS["running"]
+        like = self._folds
+        count = len(like)
+        hosts = f"{count} host{'s' if count != 1 else ''} "
+        if self.spread.middle is None or not count:
+            return [(" ", TEXT), (" " + hosts, TEXT), (count_states(like, self.now), LABEL)]
+        mark: Run = (plain if self.symbols == "ascii" else symbol, role)
+        within = within_text(self.spread.widest([host.name for host in like]))
+        of = f" of the median {iops(self.spread.middle)}"
+        return [mark, (" " + hosts + within, TEXT), (of, LABEL), *self._worst_of_folded(like)]
+
+    def _worst_of_folded(self, like: list[HostView]) -> list[Run]:
+        tails = [latency_of(self._of(host), "99", self.waits) for host in like]
+        runs: list[Run] = []
+        if (worst := max((tail for tail in tails if tail is not None), default=None)) is not None:
+            runs.append((f"   p99 ≤ {latency(worst)}", LABEL))
+        cpus = [self.seen[host.name].newest("cpu.busy") for host in like if host.name in self.seen]
+        if (busiest := max((cpu for cpu in cpus if cpu is not None), default=None)) is not None:
+            runs.append((f"   CPU ≤ {busiest:.0f} %", LABEL))
+        return runs
+
+    def _share(self, host: HostView) -> Run:
+        share = self.spread.shares.get(host.name)
+        return (UNKNOWN, LABEL) if share is None else (share_text(share), self._role(host))
+
+    def _role(self, host: HostView) -> str:
+        if self.spread.lags(host.name):
+            return "bad"
+        return "warn" if self.spread.is_far(host.name) else LABEL
+
+    def _bar(self, host: HostView) -> list[Run]:
+        share = self.spread.shares.get(host.name)
+        return diverging(share, reach_of(self._widest), 9, self._role(host), self.symbols)
+
     def _figure(self, host: HostView, text: str) -> Run:
+        if self.blank:
+            return UNKNOWN, LABEL
         stale = host.stale_s(self.now) is not None or not self._of(host).total.intervals()
         return text, LABEL if stale else TEXT
-
-    def _newest(self, host: HostView, name: str) -> float | None:
-        seen = self.seen.get(host.name)
-        return seen.newest(name) if seen is not None else None
 
     def _percent(self, name: str, host: HostView) -> Run:
         return percent(self.seen.get(host.name), name, self.now)
@@ -194,74 +333,21 @@ class HostTable(PickList["HostView"]):
         link = seen.busiest_link if seen is not None else None
         return bandwidth(link[1] if link is not None else None), age_role(seen, self.now)
 
+    def _disk(self, host: HostView) -> Run:
+        seen = self.seen.get(host.name)
+        disk = seen.busiest_disk if seen is not None else None
+        if disk is None:
+            return UNKNOWN, LABEL
+        return f"{disk[1]:.0f} %", "warn" if metric_of("dev.disk.busy").is_full(disk[1]) else age_role(seen, self.now)
+
+    def _in_flight(self, host: HostView) -> Run:
+        seen = self.seen.get(host.name)
+        count = seen.in_flight if seen is not None else None
+        return (UNKNOWN, LABEL) if count is None else (f"{count:.0f}", age_role(seen, self.now))
+
     def _trend(self, host: HostView) -> str:
+        if self.blank:
+            return ""
         width = self._trend_room
         values = self._of(host).total.series("iops", last=width * (2 if self.symbols == "braille" else 1))
         return spark(values, width, self.symbols, high=self._trend_top).replace("\u2800", " ")
-
-
-def percent(seen: HostTelemetry | None, name: str, now: float) -> Run:
-    """Return the newest share of a column: marked when it holds the load back, weak when it is old."""
-    value = seen.newest(name) if seen is not None else None
-    if value is None:
-        return UNKNOWN, LABEL
-    role = age_role(seen, now)
-    return f"{value:.0f} %", "warn" if role == TEXT and metric_of(name).is_full(value) else role
-
-
-def age_role(seen: HostTelemetry | None, now: float) -> str:
-    """Return the role of what telemetry said last: weak when that was too long ago."""
-    return TEXT if seen is not None and seen.end_t and now - seen.end_t[-1] <= OLD_S else LABEL
-
-
-def rate_of(figures: HostFigures, metric: Literal["iops", "bandwidth"]) -> float | None:
-    """Return a rate over the last interval; the mean of the whole load once it is over."""
-    total = figures.total
-    if not total.intervals():
-        whole = total_rates(figures.results) if figures.results else None
-        return merge_values(total.series(metric)) if whole is None else whole[0 if metric == "iops" else 1]
-    return total.iops if metric == "iops" else total.bw_bytes_per_s
-
-
-def latency_of(figures: HostFigures, name: str, direction: str = "") -> float | None:
-    """Return the mean or a percentile in ns of the last interval; of the whole load once it is over.
-
-    `direction`: whose; empty: all I/O together. None when the host did none of it.
-    """
-    view = figures.dirs.get(direction) if direction else figures.total
-    if view is None:
-        return None
-    if figures.total.intervals():
-        return view.lat_mean_ns if name == "mean" else view.interval_percentiles[name]
-    return view.so_far_mean_ns if name == "mean" else view.so_far_percentiles[name]
-
-
-def mark_of(host: HostView, now: float, symbols: Symbols, found: Mapping[str, Run] = NOTHING) -> Run:
-    """Return the symbol of a host's state and its style; of one in which something was found, that there is."""
-    if host.stale_s(now) is not None:
-        return "!", "warn"
-    if host.name in found and host.state not in BROKEN:
-        return "!", found[host.name][1]
-    symbol, plain, key = MARKS.get(host.state, ("?", "?", LABEL))
-    return (plain if symbols == "ascii" else symbol), key
-
-
-def message_of(host: HostView, now: float, found: Mapping[str, Run] = NOTHING) -> Run:
-    """Return what there is to say of a host beside its figures."""
-    if (silent := host.stale_s(now)) is not None:
-        return f"stale {silent:.0f}s", "warn"
-    if host.name in found and host.state == "running":
-        return found[host.name]
-    if host.problem:
-        return f"{host.state}: {host.problem}", "warn"
-    return f"{host.state}: {host.detail}" if host.detail else host.state, LABEL
-
-
-def count_states(hosts: Sequence[HostView], now: float) -> str:
-    """Return ``62 running, 1 stale, 1 failed``: what needs a look comes last."""
-    counts: dict[str, int] = {}
-    for host in hosts:
-        name = "stale" if host.stale_s(now) is not None else host.state
-        counts[name] = counts.get(name, 0) + 1
-    order = [*(state for state in MARKS if state not in BROKEN), "stale", *BROKEN]
-    return ", ".join(f"{counts[name]} {name}" for name in order if name in counts)

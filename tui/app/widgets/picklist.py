@@ -262,10 +262,15 @@ class PickList(Lines, Generic[Row], can_focus=True):
         """Return the titles of the columns; once one can sort, the one that does is marked."""
         if all(column.order is None for column in self.columns):
             return head_line(self.columns, rooms)
-        sorts = self.sort or next(column for column in self.columns if column.title)
+        sorts = self.sort or self.first_sort
         arrow = "▾▴"[self.reversed]
         marked = {column: (column.title + arrow, ACCENT) for column in self.columns if column is sorts}
         return head_line(self.columns, rooms, marked=marked)
+
+    @property
+    def first_sort(self) -> Column[Row]:
+        """The column that the order is by in which the rows came."""
+        return next(column for column in self.columns if column.title)
 
     def row_line(self, row: Row, rooms: Sequence[int], width: int, fill: str) -> Line:  # noqa: ARG002
         """Return a row; override it for rows that are not like the others."""
@@ -276,6 +281,10 @@ class PickList(Lines, Generic[Row], can_focus=True):
         fill = "" if not here else "cursor" if self.has_focus else "cursor-blurred"
         if not isinstance(row, Heading):
             return self.row_line(row, rooms, width, fill)
+        return self.heading_line(row, width, fill)
+
+    def heading_line(self, row: Heading, width: int, fill: str) -> Line:  # noqa: ARG002
+        """Return what stands over rows that belong together."""
         return Line.of((row.title, HEADING), ("  ", TEXT), row.note, fill=fill)
 
     def _with_bar(self, rows: Sequence[Line], width: int) -> list[Line]:

@@ -29,6 +29,7 @@ class RunHead:
     elapsed_s: float = 0.0
     expected_s: float | None = None
     remaining_s: float | None = None
+    at_most: bool = False  # what is left may be less
 
 
 class RunHeader(Lines):
@@ -67,7 +68,8 @@ class RunHeader(Lines):
         if head.expected_s:
             runs.append((f" / {clock(head.expected_s)}", LABEL))
         if head.remaining_s is not None:
-            runs.append((f"  left {clock(head.remaining_s + 0.999)}", LABEL))
+            about = "≤ " if head.at_most else ""
+            runs.append((f"  left {about}{clock(head.remaining_s + 0.999)}", LABEL))
         return runs
 
     def _second(self, width: int) -> list[Run]:

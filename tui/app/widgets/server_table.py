@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tui.app.widgets.host_table import age_role, percent
+from tui.app.widgets.host_rows import age_role, percent
 from tui.app.widgets.picklist import PickList
 from tui.metrics.telemetry import metric_of
 from tui.metrics.units import UNKNOWN, bandwidth

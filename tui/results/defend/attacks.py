@@ -109,12 +109,13 @@ def how_long(_: RunRecord, step: StepRecord | None) -> Iterator[Said]:
 
 def steadiness(record: RunRecord, step: StepRecord | None) -> Iterator[Said]:
     """How far five equal windows of the load are apart."""
+    from tui.metrics.steady import window_across
     from tui.results.findings.check import UnknownError
-    from tui.results.findings.steadiness import cluster_rates, rounds_of
+    from tui.results.findings.steadiness import cluster_rates
 
     if step is not None:
         try:
-            window = rounds_of(cluster_rates(step.series))
+            window = window_across(cluster_rates(step.series))
         except UnknownError:
             window = None
         if window is not None:

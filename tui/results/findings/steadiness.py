@@ -5,26 +5,17 @@ The series is the cluster's own, all hosts together, in the headline's direction
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from statistics import fmean, pstdev
 
 from tui.metrics.registry import MIXED, direction
-from tui.metrics.steady import RANGE, ROUNDS, SLOPE, Window, window_of
+from tui.metrics.steady import RANGE, ROUND_S, ROUNDS, SLOPE, window_across
 from tui.model.step_record import SeriesRecord
 from tui.model.thresholds import default
 from tui.results.findings.check import Found, Moot, StepEvidence, UnknownError, step_check
 
-ROUND_S = 5  # seconds a round has at least
 WARM_SHARE, WARM_OFF, WARM_S = 0.1, 0.10, 20  # first part of the series, how far it may be off, seconds it takes
 MISSING = default("V30.missing")
-
-
-def rounds_of(values: Sequence[float]) -> Window | None:
-    """Return the window over a whole series, cut into equal rounds; None when it is too short."""
-    length = len(values) // ROUNDS
-    if length < ROUND_S:
-        return None
-    return window_of([fmean(values[at * length : (at + 1) * length]) for at in range(ROUNDS)])
 
 
 @step_check(
@@ -38,7 +29,7 @@ def rounds_of(values: Sequence[float]) -> Window | None:
 def steady_state(at: StepEvidence) -> Iterator[Found]:
     """A mean over a rate that still moves depends on how long one looks."""
     values = cluster_rates(at.record.series)
-    window = rounds_of(values)
+    window = window_across(values)
     if at.step.runtime_s is None:
         raise UnknownError("the load is bound by size: it runs out at its end")
     if window is None:

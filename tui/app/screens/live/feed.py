@@ -21,7 +21,7 @@ PHASES = ("connect", "preflight", "layout", "barrier", "measure", "collect")
 CHUNK_BYTES = 1 << 17
 SLICE_S = 0.05
 TAILS_OPEN_S = 10  # a host that is farther behind counts in the record only
-SPEEDS = (1.0, 2.0, 8.0, float("inf"))
+SPEEDS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, float("inf"))
 SAID_LATER = (Note, LimiterProved, FilesRemoved)  # may be added long after the end
 Now = Callable[[], float]
 
@@ -96,7 +96,8 @@ class LiveFeed(Feed):
                 self.take(event)
             if not self.tail.more or time.perf_counter() >= until:
                 break
-        self.state.tick(self.position)
+        if not self.tail.more:  # a host whose samples are read yet is not silent
+            self.state.tick(self.position)
         return self.tail.more
 
     @property

@@ -6,56 +6,56 @@ changed. Nothing is sent per sample, and nothing at all while the screen is hidd
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from textual import events, on, work
+from textual import on, work
 from textual.containers import Horizontal
-from textual.timer import Timer
 from textual.widget import Widget
 
-from tui.app.screens.live import findings_text, operations_text
+from tui.app.screens.live import health, operations_text
 from tui.app.screens.live import text as live_text
-from tui.app.screens.live.feed import LiveFeed, Now, ReplayFeed
-from tui.app.screens.live.judging import JudgingScreen
+from tui.app.screens.live.feed import LiveFeed, Now
+from tui.app.screens.live.room import ROOMY_LINES, rooms_of
+from tui.app.screens.live.watching import WatchingScreen
 from tui.app.widgets.chrome import KeyBar
-from tui.app.widgets.graph import GraphPanel
-from tui.app.widgets.graph_panels import panels
-from tui.app.widgets.host_table import HostTable
+from tui.app.widgets.field import TextInput
+from tui.app.widgets.graph import Graph, GraphPanel
+from tui.app.widgets.graph_panels import KEYS, Subject, panels
+from tui.app.widgets.heat_panel import HeatPanel
+from tui.app.widgets.host_table import FOLD, HostTable
 from tui.app.widgets.matrix import MatrixPanel
 from tui.app.widgets.messages import MessageLog
 from tui.app.widgets.operations import OperationsPanel
 from tui.app.widgets.percentiles import PercentileTable
+from tui.app.widgets.pulse import Pulse
 from tui.app.widgets.run_header import Banner, HostFacts, RunHeader
 from tui.app.widgets.server_table import ServerTable
-from tui.model.settings import RATES_HZ
+from tui.journal.heat import HostHeat
+from tui.metrics.heat import HeatBins
+from tui.metrics.registry import direction, in_order
 from tui.results.matrix.live import LiveMatrix
+from tui.text.timeaxis import TimeAxis, axis_of
 
-SWITCH_AFTER_S = 3.0
-CATCH_UP_PAINT_S = 0.3
 CHROME_LINES = 4  # top bar, two lines of header, footer
-MIN_GRAPH, MAX_GRAPH = 7, 16
+STRIPS = ("banner", "health")  # as high as their lines
 FIXED = ("percentiles", "messages")  # widgets whose height does not give way
-STRIPS = ("banner", "findings")  # likewise, as high as their lines
 LEAST_MATRIX = 3  # a heading, the axes, one row
-ROOMY_LINES = 30  # terminals from this height on have room for more than one row a host
-LOOK_AT_ENGINE_S = 2.0
 REPLAY_KEYS = (("Space", "play/hold"), ("←→", "10 s"), ("+-", "speed"), ("Enter", "host"), ("s", "sort"))
 
+Together = tuple[str, ...]  # directions whose latencies are shown together
 
-class LiveScreen(JudgingScreen):
-    """One run, live or (with a speed) as a replay.
 
-    `now` is the wall clock in seconds since 1970; `alive` tells whether a run's engine lives (default: the app does).
-    """
+class LiveScreen(WatchingScreen):
+    """One run, live or (with a speed) as a replay: what is chosen to be looked at, and the panels that show it."""
 
     SCOPE = "live"
     CSS_PATH = "screen.tcss"
     PANELS: ClassVar[tuple[str, ...]] = ("iops", "bandwidth", "latency")
+    ZOOMS: ClassVar[tuple[str, ...]] = ("heat", *PANELS)
 
     def __init__(
         self,
@@ -64,51 +64,39 @@ class LiveScreen(JudgingScreen):
         now: Now = time.time,
         alive: Callable[[Path], bool] | None = None,
     ) -> None:
-        replay = replay_speed is not None
-        feed = ReplayFeed(run_dir, replay_speed or 1.0, now) if replay else LiveFeed(run_dir, now)
-        super().__init__(run_dir, feed, live_text.plan_of(run_dir))
-        self.alive = alive
-        self.wall = now
-        self.rate_hz = RATES_HZ[0]
-        self.paused = False
+        super().__init__(run_dir, replay_speed, now, alive)
         self.host: str | None = None
         self.job: str | None = None  # that was chosen; steps that have no such job show all
-        self.zoomed: int | None = None
-        self.began_over: bool | None = None  # the run was over when this screen opened
-        self.touched = False  # a key was pressed since the run ended
-        self.ended_at: float | None = None
-        self._timer: Timer | None = None
-        self._graph_height = 0
+        self.direction: str | None = None  # whose latencies the heat map shows; None: the first there is
+        self.zoomed: str | None = None
+        self.hidden: set[str] = set()  # panels that were put away
+        self.cursor_s: int | None = None  # second of the run that all graphs look at
+        self._host_heat: HostHeat | None = None
         self.matrix = LiveMatrix(self.plan)
         self.matrix_size = "some" if self.matrix.plan is not None else "none"  # most: in place of the hosts
-        self._looked_at_engine = 0.0
 
     # -- building
 
     def compose_body(self) -> Iterable[Widget]:
-        """Header, strip, three graphs, percentiles, hosts, messages."""
+        """Header, health, graphs, heat map, percentiles, hosts, messages."""
         symbols = self.shell.symbols
         yield RunHeader(symbols.name, id="live-header")
         yield Banner(id="live-banner")
-        yield Banner(id="live-findings")
+        yield Banner(id="live-health")
+        yield Pulse(symbols.name, id="live-pulse")
         with Horizontal(id="live-graphs"):
             for name in self.PANELS:
                 yield GraphPanel(id=f"live-{name}", symbols=symbols.name)
+        yield HeatPanel(symbols.name, id="live-heat")
         yield OperationsPanel(id="live-operations")
         yield HostFacts(id="live-facts")
         yield PercentileTable(symbols.name, id="live-percentiles")
         yield MatrixPanel(symbols.name, id="live-matrix")
         yield HostTable(symbols.name, id="live-hosts")
+        yield TextInput(placeholder="filter: part of a host's name", classes="filter", id="live-filter")
         yield ServerTable(id="live-servers")
         marks = {"info": symbols.dot, "warning": symbols.warn, "error": symbols.bad}
         yield MessageLog(marks, id="live-messages")
-
-    def on_mount(self) -> None:
-        """Read what is there, then go on by the clock."""
-        self.table.focus()
-        self.rate_hz = self.shell.options.settings.refresh
-        self._timer = self.set_interval(1 / self.rate_hz, self.tick)
-        self.catch_up()
 
     @property
     def matrix_panel(self) -> MatrixPanel:
@@ -119,103 +107,6 @@ class LiveScreen(JudgingScreen):
     def log_pane(self) -> MessageLog:
         """The messages."""
         return self.query_one("#live-messages", MessageLog)
-
-    # -- time
-
-    @work(exclusive=True, group="catch-up")
-    async def catch_up(self) -> None:
-        """Read a journal that is long already in pieces, so that keys work meanwhile."""
-        painted = 0.0
-        while self.feed.advance():
-            if time.monotonic() - painted >= CATCH_UP_PAINT_S:
-                self.paint()
-                painted = time.monotonic()
-            await asyncio.sleep(0)
-        if self.began_over is None:
-            self.began_over = self.feed.state.ended
-        await self.load_checks()
-        self.look()
-        self.paint()
-
-    def tick(self) -> None:
-        """Take what is new and show it."""
-        self.look_at_engine()
-        if self.feed.advance():
-            self.catch_up_if_behind()
-        else:
-            self.look()
-        if not self.paused:
-            self.paint()
-        self.switch_when_over()
-
-    def catch_up_if_behind(self) -> None:
-        """More came than fits into a tick: many hosts, a seek, or a terminal that was asleep."""
-        if not any(w.group == "catch-up" and w.is_running for w in self.workers):
-            self.catch_up()
-
-    def look_at_engine(self) -> None:
-        """Find out every other second whether the engine still lives."""
-        feed = self.feed
-        if not isinstance(feed, LiveFeed) or feed.state.ended or feed.gone:
-            return
-        if self.wall() - self._looked_at_engine >= LOOK_AT_ENGINE_S:
-            self._looked_at_engine = self.wall()
-            self.ask_engine()
-
-    @work(thread=True, exclusive=True, group="engine", exit_on_error=False)
-    def ask_engine(self) -> None:
-        """Ask the store, off the event loop."""
-        if not (self.alive or self.shell.run_is_alive)(self.run_dir):
-            self.app.call_from_thread(self.engine_is_gone)
-
-    def engine_is_gone(self) -> None:
-        """The engine does not live; unless its last words are in the journal, it died."""
-        feed = self.feed
-        while feed.advance():
-            pass
-        if isinstance(feed, LiveFeed) and not feed.state.ended:
-            feed.gone = True
-        self.paint()
-
-    def switch_when_over(self) -> None:
-        """Go on to the result of a run that was watched to its good end, unless somebody is still looking around."""
-        state = self.feed.state
-        if self.feed.replay or not state.ended or self.began_over is not False:
-            return
-        if self.ended_at is None:
-            self.ended_at = self.wall()
-            self.shell.subjects["result"] = (self.run_dir,)
-            self.refresh_chrome()
-        elif state.state == "complete" and self.wall() - self.ended_at >= SWITCH_AFTER_S and self.is_watched:
-            self.touched = True  # whoever comes back wants to stay
-            self.shell.open_result(self.run_dir)
-
-    @property
-    def back(self) -> str:
-        """A replay was opened from the list of runs."""
-        return "runs" if self.feed.replay else super().back
-
-    @property
-    def is_watched(self) -> bool:
-        """Nobody has pressed a key since the run ended, and nothing lies over this screen."""
-        return not self.touched and self.app.screen is self
-
-    def on_key(self, _: events.Key) -> None:
-        """Whoever presses keys is looking around."""
-        self.touched = self.touched or self.ended_at is not None
-
-    @on(events.ScreenSuspend)
-    def hold_timer(self) -> None:
-        """Nothing is read or painted while another screen is shown."""
-        if self._timer is not None:
-            self._timer.pause()
-
-    @on(events.ScreenResume)
-    def go_on(self) -> None:
-        """Read what came meanwhile."""
-        if self._timer is not None:
-            self._timer.resume()
-            self.catch_up()
 
     # -- painting
 
@@ -229,25 +120,146 @@ class LiveScreen(JudgingScreen):
         self.query_one("#live-header", RunHeader).show(live_text.head(feed, self.plan, self.mode()))
         strip = live_text.banner(feed, self.plan, self.size.width - 2, self.size.height)
         self.query_one("#live-banner", Banner).show(strip)
-        found = self.found
-        told = findings_text.strip(found, state, self.plan, self.size.width - 2)
-        self.query_one("#live-findings", Banner).show(told)
-        graphs = panels(state, subject, ascii_only=self.shell.symbols.name == "ascii")
-        for name, graph in zip(self.PANELS, graphs, strict=True):
-            self.query_one(f"#live-{name}", GraphPanel).show(graph)
+        self.paint_hosts(subject)
+        self.paint_health()
+        axis = self.axis
+        graphs = panels(state, subject, axis, ascii_only=self.shell.symbols.name == "ascii")
+        self.paint_graphs(graphs)
+        self.paint_heat(subject, axis)
         self.query_one("#live-facts", HostFacts).show(*live_text.host_facts(state, view))
         kind = live_text.latency_kind_of(state, self.plan)
         self.query_one("#live-percentiles", PercentileTable).show(*live_text.percentiles(subject, kind))
         self.show_operations()
-        marks = findings_text.marks(found)
-        clients, servers = live_text.telemetry_of(state)
-        self.table.show(list(state.hosts.values()), state.clock.now, self.shown_job, subject.host_waits, marks, clients)
-        self.query_one("#live-servers", ServerTable).show(servers, state.clock.now)
         if self.matrix_size != "none":
             self.matrix_panel.show(self.matrix.cells(state), self.matrix.progress(state))
         self.show_keys()
-        self.share_room()
-        self.log_pane.show(live_text.messages(state, view))
+        said = live_text.messages(state, view)
+        self.share_room(self.room_for_messages(len(said)))
+        self.log_pane.show(said)
+
+    def paint_health(self) -> None:
+        """Say how well the run is."""
+        lines = 2 if self.size.height >= ROOMY_LINES else 1
+        spread = self.table.spread
+        told = health.health(self.found, self.feed.state, self.plan, spread, self.size.width - 2, lines=lines)
+        self.query_one("#live-health", Banner).show(told)
+
+    def paint_hosts(self, subject: Subject) -> None:
+        """Show the hosts, worst first, and the servers."""
+        state, table = self.feed.state, self.table
+        clients, servers = live_text.telemetry_of(state)
+        table.cursor_s, table.blank = self.cursor_s, live_text.is_between(state)
+        table.show(
+            list(state.hosts.values()),
+            state.clock.now,
+            self.shown_job,
+            subject.host_waits,
+            health.marks(self.found),
+            clients,
+        )
+        self.query_one("#live-servers", ServerTable).show(servers, state.clock.now)
+
+    def paint_graphs(self, graphs: Sequence[Graph]) -> None:
+        """Show the graphs, and the same figures in a line for where these have no room."""
+        for name, graph in zip(self.PANELS, graphs, strict=True):
+            self.query_one(f"#live-{name}", GraphPanel).show(graph)
+        self.query_one("#live-pulse", Pulse).show(graphs)
+
+    @property
+    def axis(self) -> TimeAxis:
+        """The time axis of all graphs: as long as the load is planned to take."""
+        state = self.feed.state
+        start = int(state.current.started_t)
+        planned = state.phase_expected_s if state.current.is_of(state.phase or "measure", state.step) else None
+        if planned is None and self.plan is not None and state.current.step is not None:
+            planned = self.plan.steps[state.current.step].runtime_s if state.current.phase == "measure" else None
+        span = state.total.span
+        elapsed = (span[1] if span is not None else state.clock.now) - start
+        return axis_of(start, planned, max(1.0, elapsed), self.cursor_s)
+
+    # -- the heat map
+
+    def heat_of(self) -> dict[str, HeatBins]:
+        """Return the latencies over time of what is shown: all hosts, one job, or one host."""
+        state = self.feed.state
+        if live_text.is_between(state):
+            return {}
+        if self.host in state.hosts:
+            return self.host_heat(str(self.host)).heat
+        job = self.shown_job
+        return (state.current.jobs[job] if job is not None else state.current).heat
+
+    def host_heat(self, host: str) -> HostHeat:
+        """Return the latencies of one host, which are read from the journal beside."""
+        state = self.feed.state
+        if self._host_heat is None or not self._host_heat.is_of(host, state, self.shown_job):
+            self._host_heat = HostHeat(self.feed.path, host, state, self.shown_job)
+        self.read_host(self._host_heat, self.feed.position if self.feed.replay else float("inf"))
+        return self._host_heat
+
+    @work(thread=True, exclusive=True, group="host-heat", exit_on_error=False)
+    def read_host(self, heat: HostHeat, until_t: float) -> None:
+        """Read on in the journal; the next paint shows it."""
+        if heat.lock.acquire(blocking=False):
+            try:
+                heat.advance(until_t)
+            finally:
+                heat.lock.release()
+
+    def choices(self, heat: dict[str, HeatBins], subject: Subject) -> list[Together]:
+        """Return the directions that can be shown: each alone, that of the headline first, then all I/O together."""
+        names = [name for name in in_order(heat) if heat[name].columns]
+        names.sort(key=lambda name: name != subject.about)
+        counted = tuple(name for name in names if direction(name).in_total)
+        return [*((name,) for name in names), *([counted] if len(counted) > 1 else [])]
+
+    def paint_heat(self, subject: Subject, axis: TimeAxis) -> None:
+        """Show the heat map of the direction that was chosen."""
+        heat = self.heat_of()
+        choices = self.choices(heat, subject)
+        shown = next((names for names in choices if "+".join(names) == self.direction), choices[0] if choices else ())
+        kind = live_text.latency_kind_of(self.feed.state, self.plan)
+        what = " + ".join(shown)
+        title = subject.title(f"Latency over time · {what} {kind}" if what else "Latency over time")
+        role = KEYS[shown[0]] if len(shown) == 1 and len(choices) > 1 else "latency"
+        span = subject.total.span
+        panel = self.query_one("#live-heat", HeatPanel)
+        panel.show([heat[name] for name in shown], title, role, axis, span[1] if span is not None else None)
+
+    def action_direction(self) -> None:
+        """Show the latencies of the next direction; after the last one all I/O together."""
+        state = self.feed.state
+        subject = live_text.subject_of(state, None, self.shown_job, live_text.about(state, self.plan))
+        names = ["+".join(each) for each in self.choices(self.heat_of(), subject)]
+        if len(names) < 2:
+            self.notify("there is one direction: nothing to choose from")
+            return
+        at = names.index(self.direction) if self.direction in names else 0
+        self.direction = names[(at + 1) % len(names)]
+        self.paint()
+
+    # -- the cursor
+
+    def action_cursor_back(self) -> None:
+        """Look at what was before."""
+        self.move_cursor(-1)
+
+    def action_cursor_on(self) -> None:
+        """Look at what came after; behind the newest second is now."""
+        self.move_cursor(1)
+
+    def move_cursor(self, places: int) -> None:
+        """Move the cursor of all graphs by a column of the heat map; it begins at the newest second."""
+        span, axis = self.feed.state.total.span, self.axis
+        if span is None or live_text.is_between(self.feed.state):
+            self.notify("there is no load to look back on")
+            return
+        step = max(1, -(-axis.span_s // max(1, self.size.width - 12)))
+        at = (self.cursor_s if self.cursor_s is not None else span[1]) + places * step
+        self.cursor_s = None if at >= span[1] else max(span[0], at)
+        self.paint()
+
+    # -- what has room
 
     @property
     def shown_job(self) -> str | None:
@@ -256,6 +268,8 @@ class LiveScreen(JudgingScreen):
 
     def show_keys(self) -> None:
         """Say which keys matter: that of jobs where there are several."""
+        if self.filter.has_focus:
+            return
         jobs, bar = len(self.feed.state.current.jobs) > 1, self.query_one(KeyBar)
         bar.leave_out(*(() if jobs else ("live.job",)))
         if self.feed.replay:
@@ -272,18 +286,54 @@ class LiveScreen(JudgingScreen):
             make = partial(operations_text.live_lines, view, now, phases=phases)
             self.query_one("#live-operations", OperationsPanel).show(make, len(make(self.size.width - 2)))
 
-    def share_room(self) -> None:
-        """Give the graphs the room that few hosts leave; many hosts get what is above the graphs' least height."""
+    def room_for_messages(self, count: int) -> int:
+        """Give the messages a line each under their heading, up to an eighth of the screen; return their height."""
+        if self.has_class("-log"):
+            self.log_pane.styles.height = "1fr"
+        if self.has_class("-log") or not self.is_shown("messages"):
+            return 0
+        height = min(count + 1, max(2, self.size.height // 8)) if count else 2
+        if self.log_pane.styles.height is None or self.log_pane.styles.height.value != height:
+            self.log_pane.styles.height = height
+        return height
+
+    def share_room(self, others: int) -> None:
+        """Share the lines among graphs, heat map and hosts: what has no room stands in a line, or is folded."""
         height = self.size.height
-        others = sum(self.query_one(f"#live-{name}").outer_size.height for name in FIXED)
+        others += len(self.query_one(PercentileTable).rows) + 1 if self.is_shown("percentiles") else 0
         others += sum(len(self.query_one(f"#live-{name}", Banner).text) for name in STRIPS)
+        others += 2 if self.host in self.feed.state.hosts else 0
         others += self.room_for_servers()
         others += self.room_for_matrix(height - CHROME_LINES - others)
-        spare = height - CHROME_LINES - others - (len(self.feed.state.hosts) + 3)
-        wanted = max(MIN_GRAPH, min(MAX_GRAPH, max(spare, height * 3 // 10)))
-        if wanted != self._graph_height:
-            self._graph_height = wanted
-            self.query_one("#live-graphs").styles.height = wanted
+        roomy = height >= ROOMY_LINES
+        room = height - CHROME_LINES - others
+        graphs, heat = self.is_shown("graphs"), self.is_shown("heat")
+        rooms = rooms_of(room, roomy, len(self.table.hosts), self.table.least_rows, graphs=graphs, heat=heat)
+        wide = (rooms.graphs, rooms.heat, rooms.pulse)
+        for name, lines in zip(("graphs", "heat", "pulse"), wide, strict=True):
+            self.give(name, lines)
+        for name in self.PANELS:
+            shown = self.zoomed == name if self.zoomed else name != "latency" or not rooms.heat
+            self.query_one(f"#live-{name}").set_class(not shown, "-none")
+        if self.table.folds != rooms.folds:
+            self.table.folds = rooms.folds
+            self.table.put_rows()
+
+    def give(self, name: str, lines: int) -> None:
+        """Give a panel so many lines; a zoomed one takes what there is."""
+        panel = self.query_one(f"#live-{name}")
+        within = "heat" if self.zoomed == "heat" else "graphs"
+        if self.zoomed is not None:
+            panel.set_class(name != within, "-none")
+            panel.styles.height = "1fr"
+            return
+        panel.set_class(lines == 0, "-none")
+        if panel.styles.height is None or panel.styles.height.value != lines or panel.styles.height.is_fraction:
+            panel.styles.height = lines
+
+    def is_shown(self, name: str) -> bool:
+        """Tell whether a panel was not put away."""
+        return name not in self.hidden
 
     def room_for_servers(self) -> int:
         """Give the servers a line each, as far as a quarter of the screen goes, and a heading; return their height."""
@@ -298,9 +348,9 @@ class LiveScreen(JudgingScreen):
         """Give the matrix what it needs of the lines under the graphs, the hosts keep some; return its height."""
         panel = self.matrix_panel
         wanted = panel.wanted_height(self.size.width - 2) if self.matrix_size != "none" else 0
-        graphs = MIN_GRAPH if self.size.height < ROOMY_LINES else MIN_GRAPH + 3
-        hosts = len(self.feed.state.hosts)
-        least = 2 if self.size.height < ROOMY_LINES else min(hosts + 2, room // 4)
+        roomy = self.size.height >= ROOMY_LINES
+        graphs = 15 if roomy else 8
+        least = 3 if not roomy else min(len(self.feed.state.hosts) + 2, room // 4)
         height = min(wanted, room - graphs - (0 if self.matrix_size == "most" else least))
         height = height if height >= LEAST_MATRIX else 0
         if height != panel.outer_size.height or panel.has_class("-shown") != (height > 0):
@@ -308,56 +358,14 @@ class LiveScreen(JudgingScreen):
             panel.set_class(height > 0, "-shown")
         return height
 
-    def mode(self) -> str:
-        """Return what is unusual about what is shown: replay, held display, a faster refresh."""
-        feed = self.feed
-        if isinstance(feed, ReplayFeed):
-            speed = "max" if feed.speed > 100 else f"{feed.speed:g}x"
-            return f"REPLAY {speed if feed.playing else 'held'}"
-        if self.paused:
-            return "DISPLAY HELD (p)"
-        return f"{self.rate_hz} Hz" if self.rate_hz != RATES_HZ[0] else ""
-
     # -- actions: the display
 
-    def action_pause(self) -> None:
-        """Hold the display, not the run."""
-        if self.feed.replay:
-            self.action_play()
-            return
-        self.paused = not self.paused
-        self.paint_held()
-
-    def paint_held(self) -> None:
-        """Say that the display is held, or bring it up to date."""
-        if not self.paused:
-            self.paint()
-            return
-        self.query_one("#live-header", RunHeader).show(live_text.head(self.feed, self.plan, self.mode()))
-
-    def action_faster(self) -> None:
-        """Refresh more often, or play faster."""
-        self.change_rate(1)
-
-    def action_slower(self) -> None:
-        """Refresh less often, or play slower."""
-        self.change_rate(-1)
-
-    def change_rate(self, places: int) -> None:
-        """Take another refresh rate or replay speed."""
-        if isinstance(self.feed, ReplayFeed):
-            self.feed.change_speed(places)
-        else:
-            place = max(0, min(len(RATES_HZ) - 1, RATES_HZ.index(self.rate_hz) + places))
-            self.rate_hz = RATES_HZ[place]
-        self.restart_timer()
-        self.paint()
-
-    def restart_timer(self) -> None:
-        """Tick at the chosen rate."""
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self.set_interval(1 / self.rate_hz, self.tick)
+    def action_put(self, name: str) -> None:
+        """Put a panel away, or show it again."""
+        self.hidden ^= {name}
+        if name in FIXED:
+            self.query_one(f"#live-{name}").set_class(not self.is_shown(name), "-none")
+        self.call_after_refresh(self.paint)
 
     def action_job(self) -> None:
         """Show the next job alone; after the last one all together."""
@@ -377,11 +385,30 @@ class LiveScreen(JudgingScreen):
         """Turn the order of the hosts round."""
         self.table.sort_by_next(reverse=True)
 
+    def action_fold(self) -> None:
+        """Fold hosts that are like the others where they have no room, never, or always."""
+        self.table.next_view()
+        self.paint()
+
+    def show_rows(self) -> None:
+        """Show the hosts whose names hold what was typed."""
+        self.table.wanted = self.filter.value.strip()
+        self.paint()
+
+    @property
+    def picklist(self) -> HostTable:
+        """The list that is filtered."""
+        return self.table
+
     def action_zoom(self) -> None:
-        """Give one graph all the room, then the next, then all three again."""
-        self.zoomed = 0 if self.zoomed is None else self.zoomed + 1 if self.zoomed < len(self.PANELS) - 1 else None
-        for place, name in enumerate(self.PANELS):
-            self.query_one(f"#live-{name}").display = self.zoomed in (None, place)
+        """Give all room to the heat map, then to one graph after the other, then share it again."""
+        order = (None, *self.ZOOMS)
+        self.zoom(order[(order.index(self.zoomed) + 1) % len(order)])
+
+    def zoom(self, name: str | None) -> None:
+        """Give all room to a panel, or share it."""
+        self.zoomed = name
+        self.set_class(name is not None, "-zoomed")
         self.call_after_refresh(self.paint)
 
     def action_log(self) -> None:
@@ -405,6 +432,10 @@ class LiveScreen(JudgingScreen):
     def action_open(self) -> None:
         """Show the host under the cursor in all panels; of a run that is over, go to its result."""
         over = self.feed.state.ended or (isinstance(self.feed, LiveFeed) and self.feed.gone)
+        if self.table.cursor_key == FOLD:
+            self.table.view = "all"
+            self.paint()
+            return
         if over and not self.feed.replay:
             self.shell.open_result(self.run_dir)
             return
@@ -424,13 +455,20 @@ class LiveScreen(JudgingScreen):
     @on(HostTable.Moved)
     def follow_cursor(self, event: HostTable.Moved) -> None:
         """While one host is shown, the panels follow the cursor."""
-        if self.host is not None:
+        if self.host is not None and event.key != FOLD:
             self.show_host(event.key)
 
     def action_back(self) -> None:
         """Leave the log or the host first, then the screen."""
-        if self.has_class("-log"):
+        if self.filter.has_class("-shown"):
+            super().action_back()
+        elif self.has_class("-log"):
             self.action_log()
+        elif self.zoomed is not None:
+            self.zoom(None)
+        elif self.cursor_s is not None:
+            self.cursor_s = None
+            self.paint()
         elif self.host is not None:
             self.show_host(None)
         else:
@@ -441,25 +479,3 @@ class LiveScreen(JudgingScreen):
         if not self.feed.replay and not self.feed.state.ended:
             self.notify(f"{self.run_dir.name} goes on; 4 brings you back")
         self.shell.go("runs" if self.feed.replay else "hosts")
-
-    # -- actions: the replay
-
-    def action_play(self) -> None:
-        """Play or hold."""
-        if isinstance(self.feed, ReplayFeed):
-            self.feed.toggle()
-            self.catch_up()
-
-    def action_seek_back(self) -> None:
-        """Ten seconds back."""
-        self.seek(-10.0)
-
-    def action_seek_on(self) -> None:
-        """Ten seconds on."""
-        self.seek(10.0)
-
-    def seek(self, distance_s: float) -> None:
-        """Move in a replay."""
-        if isinstance(self.feed, ReplayFeed):
-            self.feed.seek(distance_s)
-            self.catch_up()

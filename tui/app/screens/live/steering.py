@@ -10,7 +10,7 @@ from textual import work
 
 from tui.app.dialogs.confirm import Confirm
 from tui.app.dialogs.note import NoteDialog
-from tui.app.screens.base import StepScreen
+from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import LiveFeed, ReplayFeed
 from tui.app.widgets.host_table import HostTable
@@ -19,7 +19,7 @@ from tui.model.problem import BenchtuiError
 HOLDS_LOAD = ("running", "connecting")  # states in which one host can be stopped alone
 
 
-class SteeringScreen(StepScreen):
+class SteeringScreen(FilteredScreen):
     """A screen of one run that can be told something; questions come first."""
 
     def __init__(self, run_dir: Path, feed: LiveFeed | ReplayFeed) -> None:

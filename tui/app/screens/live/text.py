@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from tui import workloads
 from tui.app.screens.live.feed import PHASES, Feed, LiveFeed, ReplayFeed
 from tui.app.widgets.graph_panels import KEYS, Subject
-from tui.app.widgets.host_table import message_of
+from tui.app.widgets.host_rows import message_of
 from tui.app.widgets.messages import LogLine
 from tui.app.widgets.percentiles import PercentileRow
 from tui.app.widgets.run_header import RunHead, ending
+from tui.journal.views import Group
 from tui.metrics.facts import fact_text
 from tui.metrics.figures import over_hosts
 from tui.metrics.histogram import Histogram
@@ -21,6 +22,7 @@ from tui.metrics.units import bandwidth, clock
 from tui.model.hostfacts import HOST_FACTS
 from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError
+from tui.results.matrix.progress import matrix_progress
 from tui.results.matrix.rounds import live_text as conditioning_text
 from tui.results.text.judged import ended_early, length_text
 from tui.text.line import LABEL, TEXT, Line, Run
@@ -56,7 +58,7 @@ def is_gone(feed: Feed) -> bool:
 
 
 def head(feed: Feed, plan: Plan | None, mode: str) -> RunHead:
-    """Return what the header shows."""
+    """Return what the header shows: of several steps how far they are together."""
     state = feed.state
     if isinstance(feed, ReplayFeed):
         mode = f"{mode} {clock(feed.position)} of {clock(feed.length)}"
@@ -67,6 +69,11 @@ def head(feed: Feed, plan: Plan | None, mode: str) -> RunHead:
     if state.ended or is_gone(feed):
         return RunHead(profile, name, facts, mode, trail, elapsed_s=state.t)
     progress = state.progress(state.clock.now)
+    whole = matrix_progress(plan, state, state.clock.now)
+    if whole is not None:
+        return RunHead(
+            profile, name, facts, mode, trail, whole.fraction, state.clock.now, None, whole.remaining_s, whole.at_most
+        )
     return RunHead(
         profile,
         name,
@@ -78,6 +85,12 @@ def head(feed: Feed, plan: Plan | None, mode: str) -> RunHead:
         state.phase_expected_s,
         progress.remaining_s,
     )
+
+
+def is_between(state: RunState) -> bool:
+    """Tell whether the figures at hand are of a step that is over, while another one is prepared."""
+    current = state.current
+    return not state.ended and current.step is not None and state.step != current.step
 
 
 def metadata_step(state: RunState, plan: Plan | None) -> Step | None:
@@ -137,6 +150,8 @@ def subject_of(state: RunState, view: HostView | None, job: str | None = None, a
 
     With results once all are there.
     """
+    if is_between(state):
+        return Subject({}, Group(state.clock), about=about)
     if view is not None:
         own = view.figures(job)
         name = f"{view.name} {job}" if job else view.name

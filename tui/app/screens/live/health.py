@@ -1,0 +1,159 @@
+"""One line that says whether a run is well: the worst there is, whether it is steady, and what limits it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from tui.app.widgets.host_rows import BROKEN
+from tui.metrics.deviation import Spread, behind_text
+from tui.metrics.steady import ROUND_S, ROUNDS, window_across
+from tui.results.findings.due import FIRST_S
+from tui.results.text.judged import found_text, plural
+from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, VALUE, WARN, Line, Run, clip, spread, width_of_runs
+
+if TYPE_CHECKING:
+    from tui.journal.state import RunState
+    from tui.model.plan import Plan
+    from tui.results.findings.live import LiveFinding, LiveFindings
+
+ROLES = {"error": "bad", "warning": "warn", "info": LABEL}
+SIGNS = {"error": "✗", "warning": "!", "info": "·"}
+GAP: Run = ("  ·  ", LABEL)
+STRAGGLERS = "V14"
+
+
+def health(
+    found: LiveFindings | None, state: RunState, plan: Plan | None, hosts: Spread, width: int, *, lines: int = 2
+) -> list[Line]:
+    """Return what matters most, then steadiness and limiter: in one line, where there is no room for that in two."""
+    if not (is_loaded(state) or (found is not None and (found.now or found.was))):
+        return []
+    first, counts = worst(found, state, hosts), counts_of(found)
+    more = [each for each in (steadiness(state, plan), limiter_runs(found, state, plan)) if each]
+    rest = [run for each in more for run in (GAP, *each)]
+    if width_of_runs([*first, *rest, *counts]) + 2 <= width:
+        return [_line([*first, *rest], counts, width)]
+    if lines < 2:
+        return [_line([*first, *_that_fit(more, width - width_of_runs([*first, *counts]) - 2)], counts, width)]
+    return [_line(first, counts, width), *([_line(rest[1:], [], width)] if rest else [])]
+
+
+def _that_fit(parts: list[list[Run]], room: int) -> list[Run]:
+    """Return the parts that fit whole."""
+    kept: list[Run] = []
+    for part in parts:
+        if width_of_runs([*kept, GAP, *part]) <= room:
+            kept += [GAP, *part]
+    return kept
+
+
+def is_loaded(state: RunState) -> bool:
+    """Tell whether there is a load that can be judged: not yet, or it is a metadata benchmark."""
+    measured = state.phase == "measure" and state.current.is_of("measure", state.step)
+    return measured and not state.ended and bool(state.cluster)
+
+
+def worst(found: LiveFindings | None, state: RunState, hosts: Spread) -> list[Run]:
+    """Return what is worst now: hosts that are gone, errors, laggards, silent hosts, warnings; else that it is well."""
+    now = found.now if found is not None else []
+    errors = [each for each in now if each.severity == "error"]
+    for said in (_gone(state), _finding(errors), _lagging(now, hosts), _silent(state), _finding(now)):
+        if said:
+            return said
+    if found is not None and found.was:
+        each = found.was[0]
+        return [("was  ", LABEL), (f"{each.finding.id}  {each.finding.message}", LABEL)]
+    count = len(found.made) if found is not None else 0
+    if count:
+        return [("✓ ", GOOD), (f"nothing found, {plural(count, 'check')}", LABEL)]
+    return [(f"checks begin {FIRST_S:.0f} s after the load", LABEL)]
+
+
+def _gone(state: RunState) -> list[Run]:
+    gone = [host.name for host in state.hosts.values() if host.state in BROKEN]
+    if not gone or state.ended:
+        return []
+    lost = f"✗ {len(gone)} of {plural(len(state.hosts), 'host')} lost"
+    return [(lost, BAD), (f": {_named(gone)}", BRIGHT)]
+
+
+def _lagging(now: list[LiveFinding], hosts: Spread) -> list[Run]:
+    slow = hosts.laggards
+    if not slow:
+        return []
+    known = [each.finding.id for each in now if each.finding.id == STRAGGLERS][:1]
+    what = f"{slow[0]} lags: {behind_text(hosts.shares[slow[0]] or 0.0)}"
+    others = f", {len(slow) - 1} more lag" if len(slow) > 1 else ""
+    return [("▼ ", BAD), *((f"{each}  ", BAD) for each in known), (what + others, BRIGHT)]
+
+
+def _silent(state: RunState) -> list[Run]:
+    silent = [host.name for host in state.hosts.values() if host.stale_s(state.clock.now) is not None]
+    return [("! ", WARN), (f"{plural(len(silent), 'host')} silent: {_named(silent)}", BRIGHT)] if silent else []
+
+
+def _finding(found: list[LiveFinding]) -> list[Run]:
+    if not found:
+        return []
+    role = ROLES[found[0].severity]
+    return [(f"{SIGNS[found[0].severity]} {found[0].finding.id}  ", role), (found[0].finding.message, BRIGHT)]
+
+
+def _named(hosts: list[str]) -> str:
+    return ", ".join(hosts[:3]) + (f" and {len(hosts) - 3} more" if len(hosts) > 3 else "")
+
+
+def steadiness(state: RunState, plan: Plan | None) -> list[Run]:
+    """Return whether the rate of all hosts is steady by SNIA's rule so far; nothing without a load."""
+    if not is_loaded(state):
+        return []
+    ramp_s = plan.steps[state.step].ramp_s if plan is not None and state.step is not None else 0.0
+    values = [value or 0.0 for value in state.total.series("iops")][int(ramp_s or 0) :]
+    window = window_across(values)
+    if window is None:
+        left = ROUNDS * ROUND_S - len(values)
+        return [(f"steady? known in {left} s", LABEL)]
+    if window.steady:
+        return [("steady", GOOD), (f" within {max(0.01, window.range):.0%}".replace("%", " %"), TEXT)]
+    way = "falling" if window.means[-1] < window.means[0] else "rising"
+    said = f": {window.range:.0%} apart, {way} {window.slope:.0%}".replace("%", " %")
+    return [("not steady", WARN), (said, TEXT)]
+
+
+def limiter_runs(found: LiveFindings | None, state: RunState, plan: Plan | None) -> list[Run]:
+    """Return what limits the step of now; nothing where there is no load to limit."""
+    if not is_loaded(state):
+        return []
+    label: Run = ("limited by  ", LABEL)
+    if found is not None and found.limiter is not None:
+        what, colon, evidence = found.limiter.text.partition(":")
+        return [label, (what, VALUE), (colon + evidence, TEXT)]
+    looked = any(host.end_t for host in state.at_step(state.step or 0).telemetry.values())
+    why = "not known yet" if looked else "unknown: there is no telemetry"
+    return [label, (why if plan is not None else "unknown: there is no plan", LABEL)]
+
+
+def counts_of(found: LiveFindings | None) -> list[Run]:
+    """Return how much was found, with the key that shows it; nothing where there is nothing."""
+    if found is None or not (found.now or found.was):
+        return []
+    runs: list[Run] = []
+    if len(found.now) > 1:
+        runs.append((found_text([each.severity for each in found.now]), TEXT))
+    if found.was:
+        runs.append((f"{', ' if runs else ''}{len(found.was)} was", LABEL))
+    return [*runs, ("  " if runs else "", TEXT), ("f", "accent"), (" all", LABEL)]
+
+
+def _line(left: list[Run], right: list[Run], width: int) -> Line:
+    """Return a line whose left side is cut, and whose right side is not."""
+    room = width - width_of_runs(right) - (2 if right else 0)
+    return Line.of(*spread(clip(left, room), right, width))
+
+
+def marks(found: LiveFindings | None) -> Mapping[str, Run]:
+    """Return the checks that found something of a host now, with the role of the worst."""
+    by_host = found.by_host() if found is not None else {}
+    ids = {host: dict.fromkeys(each.finding.id for each in findings) for host, findings in by_host.items()}
+    return {host: (" ".join(ids[host]), ROLES[findings[0].severity]) for host, findings in by_host.items()}

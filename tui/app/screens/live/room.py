@@ -1,0 +1,42 @@
+"""How the panels of Live share the lines of the terminal. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ROOMY_LINES = 30  # from this height on there is room for graphs beside the heat map, and for two lines of health
+GRAPHS, MOST_GRAPHS = 6, 15
+HEAT, LEAST_HEAT, MOST_HEAT = 7, 5, 26
+HOST_LINES, LEAST_HOST_LINES = 6, 4  # with their heading
+HEADS = 2  # lines of the heading of the hosts
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """Lines of each panel, 0: it is not shown. What is left over is the hosts'; `folds`: not all of them have room."""
+
+    graphs: int = 0
+    heat: int = 0
+    pulse: int = 0
+    folds: bool = False
+
+
+def rooms_of(room: int, roomy: bool, hosts: int, least_hosts: int, *, graphs: bool = True, heat: bool = True) -> Rooms:
+    """Share `room` lines among graphs, heat map and hosts; `least_hosts` rows are needed when alike ones are folded.
+
+    Where there is little room, figures in one line stand for the graphs beside the heat map.
+    """
+    pulse = int(graphs and heat and not roomy)
+    with_graphs = graphs and not pulse
+    least_graphs = GRAPHS if with_graphs else 0
+    least_heat = (HEAT if roomy else LEAST_HEAT) if heat else 0
+    spare = room - pulse - least_graphs - least_heat
+    if spare < LEAST_HOST_LINES and with_graphs and heat:
+        return rooms_of(room, False, hosts, least_hosts, graphs=graphs, heat=heat)
+    folds = hosts + HEADS > spare
+    wanted = (least_hosts if folds else hosts) + HEADS
+    taken = max(min(wanted, spare), min(HOST_LINES if roomy else LEAST_HOST_LINES, spare))
+    spare = max(0, spare - taken)
+    more_graphs = min(spare * (2 if heat else 5) // 5, MOST_GRAPHS - least_graphs) if with_graphs else 0
+    more_heat = min(spare - more_graphs, MOST_HEAT - least_heat) if heat else 0
+    return Rooms(least_graphs + more_graphs, least_heat + more_heat, pulse, folds)

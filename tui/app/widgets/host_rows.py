@@ -1,0 +1,157 @@
+"""What is said of one host of a run: its figures, its state, its telemetry, how far it is from the others. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from tui.app.widgets.graph_area import merge_values
+from tui.metrics.deviation import Spread, behind_text
+from tui.metrics.figures import total_rates
+from tui.metrics.sparkline import Symbols
+from tui.metrics.telemetry import metric_of
+from tui.metrics.units import UNKNOWN
+from tui.text.line import LABEL, TEXT, Run
+
+if TYPE_CHECKING:
+    from tui.journal.host import HostFigures, HostView
+    from tui.journal.telemetry import HostTelemetry
+
+RateName = Literal["iops", "bandwidth"]
+OLD_S = 5.0
+LATELY_S, LEAST_S = 5, 2  # seconds that hosts are compared over, and that they need for it
+
+MARKS: dict[str, tuple[str, str, str]] = {  # state -> symbol, ASCII symbol, style
+    "waiting": ("·", ".", LABEL),
+    "connecting": ("›", ">", LABEL),
+    "connected": ("›", ">", LABEL),
+    "checking": ("›", ">", LABEL),
+    "ready": ("○", "o", TEXT),
+    "layout": ("■", "#", "read"),
+    "armed": ("○", "o", TEXT),
+    "running": ("●", "*", "good"),
+    "collecting": ("■", "#", LABEL),
+    "done": ("✓", "+", "good"),
+    "failed": ("✗", "x", "bad"),
+    "lost": ("✗", "x", "bad"),
+}
+BROKEN = ("failed", "lost")
+NOTHING: Mapping[str, Run] = {}
+STATE_ORDER = ("failed", "lost", *(state for state in MARKS if state not in BROKEN))
+
+
+def known(value: float | None) -> float:
+    """Return a value to sort by: what is not known comes last."""
+    return -1.0 if value is None else float(value)
+
+
+def percent(seen: HostTelemetry | None, name: str, now: float) -> Run:
+    """Return the newest share of a column: marked when it holds the load back, weak when it is old."""
+    value = seen.newest(name) if seen is not None else None
+    if value is None:
+        return UNKNOWN, LABEL
+    role = age_role(seen, now)
+    return f"{value:.0f} %", "warn" if role == TEXT and metric_of(name).is_full(value) else role
+
+
+def age_role(seen: HostTelemetry | None, now: float) -> str:
+    """Return the role of what telemetry said last: weak when that was too long ago."""
+    return TEXT if seen is not None and seen.end_t and now - seen.end_t[-1] <= OLD_S else LABEL
+
+
+def rate_of(figures: HostFigures, metric: RateName) -> float | None:
+    """Return a rate over the last interval; the mean of the whole load once it is over."""
+    total = figures.total
+    if not total.intervals():
+        whole = total_rates(figures.results) if figures.results else None
+        return merge_values(total.series(metric)) if whole is None else whole[0 if metric == "iops" else 1]
+    return total.iops if metric == "iops" else total.bw_bytes_per_s
+
+
+def lately_of(figures: HostFigures, metric: RateName, second: int | None = None) -> float | None:
+    """Return the rate that hosts are compared by: over the last seconds, of one second, or of a load that is over."""
+    if second is not None:
+        return merge_values(figures.total.values(metric, second, second + 1))
+    if not figures.total.intervals():
+        return rate_of(figures, metric)
+    known = [value for value in figures.total.series(metric, last=LATELY_S) if value is not None]
+    return sum(known) / len(known) if len(known) >= LEAST_S else None
+
+
+def latency_of(figures: HostFigures, name: str, direction: str = "") -> float | None:
+    """Return the mean or a percentile in ns of the last interval; of the whole load once it is over.
+
+    `direction`: whose; empty: all I/O together. None when the host did none of it.
+    """
+    view = figures.dirs.get(direction) if direction else figures.total
+    if view is None:
+        return None
+    if figures.total.intervals():
+        return view.lat_mean_ns if name == "mean" else view.interval_percentiles[name]
+    return view.so_far_mean_ns if name == "mean" else view.so_far_percentiles[name]
+
+
+def mark_of(
+    host: HostView, now: float, symbols: Symbols, found: Mapping[str, Run] = NOTHING, spread: Spread | None = None
+) -> Run:
+    """Return the symbol of a host's state and its style; of one that lags, or in which something was found, that."""
+    if host.stale_s(now) is not None:
+        return "!", "warn"
+    if spread is not None and spread.lags(host.name) and host.state not in BROKEN:
+        return "v" if symbols == "ascii" else "▼", "bad"
+    if host.name in found and host.state not in BROKEN:
+        return "!", found[host.name][1]
+    symbol, plain, key = MARKS.get(host.state, ("?", "?", LABEL))
+    return (plain if symbols == "ascii" else symbol), key
+
+
+def message_of(host: HostView, now: float, found: Mapping[str, Run] = NOTHING, spread: Spread | None = None) -> Run:
+    """Return what there is to say of a host beside its figures: that it is silent, that it lags, what was found."""
+    if (silent := host.stale_s(now)) is not None:
+        return f"stale {silent:.0f}s", "warn"
+    if spread is not None and spread.lags(host.name):
+        return f"lags: {behind_text(spread.shares[host.name] or 0.0).replace('the ', '')}", "bad"
+    if host.name in found and host.state == "running":
+        return found[host.name]
+    if host.problem:
+        return f"{host.state}: {host.problem}", "warn"
+    return f"{host.state}: {host.detail}" if host.detail else host.state, LABEL
+
+
+def count_states(hosts: Sequence[HostView], now: float) -> str:
+    """Return ``62 running, 1 stale, 1 failed``: what needs a look comes last."""
+    counts: dict[str, int] = {}
+    for host in hosts:
+        name = "stale" if host.stale_s(now) is not None else host.state
+        counts[name] = counts.get(name, 0) + 1
+    order = [*(state for state in MARKS if state not in BROKEN), "stale", *BROKEN]
+    return ", ".join(f"{counts[name]} {name}" for name in order if name in counts)
+
+
+def ranked(
+    hosts: Sequence[HostView], now: float, spread: Spread, found: Mapping[str, Run]
+) -> tuple[list[HostView], list[HostView]]:
+    """Return the hosts that need a look, the worst first, and those that are like the others."""
+    bad = [host for host in hosts if _needs_look(host, now, spread, found)]
+    like = [host for host in hosts if not _needs_look(host, now, spread, found)]
+    bad.sort(key=lambda host: (_rank(host, now, spread), _sort_share(spread, host)))
+    return bad, like
+
+
+def _needs_look(host: HostView, now: float, spread: Spread, found: Mapping[str, Run]) -> bool:
+    if host.state in BROKEN or host.name in found or host.stale_s(now) is not None:
+        return True
+    return spread.shares.get(host.name) is not None and spread.is_far(host.name)
+
+
+def _rank(host: HostView, now: float, spread: Spread) -> int:
+    if host.state in BROKEN:
+        return STATE_ORDER.index(host.state)
+    if host.stale_s(now) is not None:
+        return len(BROKEN)
+    return len(BROKEN) + (1 if spread.lags(host.name) else 2)
+
+
+def _sort_share(spread: Spread, host: HostView) -> float:
+    share = spread.shares.get(host.name)
+    return -abs(share) if share is not None else 0.0

@@ -1,0 +1,156 @@
+"""A heat map of latencies as lines: latency upwards by its logarithm, time to the right, density as shade. Pure.
+
+Beside it stand the latencies, in it the percentiles of each column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Literal
+
+from tui.metrics.buckets import value_to_index
+from tui.metrics.heat import HeatBins, Items, bucket_edge, column_percentiles, merged_items, weights_of
+from tui.metrics.units import latency
+from tui.text.line import LABEL, TEXT, Line, Run, fit
+from tui.text.timeaxis import TimeAxis
+
+OCTAVE = 64  # buckets each time the latency doubles
+SCALE = 8  # cells of the labels at the left
+LINES = (50.0, 99.0, 99.9)
+MARKS = {50.0: ("─", "-"), 99.0: ("━", "="), 99.9: ("┄", "~")}
+SHADES = " ░░▒▓█"
+RAMP = " .:-+#"
+STRENGTHS = (14, 26, 42, 58, 76, 100)  # of the colour, by weight: per cent
+Look = Literal["solid", "shade", "ascii"]
+"""Two rows a cell in colours that can be mixed, one row a cell in shaded blocks, or in ASCII."""
+
+
+@dataclass(slots=True)
+class HeatCells:
+    """What is drawn of some bins, kept from look to look: columns that did not change are not made again."""
+
+    parts: Sequence[HeatBins] = ()
+    low: int = 0  # the least bucket that is shown, and how many there are
+    span: int = OCTAVE
+    _known: dict[tuple[int, int, int, int], tuple[object, tuple[dict[int, int], dict[float, float | None]]]] = field(
+        default_factory=dict
+    )
+
+    def show(self, parts: Sequence[HeatBins]) -> None:
+        """Draw these bins, added up; the axis grows by whole octaves, and shrinks for others only."""
+        if len(parts) != len(self.parts) or any(a is not b for a, b in zip(parts, self.parts, strict=True)):
+            self.parts, self.low, self.span = tuple(parts), 0, 0
+            self._known.clear()
+        spans = [span for part in parts if (span := part.span) is not None]
+        if not spans:
+            return
+        low, high = min(low for low, _ in spans), max(high for _, high in spans)
+        if not self.span or low < self.low or high >= self.low + self.span:
+            first = low // OCTAVE * OCTAVE
+            first = min(first, self.low) if self.span else first
+            end = max((high // OCTAVE + 1) * OCTAVE, self.low + self.span)
+            self.low, self.span = first, end - first
+            self._known.clear()
+
+    @property
+    def empty(self) -> bool:
+        """Nothing was counted."""
+        return not any(part.columns for part in self.parts)
+
+    def items(self, start_s: int, end_s: int) -> Items:
+        """Return the counts of some seconds."""
+        return merged_items(part.between(start_s, end_s) for part in self.parts)
+
+    def percentiles(self, start_s: int, end_s: int) -> dict[float, float | None]:
+        """Return the percentiles that are drawn, of some seconds; None where too few I/Os are behind one."""
+        return column_percentiles(self.items(start_s, end_s), LINES)
+
+    def column(self, start_s: int, end_s: int, rows: int) -> tuple[dict[int, int], dict[float, float | None]]:
+        """Return weight by row, row 0 the lowest, and the percentiles of some seconds."""
+        step = -(-self.span // rows)
+        key = (start_s, end_s, rows, self.low)
+        stamp = tuple(part.stamp(start_s, end_s) for part in self.parts)
+        held = self._known.get(key)
+        if held is None or held[0] != stamp:
+            merged = self.items(start_s, end_s)
+            found = (weights_of(merged, self.low, step), column_percentiles(merged, LINES)) if merged else ({}, {})
+            held = self._known[key] = (stamp, found)
+        return held[1]
+
+    def row_of(self, value_ns: float, rows: int) -> int:
+        """Return the row in which a latency lies."""
+        return max(0, min(rows - 1, (value_to_index(int(value_ns)) - self.low) // -(-self.span // rows)))
+
+
+def heat_lines(cells: HeatCells, axis: TimeAxis, size: tuple[int, int], role: str, look: Look) -> list[Line]:
+    """Return the rows of a heat map of `size` (width, rows), top first: latencies at the left, then the columns."""
+    width, rows = size[0] - SCALE, size[1]
+    fine = rows * 2 if look == "solid" else rows
+    columns = [cells.column(*axis.cell(column, width), fine) for column in range(width)]
+    cursor = axis.column_of(axis.cursor_s, width) if axis.cursor_s is not None else None
+    lines = []
+    for row in range(rows - 1, -1, -1):
+        runs = [
+            _cell(cells, column, row, rows, role, look, here=place == cursor) for place, column in enumerate(columns)
+        ]
+        joined = [("".join(text for text, _ in group), key) for key, group in groupby(runs, key=lambda run: run[1])]
+        lines.append(Line.of((_scale_text(cells, row, rows), LABEL), *joined))
+    return lines
+
+
+def _scale_text(cells: HeatCells, row: int, rows: int) -> str:
+    """Return the label of a row: of every second or third one, the least latency that it holds."""
+    every = 2 if rows <= 12 else 3
+    if row % every:
+        return " " * SCALE
+    return fit(latency(bucket_edge(cells.low + row * -(-cells.span // rows))), SCALE - 1, right=True) + " "
+
+
+Column = tuple[Mapping[int, int], Mapping[float, float | None]]
+
+
+def _cell(cells: HeatCells, column: Column, row: int, rows: int, role: str, look: Look, *, here: bool) -> Run:
+    """Return one cell: a percentile's line, the cursor, or the shade."""
+    weights, percentiles = column
+    line = _line_at(cells, percentiles, row, rows)
+    if look == "solid":
+        upper, lower = weights.get(2 * row + 1), weights.get(2 * row)
+        most = max((each for each in (upper, lower) if each is not None), default=None)
+        if line is not None:
+            return MARKS[line][0], f"bright/{_shade(role, most)}" if most is not None else "bright"
+        if here:
+            return "│", f"accent/{_shade(role, most)}" if most is not None else "accent"
+        return _halves(role, upper, lower)
+    weight = weights.get(row)
+    plain = look == "ascii"
+    if line is not None:
+        return MARKS[line][plain], "bright"
+    if here:
+        return "│", "accent"
+    if weight is None:
+        return " ", TEXT
+    mark = (RAMP if plain else SHADES)[weight]
+    return (mark if mark != " " else "." if plain else "░", role)
+
+
+def _line_at(cells: HeatCells, percentiles: Mapping[float, float | None], row: int, rows: int) -> float | None:
+    """Return the percentile whose line goes through a row; the highest of several."""
+    found = [each for each, value in percentiles.items() if value is not None and cells.row_of(value, rows) == row]
+    return max(found, default=None)
+
+
+def _shade(role: str, weight: int | None) -> str:
+    strength = STRENGTHS[weight or 0]
+    return role if strength == 100 else f"{role}*{strength}"
+
+
+def _halves(role: str, upper: int | None, lower: int | None) -> Run:
+    if upper is None:
+        return (" ", TEXT) if lower is None else ("▄", _shade(role, lower))
+    if lower is None:
+        return "▀", _shade(role, upper)
+    return ("█", _shade(role, upper)) if upper == lower else ("▀", f"{_shade(role, upper)}/{_shade(role, lower)}")
+
+
