@@ -10,6 +10,8 @@ from tests.app.search_maker import LIMIT, SearchMaker, curve_in, offers, scaling
 from tui.journal.state import RunState
 from tui.model.record import RunRecord
 from tui.model.search import Limit, Offer, Search
+from tui.results.export.open_metrics import result_families
+from tui.results.export.tables import tables_of
 from tui.results.record.build import build_record, write_record
 from tui.results.report.content import Source, report_of
 from tui.results.report.document import Chart, Table
@@ -147,6 +149,17 @@ def test_a_report_draws_the_curve_and_has_every_point_as_evidence(record: RunRec
     assert "16 hosts" in law.alt
     assert "(extrapolated)" in law.alt
     assert svg_of(law.spec, law.alt)
+
+
+def test_points_are_exported_as_rows_and_capacity_as_a_gauge(record: RunRecord) -> None:
+    table = next(each for each in tables_of(record) if each.name == "points")
+    names = [column.name for column in table.columns]
+    rows = [dict(zip(names, row, strict=True)) for row in table.rows]
+    assert [row["offered_iops"] for row in rows][:2] == [None, 30500.0]
+    assert rows[1]["p99_9_ns"] == pytest.approx(1.01e6, rel=0.02)
+    assert rows[1]["intended_p99_9_ns"] == pytest.approx(1.05e6, rel=0.02)
+    gauges = "".join(line for family in result_families(record) for line in family.lines())
+    assert 'unit="iops",limits="p99.9 < 2ms",state="found",bound="low"} 46' in gauges
 
 
 def test_while_it_goes_on_the_same_record_comes_from_what_is_known(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def result_families(record: RunRecord) -> list[Family]:
             for name in in_order(dirs):
                 tags = tags_of(record.run_id, record.profile.tag, step.name, name, host, more)
                 _add(rates, latency, most, tags, dirs[name])
-    return [_about(record), *rates, latency, most, _operations(record), _findings(record)]
+    return [_about(record), *rates, latency, most, _operations(record), _capacity(record), _findings(record)]
 
 
 def _add(rates: list[Family], latency: Family, most: Family, tags: Labels, part: DirectionRecord) -> None:
@@ -132,6 +132,20 @@ def _operations(record: RunRecord) -> Family:
             if each.mean is not None:
                 labels = {"run": record.run_id, "profile": record.profile.tag, "step": step.name, "operation": name}
                 family.samples.append(("", labels | {"repetition": str(step.repetition)}, each.mean, None))
+    return family
+
+
+def _capacity(record: RunRecord) -> Family:
+    """Return what the system sustains, and both ends of the interval that holds it with 95 %."""
+    family = Family(f"{NAME}_result_capacity", "gauge", "Load that keeps all limits, in the unit of its label")
+    answer = record.search.answer if record.search is not None else None
+    if record.search is None or answer is None or answer.step is None:
+        return family
+    limits = " and ".join(each.text for each in record.search.limits)
+    labels = {"run": record.run_id, "profile": record.profile.tag, "unit": answer.unit, "limits": limits}
+    for bound in ("value", "low", "high"):
+        if (figure := getattr(answer.capacity, bound)) is not None:
+            family.samples.append(("", {**labels, "state": answer.state, "bound": bound}, figure, None))
     return family
 
 

@@ -46,7 +46,8 @@ class Table:
 
 def tables_of(record: RunRecord) -> list[Table]:
     """Return the tables that a run has rows for; the summary is always there."""
-    found = [summary(record), per_host(record), per_job(record), operations(record), series(record), histogram(record)]
+    found = [summary(record), per_host(record), per_job(record), operations(record), search_points(record)]
+    found += [series(record), histogram(record)]
     return [table for table in found if table.name == "summary" or next(table.rows, None) is not None]
 
 
@@ -230,6 +231,47 @@ def operations(record: RunRecord) -> Table:
     rates = ("ops_per_s", "ops_per_s_min", "ops_per_s_max", "ops_per_s_stddev", "duration_s")
     own = (Column("operation", "text"), Column("iteration", "int"), *(Column(name, "float") for name in rates))
     return Table("operations", (*RUN, *STEP, *columns, *own), rows)
+
+
+SEARCHED = (
+    Column("place", "int"),
+    Column("step", "int"),
+    Column("role", "text"),
+    Column("why", "text"),
+    Column("knobs", "text"),
+    Column("offered_iops", "float"),
+    Column("iops", "float"),
+    Column("bw_bytes_per_s", "float"),
+    Column("seconds", "float"),
+    Column("hosts", "int"),
+    Column("lost", "text"),
+    Column("cut", "bool"),
+    Column("verdict", "text"),
+    Column("direction", "text"),
+)
+
+
+def search_points(record: RunRecord) -> Table:
+    """Return one row a point of a search and direction; `offered_iops` is empty where it was as much as it can.
+
+    Percentiles from the intended start are over all directions together, and stand in each of their rows.
+    """
+    points = record.search.points if record.search is not None else []
+    actual = sorted({name for point in points for dirs in point.percentiles_ns.values() for name in dirs}, key=float)
+    due = sorted({name for point in points for name in point.intended_ns if name != "mean"}, key=float)
+
+    def rows() -> Iterator[Row]:
+        for place, point in enumerate(points):
+            knobs = " ".join(f"{name}={value}" for name, value in point.knobs.items())
+            head = (record.run_id, place, point.step, point.role, point.why, knobs, point.offered_iops, point.iops)
+            more = (point.bw_bytes_per_s, point.seconds, point.hosts, " ".join(point.lost), point.cut, point.verdict)
+            intended = tuple(map(point.intended_ns.get, due))
+            for name in in_order(point.percentiles_ns):
+                yield (*head, *more, name, *map(point.percentiles_ns[name].get, actual), *intended)
+
+    own = [Column(f"{percentile_name(name)}_ns", "int") for name in actual]
+    own += [Column(f"intended_{percentile_name(name)}_ns", "float") for name in due]
+    return Table("points", (RUN[0], *SEARCHED, *own), rows)
 
 
 SERIES = (
