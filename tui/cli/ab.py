@@ -34,7 +34,7 @@ TAKEN = ("repeat", "sweep", "detach", "json", "prove_limiter", "skip_missing")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments: those of `run`, and the two sides."""
-    run.configure(parser)
+    run.add_all(parser)
     add = parser.add_argument
     add("--set-a", action="append", default=[], metavar="NAME=VALUE", dest="set_a", help="a parameter of side A")
     add("--set-b", action="append", default=[], metavar="NAME=VALUE", dest="set_b", help="a parameter of side B")

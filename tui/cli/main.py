@@ -15,6 +15,7 @@ from tui.model.problem import BenchtuiError, did_you_mean
 
 VERBS: dict[str, tuple[str, str]] = {
     "run": ("tui.cli.run", "run a profile on hosts and keep the result"),
+    "capacity": ("tui.cli.capacity", "search for the most load that a system sustains within limits"),
     "attach": ("tui.cli.attach", "watch a live run, or replay a finished one"),
     "stop": ("tui.cli.stop", "finish a run now and keep what was measured"),
     "clean": ("tui.cli.clean", "remove from hosts what a run created there"),

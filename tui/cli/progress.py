@@ -12,13 +12,23 @@ from tui.journal.reader import JournalEvent, JournalTail
 from tui.journal.state import RunState
 from tui.metrics import units
 from tui.metrics.registry import direction, in_order
-from tui.model.event import HostProblem, Message, PhaseStarted, RunResumed, StepEnded, StepStarted
+from tui.model.event import (
+    HostProblem,
+    Message,
+    PhaseStarted,
+    PointDecided,
+    PointOffered,
+    RunResumed,
+    StepEnded,
+    StepStarted,
+)
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError
 from tui.results.findings.due import is_time
 from tui.results.matrix.progress import MatrixProgress, matrix_progress, step_name
 from tui.results.matrix.rounds import live_text
 from tui.results.store.alive import is_running
+from tui.text.points import offer_text, point_text
 
 if TYPE_CHECKING:
     from tui.results.findings.live import LiveFinding, LiveFindings  # pydantic: not before there is something to judge
@@ -40,6 +50,7 @@ class ProgressDisplay:
         self.not_needed = ""  # why the last step was left out
         self.rewrites = out.isatty()
         self.drawn = False
+        self.decided = 0  # points of a search
         self.logged_at = -LOG_EVERY_S
 
     def begin(self, events: list[JournalEvent]) -> None:
@@ -62,8 +73,22 @@ class ProgressDisplay:
                     self.line(f"{clock(event.t)} {phase_text(event)}")
             elif isinstance(event, HostProblem):
                 self.line(f"{clock(event.t)} {event.host}: {event.message}")
+            elif isinstance(event, PointOffered | PointDecided):
+                self.point(event)
             elif isinstance(event, Message) and event.severity != "info":
                 self.line(f"{clock(event.t)} {event.host + ': ' if event.host else ''}{event.text}")
+
+    def point(self, event: PointOffered | PointDecided) -> None:
+        """Say what a search offers next, and what became of it."""
+        search = self.plan.search if self.plan is not None else None
+        if search is None:
+            return
+        if isinstance(event, PointDecided):
+            self.decided += 1
+            self.line(f"{clock(event.t)} {point_text(search, event.point, self.decided)}")
+        else:
+            text = f"point {self.decided + 1}/{search.points}: {offer_text(event.offer)}"
+            self.line(f"{clock(event.t)} {text} for {units.duration(event.offer.seconds)}, {event.offer.why}")
 
     def step(self, event: StepStarted | StepEnded) -> None:
         """Say which of many steps begins, and that one was not needed or went wrong."""
@@ -72,6 +97,8 @@ class ProgressDisplay:
         place = f"step {event.step + 1}/{len(self.plan.steps)}"
         name = step_name(self.plan.steps[event.step])
         if isinstance(event, StepStarted):
+            if self.plan.search is not None and not self.plan.steps[event.step].warmup:
+                return  # told as a point
             again = f", attempt {event.attempt}" if event.attempt > 1 else ""
             self.line(f"{clock(event.t)} {place}  {name}{again}")
         elif event.skipped and event.reason == self.not_needed:

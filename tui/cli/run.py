@@ -7,10 +7,12 @@ import json
 from typing import TYPE_CHECKING
 
 from tui.cli.common import add_host_files, load_fleet, pairs, paths, say, user_settings
+from tui.cli.searching import add_bounds, wish_of
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration
 
 if TYPE_CHECKING:
+    from tui.engine.planning.search import Wish
     from tui.model.plan import Plan
 
 STREAM_HELP = "follow the run in a format of `benchtui export`: to stdout, a file, or an http address that takes it"
@@ -20,6 +22,13 @@ NEVER_S = 10 * 365 * 86400.0
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
+    add_all(parser)
+    add_kinds(parser)
+    add_bounds(parser)
+
+
+def add_all(parser: argparse.ArgumentParser) -> None:
+    """Add what any run is launched with."""
     add = parser.add_argument
     add("profile", metavar="PROFILE", help="a profile's name, or the path of its YAML file")
     add("--hosts", action="append", default=[], metavar="SPEC", help=HOSTS_HELP)
@@ -48,11 +57,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_host_files(parser)
 
 
+def add_kinds(parser: argparse.ArgumentParser) -> None:
+    """Add what a profile's load may be measured for, beside its figures."""
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--curve", action="store_true", help="measure latency over load: the maximum, then shares of it")
+    which.add_argument("--scaling", action="store_true", help="measure at full load with 1, 2, 4 ... all hosts")
+
+
 def main(args: argparse.Namespace) -> int:
     """Run a profile and return the run's exit code."""
+    return carried_out(args, wish_of(args, "curve" if args.curve else "scaling" if args.scaling else None))
+
+
+def carried_out(args: argparse.Namespace, wish: Wish) -> int:
+    """Run a profile, or search with it, and return the run's exit code."""
     check_proof(args)
     check_streams(args)
-    plan = plan_from(args)
+    plan = plan_from(args, wish)
     if args.skip_missing:
         from tui.cli.launching import leave_out_missing
 
@@ -117,9 +138,10 @@ def check_streams(args: argparse.Namespace) -> None:
         raise UsageError("--json and a --stream both go to standard output: name a file, --stream FORMAT=FILE")
 
 
-def plan_from(args: argparse.Namespace) -> Plan:
-    """Return the plan that the arguments ask for. Raises UsageError."""
+def plan_from(args: argparse.Namespace, wish: Wish | None = None) -> Plan:
+    """Return the plan that the arguments ask for; without a wish one that measures. Raises UsageError."""
     from tui.engine.planning.plan import Choices, build_plan
+    from tui.engine.planning.search import Wish
     from tui.engine.profiles.catalogue import Catalogue
 
     lease_s = lease_of(args.lease, sure=args.yes)
@@ -141,6 +163,7 @@ def plan_from(args: argparse.Namespace) -> Plan:
         telemetry=not args.no_telemetry,
         precondition=not args.no_precondition,
         attest=pairs(args.attest, "--attest"),
+        search=wish or Wish("none"),
     )
     return build_plan(loaded, choices)
 

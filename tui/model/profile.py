@@ -15,6 +15,7 @@ from tui.model.matrix import RepeatSpec, SuiteMember, SweepSpec
 from tui.model.names import NAME_PATTERN, SECRET_PATTERN, TAG_PATTERN
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.quantities import parse_duration, parse_size, plain_duration, plain_size, shown
+from tui.model.search_spec import CapacitySpec, CurveSpec
 from tui.model.thresholds import known
 
 ParamValue = str | int | float | bool
@@ -134,6 +135,10 @@ class Profile(Strict):
     repeat: Annotated[int, Field(ge=1, le=1000)] | RepeatSpec = Field(
         1, description="How often each point is measured: a number, or {until: 5%, max: 10}"
     )
+    capacity: CapacitySpec | None = Field(
+        None, description="Search for the most load that keeps limits: the steps are the points of the search"
+    )
+    curve: CurveSpec | None = Field(None, description="Measure latency over load: with run --curve, or by itself")
     warmup: Scalar | None = Field(
         None, description="Time of the same load before each point, not counted; may name a parameter: '{warmup}'"
     )

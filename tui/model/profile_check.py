@@ -20,6 +20,7 @@ from tui.model.profile import (
     value_text,
 )
 from tui.model.quantities import shown
+from tui.model.search_check import search_problems
 from tui.model.tool import SUITE, installed, rules
 from tui.model.yaml_text import Document, KeyPath
 
@@ -51,6 +52,7 @@ def problems(profile: Profile, document: Document, known: Collection[str]) -> It
     yield from _layout_problems(profile, document)
     yield from matrix_problems(profile, document, known)
     yield from condition_problems(profile, document)
+    yield from search_problems(profile, document)
     yield from _headline_problems(profile, document)
     if profile.tool == SUITE:
         return

@@ -69,7 +69,7 @@ def build_steps(
     steps: list[Step] = []
     for turn in range(suite_rounds(loaded.profile, wanted)):
         for planned in planned_profiles(loaded, overrides, wanted):
-            planned = planned if wanted.precondition else _unprepared(planned)
+            planned = planned if wanted.precondition else unprepared(planned)
             own: list[Step] = []
             for step in _steps_of(dataclasses.replace(planned, made=turn * planned.most), hosts):
                 own.append(step)
@@ -83,7 +83,7 @@ def build_steps(
     return [replace(step, index=index, pause_s=step.pause_s if index else 0.0) for index, step in enumerate(steps)]
 
 
-def _unprepared(planned: PlannedProfile) -> PlannedProfile:
+def unprepared(planned: PlannedProfile) -> PlannedProfile:
     """Return a profile without its preconditioning."""
     prepare = planned.profile.prepare.model_copy(update={"precondition": None})
     return dataclasses.replace(planned, profile=planned.profile.model_copy(update={"prepare": prepare}))
@@ -206,7 +206,7 @@ def _cell_steps(planned: PlannedProfile, params: Params, point: Params, hosts: S
     profile = planned.profile
     cell = cell_key(profile, point)
     pause = span_of(profile.pause, params)
-    yield from _rounds(planned, params, point, hosts, cell)
+    yield from rounds_at(planned, params, point, hosts, cell)
     if warmup := span_of(profile.warmup, params):
         step = _one(planned, workloads.get(profile.tool).warm(profile, warmup), params, hosts, cell, 0)
         yield replace(step, point=point, warmup=True, pause_s=pause)
@@ -216,7 +216,7 @@ def _cell_steps(planned: PlannedProfile, params: Params, point: Params, hosts: S
         yield replace(step, point=point, repetition=repetition, optional=number > planned.least, pause_s=pause)
 
 
-def _rounds(
+def rounds_at(
     planned: PlannedProfile, params: Params, point: Params, hosts: Sequence[HostAddress], cell: str
 ) -> Iterator[Step]:
     """Yield the load of a point as rounds until it is steady: the first ones are made in any case."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tui.engine.planning.attest import attested
 from tui.engine.planning.matrix import Wanted, build_steps, person_text, planned_profiles
+from tui.engine.planning.search import Wish, build_slots, search_of
 from tui.model.matrix import axes
 from tui.model.names import SECRET_PATTERN
 from tui.model.plan import Headline, HostAddress, Plan, ProfileRef, Step, Until
@@ -40,6 +41,7 @@ class Choices:
     servers: Sequence[HostAddress] = ()
     precondition: bool = True  # False: the profile's preconditioning is left out, and the run says so
     attest: Mapping[str, str] = field(default_factory=dict)  # yes, no or unknown, by id of what the profile asks
+    search: Wish = field(default_factory=Wish)  # beyond what the profile searches for by itself
 
 
 def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
@@ -48,7 +50,12 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
     profile = loaded.profile
     wanted = Wanted(choices.repeat, choices.sweep, choices.precondition)
     hosts = list(choices.hosts)
-    steps = build_steps(loaded, choices.overrides, wanted, hosts)
+    search = search_of(loaded, choices.search, len(hosts))
+    if search is None:
+        steps = build_steps(loaded, choices.overrides, wanted, hosts)
+    else:
+        check_searched(choices)
+        steps = build_slots(loaded, choices.overrides, search, hosts, prepare=choices.precondition)
     params = resolve_params(profile, {k: v for k, v in choices.overrides.items() if k in profile.params})
     members = list(loaded.members.values())
     reaching = {name: text for name, text in choices.overrides.items() if name not in profile.params}
@@ -73,8 +80,8 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         take_locks=choices.take_locks,
         wait_s=choices.wait_s,
         drop_caches=profile.drop_caches,
-        axes=swept(loaded, choices.overrides, wanted),
-        until=until_of(profile, choices),
+        axes=swept(loaded, choices.overrides, wanted) if search is None else [],
+        until=until_of(profile, choices) if search is None else None,
         members=[profile_ref(member, params_given(member.profile, reaching)) for member in members],
         secrets=secret_names(loaded, steps),
         no_precondition=not choices.precondition and asks_for_precondition(loaded),
@@ -83,6 +90,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         attested=attested(loaded, choices.attest),
         note=choices.note,
         tags=dict(choices.tags),
+        search=search,
     )
 
 
@@ -171,6 +179,14 @@ def check_choices(choices: Choices) -> None:
         raise UsageError(f"repeat {choices.repeat}: allowed are whole numbers from 1")
     if choices.lease_s < MIN_LEASE_S:
         raise UsageError(f"lease {choices.lease_s:g}s: allowed are {MIN_LEASE_S:g}s and more")
+
+
+def check_searched(choices: Choices) -> None:
+    """Raise UsageError for what a search cannot go with: it decides itself what is measured, and how often."""
+    if choices.repeat is not None:
+        raise UsageError("--repeat: a search measures again what is not known well enough; --points bounds it")
+    if choices.sweep:
+        raise UsageError(f"--sweep {', '.join(choices.sweep)}: a search goes over values by itself: --over")
 
 
 def profile_ref(loaded: LoadedProfile, params: Mapping[str, ParamValue]) -> ProfileRef:

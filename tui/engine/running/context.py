@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from tui.engine.running.seconds import Seconds
 from tui.engine.running.session import HostSession
 from tui.engine.running.telemetry import Telemetry
 from tui.engine.safety.made_files import MadeFiles
+from tui.journal.search import SearchState, plan_as_run
 from tui.journal.writer import Journal
 from tui.model.event import (
     HostResult,
@@ -19,7 +21,9 @@ from tui.model.event import (
     PhaseEnded,
     PhaseName,
     PhaseStarted,
+    PointOffered,
     RunStateName,
+    Sample,
     Severity,
     StopRequested,
 )
@@ -69,6 +73,10 @@ class RunContext:
     ahead: dict[str, Any] = field(default_factory=dict)  # what courses found out in the preflight, by keys of theirs
     given_up: str = ""  # why no further step is begun
     skipped: set[int] = field(default_factory=set)  # steps that need not be run
+    search: SearchState = field(default_factory=SearchState)  # what was offered and decided, where the run searches
+    seconds: Seconds = field(default_factory=Seconds)  # of the measurement that goes on
+    on_second: Callable[[], None] = lambda: None  # called when all hosts have told another second of it
+    ended_early: set[int] = field(default_factory=set)  # steps that the engine ended because they were clearly over
 
     def __post_init__(self) -> None:
         self.made_files = MadeFiles.beside(self.run_dir)
@@ -108,6 +116,17 @@ class RunContext:
     def task_of(self, step: Step, session: HostSession) -> HostTask:
         """What a host does in a step."""
         return next(task for task in step.tasks if task.host == session.name)
+
+    def offer(self, event: PointOffered) -> Step:
+        """Journal what a step of a search offers; from here on the plan has it so. Returns the step."""
+        self.search.offer(self.journal.append(event))
+        self.plan = plan_as_run(self.plan, self.search)
+        return event.planned
+
+    def hear(self, sample: Sample) -> None:
+        """Take a sample of a host that measures."""
+        if self.seconds.add(sample):
+            self.on_second()
 
     def say(self, severity: Severity, text: str) -> None:
         """Tell the operator something about the run as a whole."""

@@ -158,6 +158,14 @@ def stop_host(ctx: RunContext, name: str) -> str | None:
     return None
 
 
+def end_early(ctx: RunContext) -> None:
+    """End the load of all hosts and keep what it measured; the run goes on."""
+    for run in ctx.active.values():
+        if not run.ended:
+            ctx.tasks.add(task := asyncio.create_task(_stop_one(run, "stop")))
+            task.add_done_callback(ctx.tasks.discard)
+
+
 async def _stop_one(run: TaskRun, mode: StopMode) -> None:
     """Have one host end its load; one that cannot be told is told again when it is back."""
     warned = False

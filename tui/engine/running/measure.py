@@ -77,7 +77,9 @@ def task_run(
     """Return the command of a step on a host, not yet started, or one of a dead engine, not yet reopened."""
     task = ctx.task_of(step, session)
     reader = workloads.get(step.tool).reader(session.name, step, phase, ctx.plan.latency_kind_of(step))
-    return TaskRun(session, step, phase, task, reader, ctx.run_dir, ctx.plan.lease_s, resume=resume)
+    run = TaskRun(session, step, phase, task, reader, ctx.run_dir, ctx.plan.lease_s, resume=resume)
+    run.hear = ctx.hear
+    return run
 
 
 async def arm_all(ctx: RunContext, step: Step) -> list[TaskRun]:

@@ -16,10 +16,12 @@ from tui.engine.running.context import RunContext, RunRefused, RunStopped
 from tui.engine.running.layout import clean_up
 from tui.engine.running.on_hosts import CONNECT, EXIT_COMPLETE, EXIT_PARTIAL, EXIT_PREFLIGHT, LEAVE, on_hosts
 from tui.engine.running.preflight import preflight
+from tui.engine.running.search import how_search_ended
 from tui.engine.running.secrets import NO_SECRET
 from tui.engine.running.servers import ServerSession, connect_servers, leave_servers
 from tui.engine.running.session import HostSession
 from tui.engine.running.steps import run_steps
+from tui.journal.search import plan_as_run
 from tui.journal.writer import Journal, Resume
 from tui.model.event import ONLY_SAMPLES, RunEnded, RunResumed, RunStarted, RunStateName
 from tui.model.plan import Plan
@@ -72,6 +74,8 @@ def take_up(ctx: RunContext, history: History) -> None:
     ctx.journal.append(RunResumed(t=0.0, utc=utc_now(), gap_s=gap_s, going_on=history.going_on))
     ctx.results = dict(history.results)
     ctx.skipped = set(history.skipped)
+    ctx.search = history.seen.search
+    ctx.plan = plan_as_run(ctx.plan, ctx.search)
     ctx.sampled = history.sampled
     if not history.going_on:
         ctx.stop_mode, ctx.stop_reason = history.seen.stop_mode, history.seen.stop_reason
@@ -189,6 +193,8 @@ def how_it_ended(ctx: RunContext) -> RunEnded:
         asked = "stopped on request" if ctx.stop_mode == "stop" else "aborted on request"
         state: RunStateName = "aborted" if ctx.stop_mode == "abort" else "partial" if ctx.measured_hosts else "failed"
         return ended(state, EXIT_PARTIAL, ctx.stop_reason or asked)
+    if ctx.search.points:
+        return search_ended(ctx)
     if not ctx.measured_hosts and ctx.sampled:
         return ended("partial", EXIT_PARTIAL, ONLY_SAMPLES)
     if not ctx.measured_hosts:
@@ -198,6 +204,15 @@ def how_it_ended(ctx: RunContext) -> RunEnded:
             "partial", EXIT_PARTIAL, f"{ctx.journal.problems} problems on hosts" if ctx.journal.problems else ""
         )
     return ended("complete", EXIT_COMPLETE, "")
+
+
+def search_ended(ctx: RunContext) -> RunEnded:
+    """Return how a search ended that was not stopped: problems on hosts make it partial, no answer has its own code."""
+    code, reason = how_search_ended(ctx)
+    if ctx.journal.problems:
+        told = f"{ctx.journal.problems} problems on hosts"
+        return ended("partial", EXIT_PARTIAL, "; ".join(filter(None, (told, reason))))
+    return ended("complete", code, reason)
 
 
 def ended(state: RunStateName, exit_code: int, reason: str) -> RunEnded:

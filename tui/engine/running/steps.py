@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
+from tui.engine.planning.search import slots_of
 from tui.engine.running.context import RunContext, RunRefused
 from tui.engine.running.course import course_of
 from tui.engine.running.extents import look_at_written
@@ -14,6 +15,7 @@ from tui.engine.running.locks import take_locks
 from tui.engine.running.on_hosts import BRING_BACK, DROP_CACHES, EXIT_PARTIAL, on_hosts
 from tui.engine.running.precondition import check_filled, steady_already, tell_round
 from tui.engine.running.preflight import still_free
+from tui.engine.running.search import away_text, run_search
 from tui.engine.running.session import HostSession
 from tui.engine.running.telemetry import quiet_s
 from tui.metrics.figures import over_hosts, value_of
@@ -31,6 +33,23 @@ async def run_steps(ctx: RunContext, steps: Sequence[Step]) -> None:
 
     Raises RunStopped, and RunRefused when the only step failed or no host is left.
     """
+    slots = {step.index for step in slots_of(ctx.plan)}
+    await _in_turn(ctx, [step for step in steps if step.index not in slots])
+    if slots:
+        await run_search(ctx, [step for step in steps if step.index in slots], _measured)
+
+
+async def _measured(ctx: RunContext, step: Step) -> None:
+    """Measure a point of a search."""
+    await pause(ctx, step)
+    await bring_back(ctx)
+    if away := [name for name in step.hosts if name not in {session.name for session in ctx.alive}]:
+        raise RunRefused("partial", EXIT_PARTIAL, away_text(away))
+    check_filled(ctx, step)
+    await run_step(ctx, step)
+
+
+async def _in_turn(ctx: RunContext, steps: Sequence[Step]) -> None:
     alone = len(ctx.plan.steps) == 1
     for step in steps:
         ctx.check_stop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,6 +80,7 @@ class TaskRun:
         again = f".{step.attempt}" if step.attempt > 1 else ""
         self.task_id = f"{step.index}.{role or phase}{again}"
         self.ended = False
+        self.hear: Callable[[Sample], None] = lambda _: None  # told of each sample
         self.stopped_alone = False  # somebody ended this host's load but not the run
         self.alive = False  # whether its load still ran when it was reopened
         self.released = False  # GO was said, whether it arrived or not
@@ -305,6 +306,8 @@ class TaskRun:
                 self.session.say(*item)
             else:
                 self.session.journal.append(item)
+                if isinstance(item, Sample):
+                    self.hear(item)
 
     async def _renew(self) -> None:
         while True:

@@ -1,0 +1,145 @@
+"""The course of a search: what a step offers is decided when its turn comes, from the points before it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from tui.engine.planning.search import offered_step
+from tui.engine.running.context import RunContext, RunRefused
+from tui.engine.running.load import end_early
+from tui.engine.running.on_hosts import EXIT_COMPLETE, EXIT_NEVER_MET, EXIT_PARTIAL
+from tui.engine.running.seconds import Seconds
+from tui.journal.reader import read_events
+from tui.metrics.figures import over_hosts
+from tui.model.event import HostResult, PointDecided, PointOffered, Sample, StepEnded
+from tui.model.plan import Step
+from tui.model.problem import UsageError
+from tui.model.rundir import JOURNAL_FILE
+from tui.model.search import Offer, Point, Search
+from tui.sizing.answer import answer
+from tui.sizing.points import clearly_over, judge
+from tui.sizing.search import next_offer
+from tui.text.points import offer_text
+
+
+async def run_search(
+    ctx: RunContext, slots: Sequence[Step], measure: Callable[[RunContext, Step], Awaitable[None]]
+) -> None:
+    """Measure one point after the other until the search knows, or may not go on.
+
+    Raises RunStopped, and RunRefused when a host that a point needs is lost: fewer hosts sustain something else.
+    """
+    decide_measured(ctx)
+    for slot in slots:
+        ctx.check_stop()
+        if ctx.given_up:
+            raise RunRefused("partial", EXIT_PARTIAL, ctx.given_up)
+        search = _search(ctx)
+        offer = next_offer(search, ctx.search.points)
+        if offer is None:
+            _skip(ctx, slot)
+            continue
+        step = _offered(ctx, slot, offer)
+        try:
+            await _measured(ctx, step, offer, measure)
+        finally:
+            ctx.on_second = lambda: None
+
+
+def _search(ctx: RunContext) -> Search:
+    if ctx.plan.search is None:
+        raise ValueError(f"{ctx.run_id} searches for nothing")
+    return ctx.plan.search
+
+
+def _skip(ctx: RunContext, slot: Step) -> None:
+    ctx.skipped.add(slot.index)
+    ctx.journal.append(StepEnded(t=0.0, step=slot.index, skipped=True, reason="the search needs no further point"))
+
+
+def _offered(ctx: RunContext, slot: Step, offer: Offer) -> Step:
+    """Journal what a slot offers, and return its step. Raises RunRefused when that cannot be."""
+    try:
+        paced = offered_step(ctx.plan, slot, offer)
+    except UsageError as error:
+        told = "; ".join(each.message for each in error.problems)
+        raise RunRefused("partial", EXIT_PARTIAL, f"{offer_text(offer)} cannot be offered: {told}") from None
+    for remark in paced.remarks:
+        ctx.say("info", remark)
+    return ctx.offer(PointOffered(t=0.0, step=slot.index, offer=offer, planned=paced.step))
+
+
+async def _measured(
+    ctx: RunContext, step: Step, offer: Offer, measure: Callable[[RunContext, Step], Awaitable[None]]
+) -> None:
+    ctx.seconds = Seconds(step.index, len(step.tasks))
+    ctx.on_second = lambda: _look(ctx, step, offer)
+    try:
+        await measure(ctx, step)
+    except RunRefused as refused:
+        if not ctx.taking_part(step) or ctx.given_up or len(ctx.taking_part(step)) < len(step.tasks):
+            raise
+        ctx.say("error", f"{step.name}: {refused.reason}; going on with the next one")
+    ctx.check_stop()
+    _decide(ctx, step, offer)
+
+
+def _look(ctx: RunContext, step: Step, offer: Offer) -> None:
+    """End a point early when what was measured of it says enough."""
+    if step.index in ctx.ended_early or not ctx.active:
+        return
+    if why := clearly_over(_search(ctx), offer, ctx.seconds.totals()):
+        ctx.ended_early.add(step.index)
+        ctx.say("info", f"{step.name} is ended early: {why}")
+        end_early(ctx)
+
+
+def decide_measured(ctx: RunContext) -> None:
+    """Decide what an engine that died had measured and not decided, by the samples in the journal."""
+    for index, event in ctx.search.offered.items():
+        step = ctx.plan.steps[index]
+        if index not in ctx.search.decided and ctx.is_whole(step):
+            ctx.seconds = Seconds(index, len(step.tasks))
+            for sample in read_events(ctx.run_dir / JOURNAL_FILE):
+                if isinstance(sample, Sample) and sample.step == index:
+                    ctx.seconds.add(sample)
+            _decide(ctx, step, event.offer)
+
+
+def _decide(ctx: RunContext, step: Step, offer: Offer) -> None:
+    point = point_of(ctx, step, offer)
+    ctx.search.decide(ctx.journal.append(PointDecided(t=0.0, point=point)))
+
+
+def point_of(ctx: RunContext, step: Step, offer: Offer) -> Point:
+    """Return what a step says as a point, by the results of its hosts and its seconds."""
+    cut = step.index in ctx.ended_early
+    results = {host: ctx.results.get((step.index, host)) for host in step.hosts}
+    whole = {host: each for host, each in results.items() if each is not None and (each.final or cut)}
+    lost = [host for host in step.hosts if host not in whole]
+    found = [each for each in results.values() if each is not None]
+    return judge(
+        _search(ctx), offer, step.index, over_hosts([each.dirs for each in found]), ctx.seconds.totals(),
+        len(whole), lost, cut, ctx.plan.latency_kind_of(step), _errors(found),
+    )  # fmt: skip
+
+
+def _errors(results: Sequence[HostResult]) -> int:
+    return sum(len(each.errors) for each in results)
+
+
+def away_text(hosts: Sequence[str]) -> str:
+    """Return why a search ends without some hosts."""
+    names = ", ".join(hosts)
+    return f"{names} lost: what all hosts sustain cannot be told by the others; runs resume goes on once it is back"
+
+
+def how_search_ended(ctx: RunContext) -> tuple[int, str]:
+    """Return the exit code of a search that came to its end, and the reason where it is not 0."""
+    search = _search(ctx)
+    if search.kind != "capacity":
+        return EXIT_COMPLETE, ""
+    found = answer(search, ctx.search.points)
+    if found.state == "never-met":
+        return EXIT_NEVER_MET, f"no load that was tried keeps {found.binding or 'the limits'}"
+    return EXIT_COMPLETE, ""

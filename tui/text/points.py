@@ -1,0 +1,37 @@
+"""Points of a search in a line each, as progress and messages tell them. Pure."""
+
+from __future__ import annotations
+
+from tui.metrics import units
+from tui.metrics.buckets import label
+from tui.model.search import RATE, Limit, Measured, Offer, Point, Search
+
+SAID = {"meets": "meets", "breaks": "breaks it", "unclear": "cannot be told", "void": "not measured"}
+
+
+def point_text(search: Search, point: Point, number: int) -> str:
+    """Return a point in a line: ``point 4/15: offered 12.0k IOPS, did 11.9k, read p99.9 1.31 ms of 2 ms: meets``."""
+    limits = {limit.text: limit for limit in search.limits}
+    figures = [
+        _figure(limits[each.limit], each) for each in point.measured if each.value is not None and each.limit in limits
+    ]
+    told = ", ".join((offer_text(point.offer), f"did {units.iops(point.iops)} IOPS", *figures))
+    cut = ", ended early" if point.cut else ""
+    verdict = f": {SAID[point.verdict]}" if search.limits else ""
+    why = f" ({point.why})" if point.verdict in ("void", "unclear") and point.why else ""
+    return f"point {number}/{search.points}: {told}{cut}{verdict}{why}"
+
+
+def _figure(limit: Limit, found: Measured) -> str:
+    """Return what a limit came to: ``read p99.9 1.31 ms of 2.00 ms``."""
+    if limit.metric == "errors":
+        return f"{found.value:g} errors"
+    kind = "mean" if limit.percentile is None else f"p{label(limit.percentile)}"
+    return f"{found.direction} {kind} {units.latency(found.value)} of {units.latency(limit.most)}".strip()
+
+
+def offer_text(offer: Offer) -> str:
+    """Return what is offered: ``offered 12.0k IOPS with iodepth=8``."""
+    knobs = " ".join(f"{name}={value}" for name, value in offer.knobs.items() if name != RATE)
+    rate = "full load" if offer.rate_iops is None else f"offered {units.iops(offer.rate_iops)} IOPS"
+    return f"{rate} with {knobs}" if knobs else rate
