@@ -43,6 +43,14 @@ class Requirement:
     trial_fine: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Paced:
+    """A step that offers a rate; `remarks` are what to know of how it does."""
+
+    step: Step
+    remarks: tuple[str, ...] = ()
+
+
 class Planning(Protocol):
     """What planning asks. Pure."""
 
@@ -68,6 +76,21 @@ class Planning(Protocol):
         Raises UsageError for a change that cannot be made, with the reason.
         """
         raise UsageError(f"{profile.profile}: {profile.tool} has no counter-experiment")
+
+    def pace(
+        self,
+        profile: Profile,
+        params: Mapping[str, ParamValue],
+        hosts: Sequence[HostAddress],
+        seeds: Mapping[str, int],
+        rate_iops: float | None,
+        seconds: float,
+    ) -> Paced:
+        """Return the step that offers so many I/Os a second over all hosts and directions, for so long.
+
+        With `rate_iops` None as much as it can. Raises UsageError for a load that cannot be paced, with the reason.
+        """
+        raise UsageError(f"{profile.profile}: {profile.tool} cannot be held to a rate")
 
 
 class OnHost(Protocol):

@@ -90,6 +90,11 @@ def _named_files(job: JobOptions) -> list[str]:
     return found or ([job.name] if is_device(job.name) else [])
 
 
+def names_files(job: JobOptions) -> bool:
+    """Tell whether a job names its files, which all of its workers share."""
+    return any("filename" in level for level in (job.shared, job.own)) or is_device(job.name)
+
+
 def _directories(job: JobOptions, text: str | None) -> list[str]:
     return [_absolute(job, None, name) for name in split_list(text)] if text else []
 

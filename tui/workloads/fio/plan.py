@@ -22,6 +22,8 @@ DEFAULT_MAX_JOBS = 4096
 IMAGE_OPTIONS = ("image", "rbdname", "uri")  # what an image is named by: vitastor, rbd, nbd
 
 Jobs = Mapping[str, Mapping[str, str]]
+Resolved = tuple[Mapping[str, str], Jobs]
+"""Options of [global], and of each job, as one host has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,32 +39,51 @@ def build_steps(
     profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], seeds: Mapping[str, int]
 ) -> list[Step]:
     """Return the one step of a fio profile on these hosts. Raises UsageError."""
+    taking_part, resolved = resolve_on(profile, params, hosts)
+    return [planned_step(profile, params, taking_part, resolved, seeds)]
+
+
+def resolve_on(
+    profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress]
+) -> tuple[list[HostAddress], list[Resolved]]:
+    """Return the hosts that have a share, and the options of each. Raises UsageError."""
     numbered = enumerate(hosts, start=1)
     taking_part = [(index, host) for index, host in numbered if _has_share(profile, params, index, hosts)]
-    resolved = [resolve_options(profile, params, host.name, index, len(hosts)) for index, host in taking_part]
+    resolved: list[Resolved] = [
+        resolve_options(profile, params, host.name, index, len(hosts)) for index, host in taking_part
+    ]
+    return [host for _, host in taking_part], resolved
+
+
+def planned_step(
+    profile: Profile,
+    params: Mapping[str, ParamValue],
+    hosts: Sequence[HostAddress],
+    resolved: Sequence[Resolved],
+    seeds: Mapping[str, int],
+) -> Step:
+    """Return the step of hosts whose options are known. Raises UsageError."""
     tasks = [
         _task(profile, params, host.name, shared, jobs, seeds[host.name])
-        for (_, host), (shared, jobs) in zip(taking_part, resolved, strict=True)
+        for host, (shared, jobs) in zip(hosts, resolved, strict=True)
     ]
     plans = [job_options(shared, jobs) for shared, jobs in resolved]
     span = timing(plans[0]) if plans else Timing(0.0, 0.0, None)
-    return [
-        Step(
-            index=0,
-            name=profile.profile,
-            tool="fio",
-            params=dict(params),
-            tasks=tasks,
-            runtime_s=span.runtime_s,
-            ramp_s=span.ramp_s,
-            startdelay_s=span.startdelay_s,
-            directions=directions(plans[0]) if plans else [],
-            in_flight=sum(map(in_flight, plans)),
-            jobs=job_loads(plans[0]) if plans else [],
-            latency_kind=shown_latency(profile, plans[0]) if plans else None,
-            added_options=added_options(*resolved[0]) if resolved else {},
-        )
-    ]
+    return Step(
+        index=0,
+        name=profile.profile,
+        tool="fio",
+        params=dict(params),
+        tasks=tasks,
+        runtime_s=span.runtime_s,
+        ramp_s=span.ramp_s,
+        startdelay_s=span.startdelay_s,
+        directions=directions(plans[0]) if plans else [],
+        in_flight=sum(map(in_flight, plans)),
+        jobs=job_loads(plans[0]) if plans else [],
+        latency_kind=shown_latency(profile, plans[0]) if plans else None,
+        added_options=added_options(*resolved[0]) if resolved else {},
+    )
 
 
 def shown_latency(profile: Profile, jobs: Sequence[JobOptions]) -> Literal["lat"] | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from tui.workloads.base import Imported, ImportedOutput, KeptFile, KeptLog, LatencyKind, Requirement, Workload
+from tui.workloads.base import Imported, ImportedOutput, KeptFile, KeptLog, LatencyKind, Paced, Requirement, Workload
 
 if TYPE_CHECKING:
     from tui.model.event import PhaseName
@@ -85,6 +85,20 @@ class FioWorkload(Workload):
         from tui.workloads.fio.vary import vary
 
         return vary(profile, params, change)
+
+    def pace(
+        self,
+        profile: Profile,
+        params: Mapping[str, ParamValue],
+        hosts: Sequence[HostAddress],
+        seeds: Mapping[str, int],
+        rate_iops: float | None,
+        seconds: float,
+    ) -> Paced:
+        """Return the step that offers so many I/Os a second over all hosts. Raises UsageError."""
+        from tui.workloads.fio.pace import pace
+
+        return pace(profile, params, hosts, seeds, rate_iops, seconds)
 
     def requirements(self, steps: Sequence[Step]) -> list[Requirement]:
         """Return fio itself, and that it can load the engines of these steps."""

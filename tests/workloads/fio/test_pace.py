@@ -1,0 +1,145 @@
+"""An offered rate, split over hosts, workers and directions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.workloads.fio.real import needs_fio, run
+from tui import workloads
+from tui.model.plan import HostAddress, HostTask, Step
+from tui.model.problem import UsageError
+from tui.model.profile import resolve_params
+from tui.model.profile_type import whole
+from tui.workloads.base import Paced
+from tui.workloads.fio.rates import rate_of_gap, spread, worker_rates
+
+JOB = {"rw": "randrw", "rwmixread": 70, "ioengine": "libaio", "iodepth": 4, "numjobs": 4, "size": "1M"}
+
+
+def paced(job: Mapping[str, Any], rate: float | None, hosts: int = 2, more: Mapping[str, Any] | None = None) -> Paced:
+    """The step of one job at a rate; an option that is None is not set."""
+    own = {name: value for name, value in {**JOB, "directory": "/mnt/t", **job}.items() if value is not None}
+    profile = whole().model_validate(
+        {
+            "profile": "my/p",
+            "title": "A profile",
+            "tool": "fio",
+            "fio": {"global": {"runtime": 60, "rate_iops": 5}, "jobs": {"a": own, **(more or {})}},
+            "headline": {"metric": "iops", "direction": "read"},
+        }
+    )
+    names = [f"h{at}" for at in range(hosts)]
+    addresses, seeds = [HostAddress(name) for name in names], {name: at + 1 for at, name in enumerate(names)}
+    return workloads.get("fio").pace(profile, resolve_params(profile, {}), addresses, seeds, rate, 10.0)
+
+
+def sections(task: HostTask) -> dict[str, dict[str, str]]:
+    """Options of a job file by section."""
+    found: dict[str, dict[str, str]] = {}
+    for line in task.job_file.splitlines():
+        if line.startswith("["):
+            found[line.strip("[]")] = {}
+        elif line and not line.startswith(";"):
+            name, _, value = line.partition("=")
+            list(found.values())[-1][name] = value
+    return found
+
+
+def rates(step: Step) -> Counter[str]:
+    """Sums of the rate options by direction, over hosts, sections and workers."""
+    total: Counter[str] = Counter()
+    for task in step.tasks:
+        for name, own in sections(task).items():
+            if name != "global":
+                given = own["rate_iops"].split(",")
+                both = given if len(given) > 1 else [given[0], "0"]
+                total.update({d: int(r) * int(own["numjobs"]) for d, r in zip(("read", "write"), both, strict=True)})
+    return total
+
+
+@pytest.mark.parametrize(("hosts", "rate"), [(1, 1000), (2, 1003), (3, 7777), (5, 999.6)])
+def test_rates_of_all_workers_add_up_to_what_is_offered(hosts: int, rate: float) -> None:
+    found = rates(paced({}, rate, hosts).step)
+    assert (found["read"], found["write"]) == (round(round(rate) * 0.7), round(rate) - round(round(rate) * 0.7))
+
+
+@given(st.integers(1, 400), st.integers(1, 3_000_000))
+def test_what_fio_makes_of_workers_rates_comes_to_the_total(workers: int, total: int) -> None:
+    workers = min(workers, total)
+    options = worker_rates(total, workers)
+    assert len(options) == workers and min(options) > 0
+    if total <= 1000 * workers:
+        assert sum(options) == total and max(options) - min(options) <= 1
+    else:
+        step = rate_of_gap(1_000_000 // options[0]) - rate_of_gap(1_000_000 // options[0] + 1)
+        assert abs(sum(rate_of_gap(1_000_000 // each) for each in options) - total) <= step
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=5))
+def test_hosts_differ_by_one_worker_of_the_larger_rate_at_most(counts: list[int]) -> None:
+    found = spread([2] * (sum(counts) // 2) + [1] * (sum(counts) - sum(counts) // 2), counts)
+    assert [len(each) for each in found] == counts
+    assert all(own == sorted(own, reverse=True) for own in found)
+
+
+def test_workers_of_a_section_of_their_own_keep_their_files() -> None:
+    full = {task.host: {spec.path for spec in task.files} for task in paced({}, None).step.tasks}
+    step = paced({}, 1003).step
+    assert {task.host: {spec.path for spec in task.files} for task in step.tasks} == full
+    assert any(len(sections(task)) > 2 for task in step.tasks), "no worker had a rate of its own"
+
+
+def test_a_rate_too_low_for_all_workers_is_offered_by_fewer_and_that_is_said() -> None:
+    found = paced({"rw": "randread"}, 45)
+    assert rates(found.step)["read"] == 45
+    assert [load.workers for load in found.step.jobs] == [2]
+    assert "4 of 8 workers" in " ".join(found.remarks)
+    with pytest.raises(UsageError, match="fewer than one a second"):
+        paced({"rw": "randread"}, 1)
+
+
+def test_without_a_rate_the_profiles_own_is_left_out_and_the_time_is_as_offered() -> None:
+    step = paced({}, None).step
+    assert "rate_iops" not in step.tasks[0].job_file
+    assert (step.runtime_s, step.ramp_s, step.in_flight) == (10.0, 1.0, 32)
+
+
+@pytest.mark.parametrize(
+    ("job", "more", "why"),
+    [
+        ({"thinktime": 100}, {}, "thinktime holds it back"),
+        ({"ioengine": "filestat", "rw": None, "rwmixread": None}, {}, "worked on once"),
+        ({}, {"b": {"rw": "read", "size": "1M", "directory": "/mnt/t"}}, "which share each has"),
+        ({}, {"b": {"rw": "read", "size": "1M", "directory": "/mnt/t", "stonewall": 1}}, "one after the other"),
+        ({"filename": "/dev/sdz", "offset_increment": "1%", "numjobs": 3}, {}, "in percent"),
+    ],
+)
+def test_what_cannot_be_paced_is_refused_with_the_reason(job: dict[str, Any], more: dict[str, Any], why: str) -> None:
+    if "ioengine" in job:
+        job = {**job, "create_on_open": 1, "filesize": "1k"}
+    with pytest.raises(UsageError, match=why):
+        paced(job, 1000, more=more)
+
+
+@needs_fio
+@pytest.mark.e2e
+@pytest.mark.parametrize("rate", [3001, 40_000])
+def test_fio_does_what_is_offered(tmp_path: Path, rate: int) -> None:
+    job = {"ioengine": "null", "iodepth": 1, "directory": None, "numjobs": 3}  # null waits where it queues
+    step = paced(job, rate, hosts=1).step
+    text = step.tasks[0].job_file.replace("runtime=10s", "runtime=3s")
+    done = run(text, tmp_path, "--output=out.json")
+    (job,) = msgspec.json.decode((tmp_path / "out.json").read_bytes())["jobs"]
+    assert done.returncode == 0
+    ios = {name: job[name]["total_ios"] / (job[name]["runtime"] / 1000) for name in ("read", "write")}
+    chance = 4 / (rate * 0.3 * 3) ** 0.5  # arrivals are Poisson: four standard deviations of their number
+    assert ios["read"] == pytest.approx(rate * 0.7, rel=0.01 + chance)
+    assert ios["write"] == pytest.approx(rate * 0.3, rel=0.01 + chance)

@@ -1,0 +1,202 @@
+"""The same jobs at an offered rate over all hosts, or at none, for so many seconds: Poisson arrivals, split exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from msgspec.structs import replace
+
+from tui.model.plan import FILE_NUMBER, HostAddress, JobLoad
+from tui.model.problem import UsageError
+from tui.model.profile import ParamValue, Profile, Scalar
+from tui.workloads.base import Paced
+from tui.workloads.fio.body import Fio, job_of
+from tui.workloads.fio.layout import DEFAULT_FORMAT, escape, file_name, names_files, split_list
+from tui.workloads.fio.loads import RATED, waves
+from tui.workloads.fio.options import DELETING_ENGINES, JobOptions, job_options
+from tui.workloads.fio.plan import Resolved, planned_step, resolve_on
+from tui.workloads.fio.rates import LEAST, shares, spread, worker_rates
+from tui.workloads.fio.vary import RATES, WAITS, without
+
+HOLDING_BACK = ("thinktime", "flow", "latency_target", "ioscheduler")
+RAMP_SHARE, LEAST_RAMP_S, MOST_RAMP_S = 0.1, 1, 5  # of a point's seconds, where the profile has no ramp
+Rates = tuple[int, ...]  # of one worker, one a direction
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What one job does on all hosts: each worker's rates by host; workers that have none have no part."""
+
+    job: JobOptions
+    workers: list[list[Rates]]
+    left_out: int
+
+    def load(self, load: JobLoad) -> JobLoad:
+        """Return what the job is on the first host."""
+        own = self.workers[0]
+        totals = {name: float(sum(rates[at] for rates in own)) for at, name in enumerate(_paced_directions(self.job))}
+        held = load.held // max(load.workers, 1) * len(own)
+        return replace(load, workers=len(own), held=held, paced=True, rate_iops=totals, rate_bytes_per_s={})
+
+
+def pace(
+    profile: Profile,
+    params: Mapping[str, ParamValue],
+    hosts: Sequence[HostAddress],
+    seeds: Mapping[str, int],
+    rate_iops: float | None,
+    seconds: float,
+) -> Paced:
+    """Return the step that offers this load. Raises UsageError with why it cannot be paced."""
+    timed = timed_profile(profile, seconds)
+    taking_part, resolved = resolve_on(timed, params, hosts)
+    plans = [job_options(shared, jobs) for shared, jobs in resolved]
+    if not plans:
+        raise UsageError(f"{profile.profile}: no host has a share of it")
+    check(profile, plans[0])
+    if rate_iops is None:
+        return Paced(planned_step(timed, params, taking_part, resolved, seeds))
+    parts = shared_out(profile, plans, max(1, round(rate_iops)))
+    paced = [_on_host(own, parts, at) for at, own in enumerate(resolved)]
+    step = planned_step(timed, params, taking_part, paced, seeds)
+    loads = planned_step(timed, params, taking_part[:1], resolved[:1], seeds).jobs
+    in_flight = sum(sum(len(own) for own in part.workers) * _depth(part.job) for part in parts)
+    loads = [part.load(load) for part, load in zip(parts, loads, strict=True)]
+    return Paced(replace(step, jobs=loads, in_flight=in_flight), remarks=tuple(_remarks(parts)))
+
+
+def timed_profile(profile: Profile, seconds: float) -> Profile:
+    """Return a profile whose jobs run for so long after their ramp, with no rate of their own."""
+    from tui.workloads.fio.body import warm
+
+    own: Fio = job_of(warm(profile, seconds))
+    levels = (job_of(profile).shared, *job_of(profile).jobs.values())
+    ramps = [level["ramp_time"] for level in levels if "ramp_time" in level]
+    ramp = ramps[0] if ramps else f"{min(MOST_RAMP_S, max(LEAST_RAMP_S, round(RAMP_SHARE * seconds)))}s"
+    shared: dict[str, Scalar | None] = {**without(own.shared, RATES), "ramp_time": ramp}
+    jobs = {name: without(options, RATES) for name, options in own.jobs.items()}
+    return profile.model_copy(update={profile.tool: own.model_copy(update={"shared": shared, "jobs": jobs})})
+
+
+def check(profile: Profile, jobs: Sequence[JobOptions]) -> None:
+    """Raise UsageError when these jobs have no rate that could be offered."""
+    for job in jobs:
+        if job.makes_no_data or job.engine in DELETING_ENGINES:
+            raise UsageError(f"job {job.name}: each of its files is worked on once: it cannot be paced")
+        held = next((name for name in HOLDING_BACK if job.get(name) not in (None, "0", "")), None)
+        if held:
+            raise UsageError(f"job {job.name}: {held} holds it back already: it cannot be paced")
+    if len(waves(jobs)) > 1:
+        raise UsageError(f"{profile.profile}: its jobs run one after the other: no one rate is theirs")
+
+
+def shared_out(profile: Profile, hosts: Sequence[Sequence[JobOptions]], total: int) -> list[Shared]:
+    """Return which worker of which job begins how many I/Os a second. Raises UsageError."""
+    first = hosts[0]
+    if len(first) > 1:
+        names = ", ".join(job.name for job in first)
+        raise UsageError(f"{profile.profile}: jobs {names} run beside each other: which share each has is not said")
+    (job,), counts = first, [own[0].numjobs for own in hosts]
+    totals = shares(total, [_percent(job, name) for name in _paced_directions(job)])
+    workers = min(sum(counts), max(len(hosts), total // LEAST), *totals)
+    if workers < len(hosts):
+        raise UsageError(f"{total} IOPS are fewer than one a second of each direction on each of {len(hosts)} hosts")
+    by_host = [spread(worker_rates(each, workers), counts) for each in totals]
+    found = [list(zip(*own, strict=True)) for own in zip(*by_host, strict=True)]
+    return [Shared(job, found, sum(counts) - workers)]
+
+
+def _paced_directions(job: JobOptions) -> list[str]:
+    """Return the directions that a job has I/Os of."""
+    return [name for name in job.access if _percent(job, name)]
+
+
+def _percent(job: JobOptions, direction: str) -> int:
+    """Return which part of its I/Os a direction has."""
+    if job.access != ("read", "write"):
+        return 100 // len(job.access)
+    written = job.get("rwmixwrite")
+    read = 100 - job.count("rwmixwrite") if written is not None else job.count("rwmixread", 50)
+    return read if direction == "read" else 100 - read
+
+
+def _remarks(parts: Sequence[Shared]) -> Iterator[str]:
+    for part in parts:
+        if part.left_out:
+            have = sum(map(len, part.workers))
+            yield f"job {part.job.name}: so low a rate is offered by {have} of {have + part.left_out} workers"
+
+
+def _depth(job: JobOptions) -> int:
+    return max(job.in_flight // job.numjobs, 1)
+
+
+def _on_host(resolved: Resolved, parts: Sequence[Shared], host: int) -> Resolved:
+    """Return a host's options with the rates of its workers."""
+    shared, jobs = resolved
+    found: dict[str, dict[str, str]] = {}
+    for part in parts:
+        name = part.job.name
+        found |= _sections(JobOptions(name, shared, jobs[name]), part.workers[host])
+    return {name: value for name, value in shared.items() if name not in RATES}, found
+
+
+def _sections(job: JobOptions, workers: Sequence[Rates]) -> dict[str, dict[str, str]]:
+    """Return the sections of one job: workers with the same rates share one, but for the files that are their own."""
+    own = {name: value for name, value in job.own.items() if name not in RATES}
+    found: dict[str, dict[str, str]] = {}
+    begin = 0
+    for rates, same in groupby(workers):
+        count = len(list(same))
+        paced = {"rate_iops": _option(job, rates), "rate_process": "poisson"}
+        if not begin:
+            found[job.name] = {**own, "numjobs": str(count), **paced}
+        for first, many in _runs(job, begin, count) if begin else ():
+            more = {name: value for name, value in own.items() if name not in WAITS}
+            place = _placed(job, first)
+            name = f"{job.name.rpartition('/')[2]}-{first + 1}"
+            found[name] = {**more, **place, "numjobs": str(many), **paced}
+        begin += count
+    if len(found) > 1:  # reported as the one job that they are
+        found = {name: {**options, "new_group": "0"} for name, options in found.items()}
+    return found
+
+
+def _option(job: JobOptions, rates: Rates) -> str:
+    """Return a rate for each direction: fio's lists have a place for read, write and trim."""
+    by_name = dict(zip(_paced_directions(job), rates, strict=True))
+    if len(job.access) == 1:
+        return str(rates[0])
+    return ",".join(str(by_name.get(name, "")) for name in RATED).rstrip(",")
+
+
+def _runs(job: JobOptions, begin: int, count: int) -> list[tuple[int, int]]:
+    """Return (first worker, workers) of sections: one each where workers differ by their number."""
+    if _own_files(job) or job.get("offset_increment"):
+        return [(begin + at, 1) for at in range(count)]
+    return [(begin, count)]
+
+
+def _own_files(job: JobOptions) -> bool:
+    return not job.fileless and not names_files(job)
+
+
+def _placed(job: JobOptions, worker: int) -> dict[str, str]:
+    """Return the options that give a section of its own the files and the place of this worker. Raises UsageError."""
+    found: dict[str, str] = {}
+    if _own_files(job):
+        template = job.get("filename_format") or DEFAULT_FORMAT
+        found["filename_format"] = file_name(template, job.name, worker, FILE_NUMBER)
+        directories = split_list(job.get("directory") or "")
+        if len(directories) > 1:
+            found["directory"] = escape(directories[worker % len(directories)])
+    elif job.name.startswith("/"):
+        found["filename"] = escape(job.name)
+    if job.get("offset_increment"):
+        step, begin = job.size("offset_increment"), job.size("offset") if job.get("offset") else 0
+        if step is None or begin is None:
+            raise UsageError(f"job {job.name}: an offset in percent cannot be split over workers of different rates")
+        found |= {"offset": str(begin + worker * step), "offset_increment": "0"}
+    return found
