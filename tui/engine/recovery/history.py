@@ -80,7 +80,8 @@ class History:
         return sorted({step.index: step for step in (*warmups_of(plan, lacking), *lacking)}.values(), key=by_index)
 
     def _is_missing(self, step: StepState, failed: bool) -> bool:
-        if step.state == "skipped":
+        point = self.seen.search.decided.get(step.index)
+        if step.state == "skipped" or (point is not None and point.cut):
             return False
         return step.end is None or step.end.cut or (failed and not step.end.ok)
 

@@ -76,7 +76,7 @@ class RunContext:
     search: SearchState = field(default_factory=SearchState)  # what was offered and decided, where the run searches
     seconds: Seconds = field(default_factory=Seconds)  # of the measurement that goes on
     on_second: Callable[[], None] = lambda: None  # called when all hosts have told another second of it
-    ended_early: set[int] = field(default_factory=set)  # steps that the engine ended because they were clearly over
+    ended_early: dict[int, str] = field(default_factory=dict)  # points that were clearly over, and why
 
     def __post_init__(self) -> None:
         self.made_files = MadeFiles.beside(self.run_dir)

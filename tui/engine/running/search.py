@@ -89,7 +89,7 @@ def _look(ctx: RunContext, step: Step, offer: Offer) -> None:
     if step.index in ctx.ended_early or not ctx.active:
         return
     if why := clearly_over(_search(ctx), offer, ctx.seconds.totals()):
-        ctx.ended_early.add(step.index)
+        ctx.ended_early[step.index] = why
         ctx.say("info", f"{step.name} is ended early: {why}")
         end_early(ctx)
 

@@ -73,7 +73,7 @@ def _headline(evidence: Evidence, key: str) -> Headline:
 def sweep(evidence: Evidence) -> Iterator[Found]:
     """The highest point of a sweep is the best by chance when others come as high when they are measured again."""
     tables = [table for table in tables_of(_cells(evidence)) if table.axes and len(table.cells) > 1]
-    if not tables:
+    if not tables or evidence.plan.search is not None:
         raise UnknownError(Moot.SWEPT)
     for table in tables:
         best, equal = best_of(table.cells)

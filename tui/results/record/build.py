@@ -165,7 +165,8 @@ def incomplete(source: Source) -> list[str]:
     missing: list[str] = []
     for step in source.plan.steps:
         seen = source.seen.state.at_step(step.index)
-        if step.warmup or seen.state == "skipped":
+        point = source.seen.state.search.decided.get(step.index)
+        if step.warmup or seen.state == "skipped" or (point is not None and point.cut):
             continue
         for task in step.tasks:
             result = seen.results.get(task.host)
