@@ -136,7 +136,8 @@ class StepStarted(Event, tag="step_started"):
 class StepEnded(Event, tag="step_ended"):
     """A step is over.
 
-    `cut`: somebody stopped it, or it is a point of a search that was clearly over (`ok`, then). `skipped`: it was not run, because the figure is known well enough without it.
+    `cut`: somebody stopped it; with `ok` it is a point of a search that was clearly over. `skipped`: it was not run,
+    because the figure is known well enough without it.
     """
 
     step: int
