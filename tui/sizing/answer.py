@@ -20,6 +20,7 @@ from tui.sizing.interval import Z_975
 from tui.sizing.ladder import bounds, rungs
 from tui.sizing.search import next_offer
 
+ENOUGH = 2.5  # tolerances: where points ran out before, a capacity known to that is still one
 State = Literal["found", "never-met", "met-at-full-load", "unfinished"]
 
 
@@ -106,7 +107,7 @@ def _of_rate(search: Search, points: Sequence[Point], whole: Sequence[Point]) ->
     if known.belief is None:
         return "unfinished", Estimate(None, None, known.top or None), met
     low, high = known.belief.interval
-    found = known.belief.half_width <= search.tolerance * 1.5 and met is not None
+    found = known.belief.half_width <= search.tolerance * ENOUGH and met is not None
     return ("found" if found else "unfinished"), Estimate(known.belief.quantile(0.5), low, high), met
 
 

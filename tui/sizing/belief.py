@@ -138,13 +138,13 @@ def _smooth(each: Evidence, logs: Array, slopes: Array, wander: Array) -> Array:
     import numpy as np
 
     shift = np.log(each.rate) - logs
-    if each.side != "figure":
+    if each.side in ("over", "under"):
         return _log((1 - ODD) * _normal(_sign(each) * shift / np.sqrt(wander**2 + 0.01**2)) + ODD / 2)
     said = _said(shift, slopes)
     wandered = (_said(shift + wander, slopes) - _said(shift - wander, slopes)) / 2
     spread = np.sqrt(each.error**2 + LEAST_MISFIT**2 + (MISFIT * said) ** 2 + wandered**2)
-    if each.ratio >= CAP:
-        return _log((1 - ODD) * _normal((said - CAP) / spread) + ODD / 2)
+    if each.side == "least" or each.ratio >= CAP:
+        return _log((1 - ODD) * _normal((said - min(each.ratio, CAP)) / spread) + ODD / 2)
     density = np.exp(-0.5 * ((each.ratio - said) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
     return _log((1 - ODD) * density + ODD / RANGE)
 
@@ -154,10 +154,10 @@ def _cliff(each: Evidence, logs: Array, wander: Array) -> Array:
     import numpy as np
 
     above = _normal((np.log(each.rate) - logs) / np.sqrt(wander**2 + 0.003**2))
-    if each.side != "figure":
+    if each.side in ("over", "under"):
         likely = above if each.side == "over" else 1 - above
         return _log((1 - ODD) * likely + ODD / 2)
-    if each.ratio >= CAP:
+    if each.side == "least" or each.ratio >= CAP:
         return _log((1 - ODD) * 0.8 * above + ODD / 2)
     over = _normal(np.asarray(each.ratio / max(each.error, 0.02)))
     density = above * over * 0.2 / CAP + (1 - above) * (1 - over) * 0.25

@@ -229,8 +229,6 @@ def _offer(
 
 def _longer(search: Search, known: Known) -> float:
     """Return by how much a point should last longer: as long as chance within points hides what is asked."""
-    if known.belief is None or known.belief.half_width > 6 * search.tolerance:
-        return 1.0
     figures = [each for each in known.evidence if each.side == "figure" and abs(each.ratio) < 0.5]
     if not figures:
         return 1.0

@@ -8,9 +8,10 @@ from math import log, sqrt
 from typing import Literal
 
 from tui.model.search import Limit, Measured, Point, Search
-from tui.sizing.points import not_achieved
+from tui.sizing.points import SURELY_OVER, not_achieved
 
 LEAST_ERROR = 0.003  # of a latency, as a share: buckets are no finer
+BROKEN_DOWN = 1.5  # ln(latency / limit) that a point has at least which did not do what was offered
 UNSURE = 1.0  # standard error of a share of which none is known
 NEAR = 0.7  # |ln(latency / limit)| of points that are as sure as each other, second for second
 
@@ -19,14 +20,15 @@ NEAR = 0.7  # |ln(latency / limit)| of points that are as sure as each other, se
 class Evidence:
     """A point at `rate`: ln(latency / limit) of its binding limit with a standard error; or only on which side it is.
 
-    `side`: "over" of a point that broke down, so that its latency says no more; "under": no latency was asked for.
+    `side`: "least" where the ratio is that at least, because the point was ended early or did not do what was offered;
+    "over", "under" where there is no latency to go by.
     """
 
     rate: float
     ratio: float = 0.0
     share_error: float = 0.0
     slope: float = 1.0
-    side: Literal["figure", "over", "under"] = "figure"
+    side: Literal["figure", "least", "over", "under"] = "figure"
     seconds: float = 0.0
 
     @property
@@ -90,13 +92,16 @@ def binding(search: Search, point: Point) -> tuple[Limit, Measured] | None:
 def _of_point(search: Search, point: Point) -> Evidence:
     offered = point.offer.rate_iops or 0.0
     nearest = binding(search, point)
-    figures_break = any(each.verdict == "breaks" and each.limit == nearest[0].text for each in point.measured) if (
-        nearest is not None) else False  # fmt: skip
-    if point.verdict == "breaks" and (point.cut or not_achieved(point) or not figures_break):
-        return Evidence(offered, side="over")
+    if not_achieved(point):
+        return Evidence(offered, BROKEN_DOWN, 0.1, side="least", seconds=point.seconds)
     if nearest is None:
-        return Evidence(offered, side="under")
+        return Evidence(offered, side="over" if point.verdict == "breaks" else "under")
     limit, figure = nearest
     value = figure.value or 0.0
     error = figure.share_error if figure.share_error is not None else UNSURE
+    if point.verdict == "breaks" and value < limit.most:
+        return Evidence(offered, side="over")
+    if point.cut:
+        surely = figure.slope * log(SURELY_OVER)
+        return Evidence(offered, min(surely, log(value / limit.most)), error, figure.slope, "least", point.seconds)
     return Evidence(point.iops, log(value / limit.most), error, figure.slope, seconds=point.seconds)
