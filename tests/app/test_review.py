@@ -12,6 +12,7 @@ from tests.app.driver import User, opened, options, write_inventory
 from tui.app.screens.review import screen as review_screen
 from tui.app.shell import Options
 from tui.app.widgets.field import SecretInput
+from tui.app.widgets.form import Field
 from tui.engine.process.launch import load_plan
 from tui.results.store.alive import is_running
 from tui.results.store.summary import summarize
@@ -102,6 +103,38 @@ async def test_a_sweep_can_be_typed_and_is_checked(home: Path) -> None:
         await change(user, "@sweep", "jobs=1,2")
         await user.sees("no parameter 'jobs'")
         await user.sees("cannot start: sweep")
+
+
+async def test_what_a_profile_sweeps_is_shown_as_swept_and_one_value_measures_that_alone(home: Path) -> None:
+    (home / "profiles").mkdir(exist_ok=True)
+    text = "profile: my/swept\ntitle: S\nextends: demo/quick\nsweep: {grid: {numjobs: [1, 4]}}\n"
+    (home / "profiles" / "swept.yaml").write_text(text)
+    async with opened(review(home, "my/swept")) as user:
+        await user.sees("numjobs       1,4")
+        await user.sees("as in the profile")
+        await change(user, "numjobs", "4")  # what numjobs is unless it is swept
+        await user.sees("1 step")
+        await change(user, "numjobs", "1,4")
+        await user.sees("2 steps")
+        await change(user, "@sweep", "size=1M,4M")
+        fields = {field.spec.name: field for field in user.app.screen.query(Field)}
+        assert [name for name, field in fields.items() if field.has_class("-swept")] == ["size"]
+
+
+async def test_p_asks_the_hosts_and_shows_what_each_answers(home: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    async with opened(review(home, overrides={"directory": str(target)}), size=(120, 36)) as user:
+        await user.sees("p preflight")
+        await user.press("p")
+        await user.sees("does not exist")
+        await user.sees("local would refuse this run")
+        target.mkdir()
+        await user.press("p")
+        await user.sees("64 MiB to lay out")
+        assert "refuse" not in user.text and "fio-" in user.text
+        await change(user, "size", "1M")  # another plan: nobody was asked about it
+        await user.sees(lambda: "to lay out" not in user.text)
+        assert not (home / "runs").exists()
 
 
 async def test_points_are_repeated_as_the_profile_says_unless_told_otherwise(home: Path) -> None:

@@ -158,8 +158,9 @@ EDITOR = (
 REVIEW = (
     Action("review.launch", ("r", "enter"), "run", "Start the run exactly as it is shown", footer=1),
     Action("review.edit", ("e",), "change", "Change the first parameter; Tab goes to the next one", footer=2),
-    Action("review.view", ("v",), "job file", "Switch between the plan and the job file of each step", footer=3),
-    Action("review.defaults", ("d",), "defaults", "Put every parameter back to the profile's default", footer=4),
+    Action("review.preflight", ("p",), "preflight", "Ask every host now whether it would take this run", footer=3),
+    Action("review.view", ("v",), "job file", "Switch between the plan and the job file of each step", footer=4),
+    Action("review.defaults", ("d",), "defaults", "Put every parameter back to the profile's default", footer=5),
 )
 
 # --- live, result, runs: entries of those screens go here -----------------------------------------------------------

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tui.engine.hosts.ahead import Answer
     from tui.engine.safety.preview import Preview
     from tui.model.paths import Paths
     from tui.model.plan import Plan
@@ -20,3 +22,13 @@ async def look(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[Preview, 
     async with connections_of(plan, paths.known_hosts, asker) as connections:
         fit = without(plan, await look_for_lacking(plan, connections)) if has_several_tools(plan) else plan
         return await preview(fit, connections, MadeFiles(paths.data / MADE_FILES)), fit
+
+
+async def ask_ahead(plan: Plan, paths: Paths, asker: Asker | None, heard: Callable[[str], object]) -> list[Answer]:
+    """Ask the hosts of a plan whether they would take it; `heard` is told each one that answered."""
+    from tui.engine.hosts.ahead import look_ahead
+    from tui.engine.safety.made_files import MADE_FILES, MadeFiles
+    from tui.engine.safety.preview import connections_of
+
+    async with connections_of(plan, paths.known_hosts, asker) as connections:
+        return await look_ahead(plan, connections, MadeFiles(paths.data / MADE_FILES), heard)

@@ -44,6 +44,7 @@ class Field(Vertical):
         & .field-error { display: none; height: auto; color: $bad; padding-left: 2; }
         & .field-hint { display: none; height: auto; color: $dim; padding-left: 2; }
         &.-changed .field-label { color: $accent; }
+        &.-swept TextInput { color: $edge; }
         &.-wrong .field-label { color: $bad; }
         &.-wrong .field-error { display: block; }
         &:focus-within .field-hint { display: block; }

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import posixpath
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Protocol, TypeVar
 
 from tui import workloads
 from tui.engine.planning.space import directories_to_look_at, judge_space
@@ -26,6 +27,7 @@ from tui.remote.agent import Agent, ClockOffset, FileInfo, TaskDir
 from tui.remote.probe import HostProbe
 from tui.workloads.base import Requirement
 
+T = TypeVar("T")
 TARGETS = 8  # of files that lie all over the place
 SLOW_S = 15.0  # a host that is looked at for longer is shown to be
 
@@ -107,40 +109,59 @@ async def _say_slow(session: HostSession) -> None:
         session.enter("checking", f"looked at for {waited:.0f}s already: busy, or a file system hangs; still waiting")
 
 
-async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
-    tasks = tasks_of(ctx.plan, session.name)
-    directories = sorted({task.required_dir for task in tasks if task.required_dir})
+class Ask(Protocol):
+    """Makes a call of a host's agent that may be repeated."""
+
+    async def __call__(self, call: Callable[[Agent], Awaitable[T]]) -> T:
+        """Return the agent's answer. Raises HostError."""
+
+
+async def look_at(plan: Plan, host: str, ask: Ask, made: Mapping[str, int]) -> HostFindings:
+    """Look at one host for the rules that judge it; `made` are sizes of files that runs of ours made there."""
+    tasks = tasks_of(plan, host)
+    directories = required_directories(tasks)
     paths = sorted({spec.path for task in tasks for spec in task.files})
-    commands = commands_of(requirements_of(ctx.plan))
-    probe = await session.ask(lambda agent: agent.probe(directories, commands))
-    files = await session.ask(lambda agent: agent.files(paths)) if paths else {}
+    probe = await ask(lambda agent: agent.probe(directories, commands_of(requirements_of(plan))))
+    files = await ask(lambda agent: agent.files(paths)) if paths else {}
     room_at = directories_to_look_at(tasks)
-    room = await session.ask(lambda agent: agent.room(room_at)) if room_at else {}
+    room = await ask(lambda agent: agent.room(room_at)) if room_at else {}
     disks = devices_of(tasks, files)
-    devices = await session.ask(lambda agent: agent.devices(disks)) if disks else {}
+    devices = await ask(lambda agent: agent.devices(disks)) if disks else {}
     if not directories:  # the profile names its files one by one: what it says of a target holds for where they lie
-        directories, probe = room_at[:TARGETS], replace(probe, dirs=room)
-    known = await session.ask(lambda agent: agent.facts(probe, [*directories, *disks], list(commands)))
+        probe = replace(probe, dirs=room)
+    trials = await try_commands(ask, plan, probe)
+    return HostFindings(probe, files, devices, room, ours(files, made), trials)
+
+
+def required_directories(tasks: Sequence[HostTask]) -> list[str]:
+    """Return the directories that must be there."""
+    return sorted({task.required_dir for task in tasks if task.required_dir})
+
+
+async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
+    found = await look_at(ctx.plan, session.name, session.ask, ctx.made_files.sizes(session.name))
+    tasks = tasks_of(ctx.plan, session.name)
+    targets = [*(required_directories(tasks) or directories_to_look_at(tasks)[:TARGETS]), *found.devices]
+    commands = list(commands_of(requirements_of(ctx.plan)))
+    known = await session.ask(lambda agent: agent.facts(found.probe, targets, commands))
     clock = await session.ask(lambda agent: agent.clock())
     tell_leftovers(session, await session.ask(lambda agent: agent.tasks()))
-    trials = await try_commands(session, ctx.plan, probe)
-    made = ours(files, ctx.made_files.sizes(session.name))
-    session.facts, session.ours, session.devices = known, made, devices
+    session.facts, session.ours, session.devices = known, found.ours, found.devices
     written = {spec.path for task in tasks for spec in task.written}
-    for path, facts in devices.items():
+    for path, facts in found.devices.items():
         session.say("warning" if facts.unsure and path in written else "info", device_line(facts))
     session.journal.append(HostFacts(t=0.0, host=session.name, facts=session.facts))
     if clock is not None:
         session.journal.append(clock_event(session, clock))
-    return HostFindings(probe, files, devices, room, made, trials)
+    return found
 
 
-async def try_commands(session: HostSession, plan: Plan, probe: HostProbe) -> dict[str, str]:
+async def try_commands(ask: Ask, plan: Plan, probe: HostProbe) -> dict[str, str]:
     """Return what commands say that are there and cannot do what they are needed for, by what that is."""
     tries = {need.trial_of: need for need in requirements_of(plan) if need.trial_args and need.command in probe.tools}
     answers: dict[str, str] = {}
     for what, need in tries.items():
-        said = await session.ask(partial(Agent.trial, words=(need.command, *need.trial_args)))
+        said = await ask(partial(Agent.trial, words=(need.command, *need.trial_args)))
         answers[what] = "" if need.trial_fine and need.trial_fine in said else said
     return {what: said for what, said in answers.items() if said}
 

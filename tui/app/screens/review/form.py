@@ -42,8 +42,10 @@ def attest_specs(asked: Mapping[str, str], selection: Selection) -> list[FieldSp
 
 def field_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
     """Return the profile's parameters, then what belongs to the run itself."""
+    swept = swept_texts(profile)
     specs = [
-        FieldSpec(name, selection.overrides.get(name, default_text(param)), default_text(param), hint(param),
+        FieldSpec(name, selection.overrides.get(name, default := swept.get(name) or default_text(param)), default,
+                  f"swept; one value measures that alone; {hint(param)}" if name in swept else hint(param),
                   masked=param.kind == "secret")
         for name, param in profile.params.items()
     ]  # fmt: skip
@@ -58,6 +60,21 @@ def field_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
         FieldSpec(CLEANUP, chosen, keep, "yes or no: remove the test files at the end", "remove files"),
         FieldSpec(NOTE, selection.note, "", "kept in the record of the run", "note"),
     ]
+
+
+def swept_texts(profile: Profile) -> dict[str, str]:
+    """Return the values of each parameter that the profile sweeps over: ``1,2,4``."""
+    from tui.engine.planning.matrix import person_text
+    from tui.model.matrix import grid_points
+    from tui.model.profile import parse_param
+
+    found: dict[str, dict[str, None]] = {}
+    for point in grid_points(profile.sweep) if profile.sweep is not None else []:
+        for name, value in point.items():
+            if name in profile.params:
+                text = person_text(profile, name, parse_param(profile.params[name], value))
+                found.setdefault(name, {})[text] = None
+    return {name: ",".join(texts) for name, texts in found.items()}
 
 
 def repeat_text(profile: Profile) -> str:
@@ -122,7 +139,7 @@ def check_field(profile: Profile, name: str, text: str) -> str | None:
         return None if text in ("yes", "no") else "yes or no"
     if name.startswith(ATTEST):
         return None if text in ANSWERS else "yes, no or unknown"
-    if name == NOTE:
+    if name == NOTE or text == swept_texts(profile).get(name):
         return None
     return check_param(profile, name, text)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from tui.app.dialogs import log_in
 from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.base import StepScreen
 from tui.app.screens.review import plan_text
+from tui.app.screens.review.ahead_text import ahead_lines, refusal
 from tui.app.screens.review.form import (
     ATTEST,
     CLEANUP,
@@ -31,15 +33,16 @@ from tui.app.screens.review.form import (
 )
 from tui.app.screens.review.overwrite import OverwriteDialog
 from tui.app.services.at_logout import AtLogout
-from tui.app.services.looking import look
+from tui.app.services.looking import ask_ahead, look
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.form import Form
 from tui.app.widgets.textpane import TextPane
 from tui.model.problem import BenchtuiError, UsageError
 from tui.remote.vault import Remembering
-from tui.text.line import BAD, indented
+from tui.text.line import BAD, Line, indented
 
 if TYPE_CHECKING:
+    from tui.engine.hosts.ahead import Answer
     from tui.engine.profiles.catalogue import LoadedProfile
     from tui.model.plan import Plan
     from tui.remote.vault import Asker
@@ -63,6 +66,7 @@ class ReviewScreen(StepScreen):
         self.starting = False
         self.was_seen = False  # the plan has been on the screen: a key may start it
         self._seeing: Timer | None = None
+        self.asked: tuple[Plan | None, list[Answer]] = (None, [])
         self.at_logout = AtLogout()
         self.person: Asker | None = None  # who is asked while a launch is prepared
         self._made_for: object = None
@@ -167,6 +171,7 @@ class ReviewScreen(StepScreen):
     def replan(self) -> None:
         """Build the plan from what is chosen now and show it."""
         self.plan, self.problem = None, None
+        self.dim_swept()
         if self.form.errors:
             wrong = [field.label for field in self.form.fields if field.error]
             self.show_problem(f"{', '.join(wrong)}: not right yet, see the form")
@@ -177,6 +182,13 @@ class ReviewScreen(StepScreen):
             self.show_problem(str(error))
             return
         self.show_plan(self.plan)
+
+    def dim_swept(self) -> None:
+        """Show the one value of a parameter as what it is while the sweep takes its place: not used."""
+        with suppress(ValueError):
+            swept = sweep_values(self.shell.selection.sweep)
+            for field in self.form.fields:
+                field.set_class(field.spec.name in swept, "-swept")
 
     def build_plan(self) -> Plan:
         """Return the plan of what is chosen. Raises UsageError."""
@@ -203,16 +215,27 @@ class ReviewScreen(StepScreen):
 
     def show_plan(self, plan: Plan) -> None:
         """Show plan or job files, the warnings, and what Enter does."""
-        self.plan_pane.show(
-            (lambda _: plan_text.job_files(plan)) if self.shows_jobs else partial(plan_text.plan_lines, plan)
-        )
+        self.plan_pane.show(partial(self.plan_lines, plan))
         self.plan_pane.border_title = "Job files" if self.shows_jobs else "What will happen"
         self.plan_pane.border_subtitle = "v plan" if self.shows_jobs else "v job file"
-        said = [*self.shell.selection.remarks, *plan_text.warnings(plan)]
+        said = [*filter(None, [refusal(self.answers)]), *self.shell.selection.remarks, *plan_text.warnings(plan)]
         self.show_warnings([*said, *self.missing_tools(plan), *self.at_logout.lines])
         self.look_at_logout(plan)
         self.show_launch()
         self.show_changes()
+
+    def plan_lines(self, plan: Plan, width: int) -> list[Line]:
+        """Return the job files, or the plan behind what its hosts answered."""
+        if self.shows_jobs:
+            return plan_text.job_files(plan)
+        answered = ahead_lines(self.answers, self.shell.symbols, width) if self.answers else []
+        return [*answered, *plan_text.plan_lines(plan, width)]
+
+    @property
+    def answers(self) -> list[Answer]:
+        """What the hosts said of this very plan."""
+        plan, answers = self.asked
+        return answers if plan == self.plan else []
 
     def missing_tools(self, plan: Plan) -> list[str]:
         """Return what checked hosts lack for some of the steps: the launch offers to leave these out."""
@@ -269,6 +292,32 @@ class ReviewScreen(StepScreen):
         """Go into the form."""
         self.form.focus_first()
         self.show_keys()
+
+    def action_preflight(self) -> None:
+        """Ask the hosts whether they would take the plan."""
+        if self.plan is None:
+            self.notify(self.problem or "nothing to run yet", severity="error")
+        elif not self.starting:
+            self.ask_hosts(self.plan)
+
+    @work(group="preflight", exclusive=True)
+    async def ask_hosts(self, plan: Plan) -> None:
+        """Count the answers as they come, then show them above the plan."""
+        heard: list[str] = []
+        pane = self.plan_pane
+
+        def hear(name: str) -> None:
+            heard.append(name)
+            pane.border_subtitle = f"preflight: {len(heard)} of {len(plan.hosts)} answered"
+
+        pane.border_subtitle = f"preflight: 0 of {len(plan.hosts)} answered"
+        person = Remembering(partial(log_in.ask, self.app))
+        answers = await ask_ahead(plan, self.shell.paths, person, hear)
+        self.asked = (plan, answers)
+        if plan == self.plan:
+            self.shows_jobs = False
+            self.show_plan(plan)
+            pane.scroll_home(animate=False)
 
     def action_view(self) -> None:
         """Switch between plan and job files."""

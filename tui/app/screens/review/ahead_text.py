@@ -1,0 +1,35 @@
+"""What the hosts of a plan answered before the launch, as lines. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tui.app.screens.review.plan_text import some
+from tui.app.terminal.theme import Symbols
+from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, heading, indented
+
+if TYPE_CHECKING:
+    from tui.engine.hosts.ahead import Answer
+
+
+def ahead_lines(answers: Sequence[Answer], symbols: Symbols, width: int) -> list[Line]:
+    """Return the answers, refusals first; hosts that say the same share a line."""
+    bad = [each for each in answers if each.problems]
+    ready = len(answers) - len(bad)
+    lines = [heading(f"preflight: {ready} of {len(answers)} hosts ready" if len(answers) > 1 else "preflight")]
+    for problems in dict.fromkeys(each.problems for each in bad):
+        hosts = some(each.host for each in bad if each.problems == problems)
+        mark: Run = (f"{symbols.bad} ", BAD)
+        for problem in problems:
+            lines += indented([mark, (hosts, BRIGHT), (f"  {problem}", BAD)], width)
+    for said in dict.fromkeys(each.said for each in answers if not each.problems):
+        hosts = some(each.host for each in answers if each.said == said and not each.problems)
+        lines += indented([(f"{symbols.ok} ", GOOD), (hosts, TEXT), (f"  {said}", LABEL)], width)
+    return [*lines, Line()]
+
+
+def refusal(answers: Sequence[Answer]) -> str:
+    """Return how many hosts would refuse the run, empty when none would."""
+    bad = [each.host for each in answers if each.problems]
+    return f"{some(bad)} would refuse this run: see the preflight" if bad else ""

@@ -1,0 +1,84 @@
+"""A look at the hosts of a plan before it is started: what each has, and every reason why it would refuse the run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from tui.engine.hosts.fan_out import agent_on, fan_out
+from tui.engine.planning.space import judge_space, new_bytes
+from tui.engine.safety.host_look import HostFindings, tasks_of
+from tui.metrics import units
+from tui.model.plan import HostAddress, Plan
+
+if TYPE_CHECKING:
+    from tui.engine.safety.made_files import MadeFiles
+    from tui.remote.agent import Agent
+    from tui.remote.connections import Connections
+
+T = TypeVar("T")
+LOOK_S = 60.0  # a busy host takes its time
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One host: why it would refuse the run (it is ready without a problem), and what it has."""
+
+    host: str
+    problems: tuple[str, ...] = ()
+    said: str = ""
+
+
+async def look_ahead(
+    plan: Plan, connections: Connections, made_files: MadeFiles, heard: Callable[[str], object] = lambda _: None
+) -> list[Answer]:
+    """Ask all hosts at once and judge them by the rules of the preflight. `heard` is told each host that answered.
+
+    Locks and MPI are not tried: both would be felt by others.
+    """
+    work = {address.name: _look(plan, address, connections, made_files, heard) for address in plan.hosts}
+    found, errors = await fan_out(work)
+    short = judge_space(plan, found)
+    answers = {name: _judged(plan, name, findings) for name, findings in found.items()}
+    answers |= {name: Answer(name, (error.message,)) for name, error in errors.items()}
+    for name, (_, message) in short.items():
+        answers[name] = Answer(name, (*answers[name].problems, message), answers[name].said)
+    return [answers[address.name] for address in plan.hosts]
+
+
+async def _look(
+    plan: Plan,
+    address: HostAddress,
+    connections: Connections,
+    made_files: MadeFiles,
+    heard: Callable[[str], object],
+) -> HostFindings:
+    from tui.engine.running.preflight import look_at
+
+    try:
+        async with asyncio.timeout(LOOK_S), agent_on(address, connections, "preflight") as agent:
+
+            async def ask(call: Callable[[Agent], Awaitable[T]]) -> T:
+                return await call(agent)
+
+            return await look_at(plan, address.name, ask, made_files.sizes(address.name))
+    finally:
+        heard(address.name)
+
+
+def _judged(plan: Plan, host: str, findings: HostFindings) -> Answer:
+    from tui.engine.running.preflight import judge_host
+
+    problems = tuple(message for _, message in judge_host(plan, host, findings))
+    return Answer(host, problems, ", ".join(_said(plan, host, findings)))
+
+
+def _said(plan: Plan, host: str, findings: HostFindings) -> list[str]:
+    """Return the versions of its tools, the room where the files go, and what is still to be laid out."""
+    said = [tool.text for tool in findings.probe.tools.values()]
+    places = {facts.mount: facts for facts in findings.probe.dirs.values() if facts.free_bytes is not None}
+    said += [f"{units.size(facts.free_bytes or 0)} free at {facts.path} ({facts.fstype})" for facts in places.values()]
+    missing = sum(new_bytes(tasks_of(plan, host), findings.files).values())
+    return [*said, f"{units.size(missing)} to lay out"] if missing else said
