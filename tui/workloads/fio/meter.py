@@ -205,7 +205,7 @@ def _grown(now: _Totals, then: _Totals) -> DirectionSample:
         bytes=max(now.bytes - then.bytes, 0),
         lat_sum_ns=max(round(now.lat_sum - then.lat_sum), 0),
         lat_max_ns=now.lat_max,
-        lat=now.bins.since(then.bins).buckets,
+        lat=now.bins.grown_since(then.bins),
     )
 
 

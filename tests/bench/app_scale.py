@@ -1,0 +1,124 @@
+"""The Live screen over many hosts: CPU, bytes a second to the terminal, key to paint, how old what is drawn is.
+
+The journal grows by a second of all hosts each second, of what a real fio printed. SIZES=64,256 chooses how many.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import struct
+import tempfile
+import termios
+import time
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+from tests.app.journal_maker import RUN_ID, RunMaker
+from tests.app.measure_live import cpu_s, maker_at
+from tests.bench.kept import Row, told
+
+SIZES = tuple(int(word) for word in os.environ.get("SIZES", "16,64,256,512").split(","))
+SECONDS = float(os.environ.get("SECONDS_EACH", "20"))
+WINDOW = os.environ.get("WINDOW", "160x50")
+WARM_UP_S, BEFORE_S = 8.0, 30
+KEY_EVERY_S = 0.37  # out of step with the refresh, so that keys fall anywhere between two of them
+
+
+def run_app(folder: Path, lags: Path) -> None:
+    """Become the app, on Live; each refresh that had something new notes how old that was once it was worked in."""
+    os.environ.update(TERM="xterm-256color", COLORTERM="truecolor", BENCHTUI_HOME=str(folder))
+    from tui.app.app import BenchtuiApp
+    from tui.app.screens.live.screen import LiveScreen
+    from tui.app.shell import Options
+    from tui.model.paths import Paths
+
+    run_dir = folder / "runs" / RUN_ID
+    journal, tick, seen = run_dir / "journal.jsonl", LiveScreen.tick, 0
+
+    def timed(self: LiveScreen) -> Any:
+        nonlocal seen
+        before = journal.stat()
+        found = tick(self)
+        if before.st_size != seen:
+            seen = before.st_size
+            with lags.open("a") as file:
+                file.write(f"{time.time() - before.st_mtime:.4f}\n")
+        return found
+
+    LiveScreen.tick = timed  # type: ignore[method-assign]
+    BenchtuiApp.run_is_alive = lambda self, run_dir: True  # type: ignore[method-assign]
+    BenchtuiApp(Options(paths=Paths.from_environ(os.environ), watch=run_dir)).run()
+    os._exit(0)
+
+
+class Screen:
+    """The app on a terminal, its journal, and what was seen of both."""
+
+    def __init__(self, terminal: int, maker: RunMaker) -> None:
+        self.terminal, self.maker = terminal, maker
+        self.sent, self.paints = 0, list[float]()
+
+    def pump(self, seconds: float, *, keys: bool = False) -> None:
+        """Read what is drawn and append samples on time; press j and k in turn."""
+        end = time.monotonic() + seconds
+        pressed, next_key = 0.0, time.monotonic() + KEY_EVERY_S
+        while (now := time.monotonic()) < end:
+            if keys and not pressed and now >= next_key:
+                os.write(self.terminal, b"jk"[len(self.paints) % 2 :][:1])
+                pressed = time.monotonic()
+            if select.select([self.terminal], [], [], 0.005)[0]:
+                self.sent += len(os.read(self.terminal, 65536))
+                if pressed:
+                    self.paints.append(time.monotonic() - pressed)
+                    pressed, next_key = 0.0, time.monotonic() + KEY_EVERY_S
+            if time.time() >= self.maker.now + 1:
+                self.maker.measure(1)
+
+
+def run(folder: Path, hosts: int) -> Row:
+    """Show one size for a while."""
+    maker = maker_at(folder, hosts, BEFORE_S + 2.0)
+    maker.measure(BEFORE_S)
+    lags = folder / "lags"
+    pid, terminal = pty.fork()
+    if pid == 0:
+        run_app(folder, lags)
+    width, height = map(int, WINDOW.split("x"))
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+    screen = Screen(terminal, maker)
+    try:
+        screen.pump(WARM_UP_S)
+        screen.sent, burnt = 0, cpu_s(pid)
+        lags.write_text("")
+        screen.pump(SECONDS)
+        burnt, sent = cpu_s(pid) - burnt, screen.sent
+        screen.pump(SECONDS, keys=True)
+        old = [float(line) for line in lags.read_text().split()]
+    finally:
+        os.kill(pid, 15)
+        os.waitpid(pid, 0)
+        os.close(terminal)
+    paints = sorted(screen.paints)
+    return {
+        "hosts": hosts,
+        "CPU, % of a core": 100 * burnt / SECONDS,
+        "to the terminal, kB/s": sent / SECONDS / 1000,
+        "key to paint median, ms": 1000 * median(paints),
+        "key to paint p99, ms": 1000 * quantiles(paints, n=100)[98],
+        "behind the journal median, ms": 1000 * median(old) if old else None,
+        "behind the journal max, ms": 1000 * max(old) if old else None,
+    }
+
+
+def main() -> int:
+    """Show each size once."""
+    rows = []
+    for hosts in SIZES:
+        with tempfile.TemporaryDirectory() as folder:
+            rows.append(run(Path(folder), hosts))
+            print(rows[-1], flush=True)
+    return told("app_scale", rows, f"Live at {WINDOW} and 1 Hz, {SECONDS:g} s without and {SECONDS:g} s with keys.")
