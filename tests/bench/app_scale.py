@@ -49,7 +49,7 @@ def run_app(folder: Path, lags: Path) -> None:
                 file.write(f"{time.time() - before.st_mtime:.4f}\n")
         return found
 
-    LiveScreen.tick = timed  # type: ignore[method-assign]
+    LiveScreen.tick = timed  # type: ignore[method-assign, assignment]
     BenchtuiApp.run_is_alive = lambda self, run_dir: True  # type: ignore[method-assign]
     BenchtuiApp(Options(paths=Paths.from_environ(os.environ), watch=run_dir)).run()
     os._exit(0)
