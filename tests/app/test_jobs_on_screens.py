@@ -124,11 +124,11 @@ async def test_the_result_of_a_job_alone(done: RunMaker) -> None:
 
 async def test_hosts_of_a_result_have_the_wait_for_the_disk_first(done: RunMaker) -> None:
     async with stage(done, step="result") as (app, pilot):
-        await pilot.press("J", "J")
+        await pilot.press("J", "J", *["tab"] * 4)
         await app.settle(pilot)
         rows = app.text_of("#result-page").splitlines()
-        first = next(number for number, line in enumerate(rows) if line.startswith("weka-01"))
-        assert rows[first].split()[1] == "s" and rows[first + 1].split()[0] == "w"
+        first = next(number for number, line in enumerate(rows) if line.strip().startswith("weka-01"))
+        assert "sync" in rows[first].split() and rows[first + 1].split()[0] == "write"
 
 
 async def test_the_result_of_one_job_has_nothing_to_choose(tmp_path: Path) -> None:

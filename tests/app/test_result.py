@@ -7,12 +7,15 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
-from tests.app.stage import SMALL, WIDE, stage
+from tests.app.stage import SMALL, WIDE, Stage, stage
 from tests.patience import seen
 from tui.app.dialogs.copying import CopyDialog
 from tui.app.screens.live.screen import LiveScreen
+from tui.app.screens.result.screen import ResultScreen
+from tui.app.screens.result.tabs import TABS
 from tui.app.screens.result.text import big_digits
 from tui.metrics.units import bandwidth, iops
 from tui.model.event import HostFacts
@@ -28,13 +31,26 @@ def maker(tmp_path: Path) -> RunMaker:
     return maker
 
 
+async def tab(app: Stage, pilot: Pilot[None], name: str) -> str:
+    """Go to a tab by the key that moves between them, and return what it shows."""
+    screen = app.screen
+    assert isinstance(screen, ResultScreen) and screen.page is not None
+    for _ in TABS:
+        if screen.page.tab == name:
+            break
+        await pilot.press("tab")
+    await app.settle(pilot)
+    assert screen.page.tab == name
+    return app.text_of("#result-page")
+
+
 def record_of(maker: RunMaker) -> RunRecord:
     return RunRecord.model_validate_json((maker.run_dir / "run.json").read_bytes())
 
 
 async def test_the_page_begins_with_state_profile_and_headline(maker: RunMaker) -> None:
     async with stage(maker, step="result") as (app, _):
-        page = app.text_of("#result-page")
+        page = app.text_of("#result-top") + app.text_of("#result-page")
         assert "COMPLETE" in page and "weka/read-iops" in page and "2026-11-20 10:15:30 UTC" in page
         number = iops(record_of(maker).headline.value).rstrip("k")  # type: ignore[union-attr]
         assert all(row in page for row in big_digits(number))
@@ -51,9 +67,11 @@ async def test_there_is_a_line_a_direction_with_every_percentile(maker: RunMaker
 
 
 async def test_every_host_has_its_own_figures(maker: RunMaker) -> None:
-    async with stage(maker, step="result") as (app, _):
-        page = app.text_of("#result-page")
-        assert all(f"{name}  r" in page for name in maker.hosts)
+    async with stage(maker, step="result") as (app, pilot):
+        rows = (await tab(app, pilot, "hosts")).splitlines()
+        for name in maker.hosts:
+            at = next(number for number, row in enumerate(rows) if name in row.split())
+            assert "read" in rows[at].split() and rows[at + 1].split()[0] == "write"
 
 
 async def test_i_b_and_l_switch_the_chart(maker: RunMaker) -> None:
@@ -68,8 +86,8 @@ async def test_i_b_and_l_switch_the_chart(maker: RunMaker) -> None:
 
 
 async def test_changed_parameters_files_left_and_the_path_are_told(maker: RunMaker) -> None:
-    async with stage(maker, step="result") as (app, _):
-        page = app.text_of("#result-page")
+    async with stage(maker, step="result") as (app, pilot):
+        page = await tab(app, pilot, "facts")
         assert "Changed  runtime=60s" in page
         assert "Left     weka-01 (4 GiB)  /mnt/weka/fio/read_iops.weka-01.0" in page
         assert str(maker.run_dir / "run.json") in "".join(line[9:] for line in page.splitlines())
@@ -82,8 +100,8 @@ async def test_what_the_hosts_are_is_told_once_and_who_differs_by_name(tmp_path:
         maker.add(HostFacts(t=1.0, host=host, facts={"governor": "performance", "nics": nics}))
     maker.finish()
     write_record(maker.run_dir)
-    async with stage(maker, step="result") as (app, _):
-        page = app.text_of("#result-page").split("About this run")[1]
+    async with stage(maker, step="result") as (app, pilot):
+        page = (await tab(app, pilot, "facts")).split("About this run")[1]
         assert f"Differs  {maker.hosts[2]}: links: mtu 1500, not 9000" in page
         assert page.count("governor performance") == 1
         assert "Network  1 link, physical, 25 Gbit/s" in page
@@ -96,8 +114,8 @@ async def test_what_hosts_did_meanwhile_is_a_table(tmp_path: Path) -> None:
     maker.look_at("osd-1", server, server=True)
     maker.measure(10).finish()
     write_record(maker.run_dir)
-    async with stage(maker, SMALL, step="result") as (app, _):
-        page = app.text_of("#result-page")
+    async with stage(maker, SMALL, step="result") as (app, pilot):
+        page = await tab(app, pilot, "load")
         assert "weka-01           91/91    99/99" in page and "ens1 1.00 GiB/s" in page
         assert "osd-1             50/50    60/60" in page
         assert "CPU of OSD: 300 % of a core, 4 processes on 1 host" in page
@@ -149,7 +167,7 @@ async def test_problems_come_before_the_figures(tmp_path: Path) -> None:
     maker.fail("weka-02", "host-lost", "no connection to the end").finish("partial", "1 problem", broken=["weka-02"])
     write_record(maker.run_dir)
     async with stage(maker, step="result") as (app, _):
-        page = app.text_of("#result-page")
+        page = app.text_of("#result-top") + app.text_of("#result-page")
         assert "PARTIAL" in page and "✗ weka-02  no connection to the end (host-lost)" in page
         assert page.index("Findings") < page.index("All hosts")
         assert "~ rebuilt from samples" in page
@@ -160,14 +178,14 @@ async def test_a_run_that_measured_nothing_says_so(tmp_path: Path) -> None:
     maker.fail("weka-01", "fio-missing", "fio is not installed").finish("failed", "refused", broken=maker.hosts)
     write_record(maker.run_dir)
     async with stage(maker, SMALL, step="result") as (app, _):
-        page = app.text_of("#result-page")
+        page = app.text_of("#result-top") + app.text_of("#result-page")
         assert "FAILED" in page and "nothing was measured" in page and "fio is not installed" in page
 
 
 async def test_a_run_whose_engine_died_gets_a_record_from_its_journal(tmp_path: Path) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2), READS).begin().go().measure(5)
     async with stage(maker, step="result") as (app, _):
-        assert "PARTIAL" in app.text_of("#result-page")
+        assert "PARTIAL" in app.text_of("#result-top")
     assert json.loads((maker.run_dir / "run.json").read_bytes())["state"] == "partial"
 
 
@@ -188,10 +206,55 @@ async def test_a_note_is_kept_and_shown(maker: RunMaker) -> None:
     async with stage(maker, step="result") as (app, pilot):
         await pilot.press("n", *"hot", "enter")
         await app.settle(pilot)
-        assert "Note     hot" in app.text_of("#result-page")
+        assert "Note     hot" in await tab(app, pilot, "facts")
     assert [note.text for note in record_of(maker).notes] == ["hot"]
 
 
 async def test_the_page_is_ascii_where_the_terminal_is(maker: RunMaker) -> None:
     async with stage(maker, WIDE, step="result", symbols="ascii") as (app, _):
         assert app.text_of("#result-page").isascii()
+
+
+async def test_tabs_are_moved_between_by_keys_and_clicks_and_each_fits_and_scrolls(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3)).begin().layout(2, 2).go()
+    maker.look_at("weka-01", {"cpu.busy": 91.0, "core.busy": 99.0})
+    maker.measure(20).finish()
+    write_record(maker.run_dir)
+    shown = {"defend": "It was too short", "latency": "I/Os by latency", "time": "p99 latency", "hosts": "of median",
+             "findings": "Could not be checked", "facts": "Record", "load": "CPU busy over time",
+             "commands": "Job file", "published": "aws, one client"}  # fmt: skip
+    async with stage(maker, SMALL, step="result") as (app, pilot):
+        screen = app.screen
+        assert isinstance(screen, ResultScreen)
+        await pilot.press("G")
+        for name, text in shown.items():
+            page = await tab(app, pilot, name)
+            assert text in page and all(len(line) <= 80 for line in page.splitlines())
+            assert screen.scroll.scroll_offset.y == 0
+            top = app.text_of("#result-top")
+            assert "valid with warnings" in top and "read " in top.splitlines()[0]
+        await pilot.press("tab")
+        await app.settle(pilot)
+        assert screen.page is not None and screen.page.tab == "summary"
+        await pilot.press("shift+tab", "escape", "d")
+        await app.settle(pilot)
+        assert screen.page.tab == "defend"
+        await pilot.click("#result-top", offset=(3, 1))
+        await app.settle(pilot)
+        assert screen.page.tab == "summary"
+
+
+async def test_a_host_that_lags_is_named_with_the_headline_and_stands_first(maker: RunMaker) -> None:
+    record = record_of(maker)
+    for result in record.steps[0].results.per_host["weka-02"].values():
+        result.iops = (result.iops or 0.0) / 4
+    (maker.run_dir / "run.json").write_text(record.to_json())
+    async with stage(maker, SMALL, step="result") as (app, pilot):
+        page = app.text_of("#result-page")
+        assert "! weka-02 at 25 % of the median" in page and page.index("weka-02 at") < page.index("Findings")
+        assert "2 of 3 hosts within ±1 % of the median host" in page
+        rows = (await tab(app, pilot, "hosts")).splitlines()
+        assert next(row for row in rows if "-75 %" in row).startswith("! weka-02")
+        assert rows.index(next(row for row in rows if "-75 %" in row)) < rows.index(
+            next(row for row in rows if "weka-01" in row)
+        )

@@ -10,7 +10,8 @@ import pytest
 from tests.app.matrix_maker import JOBS, line_sweep
 from tests.results.matrices import cell, ceph, line
 from tests.results.test_matrix_table import text_of
-from tui.app.screens.result.text import Page, steps
+from tui.app.screens.result.page import Page
+from tui.app.screens.result.text import steps
 from tui.metrics.repeat import ci_tells, relative_ci
 from tui.model.record import Finding, RunRecord
 from tui.results.matrix.cells import Cell, cells_of_record

@@ -11,7 +11,8 @@ import pytest
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.matrix_maker import SUITE, line_sweep, suite
 from tests.results.samples import sample, started
-from tui.app.screens.result.text import Page, figures, headline, headline_parts
+from tui.app.screens.result.page import Page
+from tui.app.screens.result.text import figures, headline, headline_parts
 from tui.journal.state import RunState
 from tui.metrics import units
 from tui.metrics.figures import enough_behind, marked, shown_percentile

@@ -61,7 +61,7 @@ def spread_of(values: Mapping[str, float | None], lag: float = LAG) -> Spread:
 
 def share_text(share: float | None) -> str:
     """Return a deviation with its sign: ``-75 %``, ``+2 %``."""
-    return UNKNOWN if share is None else f"{share:+.0%}".replace("%", " %")
+    return UNKNOWN if share is None else f"{round(share, 2) + 0.0:+.0%}".replace("%", " %")
 
 
 def behind_text(share: float) -> str:

@@ -14,6 +14,7 @@ from tui.text.line import LABEL, Line
 from tui.text.plot import DOWN, LEAST_WIDTH, ROLES, Axis, Curve, Ticks, plot, plot_rows
 
 ChartMetric = Literal["iops", "bandwidth", "latency"]
+Drawn = Literal["iops", "bandwidth", "latency", "p99"]
 Values = Sequence[float | None]
 
 DAY_S = 86400
@@ -22,7 +23,7 @@ TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 144
 
 def chart(
     record: RunRecord,
-    metric: ChartMetric = "iops",
+    metric: Drawn = "iops",
     width: int = 80,
     height: int = 20,
     step: int | None = None,
@@ -42,13 +43,13 @@ def chart(
     curves = [_curve(name, each, series.step_s, filled=len(values) == 1) for name, each in values.items()]
     width = max(width, LEAST_WIDTH)
     seconds = max(len(each) for each in values.values()) * series.step_s
-    y = value_axis(metric, _highest(values), plot_rows(height))
+    y = value_axis(unit_of(metric), _highest(values), plot_rows(height))
     return plot(_title(metric, list(values)), curves, time_axis(seconds, width), y, width, height, coloured=coloured)
 
 
-def _values_by_direction(series: SeriesRecord, metric: ChartMetric) -> dict[str, Values]:
+def _values_by_direction(series: SeriesRecord, metric: Drawn) -> dict[str, Values]:
     """Return the values of all hosts together by direction, where any is known."""
-    columns = {column.direction: _values(column, metric) for column in series.columns if column.host is None}
+    columns = {column.direction: values_of(column, metric) for column in series.columns if column.host is None}
     return {name: values for name, values in columns.items() if any(value is not None for value in values)}
 
 
@@ -59,15 +60,23 @@ def _step(record: RunRecord, wanted: int | None) -> StepRecord | None:
     return next((step for step in steps if step.index == wanted), steps[0] if steps else None)
 
 
-def _values(column: SeriesColumns, metric: ChartMetric) -> Values:
-    return {"iops": column.iops, "bandwidth": column.bw_bytes_per_s, "latency": column.lat_mean_ns}[metric]
+def values_of(column: SeriesColumns, metric: Drawn) -> Values:
+    """Return what one host, or all together, did of a metric every second."""
+    known: dict[Drawn, Values] = {"iops": column.iops, "bandwidth": column.bw_bytes_per_s, "p99": column.p99_ns}
+    return known.get(metric, column.lat_mean_ns)
 
 
-def _name(metric: ChartMetric) -> str:
-    return f"mean {METRICS[metric].title}" if metric == "latency" else METRICS[metric].title
+def _name(metric: Drawn) -> str:
+    said = {"latency": "mean ", "p99": "p99 "}.get(metric, "")
+    return said + METRICS[unit_of(metric)].title
 
 
-def _title(metric: ChartMetric, directions: list[str]) -> str:
+def unit_of(metric: Drawn) -> ChartMetric:
+    """Return the metric whose unit and scale something has that is drawn."""
+    return "latency" if metric == "p99" else metric
+
+
+def _title(metric: Drawn, directions: list[str]) -> str:
     return f"{directions[0]} {_name(metric)}" if len(directions) == 1 else _name(metric)
 
 
@@ -99,16 +108,20 @@ def known_parts(values: Values) -> list[tuple[int, list[float]]]:
 
 
 def value_axis(metric: ChartMetric, highest: float, rows: int) -> Axis:
-    """Return an axis from 0 whose round marks are whole rows apart, and that `highest` fills as well as it can."""
+    """Return an axis from 0 with round marks, which `highest` fills as well as it can."""
     scale, unit = METRICS[metric].scale(highest)
-    most = max(highest, 1e-9) / scale
+    high, marks = even_marks(highest / scale, rows)
+    labels = [f"{mark:.6g}{unit}" if mark else "0" for mark in marks]
+    return Axis(0, high * scale, Ticks([mark * scale for mark in marks], labels))
+
+
+def even_marks(highest: float, rows: int) -> tuple[float, list[float]]:
+    """Return the end of an axis from 0 over so many rows of cells, and round marks that are whole rows apart."""
     dots, closest = rows * DOWN - 1, max(2, rows // 8)
+    most = max(highest, 1e-9)
     steps = {apart: round_step(most * apart * DOWN / dots) for apart in range(closest, closest + 3) if apart < rows}
     apart = min(steps, key=lambda each: (round(steps[each] / each, 9), -each))
-    step = steps[apart]
-    marks = [step * at for at in range((rows - 1) // apart + 1)]
-    labels = [f"{mark:.6g}{unit}" if mark else "0" for mark in marks]
-    return Axis(0, step * dots / (apart * DOWN) * scale, Ticks([mark * scale for mark in marks], labels))
+    return steps[apart] * dots / (apart * DOWN), [steps[apart] * at for at in range((rows - 1) // apart + 1)]
 
 
 def time_axis(seconds: float, width: int) -> Axis:

@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING
 
 from textual import work
 from textual.containers import VerticalScroll
+from textual.events import Click
 from textual.geometry import Region, Size
+from textual.message import Message
 from textual.widget import Widget
 
-from tui.app.dialogs.findings import FindingsDialog
 from tui.app.dialogs.note import NoteDialog
 from tui.app.screens.base import StepScreen
 from tui.app.screens.live.text import keep_note
-from tui.app.screens.result import text as result_text
 from tui.app.screens.result.matrix import matrix_of, moved
+from tui.app.screens.result.page import Page
+from tui.app.screens.result.tabs import beside, page_lines, tab_at, tab_line
+from tui.app.screens.result.text import title_line
 from tui.app.services.cleaning import ask_to_clean, clean_now
 from tui.app.services.copying import copy_of_run
 from tui.app.services.exporting import export_run
@@ -31,13 +34,13 @@ from tui.results.matrix.render import CURSOR
 from tui.text.line import LABEL, TEXT, Line, Run
 
 if TYPE_CHECKING:
-    from tui.app.screens.result.text import Page
     from tui.model.record import RunRecord
     from tui.results.baselines.text import View
+    from tui.results.defend.defence import Answer
     from tui.results.text.chart import ChartMetric
 
 CHART_SHARE = 0.42
-LEAST_CHART, MOST_CHART = 9, 18
+LEAST_CHART, MOST_CHART = 9, 26
 
 
 class ResultPage(Lines):
@@ -71,7 +74,7 @@ class ResultPage(Lines):
         height = max(LEAST_CHART, min(MOST_CHART, round(self.screen.size.height * CHART_SHARE)))
         wanted = (self.page, width, height)
         if self._made is None or self._made[0] != wanted:
-            self._made = (wanted, result_text.page_lines(self.page, width, height))
+            self._made = (wanted, page_lines(self.page, width, height))
         return self._made[1]
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
@@ -81,6 +84,33 @@ class ResultPage(Lines):
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
         """All lines."""
         return self.lines_for(width)
+
+
+class TabChosen(Message):
+    """A tab was clicked."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+class ResultTop(Lines):
+    """What stays in sight above a page: which run, and its tabs."""
+
+    DEFAULT_CSS = "ResultTop { height: 2; padding: 0 1; }"
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.page: Page | None = None
+
+    def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
+        """The run, and its tabs."""
+        return [title_line(self.page, width), tab_line(self.page, width)] if self.page is not None else []
+
+    def on_click(self, event: Click) -> None:
+        """A tab is clicked."""
+        if self.page is not None and event.y == 1 and (name := tab_at(self.page, self.size.width, event.x - 1)):
+            self.post_message(TabChosen(name))
 
 
 class ResultScreen(StepScreen):
@@ -95,7 +125,8 @@ class ResultScreen(StepScreen):
         self.page: Page | None = None
 
     def compose_body(self) -> Iterable[Widget]:
-        """One page."""
+        """What the run is, and one page of it."""
+        yield ResultTop(id="result-top")
         with VerticalScroll(id="result-scroll", can_focus=False):
             yield ResultPage(id="result-page")
 
@@ -119,6 +150,7 @@ class ResultScreen(StepScreen):
         try:
             record = await asyncio.to_thread(record_of, self.run_dir)
             published = await asyncio.to_thread(published_of, record, self.shell.paths.baselines)
+            answers = tuple(await asyncio.to_thread(answers_of, record))
         except BenchtuiError as error:
             self.view.say(f"no result to show\n{error}\n\np plays what the journal holds", "bad")
             return
@@ -126,20 +158,45 @@ class ResultScreen(StepScreen):
         big = self.shell.symbols.name != "ascii"
         colors = big and not self.shell.options.environ.get("NO_COLOR")
         path = self.run_dir / "run.json"
-        page = result_text.Page(record, path, first, metric_of(record), big, published, colors=colors)
+        page = Page(record, path, first, metric_of(record), big, published, colors=colors, answers=answers)
+        page = replace(page, symbols=self.shell.symbols.name)
         before = self.page  # a note was added: the reader stays where he is
         matrix = matrix_of(record, before.matrix.cursor if before and before.matrix else "", colors=colors)
         inside = matrix is None or (before is not None and before.inside)
         step, job = (before.step, before.job) if before is not None and inside else (first, None)
-        self.show(replace(page, matrix=matrix, inside=inside, step=step, job=job))
+        tab = before.tab if before is not None else "summary"
+        self.show(replace(page, matrix=matrix, inside=inside, step=step, job=job, tab=tab))
 
     def show(self, page: Page) -> None:
         """Show a page."""
         self.page = page
         self.view.show(page)
+        top = self.query_one(ResultTop)
+        top.page = page
+        top.update_lines()
         self.query_one(KeyBar).leave_out(*(() if len(page.jobs) > 1 else ("result.job",)))
 
+    def show_tab(self, name: str) -> None:
+        """Show another tab from its top."""
+        if self.page is not None:
+            self.show(replace(self.page, tab=name))
+            self.action_top()
+
+    def on_tab_chosen(self, message: TabChosen) -> None:
+        """A tab was clicked."""
+        self.show_tab(message.name)
+
     # -- actions
+
+    def action_tab(self, places: int) -> None:
+        """Show the tab so many places further."""
+        if self.page is not None:
+            self.show_tab(beside(self.page, places))
+
+    def action_defend(self) -> None:
+        """Show how the run stands against each attack, or its summary again."""
+        if self.page is not None:
+            self.show_tab("summary" if self.page.tab == "defend" else "defend")
 
     def action_chart(self, metric: ChartMetric) -> None:
         """Draw another metric."""
@@ -174,7 +231,7 @@ class ResultScreen(StepScreen):
         step = page.shown_step
         colors = page.matrix.colors if page.matrix is not None else True
         matrix = matrix_of(page.record, step.cell or "" if step is not None else "", colors=colors)
-        self.show(replace(page, inside=False, compares=False, matrix=matrix))
+        self.show(replace(page, inside=False, tab="summary", matrix=matrix))
         self.reveal()
 
     def move(self, rows: int, columns: int) -> bool:
@@ -199,12 +256,18 @@ class ResultScreen(StepScreen):
             self.scroll.scroll_to_region(Region(0, max(0, place - 1), 1, 3), animate=False)
 
     def action_left(self) -> None:
-        """To the cell at the left."""
-        self.move(0, -1)
+        """To the cell at the left; the tab before where there is no matrix."""
+        if self.page is not None and self.page.shown_matrix is None:
+            self.action_tab(-1)
+        else:
+            self.move(0, -1)
 
     def action_right(self) -> None:
-        """To the cell at the right."""
-        self.move(0, 1)
+        """To the cell at the right; the next tab where there is no matrix."""
+        if self.page is not None and self.page.shown_matrix is None:
+            self.action_tab(1)
+        else:
+            self.move(0, 1)
 
     def action_job(self) -> None:
         """Show the next job alone; after the last one all together."""
@@ -222,20 +285,14 @@ class ResultScreen(StepScreen):
             self.show(replace(self.page, step=max(0, min(last, self.page.step + places))))
 
     def action_findings(self) -> None:
-        """Show each finding whole, and the checks that could not be made."""
-        if self.page is None:
-            return
-        from tui.results.text.findings import record_lines
-
-        record = self.page.record
-        found, not_made = list(record.findings), dict(record.checks_not_made or {})
-        self.app.push_screen(FindingsDialog("Findings", lambda width: record_lines(found, not_made, width)))
+        """Show each finding whole, and the checks that could not be made; or the summary again."""
+        if self.page is not None:
+            self.show_tab("summary" if self.page.tab == "findings" else "findings")
 
     def action_published(self) -> None:
         """Show the run beside published figures, or its own figures again."""
         if self.page is not None:
-            self.show(replace(self.page, compares=not self.page.compares))
-            self.action_top()
+            self.show_tab("summary" if self.page.tab == "published" else "published")
 
     @work(group="copy", exclusive=True, exit_on_error=False)
     async def action_copy(self) -> None:
@@ -305,7 +362,9 @@ class ResultScreen(StepScreen):
     def action_back(self) -> None:
         """From a step to the matrix, else to the list of runs: that is where a result comes from."""
         page = self.page
-        if page is not None and page.matrix is not None and page.inside:
+        if page is not None and page.tab != "summary":
+            self.show_tab("summary")
+        elif page is not None and page.matrix is not None and page.inside:
             self.show_matrix(page)
         else:
             super().action_back()
@@ -354,6 +413,13 @@ def record_of(run_dir: Path) -> RunRecord:
         raise BenchtuiError(f"{path}: not a run record: {error.errors()[0]['msg']}") from error
     except OSError as error:
         raise BenchtuiError(f"{path}: {error.strerror}") from error
+
+
+def answers_of(record: RunRecord) -> list[Answer]:
+    """Return how a run stands against each attack."""
+    from tui.results.defend.attacks import defence
+
+    return defence(record)
 
 
 def metric_of(record: RunRecord) -> ChartMetric:

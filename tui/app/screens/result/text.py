@@ -1,130 +1,80 @@
-"""The Result page as lines: headline, figures, chart, what is doubtful, what is left behind."""
+"""The summary of a result as lines: headline, verdict, limiter, what is doubtful, figures, chart."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.app.screens.live.operations_text import result_lines
-from tui.app.screens.result.matrix import Matrix, matrix_lines
-from tui.app.screens.result.published_text import hint_lines, published_lines
+from tui.app.screens.result.hosts_text import laggard_lines
+from tui.app.screens.result.matrix import matrix_lines
+from tui.app.screens.result.page import NARROW, Page, columns, row
+from tui.app.screens.result.published_text import hint_lines
+from tui.app.screens.result.time_text import metric_rule
 from tui.app.widgets.graph_panels import KEYS
 from tui.metrics import registry, units
-from tui.metrics.figures import latency_of, shown_percentile
 from tui.metrics.registry import METRICS, meaning
 from tui.model.plan import Headline
 from tui.results.matrix.cells import invalid_steps, step_figure
-from tui.results.text.conditions import attest_texts, precondition_texts, step_label
-from tui.text.facts import common_lines, differing_lines
-from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, labelled, rule, spread
+from tui.results.text.conditions import step_label
+from tui.results.text.judged import VERDICTS
+from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, labelled, rule, spread, width_of_runs
 
 if TYPE_CHECKING:
-    from tui.model.record import HeadlineRecord, RunRecord
-    from tui.model.step_record import AggregateRecord, DirectionRecord, ProofRecord, StepRecord
-    from tui.results.baselines.text import View
-    from tui.results.text.chart import ChartMetric
+    from tui.model.record import RunRecord
+    from tui.model.step_record import ProofRecord, StepRecord
 
-NARROW = 100
-LATENCIES = (("50", "p50"), ("95", "p95"), ("99", "p99"), ("99.5", "p99.5"), ("99.9", "p99.9"))
+WIDEST_LABEL = 26  # of a row of figures: what is farther from its numbers is hard to follow
 STATES = {"complete": "badge-good", "partial": "badge-warn", "aborted": "badge-warn", "failed": "badge-bad"}
-METRIC_KEYS = (("iops", "i", "IOPS"), ("bandwidth", "b", "bandwidth"), ("latency", "l", "latency"))
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """What is shown: the record, where it is, which step and which chart."""
-
-    record: RunRecord
-    path: Path
-    step: int = 0
-    metric: ChartMetric = "iops"
-    big: bool = True  # the terminal can show box characters
-    published: View | None = None  # the run beside published figures, when its profile has some
-    compares: bool = False  # show that instead of the run's own figures
-    matrix: Matrix | None = None  # of sweeps, suites, repetitions
-    inside: bool = True  # show one step; else the matrix
-    job: str | None = None  # that was chosen; steps that have no such job show all
-    colors: bool = True  # the terminal tells curves apart by colour
-
-    @property
-    def shown_step(self) -> StepRecord | None:
-        """The step whose figures are shown."""
-        steps = self.record.steps
-        return steps[min(self.step, len(steps) - 1)] if steps else None
-
-    @property
-    def jobs(self) -> list[str]:
-        """The jobs of the shown step, where there are several."""
-        step = self.shown_step
-        return list(step.results.jobs or ()) if step is not None and self.shown_matrix is None else []
-
-    @property
-    def shown_job(self) -> str | None:
-        """The job that is shown alone; None: all together."""
-        return self.job if self.job in self.jobs else None
-
-    @property
-    def all_hosts(self) -> Mapping[str, AggregateRecord]:
-        """What is shown over all hosts, by direction: of all jobs or one."""
-        if self.shown_step is None:
-            return {}
-        results = self.shown_step.results
-        return results.aggregate if self.shown_job is None else (results.jobs or {})[self.shown_job]
-
-    @property
-    def by_host(self) -> Mapping[str, Mapping[str, DirectionRecord]]:
-        """What is shown of each host, by direction: of all jobs or one."""
-        if self.shown_step is None:
-            return {}
-        results = self.shown_step.results
-        if self.shown_job is None:
-            return results.per_host
-        return {host: dirs for host, jobs in (results.per_job or {}).items() if (dirs := jobs.get(self.shown_job))}
-
-    @property
-    def shown_matrix(self) -> Matrix | None:
-        """The matrix, when that is what the page shows."""
-        return None if self.inside or self.compares else self.matrix
-
-    @property
-    def shown_headline(self) -> HeadlineRecord | None:
-        """The run's headline; of a step of a matrix, its cell's; none of a suite."""
-        matrix, step = self.record.matrix, self.shown_step
-        if matrix is None or self.matrix is None or not self.inside or step is None:
-            return self.record.headline
-        return next((cell.headline for cell in matrix.cells if step.index in cell.steps), self.record.headline)
-
-
-def page_lines(page: Page, width: int, chart_height: int) -> list[Line]:
-    """Return the whole page."""
-    if page.compares:
-        return [*head(page, width), Line(), *published_lines(page.published, page.record.profile.tag, width)]
-    lines = [*head(page, width), *headline(page, width), *proved(page.record.proves, width), Line()]
-    lines += hint_lines(page.published, width)
+def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
+    """Return what is asked first: the headline, whether it counts, what limited it; then the matrix or the figures."""
+    lines = [about(page, width), *headline(page, width), *attacked(page, width), *laggard_lines(page, width)]
+    lines += [*proved(page.record.proves, width), Line(), *hint_lines(page.published, width)]
     if page.shown_matrix is not None:
-        lines += [*matrix_lines(page.shown_matrix, width, chart_height), Line(), *problems(page, width)]
-        return [*lines, *facts(page, width)]
+        return [*lines, *matrix_lines(page.shown_matrix, width, chart_height), Line(), *problems(page, width)]
     lines += [*problems(page, width), *steps(page, width), *figures(page, width), Line()]
-    if page.shown_step is None or page.shown_step.metadata is None:  # it has no samples to draw
+    if page.all_hosts:  # else there are no samples to draw
         lines += chart_lines(page, width, chart_height)
-    return [*lines, *hosts(page, width), *load(page, width), *facts(page, width)]
+    return lines
 
 
-def head(page: Page, width: int) -> list[Line]:
-    """Return state, profile and time; hosts and target."""
+def title_line(page: Page, width: int) -> Line:
+    """Return state, profile and time; on tabs behind the first one the headline and whether it counts."""
     record = page.record
     badge = (f" {record.state.upper()} ", STATES.get(record.state, "badge"))
-    when = (record.created_utc or "start unknown").replace("T", " ")[:19]
     left: list[Run] = [badge, (" ", TEXT), (record.profile.tag, "title")]
+    if page.tab != "summary":
+        found = page.record.headline
+        mark, key = judgement(record)[0]
+        said = found.text if found is not None and found.value is not None else "no headline"
+        verdict = VERDICTS.get(record.verdict or "", record.state)
+        return Line.of(*spread(left, [(said, VALUE), ("  ", TEXT), (f"{mark}{verdict}", key)], width))
+    when = (record.created_utc or "start unknown").replace("T", " ")[:19]
     room = width - Line(tuple(left)).width - len(when) - 7
     title = f"  {record.profile.title}" if record.profile.title else ""
-    first = spread([*left, (title if len(title) <= room else "", TEXT)], [(f"{when} UTC", LABEL)], width)
+    return Line.of(*spread([*left, (title if len(title) <= room else "", TEXT)], [(f"{when} UTC", LABEL)], width))
+
+
+def about(page: Page, width: int) -> Line:
+    """Return hosts, target, time and what was changed."""
+    record = page.record
     count = len(record.hosts)
     parts = [f"{count} host{'s' if count != 1 else ''}", record.target or "", units.duration(record.duration_s)]
     parts += [f"{name}={value}" for name, value in record.profile.changed.items()]
-    return [Line.of(*first), Line.of(*clip([(" · ".join(part for part in parts if part), LABEL)], width))]
+    return Line.of(*clip([(" · ".join(part for part in parts if part), LABEL)], width))
+
+
+def attacked(page: Page, width: int) -> list[Line]:
+    """Return how many attacks the figures stand; nothing of a record that does not say what was checked."""
+    from tui.results.defend.text import counts_runs
+
+    if page.record.checks is None or not page.answers:
+        return []
+    runs, keys = counts_runs(page.answers), [("d", "accent"), (" defends", LABEL)]
+    if width_of_runs(runs) + width_of_runs(keys) < width:
+        return [Line.of(*spread(runs, keys, width))]
+    return labelled([], runs, width)
 
 
 def headline(page: Page, width: int) -> list[Line]:
@@ -204,33 +154,13 @@ def big_digits(text: str) -> list[str]:
     rows = ["", "", ""]
     for character in text:
         place = DIGITS.find(character)
-        for row in range(3):
-            glyph = DIGITS3X3_BOLD[place * 3 + row].ljust(3) if place > 0 else (character if row == 2 else " ")
-            rows[row] += "." if character == "." and row == 2 else " " if character == "." else glyph
+        for at in range(3):
+            glyph = DIGITS3X3_BOLD[place * 3 + at].ljust(3) if place > 0 else (character if at == 2 else " ")
+            rows[at] += "." if character == "." and at == 2 else " " if character == "." else glyph
     return rows
 
 
 # -- figures
-
-
-def columns(width: int) -> tuple[int, str]:
-    """Return the width of a latency column, and the titles of all columns."""
-    cell = 9 if width >= NARROW else 7
-    titles = "".join(f"{title:>{cell}}" for title in ("mean", *(title for _, title in LATENCIES), "max"))
-    return cell, f"{'IOPS':>6}{'BW':>{12 if width >= NARROW else 11}}{titles}"
-
-
-def row(result: DirectionRecord, direction: str, kind: str, width: int) -> str:
-    """Return the figures of one direction in fixed columns."""
-    cell, _ = columns(width)
-    latency = latency_of(result, direction, kind)
-    values: list[float | None] = [None] * (len(LATENCIES) + 2)
-    if latency is not None:
-        values = [latency.mean_ns, *(shown_percentile(latency, float(key)) for key, _ in LATENCIES), latency.max_ns]
-    joint = " " if cell == 9 else ""
-    cells = "".join(f"{joint.join(units.latency_parts(value)).rstrip():>{cell}}" for value in values)
-    rate = units.bandwidth(result.bw_bytes_per_s) if registry.direction(direction).moves_data else ""
-    return f"{units.iops(result.iops):>6}{rate:>{12 if cell == 9 else 11}}{cells}"
 
 
 def figures(page: Page, width: int) -> list[Line]:
@@ -242,10 +172,10 @@ def figures(page: Page, width: int) -> list[Line]:
     kind = page.record.latency_kind if step is None else page.record.latency_kind_of(step)
     short = "Job" if page.shown_job else "All"
     title = f"{page.shown_job or 'All hosts'}, {kind}" if width >= NARROW else f"{short} {kind}"
-    room = width - len(titles)
-    lines = [*job_lines(page, width), rule(fit(title, max(room - 2, 4)).rstrip(), titles, width)]
     if step is None or not page.all_hosts:
-        return [*lines, Line.of(("nothing was measured", LABEL))]
+        return [Line.of(("nothing was measured", LABEL))]
+    room = min(width - len(titles), WIDEST_LABEL)
+    lines = [*job_lines(page, width), rule(fit(title, max(room - 2, 4)).rstrip(), titles, room + len(titles))]
     for direction in registry.in_order(page.all_hosts):
         text = row(page.all_hosts[direction], direction, kind, width)
         lines.append(Line.of((fit(direction, room), KEYS.get(direction, TEXT)), (text, VALUE)))
@@ -318,41 +248,6 @@ def steps(page: Page, width: int) -> list[Line]:
     return [*lines, Line()]
 
 
-def hosts(page: Page, width: int) -> list[Line]:
-    """Return a line a host and direction, the direction named where there are two."""
-    step, found = page.shown_step, page.by_host
-    if step is None or not found:
-        return []
-    _, titles = columns(width)
-    room = width - len(titles)
-    several = len(page.all_hosts) > 1
-    lines = [Line(), rule("Hosts" if room < 20 else "By host", titles, width)]
-    longest = max(len(name) for name in found)
-    for name, dirs in found.items():
-        shown = [direction for direction in registry.in_order(dirs) if direction != "mixed" or len(dirs) == 1]
-        split = {direction: dirs[direction] for direction in shown}
-        for place, (direction, result) in enumerate(split.items()):
-            tag = f" {direction[0]}" if several else ""
-            mark = "~" if result.from_samples else ""
-            label = fit((name if not place or not several else "") + mark, min(longest + 1, room - len(tag)))
-            text = row(result, direction, page.record.latency_kind_of(step), width)
-            runs: list[Run] = [(label, TEXT), (fit(tag, room - len(label)), KEYS.get(direction, TEXT)), (text, TEXT)]
-            lines.append(Line.of(*runs))
-    return lines
-
-
-def load(page: Page, width: int) -> list[Line]:
-    """Return what the hosts of a step did meanwhile; what is too long for a line goes on below."""
-    from tui.results.text.host_load import load_table
-
-    found = load_table(page.shown_step, "clients") if page.shown_step is not None else []
-    lines = [Line(), rule("Load", "mean/largest, while it was measured", width)] if found else []
-    for line in found:
-        short = line.width <= width
-        lines += [line] if short else labelled(line.runs[:-1], [line.runs[-1]], width, None if line.runs[1:] else 2)
-    return lines
-
-
 # -- the chart
 
 
@@ -360,20 +255,13 @@ def chart_lines(page: Page, width: int, height: int) -> list[Line]:
     """Return the chart of the shown step with its heading."""
     from tui.results.text.chart import chart
 
-    keys: list[Run] = []
-    for metric, key, name in METRIC_KEYS:
-        here = metric == page.metric
-        keys += [("  " if keys else "", TEXT), (key, "accent"), (f" {name}", VALUE if here else LABEL)]
     title = "Over time" if page.shown_job is None else "Over time, all jobs"
-    first = spread([(title, "title"), (" ", TEXT)], [(" ", TEXT), *keys], width, "─", "faint")
-    step = page.shown_step
-    index = step.index if step else None
+    index = page.shown_step.index if page.shown_step is not None else None
     found = chart(page.record, page.metric, width, height, step=index, coloured=page.colors)
-    return [Line.of(*first), *found]
+    return [metric_rule(page, title, width), *found]
 
 
-# -- problems and facts
-
+# -- problems
 
 def problems(page: Page, width: int) -> list[Line]:
     """Return problems of hosts and findings; nothing when there is none."""
@@ -389,33 +277,3 @@ def problems(page: Page, width: int) -> list[Line]:
     keys: list[Run] = [(f" {count}  ", LABEL), ("f", "accent"), (" explains", LABEL)]
     head = spread([("Findings", "title"), (" ", TEXT)], keys, width, "─", "faint")
     return [Line.of(*head), *lines, Line()] if lines else []
-
-
-def facts(page: Page, width: int) -> list[Line]:
-    """Return notes, tags, changed parameters, what the hosts are, files left behind, and where the record is."""
-    from tui.results.record.facts import facts_together
-
-    record = page.record
-    lines: list[Line] = []
-    changed = ", ".join(f"{name}={value}" for name, value in record.profile.changed.items())
-    tags = ", ".join(f"{name}={value}" for name, value in record.tags.items())
-    versions = ", ".join(sorted(set(record.provenance.tool_versions.values())))
-    sections = [("Changed", changed), ("Tags", tags), ("Tool", versions)]
-    sections += [("Note", note.text) for note in record.notes]
-    sections += [("Prepared", text) for text in precondition_texts(record)]
-    sections += [("Attested", text) for text in attest_texts(record)]
-    lines += [line for name, text in sections if text for line in fact(name, text, width)]
-    found = facts_together(record)
-    for label, runs in (*common_lines(found), *differing_lines(found)):
-        lines += labelled([(f"{label.capitalize():<9}", LABEL)], runs, width)
-    for host in record.hosts:
-        if host.files_left is not None:
-            size = f" ({units.size(host.files_left.bytes)})" if host.files_left.bytes else ""
-            lines += fact("Left", f"{host.name}{size}  {', '.join(host.files_left.paths)}", width)
-    lines += fact("Record", str(page.path), width)
-    return [Line(), rule("About this run", "y copies the path", width), *lines]
-
-
-def fact(name: str, text: str, width: int) -> list[Line]:
-    """Return a labelled text, wrapped under itself."""
-    return labelled([(f"{name:<9}", LABEL)], [(text, TEXT)], width)
