@@ -146,7 +146,7 @@ class SearchMaker(MatrixMaker):
         value = tail_ns(rate, limit.percentile or 50.0)
         low, high = value * 0.96, value * 1.04
         verdict: Verdict = "meets" if high < limit.most else "breaks" if low >= limit.most else "unclear"
-        return Measured(limit.text, "read", value, low, high, verdict)
+        return Measured(limit.text, "read", value, low, high, verdict, share_error=0.1, slope=0.14)
 
     def measure_points(self, count: int = len(OFFERS)) -> SearchMaker:
         """Measure so many points of the usual search."""

@@ -70,7 +70,7 @@ def _uprights(search: SearchRecord, x: Axis, y: Axis, now: float | None) -> list
     if knee is not None and knee.iops.value and search.kind == "curve":
         found.append(("knee", knee.iops.value, "accent", ":"))
     if now is not None and rate_unit(search) == "iops":
-        found.append(("now", now, "other", "!"))
+        found.append(("now", now, "accent", "!"))
     return [
         Curve([([at, at], [y.low, y.high])], role, name, dashed=True, mark=mark)
         for name, at, role, mark in found

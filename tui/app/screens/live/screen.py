@@ -20,7 +20,7 @@ from tui.app.screens.live import health, operations_text
 from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import LiveFeed, Now
 from tui.app.screens.live.room import ROOMY_LINES, rooms_of
-from tui.app.screens.live.watching import WatchingScreen
+from tui.app.screens.live.searching import SearchingScreen
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.graph import Graph, GraphPanel
@@ -33,11 +33,13 @@ from tui.app.widgets.operations import OperationsPanel
 from tui.app.widgets.percentiles import PercentileTable
 from tui.app.widgets.pulse import Pulse
 from tui.app.widgets.run_header import Banner, HostFacts, RunHeader
+from tui.app.widgets.search_panel import SearchPanel
 from tui.app.widgets.server_table import ServerTable
 from tui.journal.heat import HostHeat
 from tui.metrics.heat import HeatBins
 from tui.metrics.registry import direction, in_order
 from tui.results.matrix.live import LiveMatrix
+from tui.results.sizing.live import LiveSearch
 from tui.text.timeaxis import TimeAxis, axis_of
 
 CHROME_LINES = 4  # top bar, two lines of header, footer
@@ -49,7 +51,7 @@ REPLAY_KEYS = (("Space", "play/hold"), ("←→", "10 s"), ("+-", "speed"), ("En
 Together = tuple[str, ...]  # directions whose latencies are shown together
 
 
-class LiveScreen(WatchingScreen):
+class LiveScreen(SearchingScreen):
     """One run, live or (with a speed) as a replay: what is chosen to be looked at, and the panels that show it."""
 
     SCOPE = "live"
@@ -72,7 +74,8 @@ class LiveScreen(WatchingScreen):
         self.hidden: set[str] = set()  # panels that were put away
         self.cursor_s: int | None = None  # second of the run that all graphs look at
         self._host_heat: HostHeat | None = None
-        self.matrix = LiveMatrix(self.plan)
+        self.search = LiveSearch(self.plan)
+        self.matrix = LiveMatrix(None if self.search.searches else self.plan)
         self.matrix_size = "some" if self.matrix.plan is not None else "none"  # most: in place of the hosts
 
     # -- building
@@ -92,6 +95,7 @@ class LiveScreen(WatchingScreen):
         yield HostFacts(id="live-facts")
         yield PercentileTable(symbols.name, id="live-percentiles")
         yield MatrixPanel(symbols.name, id="live-matrix")
+        yield SearchPanel(symbols.name, id="live-search")
         yield HostTable(symbols.name, id="live-hosts")
         yield TextInput(placeholder="filter: part of a host's name", classes="filter", id="live-filter")
         yield ServerTable(id="live-servers")
@@ -132,6 +136,7 @@ class LiveScreen(WatchingScreen):
         self.show_operations()
         if self.matrix_size != "none":
             self.matrix_panel.show(self.matrix.cells(state), self.matrix.progress(state))
+        self.show_search()
         self.show_keys()
         said = live_text.messages(state, view)
         self.share_room(self.room_for_messages(len(said)))
@@ -305,6 +310,7 @@ class LiveScreen(WatchingScreen):
         others += 2 if self.host in self.feed.state.hosts else 0
         others += self.room_for_servers()
         others += self.room_for_matrix(height - CHROME_LINES - others)
+        others += self.room_for_search(height - CHROME_LINES - others)
         roomy = height >= ROOMY_LINES
         room = height - CHROME_LINES - others
         graphs, heat = self.is_shown("graphs"), self.is_shown("heat")
@@ -421,6 +427,9 @@ class LiveScreen(WatchingScreen):
 
     def action_matrix(self) -> None:
         """Give the matrix the room of the hosts, then none, then some again."""
+        if self.search.searches:
+            self.action_put("search")
+            return
         if self.matrix.plan is None:
             self.notify("this run has one measurement: there is no matrix")
             return
