@@ -4,7 +4,7 @@ export PYTHON
 # tests start hundreds of processes: each would compile the product again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint bench figures soak lies clean
+.PHONY: help demo test lint bench figures reference soak lies clean
 
 help:
 	@echo "make demo    a first run on this machine: the screens in a terminal, a summary without one"
@@ -12,6 +12,7 @@ help:
 	@echo "make lint    the checkers alone"
 	@echo "make bench   figures: start skew and frozen hosts beside fio --client"
 	@echo "make figures the figures of docs/performance.md, beside other programs; 20 minutes on a machine that does nothing else"
+	@echo "make reference docs/reference and the tables of keys, from the code"
 	@echo "make soak    random faults against real runs, random examples of properties; SEED=7 N=20 HOSTS=4 to choose"
 	@echo "make lies    sabotaged runs, each named by its own finding, and clean ones; TIMES=20 ONLY=unwritten JSON=FILE"
 	@echo "make clean   remove .venv and everything else that make left here"
@@ -47,6 +48,10 @@ check:
 	$(BIN)/lint-imports --no-cache --no-logo >/dev/null || { status=1; $(BIN)/lint-imports --no-cache --no-logo; }; \
 	$(BIN)/python -m tests.remote.shellcheck || status=1; \
 	exit $$status
+
+reference:
+	@$(BIN)/python -m tests.reference
+	@$(BIN)/python -m tui.app.keys.actions docs/screens.md
 
 figures:
 	@.ci/setup test

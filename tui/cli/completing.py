@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from tui.cli.arguments import Arguments
 from tui.cli.common import paths
 from tui.cli.main import VERBS
+from tui.cli.parsers import parser_with, verbs_of
 from tui.model.problem import BenchtuiError
 
 FILES = ("FILE", "PATH", "DIR", "FOLDER")
@@ -26,17 +25,11 @@ def complete() -> None:
 
 
 def parser_for(verb: str) -> argparse.ArgumentParser:
-    """Return a parser of all verbs, of which one knows its arguments: the others need not be loaded."""
-    parser = Arguments(prog="benchtui")
-    verbs = parser.add_subparsers(dest="verb_of_line", metavar="VERB")
-    for name, (module, text) in VERBS.items():
-        below = verbs.add_parser(name, help=text)
-        if name == verb:
-            importlib.import_module(module).configure(below)
-            give_completers(below, name)
-    if verb not in VERBS:
-        importlib.import_module(VERBS["app"][0]).configure(parser)
-        give_completers(parser, "app")
+    """Return a parser that knows the arguments of one verb, or of the screens, and what completes them."""
+    parser = parser_with((verb,), screens=verb not in VERBS)
+    give_completers(parser, "app")
+    if verb in VERBS:
+        give_completers(verbs_of(parser)[verb], verb)
     return parser
 
 

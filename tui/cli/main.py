@@ -34,6 +34,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "schema": ("tui.cli.schema", "print the JSON Schema of profile, inventory or run"),
     "config": ("tui.cli.config", "your settings: theme, symbols, hosts, tags, where runs are kept"),
     "completion": ("tui.cli.completion", "the script that makes bash, zsh or fish complete"),
+    "man": ("tui.cli.man", "the manual page"),
     "doctor": ("tui.cli.doctor", "what this jump host has and lacks"),
     "app": ("tui.cli.open_app", "open the screens (the same as no verb)"),
 }

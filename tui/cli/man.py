@@ -1,0 +1,79 @@
+"""`benchtui man`: the manual page, made from the parsers of all verbs."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+
+import tui
+from tui.cli.parsers import ABOUT, parser_with
+from tui.model.settings import KEYS
+
+SECTIONS = {
+    "EXIT STATUS": [
+        ("0", "complete"),
+        ("1", "complete, but a finding makes it invalid; of compare: worse; of doctor: not ready"),
+        ("2", "wrong usage, profile, inventory or settings"),
+        ("3", "refused before any load"),
+        ("4", "partial or failed"),
+        ("130", "interrupted and saved"),
+    ],
+    "ENVIRONMENT": [
+        ("BENCHTUI_HOME", "one folder for runs and all that is configured"),
+        ("BENCHTUI_SHARED_RUNS", "directories with runs of others, with colons between them"),
+        *((key.variable, f"as {key.name} of the settings") for key in KEYS if key.variable),
+        ("NO_COLOR", "no colours"),
+        ("XDG_CONFIG_HOME, XDG_DATA_HOME", "where configuration and runs are"),
+    ],
+    "FILES": [
+        ("~/.config/benchtui/config.yaml", "settings, see benchtui config"),
+        ("~/.config/benchtui/inventory.yaml", "hosts and groups"),
+        ("~/.config/benchtui/profiles/", "profiles of your own"),
+        ("~/.config/benchtui/known_hosts", "pinned host keys"),
+        ("~/.local/share/benchtui/runs/", "one directory a run, run.json its record"),
+    ],
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("--roff", action="store_true", help="print its source, as a pipe gets it")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Show the page with man on a terminal, print its source elsewhere."""
+    text = page()
+    if args.roff or not sys.stdout.isatty() or shutil.which("man") is None:
+        print(text, end="")
+        return 0
+    return subprocess.run(["man", "-l", "-"], input=text, text=True, check=False).returncode
+
+
+def page() -> str:
+    """Return the source of the page."""
+    from argparse_manpage.manpage import Manpage
+
+    from tui.cli.main import VERBS
+
+    parser = parser_with(VERBS)
+    more = {"man_short_description": ABOUT.lower(), "man_title": f"benchtui {tui.__version__}"}
+    for name, value in more.items():
+        setattr(parser, name, value)
+    text = str(Manpage(parser)).rstrip()
+    return "\n".join([text, *(line for title, rows in SECTIONS.items() for line in section(title, rows)), ""])
+
+
+def section(title: str, rows: list[tuple[str, str]]) -> list[str]:
+    """Return a section with a paragraph for each word that it explains."""
+    lines = [f".SH {title}"]
+    for name, text in rows:
+        lines += [".TP", f".B {escaped(name)}", escaped(text)]
+    return lines
+
+
+def escaped(text: str) -> str:
+    """Return text that roff takes as it is."""
+    told = text.replace("\\", "\\\\").replace("-", "\\-")
+    return f"\\&{told}" if told.startswith((".", "'")) else told

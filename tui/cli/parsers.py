@@ -1,0 +1,39 @@
+"""One parser of the whole command line, for those who look at all of it: completion, the man page, the reference."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Container
+
+from tui.cli.arguments import Arguments
+from tui.cli.main import VERBS
+
+ABOUT = "Storage benchmarks on many hosts from one terminal: fio and mdtest over SSH, every run kept."
+
+
+def parser_with(wanted: Container[str], *, screens: bool = False) -> argparse.ArgumentParser:
+    """Return a parser of all verbs, of which the wanted ones know their arguments: others need not be loaded.
+
+    `screens`: it takes the options of the screens too, as a command line without a verb does.
+    """
+    parser = Arguments(prog="benchtui", description=ABOUT)
+    verbs = parser.add_subparsers(dest="verb_of_line", metavar="VERB")
+    for name, (module, text) in VERBS.items():
+        below = verbs.add_parser(name, help=text, description=text)
+        if name in wanted:
+            importlib.import_module(module).configure(below)
+    if screens:
+        importlib.import_module(VERBS["app"][0]).configure(parser)
+    return parser
+
+
+def verbs_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers below one, by name, each once; empty when there are none."""
+    found: dict[str, argparse.ArgumentParser] = {}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                if below not in found.values():
+                    found[name] = below
+    return found
