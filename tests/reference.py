@@ -42,7 +42,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def commands() -> Iterator[str]:
     """Every verb with its arguments."""
     parser = parser_with(VERBS)
-    yield "# Commands\n\nWithout a verb the screens open. Every verb has `--help`; `benchtui man` is all of it for man(1)."
+    yield "# Commands\n\nWithout a verb the screens open. Every verb has `--help`; `benchtui man` has all of it."
     for name, below in verbs_of(parser).items():
         yield from verb(f"benchtui {name}", below, VERBS[name][1], 2)
 
