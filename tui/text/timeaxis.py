@@ -53,15 +53,34 @@ def axis_of(start_s: int, planned_s: float | None, elapsed_s: float, cursor_s: i
 
 
 def spread_over(
-    values: Sequence[float | None], first_s: int, axis: TimeAxis, columns: int, *, peaks: bool = False
+    values: Sequence[float | None],
+    first_s: int,
+    axis: TimeAxis,
+    columns: int,
+    *,
+    peaks: bool = False,
+    weights: Sequence[float | None] = (),
 ) -> list[float | None]:
     """Return one value a column: the mean of its seconds, or their largest with `peaks`. None is a gap.
 
-    `values` are one a second from `first_s` on.
+    `values` are one a second from `first_s` on. Means of latencies have the I/Os of their seconds as `weights`, so that
+    one with few I/Os counts for as little as it is.
     """
     found: list[float | None] = []
     for column in range(columns):
         start, end = axis.cell(column, columns)
-        held = [value for value in values[max(0, start - first_s) : max(0, end - first_s)] if value is not None]
-        found.append(None if not held else max(held) if peaks else sum(held) / len(held))
+        here = slice(max(0, start - first_s), max(0, end - first_s))
+        found.append(merged(values[here], weights[here], peaks=peaks))
     return found
+
+
+def merged(values: Sequence[float | None], weights: Sequence[float | None] = (), *, peaks: bool) -> float | None:
+    """Return the mean of known values, weighted where weights are known, or the largest of them; None of none."""
+    held = [(value, at) for at, value in enumerate(values) if value is not None]
+    if not held or peaks:
+        return max((value for value, _ in held), default=None)
+    parts = [(value, weights[at] or 0.0) for value, at in held] if weights else []
+    total = sum(weight for _, weight in parts)
+    if total:
+        return sum(value * weight for value, weight in parts) / total
+    return sum(value for value, _ in held) / len(held)

@@ -25,6 +25,7 @@ class Layer:
     front: Sequence[Value] = ()
     peaks: bool = False
     first_s: int = 0  # second of the run of the first value
+    weights: Sequence[Value] = ()  # of means of latencies: the I/Os of each second
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,8 @@ class GraphPanel(Lines):
         return nice_ceiling(largest, self.graph.base)
 
     def _spread(self, values: Sequence[Value], layer: Layer, columns: int) -> list[Value]:
-        return spread_over(values, layer.first_s, self.graph.axis, columns, peaks=layer.peaks)
+        weights = () if layer.peaks else layer.weights
+        return spread_over(values, layer.first_s, self.graph.axis, columns, peaks=layer.peaks, weights=weights)
 
     def _body(self, inner: int, rows: int) -> list[tuple[Run, ...]]:
         graph = self.graph
@@ -120,7 +122,8 @@ class GraphPanel(Lines):
 
     def _area(self, layer: Layer, size: tuple[int, int], top: float, *, hanging: bool) -> list[tuple[Run, ...]]:
         values = self._spread(layer.values, layer, size[0])
-        front = spread_over(layer.front, layer.first_s, self.graph.axis, size[0]) if layer.front else []
+        axis = self.graph.axis
+        front = spread_over(layer.front, layer.first_s, axis, size[0], weights=layer.weights) if layer.front else []
         return painted(values, front, layer.key, size, top, self.symbols, hanging=hanging)
 
 

@@ -136,10 +136,12 @@ def latency_graph(subject: Subject, axis: TimeAxis, ascii_only: bool) -> Graph:
 def _latency_layer(subject: Subject, name: str, means: Sequence[Value]) -> Layer:
     key = "latency" if len(subject.waits) == 1 else KEYS[name]
     span = subject.dirs[name].span
+    ios = subject.dirs[name].series("iops")
     tail = (subject.tails or {}).get(name)
     if not tail or span is None:
-        return Layer(key, means, first_s=first_of(subject, name))
-    return Layer(key, [tail.get(second) for second in range(*span)], front=means, peaks=True, first_s=span[0])
+        return Layer(key, means, first_s=first_of(subject, name), weights=ios)
+    tails = [tail.get(second) for second in range(*span)]
+    return Layer(key, tails, front=means, peaks=True, first_s=span[0], weights=ios)
 
 
 def figures_of(

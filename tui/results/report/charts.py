@@ -161,7 +161,10 @@ def _coarse(series: SeriesRecord, name: str) -> dict[str, Curve]:
         return {}
     parts: dict[str, Values] = {"mean": column.lat_mean_ns, "p99": [v and float(v) for v in column.p99_ns]}
     found = {
-        what: [(p.t_s, p.high if what == "p99" else p.mean) for p in points_of(values, series.step_s)]
+        what: [
+            (p.t_s, p.high if what == "p99" else p.mean)
+            for p in points_of(values, series.step_s, weights=column.iops)
+        ]
         for what, values in parts.items()
     }
     return {what: points for what, points in found.items() if any(value for _, value in points)}

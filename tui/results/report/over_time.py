@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-from statistics import fmean
+
+from tui.text.timeaxis import merged
 
 MOST_POINTS = 180
 Values = Sequence[float | None]
@@ -26,20 +27,23 @@ def seconds_a_point(seconds: float, most: int = MOST_POINTS) -> int:
     return max(1, ceil(seconds / most))
 
 
-def points_of(values: Values, step_s: float = 1.0, most: int = MOST_POINTS) -> list[Point]:
+def points_of(values: Values, step_s: float = 1.0, most: int = MOST_POINTS, weights: Values = ()) -> list[Point]:
     """Return a series in at most `most` points: the mean of the known values, and the extremes among them.
 
-    A point whose values are all unknown is unknown.
+    A point whose values are all unknown is unknown. Means of latencies have the I/Os of their seconds as `weights`.
     """
     width = seconds_a_point(len(values), most)
-    return [_point(values[at : at + width], (at + width / 2) * step_s) for at in range(0, len(values), width)]
+    return [
+        _point(values[at : at + width], weights[at : at + width], (at + width / 2) * step_s)
+        for at in range(0, len(values), width)
+    ]
 
 
-def _point(values: Values, t_s: float) -> Point:
+def _point(values: Values, weights: Values, t_s: float) -> Point:
     known = [value for value in values if value is not None]
     if not known:
         return Point(t_s, None, None, None)
-    return Point(t_s, fmean(known), min(known), max(known))
+    return Point(t_s, merged(values, weights, peaks=False), min(known), max(known))
 
 
 def reading_note(seconds: int, what: str = "the seconds in it") -> str:
@@ -55,5 +59,5 @@ def rows_over(columns: Sequence[Values], step_s: float = 1.0, most: int = MOST_P
     found = []
     for at in range(0, length, width):
         values = [value for column in columns for value in column[at : at + width]]
-        found.append(_point(values, (at + width / 2) * step_s))
+        found.append(_point(values, (), (at + width / 2) * step_s))
     return found

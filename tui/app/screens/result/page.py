@@ -11,6 +11,7 @@ from tui.app.screens.result.matrix import Matrix
 from tui.metrics import registry, units
 from tui.metrics.figures import latency_of, shown_percentile
 from tui.metrics.sparkline import Symbols, spark
+from tui.text.timeaxis import merged
 
 if TYPE_CHECKING:
     from tui.model.record import HeadlineRecord, RunRecord
@@ -110,8 +111,17 @@ def row(result: DirectionRecord, direction: str, kind: str, width: int) -> str:
     return f"{units.iops(result.iops):>6}{rate:>{12 if cell == 9 else 11}}{cells}"
 
 
-def course(values: Sequence[float | None], width: int, symbols: Symbols, top: float) -> str:
-    """Return a series as one line from its first to its last value; a short one is stretched."""
+def course(
+    values: Sequence[float | None], width: int, symbols: Symbols, top: float, *, peaks: bool = False
+) -> str:
+    """Return a series as one line from its first to its last value; a short one is stretched.
+
+    Of a long one each mark is the mean of its seconds; of percentiles, which have no mean, the largest (`peaks`).
+    """
     count, least = len(values), 2 * width
-    wide = [values[at * count // least] for at in range(least)] if 0 < count < least else values
+    wide: Sequence[float | None] = values
+    if 0 < count < least:
+        wide = [values[at * count // least] for at in range(least)]
+    elif peaks:
+        wide = [merged(values[at * count // least : (at + 1) * count // least], peaks=True) for at in range(least)]
     return spark(wide, width, symbols, high=top).replace("\u2800", " ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import textwrap
 from collections.abc import Iterable
 from dataclasses import replace
@@ -151,6 +152,7 @@ class ResultScreen(StepScreen):
             record = await asyncio.to_thread(record_of, self.run_dir)
             published = await asyncio.to_thread(published_of, record, self.shell.paths.baselines)
             answers = tuple(await asyncio.to_thread(answers_of, record))
+            await asyncio.to_thread(importlib.import_module, "plotext")  # its first import takes a while
         except BenchtuiError as error:
             self.view.say(f"no result to show\n{error}\n\np plays what the journal holds", "bad")
             return

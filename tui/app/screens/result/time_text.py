@@ -68,7 +68,7 @@ def _of_direction(page: Page, columns: list[SeriesColumns], shown: Drawn, width:
         here = [value for value in values if value is not None]
         span = f" {metric.rounded(min(here))}–{metric.rounded(max(here))}" if here else " no samples"
         late = deviation.lags(column.host or "")
-        line = course(values, width - name_width - 18, page.symbols, top)
+        line = course(values, width - name_width - 18, page.symbols, top, peaks=shown == "p99")
         runs: list[Run] = [(fit(column.host or "", name_width), BAD if late else TEXT), (line, columns[0].direction)]
         lines.append(Line.of(*runs, (span, LABEL)))
     return lines
