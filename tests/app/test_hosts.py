@@ -8,8 +8,12 @@ import pytest
 
 from tests.app.driver import INVENTORY, opened, options, write_inventory
 from tests.lab.sshd import SshdLab
+from tui.app.screens.hosts import rows as host_rows
+from tui.app.screens.hosts.screen import HostsScreen
+from tui.app.selection import Selection
 from tui.engine.hosts.fleet import HostCheck
 from tui.model.inventory import load_inventory
+from tui.model.plan import HostAddress
 
 
 async def test_this_machine_can_be_ticked_even_without_an_inventory(home: Path) -> None:
@@ -190,3 +194,70 @@ async def test_200_hosts_are_no_problem(home: Path) -> None:
         await user.press("a", "G")
         assert "201 of 201 ticked" in user.text
         assert user.cursor == "local"
+
+
+async def test_the_first_screen_says_what_can_be_done(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await user.sees("measures this machine")
+        await user.sees("n      adds a host")
+        assert "n add host" in user.text.splitlines()[-1]
+        await user.press("n")
+        await user.types("h1")
+        await user.press("enter")
+        await user.sees(lambda: user.cursor == "h1" and "measures this machine" not in user.text)
+
+
+async def test_hosts_are_found_by_range_and_role_and_sorted_by_any_column(home: Path) -> None:
+    write_inventory(home, "hosts:\n  h[1-12]: {groups: [lab]}\n  st: {role: server}\n")
+    checks = {"h2": HostCheck("h2", False, "timeout", "no answer"), "h3": HostCheck("h3", True, facts={"cpus": 8})}
+    async with opened(options(home), size=(140, 36)) as user:
+        screen = user.app.screen
+        assert isinstance(screen, HostsScreen)
+
+        def shown() -> list[str]:
+            return [host.name for host in screen.shown]
+
+        def rows() -> list[str]:
+            return [screen.picklist.key_of(row) for row in screen.picklist.rows]
+
+        await user.press("slash")
+        await user.types("h[2-4]")
+        assert shown() == ["h2", "h3", "h4"]
+        await user.press("ctrl+u")
+        await user.types("server")
+        assert shown() == ["st"]
+        await user.press("escape", "s")
+        assert rows()[:3] == ["h1", "h2", "h3"] and rows()[9] == "h10"
+        user.app.selection.checks.update(checks)
+        columns = {column.title: column for column in screen.columns}
+        screen.picklist.sort_by(columns["reach"])
+        assert rows()[:2] == ["h2", "h3"]
+        screen.picklist.sort_by(columns["cores"])
+        assert rows()[0] == "h3"
+
+
+async def test_addresses_are_those_that_ssh_would_take(home: Path) -> None:
+    config = home / "my_ssh_config"
+    config.write_text("Host gate\n  HostName 10.0.0.9\n  User me\n  Port 2222\nHost h1\n  User me\n  ProxyJump gate\n")
+    async with opened(options(home, ssh_config=config), size=(140, 36)) as user:
+        await user.sees("me@10.0.0.9:2222")
+        await user.sees("me@h1 via gate")
+
+
+async def test_trust_shows_the_keys_of_all_ticked_hosts(home: Path, lab: SshdLab) -> None:
+    async with opened(options(home, ssh_config=lab.ssh_config_unknown)) as user:
+        await user.press("space", "j", "space", "t")
+        await user.sees("Trust these 2 keys?")
+        assert lab.host("h1").fingerprint in user.text and lab.host("h2").fingerprint in user.text
+        await user.press("y")
+        await user.sees(lambda: user.text.count("✓ ready") == 2)
+        pinned = (home / "known_hosts").read_text()
+        assert all(f"[127.0.0.1]:{lab.host(name).port}" in pinned for name in ("h1", "h2"))
+
+
+def test_a_host_that_differs_from_its_peers_is_told_in_the_list() -> None:
+    hosts = [host_rows.KnownHost(HostAddress(name), "inventory") for name in ("h1", "h2", "h3")]
+    checks = {host.name: HostCheck(host.name, True, facts={"cpus": 8, "kernel": "6.1"}) for host in hosts}
+    checks["h3"].facts["kernel"] = "5.4"
+    peers, selection = host_rows.Peers(), Selection(checks=checks)
+    assert [peers.differs_in(host, hosts, selection) for host in hosts] == ["", "", "kernel"]

@@ -130,12 +130,16 @@ HOSTS = (
     Action("hosts.tick", ("space",), "tick", "Tick or untick the host, or the whole group on its heading", footer=2),
     Action("hosts.all", ("a",), "all", "Tick every host that the filter shows, or untick them all", footer=6),
     Action("hosts.group", ("u",), "group", "Tick or untick the group of the host under the cursor"),
-    Action("hosts.filter", ("slash",), "filter", "Show only hosts whose name, address or group holds a text", footer=3),
+    Action("hosts.filter", ("slash",), "filter", "Show only hosts whose name, address or group holds a text, or h[1-4]",
+           footer=3),
     Action("hosts.check", ("c",), "check", "Reach the ticked hosts, or this one, and read what they are", footer=4),
-    Action("hosts.trust", ("t",), "trust", "Show the host's key fingerprint and pin it once you agree"),
+    Action("hosts.sort", ("s",), "sort", "Sort the hosts by the next column, then by group again", footer=7),
+    Action("hosts.reverse", ("S",), "reverse", "Turn the order of the hosts round"),
+    Action("hosts.trust", ("t",), "trust", "Show the ticked hosts' key fingerprints and pin them once you agree",
+           footer=8),
     Action("hosts.new", ("n",), "add host", "Add a host to your inventory", footer=5),
     Action("hosts.next", ("enter",), "next", "Go on to Profiles", footer=1),
-)
+)  # fmt: skip
 
 PROFILES = (
     Action("profiles.next", ("enter",), "choose", "Choose this profile and go on to Review", footer=1),

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tui.app.dialogs.confirm import Confirm
+from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
     from tui.app.screens.hosts.forms import NewHost
@@ -13,6 +17,7 @@ if TYPE_CHECKING:
     from tui.model.paths import Paths
     from tui.model.plan import HostAddress
     from tui.remote.hostkeys import Presented
+    from tui.remote.transport import HostError
     from tui.remote.vault import Asker
 
 
@@ -33,12 +38,45 @@ async def check_each(
                 pending.cancel()
 
 
-async def presented_key(address: HostAddress, paths: Paths, ssh_config: Path | None, asker: Asker) -> Presented:
-    """Return the key that a host presents. `asker` is asked for a bastion's password. Raises HostError."""
+async def presented_keys(
+    addresses: Sequence[HostAddress], paths: Paths, ssh_config: Path | None, asker: Asker
+) -> tuple[list[Presented], list[HostError]]:
+    """Return the keys that hosts present, and what went wrong with others. `asker` is asked for bastions' passwords."""
+    from tui.engine.hosts.fan_out import fan_out
     from tui.remote.connections import Connections
 
     async with Connections(ssh_config=ssh_config, known_hosts=[paths.known_hosts], asker=asker) as connections:
-        return await connections.presented(address)
+        keys, errors = await fan_out({each.name: connections.presented(each) for each in addresses})
+    return list(keys.values()), list(errors.values())
+
+
+def trust_question(keys: Sequence[Presented]) -> Confirm:
+    """Return the question whether to pin keys, with the fingerprint of each."""
+    if len(keys) == 1:
+        body = f"{keys[0].fingerprint}\n\nCompare it with what the host's console or its admin says."
+        return Confirm(f"Trust the key of {keys[0].name}?", body)
+    width = max(len(key.name) for key in keys)
+    lines = "\n".join(f"{key.name:<{width}}  {key.fingerprint}" for key in keys)
+    body = f"{lines}\n\nCompare them with what the hosts' consoles or their admins say."
+    return Confirm(f"Trust these {len(keys)} keys?", body)
+
+
+def places_of(addresses: Sequence[HostAddress], ssh_config: Path | None) -> dict[str, str]:
+    """Return user, address and port of hosts as ssh's configuration has them, and the bastions before them.
+
+    A host whose configuration cannot be read is left out: its check says why.
+    """
+    from tui.remote.connections import Connections
+
+    connections = Connections(ssh_config=ssh_config)
+    found: dict[str, str] = {}
+    for address in addresses:
+        if address.transport == "ssh":
+            with suppress(BenchtuiError, OSError, ValueError):
+                target = connections.resolve(address)
+                through = f" via {', '.join(target.jumps)}" if target.jumps else ""
+                found[address.name] = f"{target.place}{through}"
+    return found
 
 
 def add_to_inventory(path: Path, host: NewHost) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from tui import workloads
 from tui.app.selection import Selection
@@ -13,8 +15,10 @@ from tui.app.widgets.picklist import Heading
 from tui.metrics.fact_groups import FactsTogether, compare
 from tui.metrics.facts import fact_text
 from tui.model.hostfacts import Fact
+from tui.model.hostspec import expand, is_range
+from tui.model.problem import UsageError
 from tui.text.facts import common_lines, odd_lines
-from tui.text.line import ACCENT, BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, indented, labelled
+from tui.text.line import ACCENT, BAD, BRIGHT, GOOD, LABEL, TEXT, WARN, Line, Run, indented, labelled
 from tui.text.table import Column
 
 if TYPE_CHECKING:
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from tui.model.plan import HostAddress
 
 INDENT = 9
+GROUPS_KEPT = 32
 TOOL = workloads.expected()[0].name  # what hosts are looked at for
 Facts = Mapping[str, Fact]
 
@@ -60,10 +65,20 @@ def address_text(host: HostAddress) -> str:
     return f"{user}{host.address or host.name}{port}"
 
 
-def matches(host: KnownHost, search: str) -> bool:
-    """Return whether name, address or groups hold every word of the filter."""
-    text = " ".join((host.name, address_text(host.address), host.group, *host.address.groups)).lower()
-    return all(word in text for word in search.lower().split())
+def matches(host: KnownHost, search: str, place: str = "") -> bool:
+    """Return whether name, address, role or groups hold every word of the filter; ``h[1-4]`` is any of these names."""
+    address = host.address
+    text = " ".join((host.name, address_text(address), place, address.role, host.group, *address.groups)).lower()
+    return all(host.name in named(word) if is_range(word) else word.lower() in text for word in search.split())
+
+
+@lru_cache(maxsize=8)
+def named(word: str) -> frozenset[str]:
+    """Return the names that a range stands for; none while it is being typed."""
+    try:
+        return frozenset(expand(word))
+    except UsageError:
+        return frozenset()
 
 
 def by_group(hosts: Iterable[KnownHost]) -> dict[str, list[KnownHost]]:
@@ -81,6 +96,12 @@ class Seen:
     selection: Selection
     checking: set[str]
     symbols: Symbols
+    places: dict[str, str] = field(default_factory=dict)  # by host: user, address and port, and what it goes through
+    differs: Callable[[KnownHost], str] = lambda _: ""  # in which facts a host differs from its peers
+
+    def place(self, host: KnownHost) -> str:
+        """Return where a host is, as far as that is known."""
+        return self.places.get(host.name) or address_text(host.address)
 
     def facts(self, host: KnownHost) -> Facts:
         """Return what the last check read."""
@@ -95,17 +116,43 @@ def columns(seen: Seen) -> tuple[Column[KnownHost], ...]:
     def known(text: Callable[[Facts], str]) -> Callable[[KnownHost], Run]:
         return lambda host: (text(facts := seen.facts(host)), TEXT if facts else LABEL)
 
+    def by(name: str, *, falling: bool = False) -> dict[str, Any]:
+        return {"order": lambda host: _order_of(seen.facts(host).get(name), falling), "falling": falling}
+
+    def reached(host: KnownHost) -> tuple[bool, str]:
+        check = ticks.checks.get(host.name)
+        return check is None, "" if check is None else check.code or "~"  # what went wrong comes first
+
     return (
         Column("", lambda h: (symbols.ticked, ACCENT) if h.name in ticks.ticked else (symbols.unticked, LABEL), 3),
-        Column("host", lambda h: (h.name, BRIGHT if h.name in ticks.ticked else TEXT), least=14),
-        Column("address", lambda h: address_text(h.address), 22, drop=4, role=LABEL),
-        Column("reach", lambda h: reach(ticks.checks.get(h.name), h.name in seen.checking, symbols), 15),
-        Column(TOOL, known(lambda f: _shown(f, f"{TOOL}_version", symbols).removeprefix(f"{TOOL}-")), 6),
-        Column("cores", known(lambda f: _shown(f, "cpus", symbols)), 5, right=True),
-        Column("kernel", known(lambda f: _shown(f, "kernel", symbols).removeprefix("Linux ")), 16, drop=3),
-        Column("memory", known(lambda f: _shown(f, "mem_bytes", symbols)), 8, right=True, drop=2),
-        Column("free", known(lambda f: _shown(f, "target_free_bytes", symbols)), 8, right=True, drop=1),
-    )
+        Column("host", lambda h: (h.name, BRIGHT if h.name in ticks.ticked else TEXT), least=14, most=32,
+               order=lambda h: natural(h.name)),
+        Column("role", lambda h: h.address.role, 6, drop=7, role=LABEL, order=lambda h: h.address.role),
+        Column("address", seen.place, least=22, most=40, drop=4, role=LABEL, order=seen.place),
+        Column("reach", lambda h: reach(ticks.checks.get(h.name), h.name in seen.checking, symbols), 15,
+               order=reached),
+        Column(TOOL, known(lambda f: _shown(f, f"{TOOL}_version", symbols).removeprefix(f"{TOOL}-")), 6,
+               **by(f"{TOOL}_version")),
+        Column("cores", known(lambda f: _shown(f, "cpus", symbols)), 6, right=True, gap=1, **by("cpus", falling=True)),
+        Column("kernel", known(lambda f: _shown(f, "kernel", symbols).removeprefix("Linux ")), 16, drop=3,
+               **by("kernel")),
+        Column("memory", known(lambda f: _shown(f, "mem_bytes", symbols)), 8, right=True, drop=2,
+               **by("mem_bytes", falling=True)),
+        Column("free", known(lambda f: _shown(f, "target_free_bytes", symbols)), 8, right=True, drop=1,
+               **by("target_free_bytes")),
+        Column("differs in", seen.differs, least=16, drop=6, role=WARN, order=lambda h: (not seen.differs(h), h.name)),
+    )  # fmt: skip
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """Return a sort key that counts: h2 before h10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def _order_of(fact: object, falling: bool) -> tuple[bool, float, str]:
+    """Return a sort key for facts of any kind; what is not known comes last."""
+    number = float(fact) if isinstance(fact, int | float) else 0.0
+    return (fact is None) != falling, number, "" if fact is None else str(fact)
 
 
 def rows(hosts: Sequence[KnownHost], ticked: Iterable[str]) -> list[KnownHost | Heading]:
@@ -144,8 +191,7 @@ def _shown(facts: Facts, name: str, symbols: Symbols) -> str:
 class Peers:
     """What a host is compared with: the others that are ticked, else its group. Kept until that changes."""
 
-    _of: tuple[tuple[str, int], ...] = ()
-    _found: FactsTogether = field(default_factory=lambda: compare({}))
+    _found: dict[tuple[tuple[str, int], ...], FactsTogether] = field(default_factory=dict)
 
     def of(self, host: KnownHost, hosts: Iterable[KnownHost], selection: Selection) -> FactsTogether:
         """Return the facts of a host and its peers beside each other, as far as they were checked."""
@@ -153,16 +199,25 @@ class Peers:
         names = ticked or [each.name for each in hosts if each.group == host.group]
         checks = {name: check for name in names if (check := selection.checks.get(name)) and check.facts}
         key = tuple((name, id(check)) for name, check in checks.items())
-        if key != self._of:
-            self._of, self._found = key, compare({name: check.facts for name, check in checks.items()})
-        return self._found
+        if key not in self._found:
+            if len(self._found) > GROUPS_KEPT:
+                self._found.clear()
+            self._found[key] = compare({name: check.facts for name, check in checks.items()})
+        return self._found[key]
+
+    def differs_in(self, host: KnownHost, hosts: Iterable[KnownHost], selection: Selection) -> str:
+        """Return in which facts a checked host differs from its peers: ``kernel, network``."""
+        check = selection.checks.get(host.name)
+        if check is None or not check.facts:
+            return ""
+        odd = sorted(self.of(host, hosts, selection).odd_of(host.name), key=lambda each: not each.matters)
+        return ", ".join(dict.fromkeys(each.title for each in odd))
 
 
-def details(
-    host: KnownHost, check: HostCheck | None, checking: bool, symbols: Symbols, width: int, peers: FactsTogether
-) -> list[Line]:
+def details(host: KnownHost, seen: Seen, width: int, peers: FactsTogether) -> list[Line]:
     """Return everything known of one host; what is wrong comes first, then what differs from its peers."""
     lines: list[Line] = []
+    check, checking, symbols = seen.selection.checks.get(host.name), host.name in seen.checking, seen.symbols
     if checking:
         lines.append(Line.of((f"{symbols.wait} checking", ACCENT)))
     elif check is None:
@@ -170,14 +225,15 @@ def details(
     else:
         lines += verdict_lines(check, symbols, width)
     odd = list(odd_lines(peers, host.name)) if check else []
-    known = [*odd, ("address", address_runs(host)), *(fact_lines(check.facts) if check else ())]
+    known = [*odd, ("address", address_runs(host, seen.place(host))), *(fact_lines(check.facts) if check else ())]
     return [*lines, *(line for label, runs in known for line in labelled([(label, LABEL)], runs, width, INDENT))]
 
 
-def address_runs(host: KnownHost) -> list[Run]:
-    """Return address, origin and groups."""
+def address_runs(host: KnownHost, place: str) -> list[Run]:
+    """Return address, origin, role and groups."""
     groups = f", groups {', '.join(host.address.groups)}" if host.address.groups else ""
-    return [(address_text(host.address), BRIGHT), (f"  from {host.origin}{groups}", LABEL)]
+    role = ", a server: looked at, no load" if host.address.role == "server" else ""
+    return [(place, BRIGHT), (f"  from {host.origin}{groups}{role}", LABEL)]
 
 
 def verdict_lines(check: HostCheck, symbols: Symbols, width: int) -> list[Line]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from textual import on, work
@@ -11,22 +12,34 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui.app.dialogs import log_in
-from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.hosts import rows as host_rows
 from tui.app.screens.hosts.forms import AddHost, NewHost
 from tui.app.screens.hosts.rows import KnownHost
-from tui.app.services.hosts import add_to_inventory, check_each, presented_key
+from tui.app.services.hosts import add_to_inventory, check_each, places_of, presented_keys, trust_question
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
 from tui.app.widgets.textpane import TextPane
 from tui.model.problem import BenchtuiError
-from tui.text.line import BAD, LABEL, TEXT, Line, indented
+from tui.text.line import ACCENT, BAD, LABEL, TEXT, Line, indented, labelled
+from tui.text.table import Column
 
 if TYPE_CHECKING:
     from tui.engine.hosts.fleet import HostCheck
 
 EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machine"
+RESOLVE_AFTER_S = 0.7  # until then the app imports what the next screens need
+WHAT_NOW = (
+    ("Enter", "measures this machine; a profile comes next"),
+    ("n", "adds a host; those of ~/.ssh/config are here by themselves"),
+    ("?", "shows every key"),
+)
+
+
+def what_now(width: int) -> list[Line]:
+    """Return what somebody can do who has no hosts yet."""
+    return [line for key, does in WHAT_NOW for line in labelled([(key, ACCENT)], [(does, TEXT)], width, 7)]
+
 
 NO_MATCH = "Nothing matches the filter: Esc clears it"
 
@@ -45,12 +58,27 @@ class HostsScreen(FilteredScreen):
         self.problem: str | None = None
         self.notices: dict[str, str] = {}
         self.peers = host_rows.Peers()
+        self.columns: tuple[Column[KnownHost], ...] = ()
+
+    @cached_property
+    def seen(self) -> host_rows.Seen:
+        """What the list shows beside the hosts themselves."""
+        return host_rows.Seen(self.shell.selection, self.checking, self.shell.symbols, differs=self.differs)
+
+    def differs(self, host: KnownHost) -> str:
+        """Return in which facts a host differs from its peers, once no more answers are waited for."""
+        return "" if self.checking else self.peers.differs_in(host, self.hosts, self.shell.selection)
+
+    @property
+    def knows_others(self) -> bool:
+        """There are hosts to choose from beside this machine."""
+        return any(host.address.transport != "local" for host in self.hosts)
 
     def compose_body(self) -> Iterable[Widget]:
         """A notice, the list with its filter, the details of the host under the cursor."""
         yield Static(id="hosts-notice", markup=False)
-        seen = host_rows.Seen(self.shell.selection, self.checking, self.shell.symbols)
-        picklist = PickList(host_rows.columns(seen), lambda host: host.name, id="hosts-list")
+        self.columns = host_rows.columns(self.seen)
+        picklist = PickList(self.columns, lambda host: host.name, id="hosts-list")
         picklist.add_class("pane")
         picklist.border_title = "Hosts"
         yield picklist
@@ -62,8 +90,17 @@ class HostsScreen(FilteredScreen):
         self.set_focus(self.picklist)
         self.show_notices()
         self.load_hosts()
+        self.set_timer(RESOLVE_AFTER_S, self.find_places)
 
     # -- loading
+
+    @work(group="places", exclusive=True, exit_on_error=False)
+    async def find_places(self) -> None:
+        """Read in ssh's configuration where the hosts are; nothing is looked up in DNS."""
+        addresses = [host.address for host in self.hosts]
+        self.seen.places.update(await asyncio.to_thread(places_of, addresses, self.shell.options.ssh_config))
+        if self.query(PickList):
+            self.show_rows()
 
     @work(thread=True, group="load-hosts", exclusive=True)
     def load_hosts(self, focus: str | None = None) -> None:
@@ -77,7 +114,10 @@ class HostsScreen(FilteredScreen):
     def take_hosts(self, hosts: list[KnownHost], problem: str | None, focus: str | None) -> None:
         """Show what was read."""
         self.hosts, self.problem = list(hosts), problem
+        self.set_class(not self.knows_others, "-first")
         self.shell.selection.order_by(host.name for host in self.hosts)
+        if self.seen.places:
+            self.find_places()
         self.show_rows()
         first = focus or next(iter(self.shell.selection.ticked), None)
         if first:
@@ -91,7 +131,11 @@ class HostsScreen(FilteredScreen):
         search = self.filter.value
         selection = self.shell.selection
         groups = host_rows.by_group(self.hosts).values()
-        self.shown = [host for members in groups for host in members if host_rows.matches(host, search)]
+        hosts = [host for members in groups for host in members]
+        self.shown = [host for host in hosts if host_rows.matches(host, search, self.seen.place(host))]
+        without = set() if any(host.address.role == "server" for host in self.hosts) else {"role"}
+        without |= set() if any(map(self.seen.differs, self.shown)) else {"differs in"}
+        self.picklist.columns = tuple(column for column in self.columns if column.title not in without)
         self.picklist.set_rows(host_rows.rows(self.shown, selection.ticked))
         found = f"{len(self.shown)} of {len(self.hosts)} shown, " if search else ""
         self.picklist.border_subtitle = f"{found}{len(selection.ticked)} of {len(self.hosts)} ticked"
@@ -110,9 +154,9 @@ class HostsScreen(FilteredScreen):
         if self.problem:
             return indented([(f"{symbols.bad} {self.problem}", BAD)], width, 0)
         if host:
-            check = self.shell.selection.checks.get(host.name)
             peers = self.peers.of(host, self.hosts, self.shell.selection)
-            return host_rows.details(host, check, host.name in self.checking, symbols, width, peers)
+            more = [] if self.knows_others else [Line(), *what_now(width)]
+            return [*host_rows.details(host, self.seen, width, peers), *more]
         if self.current_group:
             names = ", ".join(member.name for member in self.members(self.current_group))
             return indented([("Space ticks the whole group: ", LABEL), (names, TEXT)], width, 0)
@@ -197,14 +241,26 @@ class HostsScreen(FilteredScreen):
         else:
             self.notify("tick at least one host: Space", severity="warning")
 
+    def action_sort(self) -> None:
+        """Sort by the next column; after the last one by group."""
+        self.picklist.sort_by_next()
+
+    def action_reverse(self) -> None:
+        """Turn the order round."""
+        self.picklist.sort_by_next(reverse=True)
+
     # -- checking
 
     def action_check(self) -> None:
         """Check the ticked hosts, else the one under the cursor."""
-        names = frozenset(self.shell.selection.ticked) or frozenset({self.current.name} if self.current else ())
-        hosts = [host for host in self.hosts if host.name in names and host.name not in self.checking]
+        hosts = [host for host in self.meant() if host.name not in self.checking]
         if hosts:
             self.start_check(hosts)
+
+    def meant(self) -> list[KnownHost]:
+        """Return the ticked hosts, else the one under the cursor."""
+        names = frozenset(self.shell.selection.ticked) or frozenset({self.current.name} if self.current else ())
+        return [host for host in self.hosts if host.name in names]
 
     def start_check(self, hosts: list[KnownHost]) -> None:
         """Show that these hosts are being looked at, and look."""
@@ -237,32 +293,32 @@ class HostsScreen(FilteredScreen):
     # -- host keys and new hosts
 
     def action_trust(self) -> None:
-        """Show the key of the host under the cursor and ask."""
-        if self.current and self.current.address.transport == "ssh":
-            self.trust(self.current)
+        """Show the keys of the ticked hosts, else of the one under the cursor, and ask."""
+        hosts = [host for host in self.meant() if host.address.transport == "ssh"]
+        if hosts:
+            self.trust(hosts)
         else:
             self.notify("this machine needs no host key")
 
     @work(group="trust", exclusive=True)
-    async def trust(self, host: KnownHost) -> None:
-        """Read the key, show its fingerprint, pin it once agreed, check the host."""
+    async def trust(self, hosts: list[KnownHost]) -> None:
+        """Read the keys, show their fingerprints, pin them once agreed, check the hosts."""
         from tui.remote import hostkeys
 
         shell = self.shell
-        try:
-            presented = await presented_key(
-                host.address, shell.paths, shell.options.ssh_config, partial(log_in.ask, self.app)
-            )
-        except BenchtuiError as error:
-            self.notify(str(error), severity="error")
+        keys, errors = await presented_keys(
+            [host.address for host in hosts], shell.paths, shell.options.ssh_config, partial(log_in.ask, self.app)
+        )
+        for error in errors:
+            self.notify(str(error), severity="error", markup=False)
+        new = [key for key in keys if not key.known]
+        if not new:
+            if keys:
+                self.notify(f"{', '.join(key.name for key in keys)}: trusted already", markup=False)
             return
-        if presented.known:
-            self.notify(f"{host.name}: this key is trusted already")
-            return
-        body = f"{presented.fingerprint}\n\nCompare it with what the host's console or its admin says."
-        if await self.app.push_screen_wait(Confirm(f"Trust the key of {host.name}?", body)) == "yes":
-            hostkeys.pin(shell.paths.known_hosts, {presented.pattern: presented.key})
-            self.start_check([host])
+        if await self.app.push_screen_wait(trust_question(new)) == "yes":
+            hostkeys.pin(shell.paths.known_hosts, {key.pattern: key.key for key in new})
+            self.start_check([host for host in hosts if host.name in {key.name for key in new}])
 
     def action_new(self) -> None:
         """Ask for a host."""
