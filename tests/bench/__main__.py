@@ -24,6 +24,8 @@ BENCHES = (
     "same_pairs",
     "ab_budget",
     *REPORTED,
+    "engine_scale",
+    "real_limit",
 )
 SETS = {"figures": (*REPORTED, "report"), "report": ("report",)}
 

@@ -266,4 +266,5 @@ SUITES = {
     "wekatester/mixed": ["wekatester/mixed-bandwidth", "wekatester/mixed-iops", "wekatester/mixed-latency"],
     "wekatester/wekawithin": [f"wekatester/wekawithin-{name}" for name in WITHIN],
 }  # fmt: skip
-OTHERS = ["demo/quick", "weka/mdtest"]
+SEARCHES = [f"capacity/{name}" for name in ("etcd-fsync", "nfs-8k", "oltp-4k-70r30w", "weka-read-latency")]
+OTHERS = ["demo/quick", "weka/mdtest", *SEARCHES]

@@ -17,6 +17,7 @@ from tui.results.text.plan_sums import (
     layout_bytes,
     parts_of,
     precondition_texts,
+    search_texts,
     steps_in_full,
     steps_text,
     time_note,
@@ -41,6 +42,7 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield from (f"note      {remark}" for remark in plan.remarks)
     bounded = f"{units.duration(plan.expected_s)}{time_note(plan)}" if plan.expected_s else "not bounded by time"
     yield f"time      {bounded}"
+    yield from (f"searches  {text}" for text in search_texts(plan))
     yield from (f"prepares  {text}" for text in precondition_texts(plan))
     yield f"after     {after_text(plan)}"
     yield from (f"attested  {each.answer}: {each.question} ({each.id})" for each in plan.attested)

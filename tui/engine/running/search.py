@@ -22,6 +22,14 @@ from tui.sizing.search import next_offer
 from tui.text.points import offer_text
 
 
+class HostsAway(RunRefused):
+    """Ends a search whose hosts are lost and do not come back: fewer hosts sustain something else."""
+
+    def __init__(self, hosts: Sequence[str]) -> None:
+        why = "what all hosts sustain cannot be told by the others; runs resume goes on once it is back"
+        super().__init__("partial", EXIT_PARTIAL, f"{', '.join(hosts)} lost: {why}")
+
+
 async def run_search(
     ctx: RunContext, slots: Sequence[Step], measure: Callable[[RunContext, Step], Awaitable[None]]
 ) -> None:
@@ -76,10 +84,10 @@ async def _measured(
     ctx.on_second = lambda: _look(ctx, step, offer)
     try:
         await measure(ctx, step)
+    except HostsAway:
+        raise
     except RunRefused as refused:
-        if not ctx.taking_part(step) or ctx.given_up or len(ctx.taking_part(step)) < len(step.tasks):
-            raise
-        ctx.say("error", f"{step.name}: {refused.reason}; going on with the next one")
+        ctx.say("error", f"{step.name}: {refused.reason}")  # void; the next one shows whether that lasts
     ctx.check_stop()
     _decide(ctx, step, offer)
 
@@ -116,7 +124,9 @@ def point_of(ctx: RunContext, step: Step, offer: Offer) -> Point:
     cut = step.index in ctx.ended_early
     results = {host: ctx.results.get((step.index, host)) for host in step.hosts}
     whole = {host: each for host, each in results.items() if each is not None and (each.final or cut)}
-    lost = [host for host in step.hosts if host not in whole]
+    missing = [host for host in step.hosts if host not in whole]
+    gone = {session.name for session in ctx.sessions if session.failed}
+    lost = [host for host in missing if host in gone] or missing
     found = [each for each in results.values() if each is not None]
     return judge(
         _search(ctx), offer, step.index, over_hosts([each.dirs for each in found]), ctx.seconds.totals(),
@@ -126,12 +136,6 @@ def point_of(ctx: RunContext, step: Step, offer: Offer) -> Point:
 
 def _errors(results: Sequence[HostResult]) -> int:
     return sum(len(each.errors) for each in results)
-
-
-def away_text(hosts: Sequence[str]) -> str:
-    """Return why a search ends without some hosts."""
-    names = ", ".join(hosts)
-    return f"{names} lost: what all hosts sustain cannot be told by the others; runs resume goes on once it is back"
 
 
 def how_search_ended(ctx: RunContext) -> tuple[int, str]:

@@ -15,7 +15,7 @@ from tui.engine.running.locks import take_locks
 from tui.engine.running.on_hosts import BRING_BACK, DROP_CACHES, EXIT_PARTIAL, on_hosts
 from tui.engine.running.precondition import check_filled, steady_already, tell_round
 from tui.engine.running.preflight import still_free
-from tui.engine.running.search import away_text, run_search
+from tui.engine.running.search import HostsAway, run_search
 from tui.engine.running.session import HostSession
 from tui.engine.running.telemetry import quiet_s
 from tui.metrics.figures import over_hosts, value_of
@@ -44,7 +44,7 @@ async def _measured(ctx: RunContext, step: Step) -> None:
     await pause(ctx, step)
     await bring_back(ctx)
     if away := [name for name in step.hosts if name not in {session.name for session in ctx.alive}]:
-        raise RunRefused("partial", EXIT_PARTIAL, away_text(away))
+        raise HostsAway(away)
     check_filled(ctx, step)
     await run_step(ctx, step)
 

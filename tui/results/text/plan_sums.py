@@ -61,9 +61,28 @@ def targets_of(plan: Plan) -> list[str]:
 
 
 def time_note(plan: Plan) -> str:
-    """Return what is on top of the planned time of the load."""
+    """Return what is on top of the planned time of the load; a search is told by itself: `search_texts`."""
     extra = [name for name, there in (("layout", any(layout_bytes(plan).values())), ("fill", has_fill(plan))) if there]
     return f" of load, plus {' and '.join(extra)}" if extra else " of load"
+
+
+SOUGHT = {"capacity": "the most {} that keep", "curve": "latency over load", "scaling": "{} over numbers of hosts"}
+
+
+def search_texts(plan: Plan) -> list[str]:
+    """Return what a plan searches for, over what, and what it may cost; nothing for one that measures."""
+    search = plan.search
+    if search is None:
+        return []
+    unit = "IOPS" if search.objective == "iops" else "bytes a second"
+    wanted = " ".join(filter(None, (SOUGHT[search.kind].format(unit), ", ".join(each.text for each in search.limits))))
+    over = "; ".join(" ".join((knob.name, *map(str, knob.values))) for knob in search.over)
+    shares = f", {' '.join(f'{share:.0%}' for share in search.shares)} of the maximum, in {search.order} order"
+    tail = f", over {over}" if search.kind != "curve" else shares
+    spans = sorted({search.point_s, search.most_point_s})
+    each = " to ".join(units.duration(span) for span in spans)
+    within = f", {units.duration(search.within_s)} of load and pauses at most" if search.within_s else ""
+    return [wanted + tail, f"{search.points} points at most, {each} each{within}"]
 
 
 def has_fill(plan: Plan) -> bool:
@@ -119,6 +138,8 @@ def steps_text(plan: Plan) -> str:
     """Return how many steps there are and why: points, repetitions, warm-ups."""
     cells = len({step.cell_key for step in plan.steps if not step.warmup})
     warmups = sum(step.warmup and step.precondition is None for step in plan.steps)
+    if plan.search is not None:
+        return f"{len(plan.steps)}: {cells} points at most; shown is the heaviest load that one may have"
     over = f" over {', '.join(plan.axes)}" if plan.axes else ""
     parts = [f"{len(plan.steps)}: {cells} {'point' if cells == 1 else 'points'}{over}"]
     most = max(step.repetition for step in plan.steps)

@@ -16,6 +16,7 @@ from tui.results.text.plan_sums import (
     layout_bytes,
     parts_of,
     precondition_texts,
+    search_texts,
     steps_text,
     targets_of,
     time_note,
@@ -88,6 +89,8 @@ def summary(plan: Plan) -> Iterator[tuple[str, list[Run]]]:
     yield pair("time", time_text(plan.expected_s), time_note(plan) if plan.expected_s else "")
     yield pair("layout", *each_and_all(layout_bytes(plan), "nothing is laid out", "where missing"))
     yield pair("writes", *each_and_all(written_bytes(plan), nothing_written(plan), "while it measures"))
+    for text in search_texts(plan):
+        yield pair("searches", text)
     for text in precondition_texts(plan):
         yield pair("prepares", text)
     yield pair("after", after_text(plan))

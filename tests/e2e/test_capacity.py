@@ -1,0 +1,116 @@
+"""Searches for what a system sustains, for real: stopped and resumed, never met, met at full load, a host lost."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.command import benchtui
+from tests.e2e.test_matrix import events, last_run
+from tests.e2e.test_recovery import record_of
+from tests.lab.course import course
+from tests.lab.sshd import SshdLab
+from tests.patience import wait_until
+from tui.engine.planning.search import Wish
+from tui.engine.running.run import execute
+
+pytestmark = pytest.mark.e2e
+
+PROFILE = """\
+profile: my/sized
+title: Reads of a small file
+tool: fio
+params:
+  directory: {default: DIRECTORY, kind: directory}
+  runtime: {default: 1s, kind: duration}
+  size: {default: 1M, kind: size}
+  numjobs: {default: 1, kind: count}
+fio:
+  global: {ioengine: psync, time_based: 1, runtime: "{runtime}", size: "{size}", ramp_time: 0}
+  jobs: {r: {rw: randread, bs: 4k, directory: "{directory}/{host}", numjobs: "{numjobs}"}}
+prepare: {layout: true}
+headline: {metric: iops, direction: read}
+capacity: {limits: ["p99 < 1us", "errors = 0"], point: 1s, most: 1s, points: 4}
+"""
+
+
+def profile(where: Path) -> Path:
+    path = where / "sized.yaml"
+    path.write_text(PROFILE.replace("DIRECTORY", str(where)))
+    return path
+
+
+def test_a_search_that_is_stopped_goes_on_from_its_points_and_says_that_nothing_keeps_the_limit(
+    home: Path, tmp_path: Path
+) -> None:
+    options = ("--hosts", "local", "--no-telemetry", "--detach")
+    run_dir = home / "runs" / benchtui(home, "run", profile(tmp_path), *options).stdout.strip()
+    wait_until(lambda: len(events(run_dir, "point_offered")) >= 2, "the second point")
+    benchtui(home, "stop", run_dir.name)
+    before = events(run_dir, "point_decided")
+    assert record_of(run_dir)["state"] == "partial"
+    done = benchtui(home, "runs", "resume", run_dir.name)
+    decided = events(run_dir, "point_decided")
+    assert decided[: len(before)] == before, "what was known is measured again"
+    assert done.returncode == 5, done.stderr
+    record = record_of(run_dir)
+    assert record["search"]["answer"]["state"] == "never-met"
+    assert [point["step"] for point in record["search"]["points"]] == [each["point"]["step"] for each in decided]
+    offered = {each["step"]: each["planned"]["tasks"][0]["job_file"] for each in events(run_dir, "point_offered")}
+    paced = [step for step, text in offered.items() if "rate_process=poisson" in text]
+    assert paced, "no rate was offered"
+    kept = {each["step"]: each["text"] for each in record["profile"]["job_files"]}
+    assert [kept[step] for step in paced] == [offered[step] for step in paced], "the record tells another load"
+
+
+@pytest.mark.slow
+def test_a_limit_that_full_load_keeps_is_met_there(home: Path, tmp_path: Path) -> None:
+    slo = ("--slo", "p99<9s", "--points", "3")
+    done = benchtui(home, "capacity", profile(tmp_path), "--hosts", "local", *slo, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["search"]["answer"]["state"] == "met-at-full-load"
+    assert "full load" in done.stderr
+
+
+@pytest.mark.slow
+async def test_a_search_ends_with_a_clear_word_when_a_host_is_lost(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+    path, wish = profile(tmp_path), Wish("capacity", ("p99<9s",))
+    lost = lab.names[1]
+    async with course(tmp_path, lab, "1s", hosts=2, size="1M", profile=path, search=wish, lease_s=10) as run:
+        running = asyncio.create_task(execute(run.ctx))
+        await run.seen(lambda: run.events("point_decided"))
+        sessions = lab.host(lost).sessions()
+        lab.host(lost).stop()
+        for pid in sessions:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        try:
+            end = await running
+        finally:
+            lab.host(lost).start()
+            shutil.rmtree(f"/tmp/.benchtui-{os.getuid()}/{run.ctx.run_id}", ignore_errors=True)  # it was never back
+    assert (end.state, end.exit_code) == ("partial", 4)
+    assert lost in end.reason and "runs resume" in end.reason
+    points: list[dict[str, Any]] = [each["point"] for each in run.events("point_decided")]
+    assert points[0]["verdict"] == "meets", "what was measured before is lost"
+
+
+@pytest.mark.slow
+def test_a_curve_is_drawn_of_shares_of_what_was_done_at_full_load(home: Path, tmp_path: Path) -> None:
+    path = profile(tmp_path)
+    path.write_text(path.read_text() + "curve: {shares: [25%, 50%, 75%], point: 2s, most: 2s}\n")
+    done = benchtui(home, "run", path, "--hosts", "local", "--curve", "--no-telemetry")
+    assert done.returncode in (0, 1), done.stderr
+    points = record_of(last_run(home))["search"]["points"]
+    top = points[0]["iops"]
+    assert sorted(round(point["offered_iops"] / top, 2) for point in points[1:]) == [0.25, 0.5, 0.75]
+    for point in points[1:]:
+        assert point["iops"] == pytest.approx(point["offered_iops"], rel=0.05)
