@@ -24,7 +24,6 @@ BENCHES = (
     "same_pairs",
     "ab_budget",
     *REPORTED,
-    "engine_scale",
     "real_limit",
 )
 SETS = {"figures": (*REPORTED, "report"), "report": ("report",)}
