@@ -93,6 +93,15 @@ def test_a_client_whose_cpu_is_busy_is_told(means: dict[str, float], cpus: int, 
     assert [each.message for each in result] == ([f"the client's CPU may hold it back: h1: {why}"] if why else [])
 
 
+def test_a_profile_may_say_how_busy_the_cpu_of_a_client_may_be() -> None:
+    at = looked({"cpus": 64}, cpu_busy=80.0, gen_thread=97.0)
+    assert [each.message for each in found("V15", at)] == [
+        "the client's CPU may hold it back: h1: a thread of the load uses 97 % of a core"
+    ]
+    at.plan.thresholds.update({"V15.thread": 99.0, "V15.host": 70.0})
+    assert [each.message for each in found("V15", at)] == ["the client's CPU may hold it back: h1: 80 % busy"]
+
+
 def test_cpu_that_the_hypervisor_took_is_told() -> None:
     assert said("V15", looked(cpu_busy=10.0, cpu_steal=4.0)) == [("warning", 4.0)]
 

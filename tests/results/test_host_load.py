@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tui.metrics.telemetry import metric_of
 from tui.model.step_record import HostTelemetryRecord, StepRecord, TelemetryColumn
-from tui.results.text.host_load import disks_in_use, load_lines
+from tui.results.text.host_load import disks_in_use, load_lines, load_table
+from tui.text.line import WARN
 
 
 def host(name: str, role: str = "client", **columns: tuple[float, float]) -> HostTelemetryRecord:
@@ -55,3 +56,14 @@ def test_cpu_of_the_load_is_given_per_client_process() -> None:
 
 def test_one_process_with_threads_is_one_client() -> None:
     assert lines(host("h1", gen__cpu=(85, 99), gen__procs=(1, 1)))[-1].endswith("85.0 % per client process (1)")
+
+
+def test_what_is_full_is_marked_by_the_thresholds_that_the_profile_changed() -> None:
+    step = StepRecord(index=0, name="s", telemetry=[host("h1", cpu__busy=(70, 80), core__busy=(97, 99))])
+
+    def marked(thresholds: dict[str, float]) -> list[str]:
+        lines = load_table(step, thresholds=thresholds)
+        return [text.strip() for line in lines for text, role in line.runs if role == WARN]
+
+    assert marked({}) == ["97/99"]
+    assert marked({"V15.host": 60.0, "V15.core": 98.0}) == ["70/80"]

@@ -6,7 +6,7 @@ it may hold dots (``nic.eth0.100.rx``). Values are of one interval of about a se
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -49,14 +49,16 @@ class TelemetryMetric:
     source: str
     better: Better = ""
     full: float | None = None  # from here on it holds the load back
+    threshold: str = ""  # under this name a profile may change that
 
     def text(self, value: float | None) -> str:
         """Return a value for people."""
         return FORMATTERS[self.unit](value)
 
-    def is_full(self, value: float | None) -> bool:
-        """Tell whether a value is one that holds the load back."""
-        return self.full is not None and value is not None and value > self.full
+    def is_full(self, value: float | None, thresholds: Mapping[str, float] | None = None) -> bool:
+        """Tell whether a value is one that holds the load back; `thresholds`: those that a profile changed."""
+        full = (thresholds or {}).get(self.threshold, self.full)
+        return full is not None and value is not None and value > full
 
 
 CPU, LOAD = "/proc/stat", "/proc/PID/stat of the load's processes, their children and threads"
@@ -67,17 +69,18 @@ MEMORY, PRESSURE = "/proc/meminfo", "/proc/pressure/{cpu,io,memory}"
 GROUP = "/proc/PID/stat of processes by a pattern (grep on /proc/PID/comm, then cmdline)"
 
 _ALL = (
-    TelemetryMetric("cpu", "busy", "percent", "CPU busy, all cores", CPU, "lower", full=85.0),
+    TelemetryMetric("cpu", "busy", "percent", "CPU busy, all cores", CPU, "lower", full=85.0, threshold="V15.host"),
     TelemetryMetric("cpu", "iowait", "percent", "CPU idle while I/O is awaited", CPU),
     TelemetryMetric("cpu", "steal", "percent", "CPU taken by the hypervisor", CPU, "lower"),
     TelemetryMetric("cpu", "softirq", "percent", "CPU in soft interrupts", CPU, "lower"),
     TelemetryMetric("core", "number", "id", "number of the busiest core", CPU),
-    TelemetryMetric("core", "busy", "percent", "busiest core", CPU, "lower", full=95.0),
+    TelemetryMetric("core", "busy", "percent", "busiest core", CPU, "lower", full=95.0, threshold="V15.core"),
     TelemetryMetric("core", "softirq", "percent", "soft interrupts of the busiest core", CPU, "lower"),
     TelemetryMetric("core", "hot", "number", "cores busy for more than 95 %", CPU, "lower"),
     TelemetryMetric("gen", "procs", "number", "processes of the load", LOAD),
     TelemetryMetric("gen", "cpu", "core_percent", "CPU of the load, all its processes", LOAD, "lower"),
-    TelemetryMetric("gen", "thread", "core_percent", "busiest thread of the load", LOAD, "lower", full=95.0),
+    TelemetryMetric("gen", "thread", "core_percent", "busiest thread of the load", LOAD, "lower", full=95.0,
+                    threshold="V15.thread"),
     TelemetryMetric("gen", "rchar", "bytes_per_s", "bytes that the load read by system calls", IO),
     TelemetryMetric("gen", "wchar", "bytes_per_s", "bytes that the load wrote by system calls", IO),
     TelemetryMetric("gen", "read_bytes", "bytes_per_s", "bytes that were fetched from storage for the load", IO),

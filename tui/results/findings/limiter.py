@@ -60,7 +60,7 @@ def _offered_rate(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
 
 
 def _client_cpu(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
-    return _most("client CPU", hosts, lambda host: cpu_bound(host, cores_of(at.run, host.host)))
+    return _most("client CPU", hosts, lambda host: cpu_bound(host, cores_of(at.run, host.host), at.limit))
 
 
 def _network(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import ceil
 from statistics import fmean
 
@@ -25,7 +25,8 @@ from tui.results.findings.check import (
 )
 from tui.results.findings.machines import IN_MEMORY
 
-CORE, HOST, THREAD, SOFTIRQ, STEAL = 95.0, 85.0, 95.0, 90.0, default("V15.steal")  # per cent
+CORE, HOST, THREAD, STEAL = (default(f"V15.{name}") for name in ("core", "host", "thread", "steal"))  # per cent
+SOFTIRQ = 90.0
 FEW_CORES = 4  # on a host with so few cores, a single busy one is half of it: then others have to wait for it
 WAITED = 50.0  # per cent of the time in which something waits for a CPU
 LINK, RETRANSMITTED = 0.90, 0.001
@@ -150,22 +151,22 @@ def client_cpu(at: StepEvidence) -> Iterator[Found]:
 def cpu_bound_hosts(at: StepEvidence) -> dict[str, str]:
     """Return the clients whose CPU may hold their load back, and why; those that were not looked at are not in it."""
     looked = [host for host in at.record.telemetry if host.role == "client" and host.start_s is not None]
-    return {host.host: why for host in looked if (why := cpu_bound(host, cores_of(at.run, host.host)))}
+    return {host.host: why for host in looked if (why := cpu_bound(host, cores_of(at.run, host.host), at.limit))}
 
 
-def cpu_bound(host: HostTelemetryRecord, cores: int | None) -> str:
-    """Return why the CPU of a host may hold its load back; empty when it does not."""
+def cpu_bound(host: HostTelemetryRecord, cores: int | None, limit: Callable[[str], float]) -> str:
+    """Return why the CPU of a host may hold its load back, by the thresholds that hold; empty when it does not."""
     busy, core, soft, thread = (
         mean_of(host, name) or 0.0 for name in ("cpu.busy", "core.busy", "core.softirq", "gen.thread")
     )
-    if busy > HOST:
+    if busy > limit("V15.host"):
         return f"{busy:.0f} % busy"
-    if thread > THREAD:
+    if thread > limit("V15.thread"):
         return f"a thread of the load uses {thread:.0f} % of a core"
     if soft > SOFTIRQ:
         return f"a core spends {soft:.0f} % in soft interrupts"
     waits = (mean_of(host, "psi.cpu.some") or 0.0) > WAITED
-    if core > CORE and ((cores or 0) > FEW_CORES or waits):
+    if core > limit("V15.core") and ((cores or 0) > FEW_CORES or waits):
         number = host.column("core.number")
         which = f" {number.constant:.0f}" if number is not None and number.constant is not None else ""
         return f"core{which} is {core:.0f} % busy"

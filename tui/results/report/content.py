@@ -198,7 +198,7 @@ def _named(chart: Chart, name: str) -> Chart:
 def _telemetry(record: RunRecord, steps: Sequence[StepRecord]) -> Iterator[Block]:
     for step in steps:
         yield from (_named(chart, name_of(record, step)) for chart in telemetry_charts(step))
-        yield from load_tables(step)
+        yield from load_tables(step, record.thresholds)
         yield from (Paragraph(text, LABEL) for text in load_sums(step))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median
 
 from tui.metrics import units
@@ -206,11 +206,12 @@ def _row(table: MatrixTable, row: TableRow, scale: Scale) -> list[TableCell]:
 # -- load on hosts
 
 
-def load_tables(step: StepRecord) -> Iterator[Table]:
+def load_tables(step: StepRecord, thresholds: Mapping[str, float]) -> Iterator[Table]:
     """Yield what clients and servers did while they measured: mean and maximum, in per cent."""
     for role, title in (("client", "Load on hosts, %"), ("server", "Load on servers, %")):
         hosts = [each for each in step.telemetry if each.role == role and each.start_s is not None]
         columns = CLIENT_COLUMNS if role == "client" else CLIENT_COLUMNS[:2]
+        changed = thresholds if role == "client" else {}
         if hosts:
             heads = [
                 Column("host"),
@@ -218,6 +219,7 @@ def load_tables(step: StepRecord) -> Iterator[Table]:
                 Column("busiest NIC, disk"),
             ]
             rows: list[list[TableCell]] = [
-                [each.host, *(load_cell(each, name) for name, _, _ in columns), nic_and_disk(each)] for each in hosts
+                [each.host, *(load_cell(each, name, 0, changed) for name, _, _ in columns), nic_and_disk(each)]
+                for each in hosts
             ]
             yield Table(title, heads, rows, "Mean/maximum over the measured window; marked: at its limit.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tui.metrics import units
 from tui.metrics.telemetry import metric_of, parse_column
@@ -25,16 +25,18 @@ def load_lines(step: StepRecord) -> list[str]:
     return plain_lines(load_table(step))
 
 
-def load_table(step: StepRecord, title: str = "load on hosts") -> list[Line]:
+def load_table(
+    step: StepRecord, title: str = "load on hosts", thresholds: Mapping[str, float] | None = None
+) -> list[Line]:
     """Return the tables of a step, mean and maximum in the measured window; nothing when nobody looked.
 
-    The last run of a line is what may be too long for it.
+    `thresholds` are those that the profile changed. The last run of a line is what may be too long for it.
     """
     clients = [each for each in step.telemetry if each.role == "client" and each.start_s is not None]
     servers = [each for each in step.telemetry if each.role == "server" and each.start_s is not None]
     return [
-        *_table(title, clients, CLIENT_COLUMNS),
-        *_table("servers", servers, SERVER_COLUMNS),
+        *_table(title, clients, CLIENT_COLUMNS, thresholds or {}),
+        *_table("servers", servers, SERVER_COLUMNS, {}),
         *(Line.of((text, TEXT)) for text in load_sums(step)),
     ]
 
@@ -46,20 +48,25 @@ def load_sums(step: StepRecord) -> list[str]:
     return [*_groups([*clients, *(each for each in looked if each.role == "server")]), *_per_client(clients)]
 
 
-def _table(title: str, hosts: Sequence[HostTelemetryRecord], columns: Columns) -> Iterator[Line]:
+def _table(
+    title: str, hosts: Sequence[HostTelemetryRecord], columns: Columns, thresholds: Mapping[str, float]
+) -> Iterator[Line]:
     if not hosts:
         return
     titles = "".join(f"{name:>{width}}" for _, name, width in columns)
     yield Line.of((f"{title:<{NAME_WIDTH}} ", TITLE), (f"{titles}  ", LABEL), ("busiest NIC, disk", LABEL))
     for host in hosts:
-        cells = [load_cell(host, name, width) for name, _, width in columns]
+        cells = [load_cell(host, name, width, thresholds) for name, _, width in columns]
         name = (f"{host.host[:NAME_WIDTH]:<{NAME_WIDTH}} ", TEXT)
         yield Line.of(name, *cells, ("  ", TEXT), (nic_and_disk(host), TEXT))
 
 
-def load_cell(host: HostTelemetryRecord, name: str, width: int = 0) -> Run:
+def load_cell(
+    host: HostTelemetryRecord, name: str, width: int = 0, thresholds: Mapping[str, float] | None = None
+) -> Run:
     """Return mean and maximum of a share, marked where it holds the load back."""
-    return f"{_both(host, name):>{width}}", WARN if metric_of(name).is_full(_mean(host, name)) else TEXT
+    full = metric_of(name).is_full(_mean(host, name), thresholds)
+    return f"{_both(host, name):>{width}}", WARN if full else TEXT
 
 
 FULLEST = (("cpu.busy", "CPU"), ("core.busy", "core"), ("gen.thread", "thread of the load"))

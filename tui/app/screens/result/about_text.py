@@ -47,7 +47,7 @@ def telemetry_lines(page: Page, width: int, _: int) -> list[Line]:
     """Return what the hosts of a step did meanwhile; what is too long for a line goes on below."""
     from tui.results.text.host_load import load_table
 
-    found = load_table(page.shown_step, "clients") if page.shown_step is not None else []
+    found = load_table(page.shown_step, "clients", page.record.thresholds) if page.shown_step is not None else []
     lines = [Line(), rule("Load", "mean/largest, while it was measured", width)] if found else []
     for line in found:
         short = line.width <= width
