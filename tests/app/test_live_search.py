@@ -9,6 +9,7 @@ import pytest
 
 from tests.app.search_maker import SearchMaker, offers, search_in
 from tests.app.stage import SMALL, WIDE, app_on, settle
+from tui.results.record.build import write_record
 
 Compare = Callable[..., bool]
 
@@ -22,3 +23,11 @@ def half_way(home: Path) -> SearchMaker:
 @pytest.mark.parametrize("size", [SMALL, WIDE], ids=["80x24", "120x36"])
 def test_a_search_half_way(snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) -> None:
     assert snap_compare(app_on(half_way(tmp_path)), terminal_size=size, run_before=settle)
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE], ids=["80x24", "120x36"])
+def test_the_result_of_a_search(snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) -> None:
+    maker = search_in(tmp_path).measure_points()
+    maker.skip(*range(7, 12)).finish()
+    write_record(maker.run_dir)
+    assert snap_compare(app_on(maker, "result"), terminal_size=size, run_before=settle)

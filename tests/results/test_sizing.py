@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from tests.app.search_maker import LIMIT, SearchMaker, curve_in, offers, scaling_in, search_in
+from tui.cli.compare import exit_code
 from tui.journal.state import RunState
 from tui.model.record import RunRecord
 from tui.model.search import Limit, Offer, Search
+from tui.results.compare.compare import compare
+from tui.results.compare.document import as_json
+from tui.results.compare.text import comparison_lines
 from tui.results.export.open_metrics import result_families
 from tui.results.export.tables import tables_of
 from tui.results.record.build import build_record, write_record
@@ -196,3 +201,34 @@ def test_scaling_tells_efficiency_and_draws_the_model_beyond_what_was_measured(t
     assert "extrapolated" in summary_text(made)
     chart = "\n".join(plain_lines(scaling_chart(made.search.scaling, 80, 18)))
     assert chart.count("◆") == 4
+
+
+def test_two_searches_are_compared_by_capacity_and_by_latency_at_equal_load(record: RunRecord, tmp_path: Path) -> None:
+    """The same curve with every rate 0.8 times as high: capacity falls by 20 %, latency grows at equal load."""
+    assert record.search is not None
+    slower = record.model_copy(deep=True)
+    assert slower.search is not None
+    assert slower.search.answer is not None
+    for point in slower.search.points:
+        point.iops *= 0.8
+        point.offered_iops = point.offered_iops and point.offered_iops * 0.8
+    capacity = slower.search.answer.capacity
+    capacity.value, capacity.low, capacity.high = (each and each * 0.8 for each in
+                                                   (capacity.value, capacity.low, capacity.high))  # fmt: skip
+    found = compare([record], [slower])
+    assert found.word == "worse"
+    assert found.search is not None
+    assert found.search.ratio.value == pytest.approx(0.8)
+    assert found.search.ratio.high is not None
+    assert found.search.ratio.high < 0.9
+    assert found.search.latency.value is not None
+    assert found.search.latency.value > 1.2
+    text = "\n".join(plain_lines(comparison_lines(found, 80)))
+    assert "-20.0 %" in text
+    assert "area between the curves" in text
+    (told,) = json.loads(as_json([(found, ())]))["comparisons"]
+    assert told["search"]["word"] == "worse"
+    assert exit_code(found, ()) == 1
+    slower.search.limits[0].most = 1e6
+    assert compare([record], [slower]).word == "not comparable"
+    assert compare([record], [record]).word == "no difference detected"

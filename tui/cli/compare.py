@@ -112,6 +112,9 @@ def exit_code(found: Comparison, judged: Sequence[Judged]) -> int:
     if found.obstacles or any(each.outcome == "not measured" for each in judged):
         return NOT_COMPARABLE
     worse = any(change.word == "worse" and change.counts for change in found.changes)
+    worse = worse or (found.search is not None and found.search.word == "worse")
+    if found.search is not None and found.search.word == "not comparable":
+        return NOT_COMPARABLE
     return WORSE if worse or any(each.outcome == "broken" for each in judged) else 0
 
 

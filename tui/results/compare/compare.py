@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tui.metrics.figures import Latency, percentile_of
 from tui.metrics.registry import METRICS, meaning
@@ -17,6 +17,9 @@ from tui.results.compare import stats
 from tui.results.compare.gate import Difference, differences, points_missing
 from tui.results.compare.measured import Attempt, Point, points_of
 from tui.results.compare.noise import Floor, NoiseFloors, figure_name, name_of
+
+if TYPE_CHECKING:
+    from tui.results.sizing.compare import SearchChange
 
 Word = Literal["better", "worse", "no difference detected", "inconclusive", "too few repetitions to say",
                "too few samples", "not measured", "not comparable"]  # fmt: skip
@@ -76,6 +79,7 @@ class Comparison:
     gate: tuple[Difference, ...]
     points: tuple[PointChange, ...]
     across: tuple[str, ...] = field(default=())
+    search: SearchChange | None = None  # of two runs that searched: what stands in place of points
 
     @property
     def obstacles(self) -> list[Difference]:
@@ -92,6 +96,8 @@ class Comparison:
         """What is said of it whole: of the headlines, the worst first."""
         if self.obstacles:
             return "not comparable"
+        if self.search is not None:
+            return self.search.word
         said = [change.word for change in self.changes if change.headline] or ["not measured"]
         order: tuple[Word, ...] = ("worse", "better", "inconclusive", "too few repetitions to say", "too few samples")
         return next((word for word in order if word in said), said[0])
@@ -100,7 +106,16 @@ class Comparison:
 def compare(
     a: Sequence[RunRecord], b: Sequence[RunRecord], floors: NoiseFloors | None = None, across: Collection[str] = ()
 ) -> Comparison:
-    """Return B against A; each side is one run, or several that are repetitions of each other."""
+    """Return B against A; each side is one run, or several that are repetitions of each other.
+
+    Runs that searched are held against each other by what they found; of several on a side the first alone.
+    """
+    if a[0].search is not None and b[0].search is not None:
+        from tui.results.sizing.compare import compare_searches  # loads numpy
+
+        gate = differences(a, b, across, searches=True)
+        searched = compare_searches(a[0].search, b[0].search)
+        return Comparison(tuple(a), tuple(b), tuple(gate), (), tuple(across), searched)
     ours, theirs = points_of(a), points_of(b)
     pairs = [(ours[key], theirs[key]) for key in ours if key in theirs]
     gate = [*differences(a, b, across), *points_missing(ours, theirs)]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from tui.model.record import RunRecord
 from tui.results.compare.compare import Change, Comparison
 from tui.results.compare.criteria import Judged
+
+if TYPE_CHECKING:
+    from tui.results.sizing.compare import SearchChange
 
 COMPARE_SCHEMA = "benchtui.compare/1"
 
@@ -28,9 +31,29 @@ def _comparison(found: Comparison, judged: Sequence[Judged]) -> dict[str, Any]:
         "comparable": not found.obstacles,
         "differences": [msgspec.to_builtins(each) for each in found.gate],
         "criteria": [msgspec.to_builtins(each) for each in judged],
+        "search": _search(found.search),
         "points": [
             {"name": point.name, "figures": [_change(change) for change in point.changes]} for point in found.points
         ],
+    }
+
+
+def _search(found: SearchChange | None) -> dict[str, Any] | None:
+    """Return how two searches compare; null of other runs."""
+    if found is None:
+        return None
+    return {
+        "figure": found.figure,
+        "unit": found.unit,
+        "a": found.a.model_dump(),
+        "b": found.b.model_dump(),
+        "ratio": msgspec.to_builtins(found.ratio),
+        "word": found.word,
+        "why": found.why,
+        "percentile": found.percentile,
+        "latency_ratio": msgspec.to_builtins(found.latency),
+        "over": [found.low, found.high],
+        "at_equal_load": [{"rate": load, "a_ns": ours, "b_ns": theirs} for load, ours, theirs in found.at],
     }
 
 

@@ -44,11 +44,11 @@ class Difference:
 Side = Sequence[RunRecord]
 
 
-def differences(a: Side, b: Side, across: Collection[str] = ()) -> list[Difference]:
-    """Return what is not the same in two sides; parameters in `across` are meant to differ."""
+def differences(a: Side, b: Side, across: Collection[str] = (), *, searches: bool = False) -> list[Difference]:
+    """Return what is not the same in two sides; parameters in `across` are meant to differ, points of `searches` do."""
     found = [
         *_of_profiles(a, b),
-        *_of_points(a, b, across),
+        *([] if searches else _of_points(a, b, across)),
         *_of_states(a, b),
         *_of_setups(a, b),
         *_of_facts(a, b),

@@ -37,6 +37,10 @@ def comparison_lines(found: Comparison, width: int | None, *, every: bool = Fals
     """Return runs, gate, headlines and figures; with `every` all figures of all points of a matrix."""
     room = width or 120
     lines = [*_sides(found, room), *conclusion(found, room), Line(), *gate_lines(found, room), Line()]
+    if found.search is not None:
+        from tui.results.sizing.compare import search_lines
+
+        return [*lines, *search_lines(found.search, room)]
     single = len(found.points) == 1
     if not single and found.points:
         lines += [*_headlines(found, width), *_beside(found, room)]

@@ -251,11 +251,11 @@ def start_texts(search: SearchRecord) -> list[str]:
 
 
 def capacity_lines(search: SearchRecord, width: int, height: int, *, coloured: bool = False) -> list[Line]:
-    """Return all that is shown of a search on a page: answer, chart in `height` lines, evidence."""
+    """Return what stands below the headline of a page: chart in `height` lines, what belongs to the answer, evidence."""
     chart = curve_chart(search, width, height, coloured=coloured)
     if search.scaling is not None:
         chart = scaling_chart(search.scaling, width, height, coloured=coloured)
-    blocks = [answer_lines(search, width), chart, scaling_lines(search, width), evidence_lines(search, width)]
+    blocks = [chart, answer_lines(search, width)[1:], scaling_lines(search, width), evidence_lines(search, width)]
     return [line for block in blocks if block for line in (*block, Line())]
 
 

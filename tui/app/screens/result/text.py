@@ -15,6 +15,7 @@ from tui.metrics import registry, units
 from tui.metrics.registry import METRICS, meaning
 from tui.model.plan import Headline
 from tui.results.matrix.cells import invalid_steps, step_figure
+from tui.results.sizing.text import capacity_lines
 from tui.results.text.conditions import step_label
 from tui.results.text.judged import VERDICTS
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, labelled, rule, spread, width_of_runs
@@ -31,6 +32,9 @@ def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
     """Return what is asked first: the headline, whether it counts, what limited it; then the matrix or the figures."""
     lines = [about(page, width), *headline(page, width), *attacked(page, width), *laggard_lines(page, width)]
     lines += [*proved(page.record.proves, width), Line(), *hint_lines(page.published, width)]
+    if page.record.search is not None:
+        lines += capacity_lines(page.record.search, width, chart_height, coloured=page.colors)
+        return [*lines, *problems(page, width)]
     if page.shown_matrix is not None:
         return [*lines, *matrix_lines(page.shown_matrix, width, chart_height), Line(), *problems(page, width)]
     lines += [*problems(page, width), *steps(page, width), *figures(page, width), Line()]
@@ -131,7 +135,9 @@ def headline_parts(page: Page) -> tuple[str, str, str]:
         return "–", "", "no headline"
     few = found.behind is not None and found.behind < units.TAIL_SAMPLES and found.value is not None
     number, unit = METRICS[found.metric].split(units.Few(found.value or 0) if few else found.value)
-    what = meaning(found)
+    what = found.text if page.record.search is not None else meaning(found)
+    if page.record.search is not None:
+        return number, unit, what
     return number, unit, what if found.value is not None else f"{what} was not measured"
 
 
