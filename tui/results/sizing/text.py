@@ -251,7 +251,7 @@ def start_texts(search: SearchRecord) -> list[str]:
 
 
 def capacity_lines(search: SearchRecord, width: int, height: int, *, coloured: bool = False) -> list[Line]:
-    """Return what stands below the headline of a page: chart in `height` lines, what belongs to the answer, evidence."""
+    """Return what stands below the headline of a page: chart in `height` lines, the rest of the answer, evidence."""
     chart = curve_chart(search, width, height, coloured=coloured)
     if search.scaling is not None:
         chart = scaling_chart(search.scaling, width, height, coloured=coloured)
