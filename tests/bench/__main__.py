@@ -23,6 +23,7 @@ BENCHES = (
     "long_list",
     "same_pairs",
     "ab_budget",
+    "capacity_search",
     *REPORTED,
     "real_limit",
 )

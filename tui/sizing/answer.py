@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from tui.metrics.repeat import t_975
 from tui.model.search import HOSTS, Point, Search
-from tui.sizing.budget import spent_s
 from tui.sizing.capacity import Known, explored, has_rate
 from tui.sizing.estimate import Estimate
 from tui.sizing.evidence import binding, usable
@@ -21,6 +20,7 @@ from tui.sizing.ladder import bounds, rungs
 from tui.sizing.search import next_offer
 
 ENOUGH = 2.5  # tolerances: where points ran out before, a capacity known to that is still one
+EVIDENCE = 0.75  # of a capacity: a point that kept the limits has to be so near
 State = Literal["found", "never-met", "met-at-full-load", "unfinished"]
 
 
@@ -107,8 +107,9 @@ def _of_rate(search: Search, points: Sequence[Point], whole: Sequence[Point]) ->
     if known.belief is None:
         return "unfinished", Estimate(None, None, known.top or None), met
     low, high = known.belief.interval
-    found = known.belief.half_width <= search.tolerance * ENOUGH and met is not None
-    return ("found" if found else "unfinished"), Estimate(known.belief.quantile(0.5), low, high), met
+    middle = known.belief.quantile(0.5)
+    found = known.belief.half_width <= search.tolerance * ENOUGH and met is not None and met.iops >= EVIDENCE * middle
+    return ("found" if found else "unfinished"), Estimate(middle, low, high), met
 
 
 def _unbounded(search: Search, points: Sequence[Point]) -> Search:
@@ -178,7 +179,7 @@ def not_tried(search: Search, points: Sequence[Point], state: State) -> list[str
     lost = sorted({host for each in points for host in each.lost})
     if lost:
         found.append(f"points that lost a host again: {', '.join(lost)}")
-    if state == "unfinished":
+    if state in ("found", "unfinished") and next_offer(_unbounded(search, points), points) is not None:
         found.append(_why_unfinished(search, points))
     if state == "never-met":
         found.append("less load than 2% of the maximum" if has_rate(search) else "anything lighter")
@@ -198,7 +199,7 @@ def _seen(points: Sequence[Point], name: str, value: int) -> bool:
 def _why_unfinished(search: Search, points: Sequence[Point]) -> str:
     if len(points) >= search.points:
         return f"more than {search.points} points"
-    if search.within_s is not None and spent_s(points) + search.point_s > search.within_s:
+    if search.within_s is not None and next_offer(search, points) is None and points[-1].verdict != "void":
         return f"more than {search.within_s:g} s of load"
     if points and points[-1].verdict == "void":
         return f"what is left of the search: {points[-1].why}"

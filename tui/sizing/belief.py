@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import exp, hypot, pi, sqrt
 from typing import TYPE_CHECKING, Any
 
 from tui.sizing.evidence import Evidence
@@ -20,16 +21,18 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, np.dtype[np.float64]]
 
-CELLS = 240
+CELLS, FINE = 200, 160
 LOWEST, HIGHEST = 0.005, 4.0  # of the maximum that was measured, where a capacity is looked for
-SLOPES = (0.7, 1.2, 2.0, 3.3, 5.5, 9.0, 15.0, 25.0, 40.0, 70.0)
+SLOPES = (0.12, 0.22, 0.4, 0.7, 1.2, 2.2, 4.0, 7.0, 13.0, 25.0, 60.0)
 WANDER = (0.003, 0.008, 0.02, 0.045)  # by how much the capacity differs from point to point, as a share
-WANDER_PRIOR = (0.3, 0.3, 0.25, 0.15)
+WANDER_PRIOR = (0.2, 0.3, 0.3, 0.2)
 CLIFF = 0.3  # prior share of the model with a cliff
 CAP = 1.5  # ln(latency / limit) from which on a point only says that it was over
 MISFIT = 0.12  # of ln(latency / limit): how far the smooth model may be off
-LEAST_MISFIT = 0.02
+LEAST_MISFIT = 0.01
 ODD = 0.03  # share of points that fit nothing
+BREAKS_ODDLY = 0.004  # share of those that break down for no reason
+CALM = 0.2  # how far ln(latency / limit) differs between neighbours below a cliff
 RANGE = 6.0  # of ln(latency / limit)
 BEYOND = 0.06  # prior mass above the maximum: a system may thrash at full load
 NEAR = 1.05  # of the maximum: up to there a capacity is no surprise
@@ -75,7 +78,7 @@ def _believe(evidence: tuple[Evidence, ...], top: float) -> Belief:
     mass, _ = _posterior(evidence, logs, top)
     kept = np.flatnonzero(mass > 1e-5 * mass.max())
     step = logs[1] - logs[0]
-    fine = np.linspace(logs[kept[0]] - step, logs[kept[-1]] + step, CELLS)
+    fine = np.linspace(logs[kept[0]] - step, logs[kept[-1]] + step, FINE)
     mass, cliff = _posterior(evidence, fine, top)
     shares = np.concatenate(([0.0], np.cumsum((mass[1:] + mass[:-1]) / 2)))
     return Belief(tuple(np.exp(fine).tolist()), tuple((shares / shares[-1]).tolist()), cliff)
@@ -91,7 +94,7 @@ def _posterior(evidence: Sequence[Evidence], logs: Array, top: float) -> tuple[A
     cliff = np.zeros((len(logs), len(wander)))
     for each in evidence:
         smooth += _smooth(each, logs[:, None, None], np.asarray(SLOPES)[None, :, None], wander[None, None, :])
-        cliff += _cliff(each, logs[:, None], wander[None, :])
+        cliff += _cliff(each, logs[:, None], wander[None, :], _calm(each, evidence))
     weights = np.log(np.asarray(WANDER_PRIOR))
     smooth += prior[:, None, None] + weights + np.log((1 - CLIFF) / len(SLOPES))
     cliff += prior[:, None] + weights + np.log(CLIFF)
@@ -144,12 +147,12 @@ def _smooth(each: Evidence, logs: Array, slopes: Array, wander: Array) -> Array:
     wandered = (_said(shift + wander, slopes) - _said(shift - wander, slopes)) / 2
     spread = np.sqrt(each.error**2 + LEAST_MISFIT**2 + (MISFIT * said) ** 2 + wandered**2)
     if each.side == "least" or each.ratio >= CAP:
-        return _log((1 - ODD) * _normal((said - min(each.ratio, CAP)) / spread) + ODD / 2)
+        return _log(_normal((said - min(each.ratio, CAP)) / spread) + BREAKS_ODDLY)
     density = np.exp(-0.5 * ((each.ratio - said) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
     return _log((1 - ODD) * density + ODD / RANGE)
 
 
-def _cliff(each: Evidence, logs: Array, wander: Array) -> Array:
+def _cliff(each: Evidence, logs: Array, wander: Array, calm: float) -> Array:
     """Return the logarithm of the likelihood of a point where latency only tells the side of a cliff."""
     import numpy as np
 
@@ -158,10 +161,20 @@ def _cliff(each: Evidence, logs: Array, wander: Array) -> Array:
         likely = above if each.side == "over" else 1 - above
         return _log((1 - ODD) * likely + ODD / 2)
     if each.side == "least" or each.ratio >= CAP:
-        return _log((1 - ODD) * 0.8 * above + ODD / 2)
+        return _log(0.8 * above + BREAKS_ODDLY)
     over = _normal(np.asarray(each.ratio / max(each.error, 0.02)))
-    density = above * over * 0.2 / CAP + (1 - above) * (1 - over) * 0.25
+    density = above * over * 0.2 / CAP + (1 - above) * (1 - over) * calm
     return _log((1 - ODD) * density + ODD / RANGE)
+
+
+def _calm(each: Evidence, evidence: Sequence[Evidence]) -> float:
+    """Return the density of a figure below a cliff: anything at first, then much like that at the next lower rate."""
+    lower = [other for other in evidence if other.side == "figure" and other.rate < each.rate and other.ratio < 0]
+    if each.side != "figure" or not lower:
+        return 0.25
+    nearest = max(lower, key=lambda other: other.rate)
+    spread = hypot(CALM, each.error, nearest.error)
+    return 0.05 + 0.8 * exp(-0.5 * ((each.ratio - nearest.ratio) / spread) ** 2) / (spread * sqrt(2 * pi))
 
 
 def _sign(each: Evidence) -> float:

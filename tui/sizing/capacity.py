@@ -14,8 +14,11 @@ from tui.sizing.ladder import next_of_ladder
 LEAST_SHARE = 0.02  # of the maximum: when not even that keeps the limits, no load does
 FLAT = 1.5  # how far two points that broke a limit are apart, when the least load is asked next
 WIDE = 1.3  # upper end over lower: as long as it is wider, points halve it
-AROUND = (0.5, 0.3, 0.7, 0.4, 0.6)  # shares of the belief that points are put at when it is narrow
-LEAST_PACED = 3  # points before a capacity is called known
+AROUND = (-1.5, 0.0, 1.5, -0.75, 0.75)  # tolerances from the middle that points are put at when it is narrow: so that
+# how steep latency is there shows, and points on both sides are clear
+LEAST_PACED, LEAST_NEAR = 4, 5  # points before a capacity is called known, and those near the limit where it is no
+# cliff: of fewer nobody knows how much it differs in time
+MARGIN = 0.85  # of the tolerance: a search ends when it looks sure, so it looks surer than it is
 CONFIRMS = 2
 RECOVERS = 2
 SURPRISE = 0.9  # of a rate that was met: when less than that breaks a limit, the system may not have recovered
@@ -189,14 +192,20 @@ def _by_belief(search: Search, known: Known, points: Sequence[Point]) -> Offer |
     if belief is None:
         belief = believe((), known.top)
     low, high = belief.interval
-    if len(known.evidence) >= LEAST_PACED and belief.half_width <= search.tolerance:
+    if _seen_enough(known) and belief.half_width <= search.tolerance * MARGIN:
         return _confirm(search, known, points)
     if _asks_least(known):
         return _offer(search, known, points, LEAST_SHARE * known.top, "is there any load that keeps the limits?")
     narrow = high / low <= WIDE
-    share = AROUND[len(known.evidence) % len(AROUND)] if narrow else 0.5
+    aside = AROUND[len(known.evidence) % len(AROUND)] * search.tolerance if narrow else 0.0
     why = f"capacity between {_short(low)} and {_short(high)} IOPS"
-    return _offer(search, known, points, max(belief.quantile(share), LEAST_SHARE * known.top), why)
+    return _offer(search, known, points, max(belief.quantile(0.5) * (1 + aside), LEAST_SHARE * known.top), why)
+
+
+def _seen_enough(known: Known) -> bool:
+    if known.belief is None or len(known.evidence) < LEAST_PACED:
+        return False
+    return known.belief.cliff > 0.5 or sum(each.near for each in known.evidence) >= LEAST_NEAR
 
 
 def _asks_least(known: Known) -> bool:
@@ -215,7 +224,7 @@ def _confirm(search: Search, known: Known, points: Sequence[Point]) -> Offer | N
     met = known.highest_met
     if met is not None and met.iops >= belief.quantile(0.5) * (1 - 2 * search.tolerance):
         return None
-    low = belief.interval[0] * (1 - search.tolerance / 3)
+    low = belief.interval[0] * (1 - search.tolerance)
     return _offer(search, known, points, low, "does it keep the limits just below?", "confirm")
 
 

@@ -36,6 +36,11 @@ class Evidence:
         """Standard error of `ratio`."""
         return max(LEAST_ERROR, self.slope * self.share_error)
 
+    @property
+    def near(self) -> bool:
+        """Whether it is a figure near the limit."""
+        return self.side == "figure" and abs(self.ratio) < NEAR
+
 
 def usable(points: Sequence[Point]) -> list[Point]:
     """Return the points that were measured whole."""
@@ -59,7 +64,7 @@ def _evened(found: Sequence[Evidence]) -> list[Evidence]:
     says of itself, latencies would be too low. The logarithm of a share is low in the mean besides, by half its
     variance, and a percentile with it.
     """
-    near = [each for each in found if each.side == "figure" and abs(each.ratio) < NEAR]
+    near = [each for each in found if each.near]
     if not near:
         return list(found)
     a_second = sum(each.share_error**2 * each.seconds for each in near) / len(near)
