@@ -103,6 +103,8 @@ def _share_error(index: int, slow: float, kept: float, seconds: Sequence[Buckets
     drawn = sqrt(kept / max(slow, 1e-9))
     ios = [sum(each.n) for each in seconds]
     behind = [above(each, index) for each in seconds]
+    if sum(behind) < slow / 2:  # most that are so slow lie in the percentile's own bucket
+        behind = [above(each, index - 1) for each in seconds]
     share = sum(behind) / sum(ios) if sum(ios) else 0.0
     alike = error_of_sum([found - share * count for found, count in zip(behind, ios, strict=True)]) if share else None
     if alike is None:

@@ -1,0 +1,52 @@
+"""A load curve: its knee, and two of them held against each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tui.sizing.curve import area, knee
+from tui.sizing.estimate import Estimate, ratio_of
+
+RATES = [100.0 * part for part in range(1, 10)] + [950.0]
+
+
+def noisy(values: list[float], seed: int) -> list[float]:
+    return [each * float(np.exp(np.random.default_rng([seed, at]).normal(0, 0.02))) for at, each in enumerate(values)]
+
+
+def test_knee_of_a_queue_is_where_rate_over_latency_is_highest() -> None:
+    """M/M/1 with 1000/s: latency 1 / (1 - rate / 1000), its power is highest at 500/s (Kleinrock)."""
+    found = knee(RATES, noisy([1e6 / (1 - rate / 1000) for rate in RATES], 1))
+    assert found.rate.value == pytest.approx(500, rel=0.1)
+    assert found.rate.low is not None and found.rate.high is not None
+    assert found.rate.low <= 500 <= found.rate.high
+    assert found.latency_ns == pytest.approx(2e6, rel=0.1)
+
+
+def test_knee_of_a_flat_curve_with_a_cliff_is_at_the_cliff() -> None:
+    found = knee(RATES, noisy([1e6] * 8 + [2e6, 9e6], 2))
+    assert found.rate.value == pytest.approx(830, rel=0.1)
+
+
+def test_curve_that_stays_flat_has_no_knee() -> None:
+    found = knee(RATES, noisy([1e6] * 10, 3))
+    assert found.rate.value is None
+    assert "does not grow faster" in found.remark
+    assert knee(RATES[:4], [1e6] * 4).rate.value is None
+
+
+def test_area_between_curves_is_the_mean_ratio_of_latency() -> None:
+    a = [1e6 / (1 - rate / 1000) for rate in RATES]
+    found = area((RATES, noisy(a, 4)), (RATES, noisy([each * 1.3 for each in a], 5)))
+    assert found is not None and found.ratio.low is not None and found.ratio.high is not None
+    assert found.ratio.low <= 1.3 <= found.ratio.high
+    assert found.ratio.low > 1.1
+    assert area((RATES, a), ([each + 2000 for each in RATES], a)) is None
+
+
+def test_ratio_of_two_capacities_has_an_interval() -> None:
+    found = ratio_of(Estimate(1000, 970, 1030), Estimate(1100, 1070, 1130))
+    assert found.value == pytest.approx(1.1)
+    assert found.low == pytest.approx(1.057, abs=0.003) and found.high == pytest.approx(1.145, abs=0.003)
+    assert ratio_of(Estimate(1000, None, 1030), Estimate(1100, 1070, 1130)).high is None

@@ -1,0 +1,154 @@
+"""What one point says: figures with intervals, a verdict by confidence, and why it may be ended early."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from tests.sizing.systems import System, measure, p99_limit, result_of, seconds_of
+from tui.metrics.histogram import Histogram
+from tui.model.event import Buckets, DirectionResult
+from tui.model.search import Limit, Offer, Search
+from tui.sizing.interval import percentile_told
+from tui.sizing.points import Second, clearly_over, judge
+
+SEARCH = Search("capacity", limits=(p99_limit(20),))
+
+
+def histogram(*parts: tuple[int, int]) -> Buckets:
+    """Counts by latency in µs."""
+    found = Histogram()
+    for value, count in parts:
+        found.record(value * 1000, count)
+    return found.buckets
+
+
+def seconds_like(*parts: tuple[int, int], times: int = 10) -> list[Second]:
+    each = histogram(*parts)
+    return [Second({"read": sum(each.n)}, {"read": each}) for _ in range(times)]
+
+
+def results(seconds: list[Second]) -> dict[str, DirectionResult]:
+    from tui.model.event import LatencyResult
+
+    whole = Histogram()
+    for each in seconds:
+        whole.add(each.lat["read"])
+    n, length = whole.total, float(len(seconds))
+    lat = LatencyResult(n, 1, 10**12, 1e6, 1e5, {}, whole.buckets)
+    return {"read": DirectionResult(n, n * 4096, length, n / length, n * 4096 / length, lat=lat)}
+
+
+def test_interval_of_a_percentile_holds_it_in_most_of_many_points() -> None:
+    random, held = np.random.default_rng(5), 0
+    for _ in range(60):
+        took = random.exponential(1.0, 10_000)
+        result = result_of(np.zeros(len(took)), took / 1000, 10.0)
+        assert result.lat is not None and result.lat.buckets is not None
+        seconds = [Histogram.from_buckets(result.lat.buckets).buckets]
+        told = percentile_told(result.lat.buckets, 99.0, seconds)
+        assert told is not None
+        held += told.low <= 4.605e6 <= told.high
+    assert held >= 55
+
+
+def test_slow_ios_in_bunches_make_a_percentile_less_sure() -> None:
+    calm = seconds_like((1000, 985), (9000, 15))
+    bunched = seconds_like((1000, 1000), times=9) + seconds_like((1000, 850), (9000, 150), times=1)
+    told = [percentile_told(results(each)["read"].lat.buckets, 99.0, [s.lat["read"] for s in each])  # type: ignore
+            for each in (calm, bunched)]  # fmt: skip
+    assert told[0] is not None and told[1] is not None
+    assert told[0].low > 8e6
+    assert told[1].low < 1.1e6 < told[1].value
+    assert told[1].share_error > 2 * told[0].share_error
+
+
+@pytest.mark.parametrize(("rate", "verdict"), [(1300, "meets"), (1995, "breaks")])
+def test_verdict_is_sure_far_from_the_limit(rate: float, verdict: str) -> None:
+    point = measure(System(), SEARCH, Offer(rate, 20.0), 3, np.random.default_rng(1))
+    assert point.verdict == verdict
+    assert point.measured[0].low is not None and point.measured[0].value is not None
+
+
+def test_too_few_ios_behind_a_percentile_are_not_clear() -> None:
+    limit = replace(SEARCH, limits=(p99_limit(20, 99.99),))
+    seconds = seconds_like((1000, 100))
+    point = judge(limit, Offer(100.0, 10.0), 0, results(seconds), seconds, 1, (), False, "lat")
+    assert (point.verdict, point.measured[0].high) == ("unclear", None)
+
+
+def test_point_that_lost_a_host_is_void() -> None:
+    seconds = seconds_like((1000, 1000))
+    point = judge(SEARCH, Offer(1000.0, 10.0), 0, results(seconds), seconds, 1, ("h2",), False, "lat")
+    assert (point.verdict, point.why, point.lost) == ("void", "lost h2", ("h2",))
+
+
+def test_offered_rate_that_is_not_done_breaks_the_limits() -> None:
+    seconds = seconds_like((1000, 900))
+    point = judge(SEARCH, Offer(1000.0, 10.0), 0, results(seconds), seconds, 2, (), False, "lat")
+    assert (point.verdict, point.why) == ("breaks", "900 of 1.00k IOPS done")
+
+
+def test_errors_beyond_their_limit_break_it() -> None:
+    search = replace(SEARCH, limits=(Limit("errors = 0", "", "errors", None, 0.0),))
+    seconds = seconds_like((1000, 1000))
+    verdicts = [judge(search, Offer(1000.0, 10.0), 0, results(seconds), seconds, 2, (), False, "lat", errors=n).verdict
+                for n in (0, 1)]  # fmt: skip
+    assert verdicts == ["meets", "breaks"]
+
+
+def test_limit_without_a_direction_holds_for_each() -> None:
+    seconds = seconds_like((1000, 1000))
+    own = results(seconds)["read"]
+    both = [Second({"read": 1000, "write": 1000}, {**each.lat, "write": histogram((40_000, 1000))}) for each in seconds]
+    slow = results(seconds_like((40_000, 1000)))["read"]
+    search = replace(SEARCH, limits=(replace(SEARCH.limits[0], direction=""),))
+    point = judge(search, Offer(2000.0, 10.0), 0, {"read": own, "write": slow}, both, 2, (), False, "lat")
+    assert [(each.direction, each.verdict) for each in point.measured] == [("read", "meets"), ("write", "breaks")]
+
+
+def test_stall_counts_from_the_intended_start() -> None:
+    """A generator with four I/Os in flight tells four slow ones of a stall of 3 s; 3000 began late."""
+    usual, stall, after = (seconds_like((500, n), times=1) for n in (1000, 4, 3984))
+    seconds = [*usual * 10, *stall * 3, *after, *usual * 16]
+    point = judge(SEARCH, Offer(1000.0, 30.0), 0, results(seconds), seconds, 2, (), False, "lat")
+    assert point.measured[0].value is not None and point.measured[0].value < 1e6
+    assert 2e9 < point.intended["99"] < 3.5e9
+    assert point.verdict == "breaks"
+    assert "from the intended start" in point.why
+
+
+def test_without_a_stall_both_starts_are_the_same() -> None:
+    point = measure(System(), SEARCH, Offer(1400.0, 20.0), 2, np.random.default_rng(2))
+    assert point.measured[0].value is not None
+    assert point.intended["99"] == pytest.approx(point.measured[0].value, rel=0.02)
+
+
+def test_full_load_has_no_intended_start() -> None:
+    seconds = seconds_like((1000, 1000))
+    point = judge(SEARCH, Offer(None, 10.0), 0, results(seconds), seconds, 2, (), False, "lat")
+    assert (point.intended, point.intended_why) == ({}, "without an offered rate no I/O has an intended start")
+
+
+def test_overload_is_ended_early_and_one_bad_second_is_not() -> None:
+    offer = Offer(1000.0, 60.0)
+    bad, good = seconds_like((30_000, 1000), times=1), seconds_like((1000, 1000), times=1)
+    assert clearly_over(SEARCH, offer, [*good * 5, *bad, *good * 5]) == ""
+    assert "I/Os above it" in clearly_over(SEARCH, offer, bad * 5)
+    assert clearly_over(SEARCH, replace(offer, role="curve"), bad * 5) == ""
+    assert clearly_over(SEARCH, replace(offer, rate_iops=None), bad * 5) == ""
+
+
+def test_backlog_that_grows_ends_a_point_early() -> None:
+    assert "due and not done" in clearly_over(SEARCH, Offer(1000.0, 60.0), seconds_like((1000, 500), times=8))
+
+
+def test_point_at_its_capacity_is_seldom_ended_early() -> None:
+    cut = 0
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        _, started, done = System().run(1770, 20.0, random)
+        seconds = seconds_of(started, done, 20)
+        cut += any(clearly_over(SEARCH, Offer(1770.0, 20.0), seconds[:at]) for at in range(1, 20))
+    assert cut <= 1
