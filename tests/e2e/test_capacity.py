@@ -69,6 +69,8 @@ def test_a_search_that_is_stopped_goes_on_from_its_points_and_says_that_nothing_
     assert paced, "no rate was offered"
     kept = {each["step"]: each["text"] for each in record["profile"]["job_files"]}
     assert [kept[step] for step in paced] == [offered[step] for step in paced], "the record tells another load"
+    verified = benchtui(home, "runs", "verify", run_dir.name)
+    assert verified.returncode == 0, verified.stdout
 
 
 @pytest.mark.slow

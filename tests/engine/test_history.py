@@ -11,6 +11,7 @@ from tui.model.event import (
     AnyEvent,
     HostProblem,
     HostResult,
+    PointDecided,
     RunEnded,
     RunResumed,
     StepEnded,
@@ -18,6 +19,7 @@ from tui.model.event import (
     StopRequested,
 )
 from tui.model.plan import HostAddress, Plan
+from tui.model.search import Offer, Point, Verdict
 
 H1 = HostAddress(name="h1")
 
@@ -55,6 +57,17 @@ def missing(past: History, *, failed: bool = False) -> list[int]:
 
 def test_a_step_that_never_began_is_missing() -> None:
     assert missing(history(begun(0), over(0))) == [1, 2]
+
+
+def test_a_point_that_was_clearly_over_is_not_missing_and_one_that_could_not_be_measured_is() -> None:
+    def decided(step: int, verdict: Verdict, *, cut: bool) -> PointDecided:
+        return PointDecided(t=0.0, point=Point(step, Offer(9.0, 1.0), 1.0, 9.0, 9.0, verdict=verdict, cut=cut))
+
+    past = history(begun(0), over(0, cut=True), decided(0, "breaks", cut=True))
+    past.take(begun(1))
+    past.take(over(1))
+    past.take(decided(1, "void", cut=False))
+    assert missing(past) == [1, 2]
 
 
 def test_a_step_that_was_cut_is_missing() -> None:

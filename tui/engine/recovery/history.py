@@ -81,8 +81,10 @@ class History:
 
     def _is_missing(self, step: StepState, failed: bool) -> bool:
         point = self.seen.search.decided.get(step.index)
-        if step.state == "skipped" or (point is not None and point.cut):
+        if step.state == "skipped" or (point is not None and point.cut and point.verdict != "void"):
             return False
+        if point is not None and point.verdict == "void":
+            return True
         return step.end is None or step.end.cut or (failed and not step.end.ok)
 
     def make_again(self, steps: Iterable[Step]) -> list[Step]:

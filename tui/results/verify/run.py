@@ -8,6 +8,10 @@ from typing import Any
 
 import msgspec
 
+from tui.journal.reader import read_events
+from tui.journal.search import plan_as_run
+from tui.journal.state import RunState
+from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError
 from tui.model.record import RunRecord
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
@@ -55,10 +59,17 @@ def verify_run(run_dir: Path) -> Verified:
     return found
 
 
+def _as_run(run_dir: Path, plan: Plan) -> Plan:
+    """Return a plan as it was run: what a search offered stands in the journal."""
+    if plan.search is None:
+        return plan
+    return plan_as_run(plan, RunState().apply_all(read_events(run_dir / JOURNAL_FILE, stamps=True)).search)
+
+
 def _derive_again(run_dir: Path, found: Verified) -> None:
     try:
         plan = load_plan(run_dir)
-        found.results, differs = raw_differences(run_dir, plan)
+        found.results, differs = raw_differences(run_dir, _as_run(run_dir, plan))
         derived = build_record(run_dir)
         kept: dict[str, Any] = msgspec.json.decode((run_dir / RECORD_FILE).read_bytes())
     except OSError as error:
