@@ -106,6 +106,7 @@ def test_a_search_without_an_answer_says_what_is_known(
     assert made.headline is not None
     assert words in made.headline.text
     assert words in " ".join(summary_text(made).split())
+    assert "between: " not in summary_text(made) or made.headline.step is not None
 
 
 def test_a_point_that_lost_a_host_is_void_and_names_it(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
 
 def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[str, str, str]]:
     texts = {each.text: limit_text(each) for each in search.limits}
-    if ends := between(answer.capacity, answer.unit):
+    if answer.step is not None and (ends := between(answer.capacity, answer.unit)):
         yield "between", f"{ends} (95 %)", TEXT
     if answer.binding:
         yield "broken first", texts.get(answer.binding, answer.binding), TEXT
