@@ -146,6 +146,7 @@ class RunMaker:
     t: float = 0.0
     lines: list[bytes] = field(default_factory=list)
     at = 0  # step that goes on
+    together: bool = False  # all hosts do the same in a second, but for their pace
     pace: dict[str, float] = field(default_factory=dict)  # of hosts that do less than the others, or more
     looked_at: dict[str, Mapping[str, float | None]] = field(default_factory=dict)  # what hosts say of themselves
 
@@ -227,12 +228,14 @@ class RunMaker:
     def measure(self, seconds: int, silent: Sequence[str] = ()) -> RunMaker:
         """Have every host but the silent ones report once a second; each begins elsewhere in the real stream."""
         real = real_samples(self.stream)
+        if self.together:
+            real = real[1:-1]  # whole seconds
         start = self.t
         for second in range(seconds):
             events = []
             for index, host in enumerate(self.hosts):
                 if host not in silent:
-                    source = real[(second + index) % len(real)]
+                    source = real[(second + (0 if self.together else index)) % len(real)]
                     dirs = paced(source.dirs, self.pace.get(host, 1.0))
                     sample = self._sample(host, start + second + 1, "measure", dirs)
                     events.append(msgspec.structs.replace(sample, jobs=source.jobs))

@@ -11,6 +11,7 @@ import datetime
 import fcntl
 import os
 import pty
+import random
 import select
 import struct
 import sys
@@ -20,7 +21,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.app.journal_maker import RUN_ID, RunMaker, host_names
+from tests.app.journal_maker import MIX, READS, RUN_ID, RunMaker, host_names
 from tui.app.screens.live.feed import LiveFeed
 
 WARM_UP_S = 6.0
@@ -38,6 +39,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--theme", default="dark")
     parser.add_argument("--telemetry", action="store_true", help="hosts say what they do, and two servers")
+    parser.add_argument("--alike", action="store_true", help="hosts do the same within 1 %%, and one a quarter of it")
     parser.add_argument("--long", type=int, default=600, help="seconds of the journal to catch up with")
     args = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as folder:
@@ -47,17 +49,21 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def maker_at(folder: Path, hosts: int, passed_s: float) -> RunMaker:
+def maker_at(folder: Path, hosts: int, passed_s: float, stream: Path = MIX) -> RunMaker:
     """Return a run that began `passed_s` ago."""
     began = datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=passed_s)
     run_dir = folder / "runs" / RUN_ID
     utc = began.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    return RunMaker(run_dir, host_names(hosts), runtime_s=600, utc=utc).begin().go()
+    return RunMaker(run_dir, host_names(hosts), stream, runtime_s=600, utc=utc).begin().go()
 
 
 def steady(folder: Path, args: argparse.Namespace) -> None:
     """Run the app on a growing journal and count what it sends and burns."""
-    maker = maker_at(folder, args.hosts, 62.0)
+    maker = maker_at(folder, args.hosts, 62.0, READS if args.alike else MIX)
+    if args.alike:
+        chance = random.Random(1)
+        maker.together = True
+        maker.pace = {host: chance.gauss(1.0, 0.008) for host in maker.hosts} | {maker.hosts[-1]: 0.25}
     if args.telemetry:
         for host in maker.hosts:
             maker.look_at(host, TELEMETRY)

@@ -27,6 +27,7 @@ def scene(name: str, home: Path, hosts: int = 8, seconds: int = 100, stream: Pat
     run_dir = home / "runs" / RUN_ID
     maker = RunMaker(run_dir, host_names(hosts), stream, runtime_s=180).begin().layout(2, 2).go()
     chance = random.Random(SEED)
+    maker.together = True
     maker.pace = {host: chance.gauss(1.0, 0.008) for host in maker.hosts}
     for host in maker.hosts:
         maker.look_at(host, {key: value * chance.uniform(0.9, 1.1) for key, value in BUSY.items()})

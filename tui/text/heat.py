@@ -20,8 +20,8 @@ OCTAVE = 64  # buckets each time the latency doubles
 SCALE = 8  # cells of the labels at the left
 LINES = (50.0, 99.0, 99.9)
 MARKS = {50.0: ("─", "-"), 99.0: ("━", "="), 99.9: ("┄", "~")}
-SHADES = " ░░▒▓█"
-RAMP = " .:-+#"
+SHADES = "░░░▒▓█"  # by weight, as the others
+RAMP = "..:-+#"
 STRENGTHS = (14, 26, 42, 58, 76, 100)  # of the colour, by weight: per cent
 Look = Literal["solid", "shade", "ascii"]
 """Two rows a cell in colours that can be mixed, one row a cell in shaded blocks, or in ASCII."""
@@ -34,15 +34,13 @@ class HeatCells:
     parts: Sequence[HeatBins] = ()
     low: int = 0  # the least bucket that is shown, and how many there are
     span: int = OCTAVE
-    _known: dict[tuple[int, int, int, int], tuple[object, tuple[dict[int, int], dict[float, float | None]]]] = field(
-        default_factory=dict
-    )
+    _drawn: dict[tuple[object, ...], tuple[object, tuple[Run, ...]]] = field(default_factory=dict)
 
     def show(self, parts: Sequence[HeatBins]) -> None:
         """Draw these bins, added up; the axis grows by whole octaves, and shrinks for others only."""
         if len(parts) != len(self.parts) or any(a is not b for a, b in zip(parts, self.parts, strict=True)):
             self.parts, self.low, self.span = tuple(parts), 0, 0
-            self._known.clear()
+            self._drawn.clear()
         spans = [span for part in parts if (span := part.span) is not None]
         if not spans:
             return
@@ -52,7 +50,7 @@ class HeatCells:
             first = min(first, self.low) if self.span else first
             end = max((high // OCTAVE + 1) * OCTAVE, self.low + self.span)
             self.low, self.span = first, end - first
-            self._known.clear()
+            self._drawn.clear()
 
     @property
     def empty(self) -> bool:
@@ -67,17 +65,21 @@ class HeatCells:
         """Return the percentiles that are drawn, of some seconds; None where too few I/Os are behind one."""
         return column_percentiles(self.items(start_s, end_s), LINES)
 
-    def column(self, start_s: int, end_s: int, rows: int) -> tuple[dict[int, int], dict[float, float | None]]:
-        """Return weight by row, row 0 the lowest, and the percentiles of some seconds."""
-        step = -(-self.span // rows)
-        key = (start_s, end_s, rows, self.low)
-        stamp = tuple(part.stamp(start_s, end_s) for part in self.parts)
-        held = self._known.get(key)
+    def drawn(self, span: tuple[int, int], rows: int, role: str, look: Look, *, here: bool) -> tuple[Run, ...]:
+        """Return the cells of one column, top first; made anew only when something came to it."""
+        stamp = tuple(part.stamp(*span) for part in self.parts)
+        key = (span, rows, role, look, here, self.low)
+        held = self._drawn.get(key)
         if held is None or held[0] != stamp:
-            merged = self.items(start_s, end_s)
-            found = (weights_of(merged, self.low, step), column_percentiles(merged, LINES)) if merged else ({}, {})
-            held = self._known[key] = (stamp, found)
+            held = self._drawn[key] = (stamp, self._draw(self.items(*span), rows, role, look, here=here))
         return held[1]
+
+    def _draw(self, items: Items, rows: int, role: str, look: Look, *, here: bool) -> tuple[Run, ...]:
+        fine = rows * 2 if look == "solid" else rows
+        weights = weights_of(items, self.low, -(-self.span // fine)) if items else {}
+        found = column_percentiles(items, LINES) if items else {}
+        lines = {self.row_of(value, rows): each for each, value in found.items() if value is not None}
+        return tuple(_cell(weights, lines.get(row), row, role, look, here=here) for row in range(rows - 1, -1, -1))
 
     def row_of(self, value_ns: float, rows: int) -> int:
         """Return the row in which a latency lies."""
@@ -87,16 +89,12 @@ class HeatCells:
 def heat_lines(cells: HeatCells, axis: TimeAxis, size: tuple[int, int], role: str, look: Look) -> list[Line]:
     """Return the rows of a heat map of `size` (width, rows), top first: latencies at the left, then the columns."""
     width, rows = size[0] - SCALE, size[1]
-    fine = rows * 2 if look == "solid" else rows
-    columns = [cells.column(*axis.cell(column, width), fine) for column in range(width)]
     cursor = axis.column_of(axis.cursor_s, width) if axis.cursor_s is not None else None
+    columns = [cells.drawn(axis.cell(at, width), rows, role, look, here=at == cursor) for at in range(width)]
     lines = []
-    for row in range(rows - 1, -1, -1):
-        runs = [
-            _cell(cells, column, row, rows, role, look, here=place == cursor) for place, column in enumerate(columns)
-        ]
-        joined = [("".join(text for text, _ in group), key) for key, group in groupby(runs, key=lambda run: run[1])]
-        lines.append(Line.of((_scale_text(cells, row, rows), LABEL), *joined))
+    for place, row in enumerate(zip(*columns, strict=True)):
+        joined = [("".join(text for text, _ in group), key) for key, group in groupby(row, key=lambda run: run[1])]
+        lines.append(Line.of((_scale_text(cells, rows - 1 - place, rows), LABEL), *joined))
     return lines
 
 
@@ -108,37 +106,21 @@ def _scale_text(cells: HeatCells, row: int, rows: int) -> str:
     return fit(latency(bucket_edge(cells.low + row * -(-cells.span // rows))), SCALE - 1, right=True) + " "
 
 
-Column = tuple[Mapping[int, int], Mapping[float, float | None]]
-
-
-def _cell(cells: HeatCells, column: Column, row: int, rows: int, role: str, look: Look, *, here: bool) -> Run:
-    """Return one cell: a percentile's line, the cursor, or the shade."""
-    weights, percentiles = column
-    line = _line_at(cells, percentiles, row, rows)
+def _cell(weights: Mapping[int, int], line: float | None, row: int, role: str, look: Look, *, here: bool) -> Run:
+    """Return one cell: the percentile whose line goes through it, the cursor, or the shade."""
     if look == "solid":
         upper, lower = weights.get(2 * row + 1), weights.get(2 * row)
+        if line is None and not here:
+            return _halves(role, upper, lower)
         most = max((each for each in (upper, lower) if each is not None), default=None)
-        if line is not None:
-            return MARKS[line][0], f"bright/{_shade(role, most)}" if most is not None else "bright"
-        if here:
-            return "│", f"accent/{_shade(role, most)}" if most is not None else "accent"
-        return _halves(role, upper, lower)
-    weight = weights.get(row)
-    plain = look == "ascii"
+        mark, own = (MARKS[line][0], "bright") if line is not None else ("│", "accent")
+        return mark, f"{own}/{_shade(role, most)}" if most is not None else own
+    weight, plain = weights.get(row), look == "ascii"
     if line is not None:
         return MARKS[line][plain], "bright"
     if here:
         return "│", "accent"
-    if weight is None:
-        return " ", TEXT
-    mark = (RAMP if plain else SHADES)[weight]
-    return (mark if mark != " " else "." if plain else "░", role)
-
-
-def _line_at(cells: HeatCells, percentiles: Mapping[float, float | None], row: int, rows: int) -> float | None:
-    """Return the percentile whose line goes through a row; the highest of several."""
-    found = [each for each, value in percentiles.items() if value is not None and cells.row_of(value, rows) == row]
-    return max(found, default=None)
+    return (" ", TEXT) if weight is None else ((RAMP if plain else SHADES)[weight], role)
 
 
 def _shade(role: str, weight: int | None) -> str:

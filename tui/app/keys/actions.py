@@ -194,6 +194,7 @@ LIVE = (
     Action("live.pause", ("p",), "pause", "Hold the display; the run goes on", footer=5),
     Action("live.faster", ("plus", "equals_sign"), "faster", "Refresh more often, up to 4 Hz; play a replay faster"),
     Action("live.slower", ("minus",), "slower", "Refresh less often; play a replay slower"),
+    Action("live.take-over", ("T",), "take over", "Run again on hosts that another run held", footer=1),
     Action("live.note", ("n",), "note", "Add a remark to the run"),
     Action("live.detach", ("d",), "detach", "Leave this screen; the run goes on without it"),
     Action("live.play", ("space",), "play", "In a replay: play or hold"),

@@ -65,9 +65,12 @@ IOPS, BANDWIDTH, LATENCY = METRICS["iops"], METRICS["bandwidth"], METRICS["laten
 
 
 def panels(
-    state: RunState, subject: Subject, axis: TimeAxis = NO_AXIS, *, ascii_only: bool = False
+    state: RunState, subject: Subject, axis: TimeAxis = NO_AXIS, *, ascii_only: bool = False, counted: str = ""
 ) -> tuple[Graph, Graph, Graph]:
-    """Return the graphs of IOPS, bandwidth and latency; while files are laid out the first one tells how far."""
+    """Return the graphs of IOPS, bandwidth and latency; while files are laid out the first one tells how far.
+
+    `counted`: what a load on files counts in place of I/Os, such as ``stats``.
+    """
     first = layout_graph(state) if state.phase == "layout" and not subject.name else None
     found = (
         first or rate_graph(subject, IOPS, axis, ascii_only),
@@ -75,6 +78,8 @@ def panels(
         latency_graph(subject, axis, ascii_only),
     )
     one, two, three = (replace(graph, axis=axis) for graph in found)
+    if counted and not first:
+        one = replace(one, title=subject.title(f"{counted.capitalize()}/s"))
     return one, two, three
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from tui.app.widgets.graph_area import merge_values
+from tui.journal.tails import p99_of
 from tui.metrics.deviation import Spread, behind_text
 from tui.metrics.figures import total_rates
 from tui.metrics.sparkline import Symbols
@@ -126,6 +127,18 @@ def count_states(hosts: Sequence[HostView], now: float) -> str:
         counts[name] = counts.get(name, 0) + 1
     order = [*(state for state in MARKS if state not in BROKEN), "stale", *BROKEN]
     return ", ".join(f"{counts[name]} {name}" for name in order if name in counts)
+
+
+def quick_p99(figures: HostFigures, direction: str) -> float | None:
+    """Return the p99 in ns of the last interval where it is one direction's: walks the short end, merges nothing."""
+    view = figures.dirs.get(direction) if direction or len(figures.dirs) != 1 else next(iter(figures.dirs.values()))
+    current = view.intervals() if view is not None else []
+    return p99_of(current[0].sample.lat) if len(current) == 1 and current[0].sample.lat.idx else None
+
+
+def is_urgent(host: HostView, now: float, spread: Spread) -> bool:
+    """Tell whether a host is to be seen at once: it is gone, silent, or lags."""
+    return host.state in BROKEN or host.stale_s(now) is not None or spread.lags(host.name)
 
 
 def ranked(

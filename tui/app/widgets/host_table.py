@@ -15,12 +15,14 @@ from tui.app.widgets.host_rows import (
     RateName,
     age_role,
     count_states,
+    is_urgent,
     known,
     lately_of,
     latency_of,
     mark_of,
     message_of,
     percent,
+    quick_p99,
     ranked,
     rate_of,
 )
@@ -59,6 +61,8 @@ class HostTable(PickList["HostView"]):
     longest_name = 6
     lag = LAG
     cursor_s: int | None = None  # the second of the run that is looked at; None: now
+    brief = False  # why hosts failed is told elsewhere
+    counted = "IOPS"  # what is counted: operations of a load on files
     blank = False  # nothing is measured now: figures would be of the step before
 
     def __init__(self, symbols: Symbols, *, id: str | None = None) -> None:  # noqa: A002
@@ -85,8 +89,8 @@ class HostTable(PickList["HostView"]):
             Column("host", lambda host: host.name, self.longest_name, gap=1, order=lambda host: host.name),
             Column("median", self._share, 7, right=True),
             Column(f"±{reach_of(self._widest):.0%}", self._bar, 9, gap=1, drop=6),
-            Column("IOPS", lambda host: self._figure(host, iops(self._rate(host))), 5, right=True,
-                   order=lambda host: known(self._rate(host)), falling=True),
+            Column(self.counted, lambda host: self._figure(host, iops(self._rate(host))), max(5, len(self.counted)),
+                   right=True, order=lambda host: known(self._rate(host)), falling=True),
             Column("BW", lambda host: self._figure(host, bandwidth(self._rate(host, "bandwidth"))), 10,
                    right=True, drop=2, order=lambda host: known(self._rate(host, "bandwidth")), falling=True),
             self._latency_column(of, "99", "p99", drop=3),
@@ -131,14 +135,15 @@ class HostTable(PickList["HostView"]):
         waits: str = "",
         found: Mapping[str, Run] = NOTHING,
         seen: Mapping[str, HostTelemetry] | None = None,
+        counted: str = "IOPS",
     ) -> None:
         """Show the hosts as they are at run time `now`: all that they do or one job, with latencies of a direction.
 
         `found`: the checks that found something of a host, and how bad. `seen`: telemetry, for columns of its own.
         """
-        other = (job, waits, bool(seen)) != (self.job, self.waits, bool(self.seen))
+        other = (job, waits, bool(seen), counted) != (self.job, self.waits, bool(self.seen), self.counted)
         self.now, self.found, self.seen = now, found, seen or {}
-        self.job, self.waits = job, waits
+        self.job, self.waits, self.counted = job, waits, counted
         new = len(hosts) != len(self.hosts) or any(a is not b for a, b in zip(hosts, self.hosts, strict=True))
         if new:
             self.hosts = list(hosts)
@@ -148,7 +153,8 @@ class HostTable(PickList["HostView"]):
         if new or other or reach != reach_of(self._widest):
             self._make_columns()
         bad, self.like = ranked(self.hosts, now, self.spread, found)
-        kind = ([host.name for host in bad], self.view, self.folds, self.wanted)
+        urgent = frozenset(host.name for host in bad if is_urgent(host, now, self.spread))
+        kind = (urgent, self.view, self.folds, self.wanted)
         if new or other or self.moves(kind, now):
             self._sorted_at, self._arranged_for = now, kind
             self._given = self._arranged(bad)
@@ -157,11 +163,13 @@ class HostTable(PickList["HostView"]):
         self._trend_top = nice_ceiling(busiest * 1.35) if busiest else None  # full cells would join the rows
         self.update_lines()
 
-    def moves(self, kind: tuple[list[str], str, bool, str], now: float) -> bool:
-        """Tell whether rows are to be put in order again: who needs a look has changed, or enough time has passed."""
-        if not isinstance(self._arranged_for, tuple) or set(kind[0]) != set(self._arranged_for[0]):
-            return True
-        return kind[1:] != self._arranged_for[1:] or abs(now - self._sorted_at) >= RESORT_S
+    def sort_anew(self) -> None:
+        """Put the rows in order at the next look: those of before are of what was not read to its end."""
+        self._sorted_at = float("-inf")
+
+    def moves(self, kind: object, now: float) -> bool:
+        """Tell whether rows are to be put in order again: who is badly off has changed, or enough time has passed."""
+        return kind != self._arranged_for or abs(now - self._sorted_at) >= RESORT_S
 
     def _compare(self) -> None:
         """Find out how far each host is from the others."""
@@ -274,7 +282,7 @@ class HostTable(PickList["HostView"]):
         """Return a host's figures; of one that is broken, why."""
         if row.state not in BROKEN:
             return super().row_line(row, rooms, width, fill)
-        said = row.detail or row.state
+        said = row.state if self.brief else row.detail or row.state
         lead = table_line(self.columns[: self.LEADING], rooms[: self.LEADING], row)
         text = said if said.startswith(row.state) else f"{row.state}: {said}"
         return Line.of(*lead.runs, ("  " + fit(text, width - lead.width - 4), "bad"), fill=fill)
@@ -297,8 +305,8 @@ class HostTable(PickList["HostView"]):
         return [mark, (" " + hosts + within, TEXT), (of, LABEL), *self._worst_of_folded(like)]
 
     def _worst_of_folded(self, like: list[HostView]) -> list[Run]:
-        tails = [latency_of(self._of(host), "99", self.waits) for host in like]
         runs: list[Run] = []
+        tails = (quick_p99(self._of(host), self.waits) for host in like)
         if (worst := max((tail for tail in tails if tail is not None), default=None)) is not None:
             runs.append((f"   p99 ≤ {latency(worst)}", LABEL))
         cpus = [self.seen[host.name].newest("cpu.busy") for host in like if host.name in self.seen]

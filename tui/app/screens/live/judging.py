@@ -21,8 +21,7 @@ class JudgingScreen(SteeringScreen):
     """A screen of one run whose checks are made now and then."""
 
     def __init__(self, run_dir: Path, feed: LiveFeed | ReplayFeed, plan: Plan | None) -> None:
-        super().__init__(run_dir, feed)
-        self.plan = plan
+        super().__init__(run_dir, feed, plan)
         self._findings: LiveFindings | None = None
         self._judged: object = None  # the state that they are of: a replay that goes back begins another one
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from textual import on, work
+from textual import on
 from textual.containers import Horizontal
 from textual.widget import Widget
 
@@ -21,10 +21,11 @@ from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import LiveFeed, Now
 from tui.app.screens.live.room import ROOMY_LINES, rooms_of
 from tui.app.screens.live.searching import SearchingScreen
+from tui.app.services.taking import locked_hosts
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.graph import Graph, GraphPanel
-from tui.app.widgets.graph_panels import KEYS, Subject, panels
+from tui.app.widgets.graph_panels import Subject, panels
 from tui.app.widgets.heat_panel import HeatPanel
 from tui.app.widgets.host_table import FOLD, HostTable
 from tui.app.widgets.matrix import MatrixPanel
@@ -35,12 +36,8 @@ from tui.app.widgets.pulse import Pulse
 from tui.app.widgets.run_header import Banner, HostFacts, RunHeader
 from tui.app.widgets.search_panel import SearchPanel
 from tui.app.widgets.server_table import ServerTable
-from tui.journal.heat import HostHeat
-from tui.metrics.heat import HeatBins
-from tui.metrics.registry import direction, in_order
 from tui.results.matrix.live import LiveMatrix
 from tui.results.sizing.live import LiveSearch
-from tui.text.timeaxis import TimeAxis, axis_of
 
 CHROME_LINES = 4  # top bar, two lines of header, footer
 STRIPS = ("banner", "health")  # as high as their lines
@@ -48,7 +45,6 @@ FIXED = ("percentiles", "messages")  # widgets whose height does not give way
 LEAST_MATRIX = 3  # a heading, the axes, one row
 REPLAY_KEYS = (("Space", "play/hold"), ("←→", "10 s"), ("+-", "speed"), ("Enter", "host"), ("s", "sort"))
 
-Together = tuple[str, ...]  # directions whose latencies are shown together
 
 
 class LiveScreen(SearchingScreen):
@@ -67,13 +63,8 @@ class LiveScreen(SearchingScreen):
         alive: Callable[[Path], bool] | None = None,
     ) -> None:
         super().__init__(run_dir, replay_speed, now, alive)
-        self.host: str | None = None
-        self.job: str | None = None  # that was chosen; steps that have no such job show all
-        self.direction: str | None = None  # whose latencies the heat map shows; None: the first there is
         self.zoomed: str | None = None
         self.hidden: set[str] = set()  # panels that were put away
-        self.cursor_s: int | None = None  # second of the run that all graphs look at
-        self._host_heat: HostHeat | None = None
         self.search = LiveSearch(self.plan)
         self.matrix = LiveMatrix(None if self.search.searches else self.plan)
         self.matrix_size = "some" if self.matrix.plan is not None else "none"  # most: in place of the hosts
@@ -127,8 +118,8 @@ class LiveScreen(SearchingScreen):
         self.paint_hosts(subject)
         self.paint_health()
         axis = self.axis
-        graphs = panels(state, subject, axis, ascii_only=self.shell.symbols.name == "ascii")
-        self.paint_graphs(graphs)
+        plain, counted = self.shell.symbols.name == "ascii", live_text.operation_of(state, self.plan)
+        self.paint_graphs(panels(state, subject, axis, ascii_only=plain, counted=counted))
         self.paint_heat(subject, axis)
         self.query_one("#live-facts", HostFacts).show(*live_text.host_facts(state, view))
         kind = live_text.latency_kind_of(state, self.plan)
@@ -153,6 +144,7 @@ class LiveScreen(SearchingScreen):
         """Show the hosts, worst first, and the servers."""
         state, table = self.feed.state, self.table
         clients, servers = live_text.telemetry_of(state)
+        table.brief = live_text.says_all(state)
         table.cursor_s, table.blank = self.cursor_s, live_text.is_between(state)
         table.show(
             list(state.hosts.values()),
@@ -161,6 +153,7 @@ class LiveScreen(SearchingScreen):
             subject.host_waits,
             health.marks(self.found),
             clients,
+            f"{operation}/s" if (operation := live_text.operation_of(state, self.plan)) else "IOPS",
         )
         self.query_one("#live-servers", ServerTable).show(servers, state.clock.now)
 
@@ -170,119 +163,23 @@ class LiveScreen(SearchingScreen):
             self.query_one(f"#live-{name}", GraphPanel).show(graph)
         self.query_one("#live-pulse", Pulse).show(graphs)
 
-    @property
-    def axis(self) -> TimeAxis:
-        """The time axis of all graphs: as long as the load is planned to take."""
-        state = self.feed.state
-        start = int(state.current.started_t)
-        planned = state.phase_expected_s if state.current.is_of(state.phase or "measure", state.step) else None
-        if planned is None and self.plan is not None and state.current.step is not None:
-            planned = self.plan.steps[state.current.step].runtime_s if state.current.phase == "measure" else None
-        span = state.total.span
-        elapsed = (span[1] if span is not None else state.clock.now) - start
-        return axis_of(start, planned, max(1.0, elapsed), self.cursor_s)
-
-    # -- the heat map
-
-    def heat_of(self) -> dict[str, HeatBins]:
-        """Return the latencies over time of what is shown: all hosts, one job, or one host."""
-        state = self.feed.state
-        if live_text.is_between(state):
-            return {}
-        if self.host in state.hosts:
-            return self.host_heat(str(self.host)).heat
-        job = self.shown_job
-        return (state.current.jobs[job] if job is not None else state.current).heat
-
-    def host_heat(self, host: str) -> HostHeat:
-        """Return the latencies of one host, which are read from the journal beside."""
-        state = self.feed.state
-        if self._host_heat is None or not self._host_heat.is_of(host, state, self.shown_job):
-            self._host_heat = HostHeat(self.feed.path, host, state, self.shown_job)
-        self.read_host(self._host_heat, self.feed.position if self.feed.replay else float("inf"))
-        return self._host_heat
-
-    @work(thread=True, exclusive=True, group="host-heat", exit_on_error=False)
-    def read_host(self, heat: HostHeat, until_t: float) -> None:
-        """Read on in the journal; the next paint shows it."""
-        if heat.lock.acquire(blocking=False):
-            try:
-                heat.advance(until_t)
-            finally:
-                heat.lock.release()
-
-    def choices(self, heat: dict[str, HeatBins], subject: Subject) -> list[Together]:
-        """Return the directions that can be shown: each alone, that of the headline first, then all I/O together."""
-        names = [name for name in in_order(heat) if heat[name].columns]
-        names.sort(key=lambda name: name != subject.about)
-        counted = tuple(name for name in names if direction(name).in_total)
-        return [*((name,) for name in names), *([counted] if len(counted) > 1 else [])]
-
-    def paint_heat(self, subject: Subject, axis: TimeAxis) -> None:
-        """Show the heat map of the direction that was chosen."""
-        heat = self.heat_of()
-        choices = self.choices(heat, subject)
-        shown = next((names for names in choices if "+".join(names) == self.direction), choices[0] if choices else ())
-        kind = live_text.latency_kind_of(self.feed.state, self.plan)
-        what = " + ".join(shown)
-        title = subject.title(f"Latency over time · {what} {kind}" if what else "Latency over time")
-        role = KEYS[shown[0]] if len(shown) == 1 and len(choices) > 1 else "latency"
-        span = subject.total.span
-        panel = self.query_one("#live-heat", HeatPanel)
-        panel.show([heat[name] for name in shown], title, role, axis, span[1] if span is not None else None)
-
-    def action_direction(self) -> None:
-        """Show the latencies of the next direction; after the last one all I/O together."""
-        state = self.feed.state
-        subject = live_text.subject_of(state, None, self.shown_job, live_text.about(state, self.plan))
-        names = ["+".join(each) for each in self.choices(self.heat_of(), subject)]
-        if len(names) < 2:
-            self.notify("there is one direction: nothing to choose from")
-            return
-        at = names.index(self.direction) if self.direction in names else 0
-        self.direction = names[(at + 1) % len(names)]
-        self.paint()
-
-    # -- the cursor
-
-    def action_cursor_back(self) -> None:
-        """Look at what was before."""
-        self.move_cursor(-1)
-
-    def action_cursor_on(self) -> None:
-        """Look at what came after; behind the newest second is now."""
-        self.move_cursor(1)
-
-    def move_cursor(self, places: int) -> None:
-        """Move the cursor of all graphs by a column of the heat map; it begins at the newest second."""
-        span, axis = self.feed.state.total.span, self.axis
-        if span is None or live_text.is_between(self.feed.state):
-            self.notify("there is no load to look back on")
-            return
-        step = max(1, -(-axis.span_s // max(1, self.size.width - 12)))
-        at = (self.cursor_s if self.cursor_s is not None else span[1]) + places * step
-        self.cursor_s = None if at >= span[1] else max(span[0], at)
-        self.paint()
-
     # -- what has room
-
-    @property
-    def shown_job(self) -> str | None:
-        """The job that is shown alone; None: all together."""
-        return self.job if self.job in self.feed.state.current.jobs else None
 
     def show_keys(self) -> None:
         """Say which keys matter: that of jobs where there are several."""
         if self.filter.has_focus:
             return
         jobs, bar = len(self.feed.state.current.jobs) > 1, self.query_one(KeyBar)
-        bar.leave_out(*(() if jobs else ("live.job",)))
+        over = self.feed.state.ended
+        useless = {"live.job": jobs, "live.stop": not over, "live.take-over": bool(locked_hosts(self.feed.state))}
+        bar.leave_out(*(key for key, useful in useless.items() if not useful))
         if self.feed.replay:
             bar.show_hint(*REPLAY_KEYS, ("J", "job") if jobs else ("L", "log"), ("?", "help"), ("q", "quit"))
 
     def show_operations(self) -> None:
         """In a step of a metadata benchmark, show its phases in place of graphs that it has no samples for."""
         state = self.feed.state
+        self.set_class(live_text.says_all(state), "-nothing")
         step = live_text.metadata_step(state, self.plan)
         self.set_class(step is not None, "-operations")
         if step is not None:
@@ -311,6 +208,8 @@ class LiveScreen(SearchingScreen):
         others += self.room_for_servers()
         others += self.room_for_matrix(height - CHROME_LINES - others)
         others += self.room_for_search(height - CHROME_LINES - others)
+        if self.has_class("-nothing"):
+            return
         roomy = height >= ROOMY_LINES
         room = height - CHROME_LINES - others
         graphs, heat = self.is_shown("graphs"), self.is_shown("heat")
@@ -318,8 +217,10 @@ class LiveScreen(SearchingScreen):
         wide = (rooms.graphs, rooms.heat, rooms.pulse)
         for name, lines in zip(("graphs", "heat", "pulse"), wide, strict=True):
             self.give(name, lines)
+        counts = bool(live_text.operation_of(self.feed.state, self.plan))
+        away = {"latency" if rooms.heat else "", "bandwidth" if counts else ""}  # files stay empty
         for name in self.PANELS:
-            shown = self.zoomed == name if self.zoomed else name != "latency" or not rooms.heat
+            shown = self.zoomed == name if self.zoomed else name not in away
             self.query_one(f"#live-{name}").set_class(not shown, "-none")
         if self.table.folds != rooms.folds:
             self.table.folds = rooms.folds

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from textual import work
 
+from tui.app.screens.live.latencies import LatenciesScreen
 from tui.app.screens.live.room import GRAPHS, HEAT, LEAST_HOST_LINES, ROOMY_LINES
-from tui.app.screens.live.watching import WatchingScreen
 from tui.app.widgets.search_panel import SearchPanel
 from tui.journal.search import plan_as_run
 from tui.results.sizing.live import LiveSearch
@@ -13,7 +13,7 @@ from tui.results.sizing.live import LiveSearch
 LEAST_SEARCH = 4
 
 
-class SearchingScreen(WatchingScreen):
+class SearchingScreen(LatenciesScreen):
     """A screen of one run that may be a search; of any other run nothing here is shown."""
 
     search: LiveSearch

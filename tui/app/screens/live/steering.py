@@ -14,6 +14,7 @@ from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import LiveFeed, ReplayFeed
 from tui.app.widgets.host_table import HostTable
+from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError
 
 HOLDS_LOAD = ("running", "connecting")  # states in which one host can be stopped alone
@@ -22,10 +23,11 @@ HOLDS_LOAD = ("running", "connecting")  # states in which one host can be stoppe
 class SteeringScreen(FilteredScreen):
     """A screen of one run that can be told something; questions come first."""
 
-    def __init__(self, run_dir: Path, feed: LiveFeed | ReplayFeed) -> None:
+    def __init__(self, run_dir: Path, feed: LiveFeed | ReplayFeed, plan: Plan | None) -> None:
         super().__init__()
         self.run_dir = run_dir
         self.feed = feed
+        self.plan = plan
 
     @property
     def run_at_hand(self) -> Path:
@@ -79,6 +81,27 @@ class SteeringScreen(FilteredScreen):
         """Send a request when the answer was yes."""
         if answer == "yes":
             self.tell_engine(request)
+
+    @work(group="launch", exclusive=True)
+    async def action_take_over(self) -> None:
+        """Ask how to go on on hosts that another run held, then run the same plan again."""
+        from tui.app.services import taking
+        from tui.engine.process.launch import launch_asking
+
+        if not taking.locked_hosts(self.feed.state) or self.plan is None or self.feed.replay:
+            self.notify("no host of this run was held by another one")
+            return
+        answer: str | None = await self.app.push_screen_wait(taking.question(self.feed.state))
+        plan = taking.again(self.plan, answer or "")
+        if plan is None:
+            return
+        try:
+            launched = await asyncio.to_thread(launch_asking, plan, self.shell.paths.runs)
+        except BenchtuiError as error:
+            self.notify(str(error), severity="error", markup=False)
+            return
+        self.shell.open_live(launched.run_dir)
+        self.shell.answer_questions(launched.questions)
 
     def action_note(self) -> None:
         """Ask for a remark."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui import workloads
 from tui.app.screens.live.feed import PHASES, Feed, LiveFeed, ReplayFeed
+from tui.app.services.taking import locked_hosts
 from tui.app.widgets.graph_panels import KEYS, Subject
 from tui.app.widgets.host_rows import message_of
 from tui.app.widgets.messages import LogLine
@@ -18,6 +20,7 @@ from tui.journal.views import Group
 from tui.metrics.facts import fact_text
 from tui.metrics.figures import over_hosts
 from tui.metrics.histogram import Histogram
+from tui.metrics.registry import OPERATIONS
 from tui.metrics.units import bandwidth, clock
 from tui.model.hostfacts import HOST_FACTS
 from tui.model.plan import Plan, Step
@@ -138,6 +141,13 @@ def latency_kind_of(state: RunState, plan: Plan | None) -> str:
     return plan.latency_kind_of(step) if plan is not None and step is not None else "clat"
 
 
+def operation_of(state: RunState, plan: Plan | None) -> str:
+    """Return what the step of now counts when that is operations on files, not I/O: ``stats``; else empty."""
+    step = step_of(state, plan)
+    headline = plan.headline_of(step) if plan is not None and step is not None else None
+    return OPERATIONS.get(headline.direction, "") if headline is not None and headline.metric == "ops" else ""
+
+
 def about(state: RunState, plan: Plan | None) -> str:
     """Return the direction that the step of now is about; empty: unknown, or all I/O."""
     step = step_of(state, plan)
@@ -186,7 +196,7 @@ def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]
         if not feed.finished or not state.ended:
             return []
         return ending(" end of the recording ", "badge", f"run {state.state}", "Space plays it again", [], width)
-    problems = problem_lines(state, max(1, height // 4))
+    problems = problem_lines(state, max(1, height - 12 if says_all(state) else height // 4), width)
     if is_gone(feed):
         advice = [
             "Its process died without a word. R takes the run over while its load lives,",
@@ -196,18 +206,37 @@ def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]
     if state.ended:
         title, key = TITLES[state.state]
         said = "; ".join(part for part in (state.reason, measured_text(state, plan)) if part)
-        return ending(f" {title} ", key, said, "Enter: result", problems, width)
+        hint = "T: take the hosts over   Enter: result" if locked_hosts(state) else "Enter: result"
+        return ending(f" {title} ", key, said, hint, problems, width)
     return []
 
 
-def problem_lines(state: RunState, room: int) -> list[str]:
-    """Return the problems of a run, fatal ones first, with a count of those that found no room."""
-    ordered = sorted(state.problems, key=lambda problem: not problem.fatal)
-    lines = [f"{problem.host}: {problem.message} ({problem.code})" for problem in ordered]
+def says_all(state: RunState) -> bool:
+    """Tell whether a run ended before anything was measured: why is all that there is to show, and is shown whole."""
+    return state.ended and bool(state.problems) and not state.cluster
+
+
+def problem_lines(state: RunState, room: int, width: int) -> list[str]:
+    """Return the problems of a run, fatal ones first, with a count of those that found no room.
+
+    Hosts with one problem are told together; of a run that measured nothing each is told whole.
+    """
+    hosts: dict[str, list[str]] = {}
+    for problem in sorted(state.problems, key=lambda problem: not problem.fatal):
+        hosts.setdefault(f"{problem.message} ({problem.code})", []).append(problem.host)
+    lines = [f"{shortened(dict.fromkeys(names))}: {text}" for text, names in hosts.items()]
+    if says_all(state):
+        lines = [part for line in lines for part in textwrap.wrap(line, width - 2, subsequent_indent="  ")]
     if len(lines) > room:
         more = len(lines) - room + 1
         return [*lines[: room - 1], f"and {more} more; L shows all messages"]
     return lines
+
+
+def shortened(hosts: Iterable[str], most: int = 6) -> str:
+    """Return names of hosts: the first ones, and how many more."""
+    names = list(hosts)
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def host_facts(state: RunState, view: HostView | None) -> tuple[str, list[tuple[str, str]], Run]:
@@ -217,6 +246,8 @@ def host_facts(state: RunState, view: HostView | None) -> tuple[str, list[tuple[
     facts = list(does(state, view.name))
     facts += [("tool", str(value)) for key, value in view.facts.items() if key.endswith("_version") and value]
     facts += [(HOST_FACTS[name].title, text) for name in FACTS_SHOWN if (text := fact_text(view.facts, name))]
+    loads = [task for (_, host), task in state.at_step(state.step or 0).loads.items() if host == view.name]
+    facts += [("command", " ".join(loads[-1].argv))] if loads else []
     return view.name, facts, message_of(view, state.clock.now)
 
 
@@ -282,10 +313,11 @@ def interval_counts(view: DirectionView) -> tuple[tuple[int, int], ...]:
 
 def messages(state: RunState, view: HostView | None) -> Sequence[LogLine]:
     """Return the messages of all hosts, or of the one that is shown."""
+    told = {problem.message for problem in state.problems} if says_all(state) else set()  # above, whole
     return [
         LogLine(line.t, line.severity, line.host or "", line.text)
         for line in state.messages
-        if view is None or line.host in (None, view.name)
+        if (view is None or line.host in (None, view.name)) and line.text not in told
     ]
 
 

@@ -73,19 +73,21 @@ class WatchingScreen(JudgingScreen):
             await asyncio.sleep(0)
         if self.began_over is None:
             self.began_over = self.feed.state.ended
+        self.table.sort_anew()
         await self.load_checks()
         self.look()
-        self.paint()
+        if not self.paused:
+            self.paint()
 
     def tick(self) -> None:
         """Take what is new and show it."""
         self.look_at_engine()
         if self.feed.advance():
-            self.catch_up_if_behind()
+            self.catch_up_if_behind()  # which paints
         else:
             self.look()
-        if not self.paused:
-            self.paint()
+            if not self.paused:
+                self.paint()
         self.switch_when_over()
 
     def catch_up_if_behind(self) -> None:

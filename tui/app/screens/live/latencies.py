@@ -1,0 +1,140 @@
+"""The time axis of the Live screen with its cursor, and the heat map on it: whose latencies, of which direction."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from textual import work
+
+from tui.app.screens.live import text as live_text
+from tui.app.screens.live.feed import Now
+from tui.app.screens.live.watching import WatchingScreen
+from tui.app.widgets.graph_panels import KEYS, Subject
+from tui.app.widgets.heat_panel import HeatPanel
+from tui.journal.heat import HostHeat
+from tui.metrics.heat import HeatBins
+from tui.metrics.registry import direction, in_order
+from tui.text.timeaxis import TimeAxis, axis_of
+
+Together = tuple[str, ...]  # directions whose latencies are shown together
+HEAT_FRAME = 12  # cells of the heat map that are no columns
+
+
+class LatenciesScreen(WatchingScreen):
+    """A screen of one run with a heat map of latencies over time."""
+
+    def __init__(
+        self,
+        run_dir: Path,
+        replay_speed: float | None = None,
+        now: Now = time.time,
+        alive: Callable[[Path], bool] | None = None,
+    ) -> None:
+        super().__init__(run_dir, replay_speed, now, alive)
+        self.host: str | None = None
+        self.job: str | None = None  # that was chosen; steps that have no such job show all
+        self.direction: str | None = None  # whose latencies the heat map shows; None: the first there is
+        self.cursor_s: int | None = None  # second of the run that all graphs look at
+        self._host_heat: HostHeat | None = None
+
+    @property
+    def shown_job(self) -> str | None:
+        """The job that is shown alone; None: all together."""
+        return self.job if self.job in self.feed.state.current.jobs else None
+
+    @property
+    def axis(self) -> TimeAxis:
+        """The time axis of all graphs: as long as the load is planned to take."""
+        state = self.feed.state
+        start = int(state.current.started_t)
+        planned = state.phase_expected_s if state.current.is_of(state.phase or "measure", state.step) else None
+        if planned is None and self.plan is not None and state.current.step is not None:
+            planned = self.plan.steps[state.current.step].runtime_s if state.current.phase == "measure" else None
+        span = state.total.span
+        elapsed = (span[1] if span is not None else state.clock.now) - start
+        return axis_of(start, planned, max(1.0, elapsed), self.cursor_s)
+
+    # -- the cursor
+
+    def action_cursor_back(self) -> None:
+        """Look at what was before."""
+        self.move_cursor(-1)
+
+    def action_cursor_on(self) -> None:
+        """Look at what came after; behind the newest second is now."""
+        self.move_cursor(1)
+
+    def move_cursor(self, places: int) -> None:
+        """Move the cursor of all graphs by a column of the heat map; it begins at the newest second."""
+        span, axis = self.feed.state.total.span, self.axis
+        if span is None or live_text.is_between(self.feed.state):
+            self.notify("there is no load to look back on")
+            return
+        step = max(1, -(-axis.span_s // max(1, self.size.width - HEAT_FRAME)))
+        at = (self.cursor_s if self.cursor_s is not None else span[1]) + places * step
+        self.cursor_s = None if at >= span[1] else max(span[0], at)
+        self.paint()
+
+    # -- the heat map
+
+    def heat_of(self) -> dict[str, HeatBins]:
+        """Return the latencies over time of what is shown: all hosts, one job, or one host."""
+        state = self.feed.state
+        if live_text.is_between(state):
+            return {}
+        if self.host in state.hosts:
+            return self.host_heat(str(self.host)).heat
+        job = self.shown_job
+        return (state.current.jobs[job] if job is not None else state.current).heat
+
+    def host_heat(self, host: str) -> HostHeat:
+        """Return the latencies of one host, which are read from the journal beside."""
+        state = self.feed.state
+        if self._host_heat is None or not self._host_heat.is_of(host, state, self.shown_job):
+            self._host_heat = HostHeat(self.feed.path, host, state, self.shown_job)
+        self.read_host(self._host_heat, self.feed.position if self.feed.replay else float("inf"))
+        return self._host_heat
+
+    @work(thread=True, exclusive=True, group="host-heat", exit_on_error=False)
+    def read_host(self, heat: HostHeat, until_t: float) -> None:
+        """Read on in the journal; the next paint shows it."""
+        if heat.lock.acquire(blocking=False):
+            try:
+                heat.advance(until_t)
+            finally:
+                heat.lock.release()
+
+    def choices(self, heat: dict[str, HeatBins], subject: Subject) -> list[Together]:
+        """Return the directions that can be shown: each alone, that of the headline first, then all I/O together."""
+        names = [name for name in in_order(heat) if heat[name].columns]
+        names.sort(key=lambda name: name != subject.about)
+        counted = tuple(name for name in names if direction(name).in_total)
+        return [*((name,) for name in names), *([counted] if len(counted) > 1 else [])]
+
+    def paint_heat(self, subject: Subject, axis: TimeAxis) -> None:
+        """Show the heat map of the direction that was chosen."""
+        heat = self.heat_of()
+        choices = self.choices(heat, subject)
+        shown = next((names for names in choices if "+".join(names) == self.direction), choices[0] if choices else ())
+        kind = live_text.latency_kind_of(self.feed.state, self.plan)
+        what = " + ".join(shown)
+        title = subject.title(f"Latency over time · {what} {kind}" if what else "Latency over time")
+        role = KEYS[shown[0]] if len(shown) == 1 and len(choices) > 1 else "latency"
+        span = subject.total.span
+        panel = self.query_one("#live-heat", HeatPanel)
+        panel.show([heat[name] for name in shown], title, role, axis, span[1] if span is not None else None)
+
+    def action_direction(self) -> None:
+        """Show the latencies of the next direction; after the last one all I/O together."""
+        state = self.feed.state
+        subject = live_text.subject_of(state, None, self.shown_job, live_text.about(state, self.plan))
+        names = ["+".join(each) for each in self.choices(self.heat_of(), subject)]
+        if len(names) < 2:
+            self.notify("there is one direction: nothing to choose from")
+            return
+        at = names.index(self.direction) if self.direction in names else 0
+        self.direction = names[(at + 1) % len(names)]
+        self.paint()
+

@@ -1,0 +1,42 @@
+"""A run that was refused because another one holds its hosts: the same plan again, beside that run or after it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.app.dialogs.confirm import Answer, Confirm
+
+if TYPE_CHECKING:
+    from tui.journal.state import RunState
+    from tui.model.plan import Plan
+
+LOCKED = "host-locked"
+WAIT_S = 3600.0
+ANSWERS = (
+    Answer("no", "n", "Not now"),
+    Answer("wait", "w", "Wait for it, an hour at most"),
+    Answer("take", "t", "Run beside it now"),
+)
+
+
+def locked_hosts(state: RunState) -> list[str]:
+    """Return the hosts of a run that is over which another run held."""
+    return [problem.host for problem in state.problems if problem.code == LOCKED] if state.ended else []
+
+
+def question(state: RunState) -> Confirm:
+    """Return the question how to go on: who holds which hosts, and what it means to run beside it."""
+    held = [problem for problem in state.problems if problem.code == LOCKED]
+    lines = [f"{problem.host}: {problem.message.partition(';')[0]}" for problem in held[:6]]
+    more = [f"and {len(held) - 6} more hosts"] if len(held) > 6 else []
+    warning = "Two loads on one host measure each other: what both say is not to be trusted."
+    return Confirm("Run the same plan again?", "\n".join([*lines, *more, "", warning]), ANSWERS)
+
+
+def again(plan: Plan, answer: str) -> Plan | None:
+    """Return the plan that an answer asks for; None: none."""
+    from msgspec.structs import replace
+
+    if answer == "take":
+        return replace(plan, take_locks=True)
+    return replace(plan, wait_s=WAIT_S) if answer == "wait" else None
