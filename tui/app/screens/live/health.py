@@ -21,6 +21,7 @@ ROLES = {"error": "bad", "warning": "warn", "info": LABEL}
 SIGNS = {"error": "✗", "warning": "!", "info": "·"}
 GAP: Run = ("  ·  ", LABEL)
 STRAGGLERS = "V14"
+MOST_MARKED = 0.75  # of the hosts
 
 
 def health(
@@ -152,8 +153,13 @@ def _line(left: list[Run], right: list[Run], width: int) -> Line:
     return Line.of(*spread(clip(left, room), right, width))
 
 
-def marks(found: LiveFindings | None) -> Mapping[str, Run]:
-    """Return the checks that found something of a host now, with the role of the worst."""
-    by_host = found.by_host() if found is not None else {}
+def marks(found: LiveFindings | None, count: int) -> Mapping[str, Run]:
+    """Return the checks that found something of a host now, with the role of the worst.
+
+    What nearly all of the `count` hosts share marks none of them: it is the run's.
+    """
+    known = found.by_host() if found is not None else {}
+    of_run = [each for each in (found.now if found is not None else ()) if len(each.hosts) > MOST_MARKED * count > 2]
+    by_host = {host: own for host, each in known.items() if (own := [one for one in each if one not in of_run])}
     ids = {host: dict.fromkeys(each.finding.id for each in findings) for host, findings in by_host.items()}
     return {host: (" ".join(ids[host]), ROLES[findings[0].severity]) for host, findings in by_host.items()}

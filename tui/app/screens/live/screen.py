@@ -151,7 +151,7 @@ class LiveScreen(SearchingScreen):
             state.clock.now,
             self.shown_job,
             subject.host_waits,
-            health.marks(self.found),
+            health.marks(self.found, len(state.hosts)),
             clients,
             f"{operation}/s" if (operation := live_text.operation_of(state, self.plan)) else "IOPS",
         )
