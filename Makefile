@@ -4,7 +4,7 @@ export PYTHON
 # tests start hundreds of processes: each would compile the product again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint bench figures reference soak lies clean
+.PHONY: help demo test lint bench figures reference pictures site soak lies clean
 
 help:
 	@echo "make demo    a first run on this machine: the screens in a terminal, a summary without one"
@@ -13,6 +13,8 @@ help:
 	@echo "make bench   figures: start skew and frozen hosts beside fio --client"
 	@echo "make figures the figures of docs/performance.md, beside other programs; 20 minutes on a machine that does nothing else"
 	@echo "make reference docs/reference and the tables of keys, from the code"
+	@echo "make pictures pictures of docs/images, of a real run; needs chromium for those of reports"
+	@echo "make site    the pages of docs/ as a site, in site/"
 	@echo "make soak    random faults against real runs, random examples of properties; SEED=7 N=20 HOSTS=4 to choose"
 	@echo "make lies    sabotaged runs, each named by its own finding, and clean ones; TIMES=20 ONLY=unwritten JSON=FILE"
 	@echo "make clean   remove .venv and everything else that make left here"
@@ -49,6 +51,16 @@ check:
 	$(BIN)/python -m tests.remote.shellcheck || status=1; \
 	exit $$status
 
+pictures:
+	@.ci/setup test
+	@$(BIN)/python -m tests.pictures
+
+site:
+	@.ci/setup test
+	@[ -x $(BIN)/zensical ] || $(BIN)/python -m pip install --quiet 'benchtui[docs] @ .'
+	@$(BIN)/zensical build --strict -f mkdocs.yml
+	@echo "site/index.html"
+
 reference:
 	@$(BIN)/python -m tests.reference
 	@$(BIN)/python -m tui.app.keys.actions docs/screens.md
@@ -75,5 +87,5 @@ lies:
 	@$(BIN)/python -m tests.lies --times $(TIMES) $(if $(ONLY),--only "$(ONLY)") $(if $(JSON),--json "$(JSON)")
 
 clean:
-	@rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache snapshot_report.html
+	@rm -rf .venv dist build site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache snapshot_report.html
 	@find tui tests -name __pycache__ -type d -prune -exec rm -rf {} +

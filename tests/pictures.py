@@ -1,18 +1,34 @@
-"""`python -m tests.pictures [FOLDER]`: pictures of a report for docs/images, of a real run on loopback hosts."""
+"""`python -m tests.pictures [FOLDER]`: pictures for docs/images, of the screens and of a report of a real run.
+
+The run is made on loopback hosts; the screens are the real app on it, Live a replay of it.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.e2e.command import command, environment, only_run
 from tests.lab.sshd import SshdLab
 
 HOSTS = 6
-LOAD = ("--set", "runtime=40s", "--set", "size=32M", "--set", "numjobs=2")
+LOAD = ("--set", "runtime=60s", "--set", "size=32M", "--set", "numjobs=2")
+WIDE, NARROW = (120, 36), (80, 24)
+SCREENS: dict[str, tuple[tuple[int, int], Sequence[str], str]] = {  # keys from Hosts on, a text that is there then
+    "hosts": (WIDE, ("a",), "h6"),
+    "profiles": (WIDE, ("2",), "demo/quick"),
+    "review": (WIDE, ("a", "2", "enter"), "job file"),
+    "runs": (WIDE, ("6",), "demo/quick"),
+    "result": (WIDE, ("6", "enter"), "COMPLETE"),
+    "result-80x24": (NARROW, ("6", "enter"), "COMPLETE"),
+}
+SEEK = 6  # steps of ten seconds into the replay
 DOCS = Path(__file__).parents[1] / "docs" / "images"
 WAIT_S = 300
 
@@ -34,6 +50,30 @@ def part(page: Path, section: str) -> Path:
     return made
 
 
+async def take_screens(home: Path, ssh_config: Path, run_dir: Path, folder: Path) -> None:
+    """Take the screens as SVG, each from a fresh app."""
+    from tests.app.driver import opened
+    from tui.app.shell import Options
+    from tui.model.paths import Paths
+
+    os.environ.pop("NO_COLOR", None)
+    environ = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    paths = Paths.from_environ({"BENCHTUI_HOME": str(home)})
+    chosen = Options(paths=paths, ssh_config=ssh_config, profile="demo/quick", environ=environ)
+    for name, (size, keys, text) in SCREENS.items():
+        async with opened(chosen, size=size) as user:
+            for key in keys:
+                await user.press(key)
+            await user.sees(text)
+            (folder / f"{name}.svg").write_text(user.app.export_screenshot(title="benchtui"))
+    replayed = Options(paths=paths, watch=run_dir, replay_speed=1.0, environ=environ)
+    for name, size in (("live", WIDE), ("live-80x24", NARROW)):
+        async with opened(replayed, size=size) as user:
+            await user.press("space", *("right" for _ in range(SEEK)))
+            await user.sees("p99")
+            (folder / f"{name}.svg").write_text(user.app.export_screenshot(title="benchtui"))
+
+
 def main() -> int:
     """Run, report, take the pictures."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS
@@ -47,8 +87,10 @@ def main() -> int:
         target = ["--set", f"directory={scratch}"]
         words = command("run", "demo/quick", *hosts, *target, *LOAD)
         subprocess.run(words, env=environment(home), stdin=subprocess.DEVNULL, check=False, timeout=WAIT_S)
+        run_dir = only_run(home)
+        asyncio.run(take_screens(home, lab.ssh_config, run_dir, folder))
         page = Path(scratch) / "report.html"
-        report = command("report", str(only_run(home)), "--redact", "-o", str(page))
+        report = command("report", str(run_dir), "--redact", "-o", str(page))
         subprocess.run(report, env=environment(home), check=True, timeout=WAIT_S)
         take(page, folder / "report.png", 1280, 760)
         take(part(page, "charts"), folder / "report-charts.png", 1280, 1250)
