@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +24,8 @@ params: {runtime: {default: 5s, kind: duration}}
 fio: {jobs: {j: {rw: randread, size: 1m, directory: /tmp, time_based: 1, runtime: "{runtime}"}}}
 headline: {metric: iops, direction: read}
 """
+
+OLD_RUN = Path(__file__).parents[1] / "data" / "runs" / "plain"
 
 
 def own_profile(home: Path, text: str = OWN, name: str = "lab/nightly") -> Path:
@@ -208,3 +212,31 @@ async def test_the_text_of_a_file_that_is_changed_outside_follows(home: Path) ->
         await user.sees("this profile cannot be read")
         path.unlink()
         await user.sees(lambda: "nightly" not in user.text)
+
+
+async def test_the_filter_finds_letters_in_turn_and_selects_what_fits_best(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await go_to(user, "demo/quick")
+        await user.press("slash")
+        for typed, best in (("wkreadio", "weka/read-iops"), ("quick", "demo/quick"), ("zzz", None)):
+            await user.press("ctrl+u")
+            await user.types(typed)
+            if best:
+                assert user.cursor == best
+        await user.sees("Nothing matches the filter")
+
+
+async def test_what_was_used_last_comes_first_and_a_profile_says_what_it_takes(home: Path) -> None:
+    (home / "runs").mkdir()
+    shutil.copytree(OLD_RUN, home / "runs" / json.loads((OLD_RUN / "run.json").read_text())["run_id"])
+    async with opened(options(home), size=(120, 36)) as user:
+        await go_to(user, "vitastor/raw-linear-write")
+        await user.sees("may write to a block device")
+        await user.press("g", "j")
+        assert user.cursor == "@demo/quick"
+        await user.sees("used last")
+        await user.sees("00:10 of load")
+        assert "64 MiB where missing" in user.text and "64 MiB while it measures" in user.text
+        await user.press("enter")
+        await user.sees(lambda: user.scope == "review")
+        assert user.app.selection.profile == "demo/quick"

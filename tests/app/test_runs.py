@@ -119,6 +119,7 @@ async def test_deleting_asks_and_no_is_the_default(newest: RunMaker) -> None:
         app.engine_lives = False
         await pilot.press("D")
         assert isinstance(app.screen, Confirm)
+        assert app.screen.query_one(".dialog").has_class("-harmful")
         await pilot.press("enter")
         assert newest.run_dir.exists()
         await pilot.press("D", "y")

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from tui.results.store.runs import RunStore
 
 
+RECENT = 50  # runs that are looked at for what was used last
+
+
 @dataclass(frozen=True)
 class Options:
     """How the app is opened. `watch` opens a run at once, live or (with a speed) as a replay."""
@@ -103,6 +106,13 @@ class Shell(TypeAheadApp[None]):
         from tui.results.store.shared import shared_directories
 
         return RunStore(self.paths.runs, shared_directories(self.paths, self.options.environ))
+
+    def profiles_used(self) -> list[str]:
+        """Return the profiles of the newest runs, newest first; nothing when the store cannot be read."""
+        try:
+            return [run.profile for run in self.store.list(RECENT)]
+        except BenchtuiError:
+            return []
 
     def target_directory(self) -> str | None:
         """Return the directory that the chosen profile is about, so that a check of hosts looks at it too."""

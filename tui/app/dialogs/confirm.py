@@ -34,8 +34,9 @@ class Confirm(ModalScreen[str | None]):
         Binding("right,l,down,j", "app.focus_next", show=False),
     ]
 
-    def __init__(self, title: str, body: str, answers: tuple[Answer, ...] = YES_NO) -> None:
+    def __init__(self, title: str, body: str, answers: tuple[Answer, ...] = YES_NO, *, warns: bool = False) -> None:
         super().__init__()
+        self.warns = warns  # something is lost for good
         self.question = title
         self.body = body
         self.answers = answers
@@ -44,7 +45,7 @@ class Confirm(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """The question, what it means, the answers."""
-        with Vertical(classes="dialog") as dialog:
+        with Vertical(classes="dialog -harmful" if self.warns else "dialog") as dialog:
             dialog.border_title = self.question
             yield Static(self.body, markup=False, classes="dialog-body")
             with Horizontal(classes="dialog-buttons"):

@@ -47,7 +47,7 @@ async def ask_to_clean(screen: Screen[None], run_dir: Path, paths: Paths, agreed
         if answer == "yes":
             agreed()
 
-    screen.app.push_screen(Confirm("Remove these from the hosts?", body), answered)
+    screen.app.push_screen(Confirm("Remove these from the hosts?", body, warns=True), answered)
 
 
 async def clean_now(screen: Screen[None], run_dir: Path, paths: Paths) -> None:

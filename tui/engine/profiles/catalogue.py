@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PRIVATE = 0o600  # a profile may name servers, users and, by mistake, more
 # What a list tells of a preset: these keys and the lines below them. The rest of the YAML takes six times as long.
-_LISTED = re.compile(r"^(?:profile|title|tool|headline|suite):.*\n(?:[ \t#-].*\n|\n)*", re.MULTILINE)
+_LISTED = re.compile(r"^(?:profile|title|tool|headline|suite|allow_device):.*\n(?:[ \t#-].*\n|\n)*", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ class CatalogueEntry:
     tool: str = ""
     headline: str = ""
     error: str | None = None
+    device: bool = False  # it may write to a block device
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +131,9 @@ def _entry(file: ProfileFile, shelf: Shelf) -> CatalogueEntry:
         _members(profile, text, file.path, shelf)
     except UsageError as error:
         return CatalogueEntry(file.name, "", file.path, file.preset, error=str(error.problems[0]))
+    about, device = headline_text(profile), profile.allow_device
     return CatalogueEntry(
-        profile.profile, profile.title, file.path, file.preset, profile.tool, headline_text(profile)
+        profile.profile, profile.title, file.path, file.preset, profile.tool, about, device=device
     )
 
 
@@ -143,7 +145,8 @@ def _shipped(file: ProfileFile, shelf: Shelf) -> CatalogueEntry | None:
         if file.base or any(shelf.own(tag) for tag in members):
             return None
         about = _meaning(data["headline"]) if "headline" in data else f"{len(members)} profiles"
-        return CatalogueEntry(data["profile"], data["title"], file.path, True, data["tool"], about)
+        device = bool(data.get("allow_device"))
+        return CatalogueEntry(data["profile"], data["title"], file.path, True, data["tool"], about, device=device)
     except (UsageError, LookupError, TypeError):
         return None
 

@@ -19,13 +19,15 @@ from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
 from tui.app.widgets.textpane import Builder, TextPane
 from tui.model.problem import BenchtuiError
-from tui.text.line import LABEL, Line
+from tui.text.line import LABEL, TEXT, Line, Run
 
 if TYPE_CHECKING:
     from tui.engine.profiles.catalogue import CatalogueEntry, LoadedProfile
     from tui.engine.profiles.files import Stamps
+    from tui.model.plan import Plan
 
 LOOK_S = 1.0  # between looks at the files
+PLANNED = ("time", "layout", "writes")  # of the plan on one host
 HARMLESS = "demo/quick"  # where the cursor stands at first: not on a profile that writes to devices
 
 
@@ -39,7 +41,9 @@ class ProfilesScreen(FilteredScreen):
         super().__init__()
         self.entries: list[CatalogueEntry] = []
         self.shown: list[CatalogueEntry] = []
+        self.used: list[str] = []  # tags, the newest first
         self.shows_job = False
+        self._early = False  # Enter was pressed before there was a list
         self._stamps: Stamps | None = None
         self._looking = False
 
@@ -69,28 +73,39 @@ class ProfilesScreen(FilteredScreen):
     @work(thread=True, group="load-profiles", exclusive=True)
     def load_profiles(self, focus: str | None = None) -> None:
         """Read every profile."""
-        entries = self.shell.catalogue.list()
-        self.app.call_from_thread(self.take_profiles, entries, focus)
+        entries, used = self.shell.catalogue.list(), self.shell.profiles_used()
+        self.app.call_from_thread(self.take_profiles, entries, used, focus)
 
-    def take_profiles(self, entries: list[CatalogueEntry], focus: str | None = None) -> None:
-        """Show what was read."""
-        self.entries = list(entries)
+    def take_profiles(self, entries: list[CatalogueEntry], used: list[str], focus: str | None = None) -> None:
+        """Show what was read; an Enter that came too early is obeyed now."""
+        self.entries, self.used = list(entries), used
         self.show_rows()
         if focus:
             self.picklist.move_to(focus)
         self.show_details()
+        if self._early:
+            self._early = False
+            self.action_next()
 
     def arrive(self, at: str) -> None:
         """A profile was edited: read all again, the cursor on it."""
         self.load_profiles(at)
+
+    def filter_changed(self) -> None:
+        """Put the cursor on what fits best while something is typed."""
+        super().filter_changed()
+        best = profile_text.best(self.shown, self.filter.value) if self.filter.value.strip() else None
+        if best is not None:
+            self.picklist.move_to(profile_text.key_of(best))
 
     # -- showing
 
     def show_rows(self) -> None:
         """Bring the rows and the count up to date."""
         search = self.filter.value
-        self.shown = [entry for entry in self.entries if profile_text.matches(entry, search)]
-        self.picklist.set_rows(profile_text.rows(self.shown))
+        self.shown = profile_text.found(self.entries, search)
+        recent = profile_text.recent_rows(self.entries, self.used) if not search else []
+        self.picklist.set_rows([*recent, *profile_text.rows(self.shown)])
         found = f"{len(self.shown)} of " if search else ""
         self.picklist.border_subtitle = f"{found}{len(self.entries)}"
         self.show_details()
@@ -119,14 +134,14 @@ class ProfilesScreen(FilteredScreen):
         """Say what to do when no profile is under the cursor."""
         if self.filter.value and not self.shown:
             return "Nothing matches the filter: Esc clears it"
-        return "" if self.entries else "No profiles were found"
+        return "" if self.entries else "reading the profiles"
 
     def profile_builder(self, entry: CatalogueEntry) -> Builder:
         """Return what makes description or job file for a width."""
         try:
             loaded = self.shell.catalogue.load_file(entry.path, preset=entry.preset)
             if not self.shows_job:
-                return partial(profile_text.description, loaded.profile, entry.headline)
+                return partial(profile_text.description, loaded.profile, entry.headline, self.planned(loaded))
             lines = self.job_lines(loaded)
         except BenchtuiError as error:
             return partial(profile_text.broken, error.problems, self.shell.symbols)
@@ -134,16 +149,30 @@ class ProfilesScreen(FilteredScreen):
 
     def job_lines(self, loaded: LoadedProfile) -> list[Line]:
         """Return the job files as the first chosen host, else this machine, would get them."""
+        return plan_text.job_files(self.plan_of(loaded))
+
+    def plan_of(self, loaded: LoadedProfile) -> Plan:
+        """Return the plan on the first chosen host, else this machine. Raises UsageError."""
         from tui.engine.planning.plan import Choices, build_plan
 
         hosts = self.shell.fleet.resolve(self.shell.selection.ticked[:1] or ["local"])
-        return plan_text.job_files(build_plan(loaded, Choices(hosts=hosts)))
+        return build_plan(loaded, Choices(hosts=hosts))
+
+    def planned(self, loaded: LoadedProfile) -> list[tuple[str, list[Run]]]:
+        """Return time, steps and bytes as they would be on one host; nothing where no plan can be made."""
+        try:
+            plan = self.plan_of(loaded)
+        except BenchtuiError:
+            return []
+        steps = ("steps", [(str(len(plan.steps)), TEXT)])
+        return [*(pair for pair in plan_text.summary(plan) if pair[0] in PLANNED), steps]
 
     @property
     def current(self) -> CatalogueEntry | None:
         """The profile under the cursor."""
         key = self.picklist.cursor_key
-        return next((entry for entry in self.shown if profile_text.key_of(entry) == key), None)
+        tag = (key or "").removeprefix("@")
+        return next((entry for entry in self.shown if profile_text.key_of(entry) in (key, tag)), None)
 
     @on(PickList.Moved)
     def cursor_moved(self) -> None:
@@ -162,6 +191,7 @@ class ProfilesScreen(FilteredScreen):
     def action_next(self) -> None:
         """Choose and go on."""
         entry = self.current
+        self._early = not self.entries
         if entry is None:
             return
         if entry.error:

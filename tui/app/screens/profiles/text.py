@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui import workloads
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from tui.model.profile import Param, Profile
 
 INDENT = 10
+RECENT = 4  # profiles used last
+DOES = {"read": "r", "write": "w", "mixed": "rw", "trim": "t"}  # by the direction of the headline
 LONGEST_LABEL = 20
 CACHES = {"no": "left as they are", "try": "dropped where that is allowed", "require": "dropped, or the run ends"}
 
@@ -38,30 +41,87 @@ def name_of(tag: str) -> str:
     return tag.partition("/")[2] or tag
 
 
-def key_of(entry: CatalogueEntry) -> str:
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """A profile in the list of those that were used last; it stands under its family as well."""
+
+    entry: CatalogueEntry
+
+
+def entry_of(row: CatalogueEntry | Recent) -> CatalogueEntry:
+    """Return the profile of a row."""
+    return row.entry if isinstance(row, Recent) else row
+
+
+def key_of(row: CatalogueEntry | Recent) -> str:
     """Return the row key of a profile: a broken file may claim the tag of a good one."""
-    return str(entry.path) if entry.error else entry.tag
+    if isinstance(row, Recent):
+        return f"@{row.entry.tag}"
+    return str(row.path) if row.error else row.tag
 
 
-def matches(entry: CatalogueEntry, search: str) -> bool:
-    """Return whether tag or title hold every word of the filter."""
-    text = f"{entry.tag} {entry.title}".lower()
-    return all(word in text for word in search.lower().split())
+def score(entry: CatalogueEntry, search: str) -> int:
+    """Return how well a profile fits a search, 0 for not at all: by its words in tag or title, or letters in turn.
+
+    Best is a word at the beginning of the name, then one in the tag, then one in the title, then letters in the tag.
+    """
+    return min((_word_score(entry, word) for word in search.lower().split()), default=1)
 
 
-def columns(chosen: Callable[[], str | None], symbols: Symbols) -> tuple[Column[CatalogueEntry], ...]:
-    """Return the columns of the list: a mark when a profile is chosen or broken, its name, whether it is one's own."""
+def _word_score(entry: CatalogueEntry, word: str) -> int:
+    tag = entry.tag.lower()
+    if name_of(tag).startswith(word) or tag.startswith(word):
+        return 4
+    if word in tag:
+        return 3
+    if word in entry.title.lower():
+        return 2
+    letters = iter(tag)
+    return 1 if all(letter in letters for letter in word) else 0
 
-    def mark(entry: CatalogueEntry) -> Run:
+
+def best(entries: Sequence[CatalogueEntry], search: str) -> CatalogueEntry | None:
+    """Return the profile that fits a search best, the first of those that fit alike."""
+    return max(entries, key=lambda entry: score(entry, search), default=None)
+
+
+def found(entries: Sequence[CatalogueEntry], search: str) -> list[CatalogueEntry]:
+    """Return the profiles that fit a search; those whose letters alone fit when no other does."""
+    scores = [score(entry, search) for entry in entries]
+    least = 2 if search.strip() and max(scores, default=0) > 1 else 1
+    return [entry for entry, each in zip(entries, scores, strict=True) if each >= least]
+
+
+def columns(chosen: Callable[[], str | None], symbols: Symbols) -> tuple[Column[CatalogueEntry | Recent], ...]:
+    """Return the columns of the list: a mark when a profile is chosen or broken, name, what it does, whose it is."""
+
+    def mark(row: CatalogueEntry | Recent) -> Run:
+        entry = entry_of(row)
         return (symbols.bad, BAD) if entry.error else (symbols.arrow if entry.tag == chosen() else "", ACCENT)
 
-    def name(entry: CatalogueEntry) -> Run:
-        return name_of(entry.tag), BAD if entry.error else BRIGHT if entry.tag == chosen() else TEXT
+    def name(row: CatalogueEntry | Recent) -> Run:
+        entry = entry_of(row)
+        text = entry.tag if isinstance(row, Recent) else name_of(entry.tag)
+        return text, BAD if entry.error else BRIGHT if entry.tag == chosen() else TEXT
 
-    def origin(entry: CatalogueEntry) -> Run:
+    def does(row: CatalogueEntry | Recent) -> Run:
+        entry = entry_of(row)
+        if entry.device:
+            return "dev", WARN
+        return DOES.get(entry.headline.partition(" ")[0], ""), LABEL
+
+    def origin(row: CatalogueEntry | Recent) -> Run:
+        entry = entry_of(row)
         return ("broken", BAD) if entry.error else ("" if entry.preset else "yours", LABEL)
 
-    return Column("", mark, 1), Column("", name, least=23), Column("", origin, 6, drop=1)
+    return Column("", mark, 1), Column("", name, least=21), Column("", does, 3, drop=2), Column("", origin, 6, drop=1)
+
+
+def recent_rows(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> list[Recent | Heading]:
+    """Return the profiles that were used last, the newest first, under a heading; nothing when none was."""
+    known = {entry.tag: entry for entry in entries if not entry.error}
+    recent = [Recent(known[tag]) for tag in dict.fromkeys(used) if tag in known][:RECENT]
+    return [Heading("#@", "used last", (str(len(recent)), LABEL)), *recent] if recent else []
 
 
 def rows(entries: Sequence[CatalogueEntry]) -> list[CatalogueEntry | Heading]:
@@ -98,13 +158,15 @@ def place_of(problem: Problem) -> str:
     return ":".join(str(part) for part in (problem.line, problem.column) if part is not None)
 
 
-def description(profile: Profile, headline: str, width: int) -> list[Line]:
-    """Return what a profile measures, where it comes from, what can be changed."""
+def description(
+    profile: Profile, headline: str, planned: Sequence[tuple[str, list[Run]]], width: int
+) -> list[Line]:
+    """Return what a profile measures, what it takes (`planned`: label and value), and what can be changed."""
     lines = indented([(profile.title, TITLE)], width, 0)
     if profile.description:
         lines += indented([(profile.description, TEXT)], width, 0)
     lines.append(Line())
-    for label, runs in facts(profile, headline):
+    for label, runs in [*facts(profile, headline), *planned]:
         lines += labelled([(label, LABEL)], runs, width, INDENT)
     lines += [Line(), *param_lines(profile, width), Line(), *job_lines(profile, width)]
     if profile.deviations:
@@ -126,7 +188,7 @@ def facts(profile: Profile, headline: str) -> Iterator[tuple[str, list[Run]]]:
     if profile.sweep is not None:
         yield "sweep", [(sweep_text(profile.sweep), TEXT)]
     if profile.tool != SUITE:
-        yield "layout", [(layout_text(profile.prepare.layout), TEXT)]
+        yield "files", [(layout_text(profile.prepare.layout), TEXT)]
         yield "caches", [(CACHES[profile.drop_caches], TEXT)]
     if profile.allow_device:
         yield "device", [("may write to a block device", WARN)]

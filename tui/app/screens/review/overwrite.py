@@ -43,7 +43,7 @@ class OverwriteDialog(ModalScreen[bool]):
 
     def compose(self) -> ComposeResult:
         """The findings, then a field for the next name."""
-        with Vertical(classes="dialog") as dialog:
+        with Vertical(classes="dialog -harmful") as dialog:
             dialog.styles.width = 96
             dialog.border_title = "This is refused" if self.refused else "What is on these is lost"
             dialog.border_subtitle = "Esc back" if self.refused else "Enter agree   Esc cancel"

@@ -446,7 +446,7 @@ class RunsScreen(FilteredScreen):
             return
         held = still_on_hosts(run_dir)
         body = f"{run_dir.name}\nIts record, journal and raw output are removed from this machine for good."
-        question = Confirm("Delete this run?", f"{body}\n\n{held}" if held else body)
+        question = Confirm("Delete this run?", f"{body}\n\n{held}" if held else body, warns=True)
         self.app.push_screen(question, partial(self.answered, run_dir))
 
     def answered(self, run_dir: Path, answer: str | None) -> None:
