@@ -15,7 +15,7 @@ from tui.text.line import BAD, FAINT, GOOD, LABEL, TEXT, TITLE, Line, Run, packe
 
 LEAST_WIDTH, LEAST_HEIGHT = 30, 8
 ROLES = ("read", "write", "other", "latency")  # of curves, in their order
-MARKS = ("•", "x", "+", "o")  # of curves, where colour cannot tell them apart
+MARKS = ("•", "x", "+", "*")  # of curves, where colour cannot tell them apart
 BOTH = "#"  # where several of these meet
 POINT = "◆"
 WRONG = "✗"

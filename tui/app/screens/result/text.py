@@ -30,7 +30,10 @@ STATES = {"complete": "badge-good", "partial": "badge-warn", "aborted": "badge-w
 
 def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
     """Return what is asked first: the headline, whether it counts, what limited it; then the matrix or the figures."""
-    lines = [about(page, width), *headline(page, width), *attacked(page, width), *laggard_lines(page, width)]
+    limiter = page.shown_step.limiter if page.shown_step is not None and page.shown_matrix is None else None
+    proof = limiter.proof if limiter is not None else None
+    lines = [about(page, width), *headline(page, width), *proved(proof, width)]
+    lines += [*attacked(page, width), *laggard_lines(page, width)]
     lines += [*proved(page.record.proves, width), Line(), *hint_lines(page.published, width)]
     if page.record.search is not None:
         lines += capacity_lines(page.record.search, width, chart_height, coloured=page.colors)
@@ -91,16 +94,20 @@ def headline(page: Page, width: int) -> list[Line]:
     if page.shown_matrix is not None and found is not None and found.step is not None:
         what += f"  best of {len(page.shown_matrix.cells)}: {best_name(page)}"
     limiter = page.shown_step.limiter if page.shown_step is not None and page.shown_matrix is None else None
-    limited: list[Run] = [("   limited by ", LABEL), (limiter.text, TEXT)] if limiter is not None else []
+    limited: list[Run] = [("limited by ", LABEL), (limiter.text, TEXT)] if limiter is not None else []
     if not page.big:
         first = Line.of((number, VALUE), (" ", TEXT), (unit, VALUE), ("  ", TEXT), (what, TEXT))
-        return [first, *labelled([], judgement(record), width)]
+        limits = labelled([], limited, width) if limited else []
+        return [first, *labelled([], judgement(record), width), *limits]
     digits = big_digits(number)
     judged, rest = judged_beside(record, width - len(digits[0]) - 3)
-    beside: list[list[Run]] = [[(what, TEXT)], judged, [(unit, VALUE), *limited]]
+    whole = is_limiter_whole(page, width) and limiter is not None and limiter.proof is None
+    limits = labelled([(" ", TEXT)], limited, width) if limited and not whole else []
+    gap: Run = ("   ", TEXT)
+    beside: list[list[Run]] = [[(what, TEXT)], judged, [(unit, VALUE), *([gap, *limited] if whole else [])]]
     rows = zip(digits, beside, strict=True)
     lines = [Line.of(*clip([(" " + text, key), ("  ", TEXT), *said], width)) for text, said in rows]
-    return [*lines, *(labelled([(" ", TEXT)], rest, width) if rest else [])]
+    return [*lines, *(labelled([(" ", TEXT)], rest, width) if rest else []), *limits]
 
 
 def is_limiter_whole(page: Page, width: int) -> bool:
@@ -185,7 +192,7 @@ def figures(page: Page, width: int) -> list[Line]:
     for direction in registry.in_order(page.all_hosts):
         text = row(page.all_hosts[direction], direction, kind, width)
         lines.append(Line.of((fit(direction, room), KEYS.get(direction, TEXT)), (text, VALUE)))
-    return [*lines, *remarks(page, step, kind, width)]
+    return [*lines, *remarks(page, step, kind)]
 
 
 def job_lines(page: Page, width: int) -> list[Line]:
@@ -197,7 +204,7 @@ def job_lines(page: Page, width: int) -> list[Line]:
     return [Line.of(*clip([("J", "accent"), (f" {text}", LABEL), (shown or ", ".join(jobs), VALUE)], width))]
 
 
-def remarks(page: Page, step: StepRecord, kind: str, width: int) -> list[Line]:
+def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
     """Return what the aggregate hides: hosts that did not measure all the time, figures made from samples."""
     from tui.results.record.step import measured_s
     from tui.results.text.judged import is_short, length_text, submission_text
@@ -205,10 +212,6 @@ def remarks(page: Page, step: StepRecord, kind: str, width: int) -> list[Line]:
     mark: Run = ("! ", "warn") if is_short(step) else ("  ", LABEL)
     length = length_text(measured_s(page.all_hosts), step.runtime_s)
     lines = [Line.of(mark, (length, LABEL))] if length else []
-    if step.limiter is not None:
-        if step.limiter.proof is not None or not is_limiter_whole(page, width):
-            lines += labelled([("  ", LABEL)], [(f"limited by {step.limiter.text}", LABEL)], width)
-        lines += proved(step.limiter.proof, width)
     if wait := submission_text(step, kind):
         lines.append(Line.of(("! " if kind == "clat" else "  ", "warn"), (wait, LABEL)))
     for direction, result in page.all_hosts.items():
