@@ -14,6 +14,7 @@ import pytest
 from tests.app.driver import write_inventory
 from tests.app.tmux import Terminal
 from tests.patience import PATIENCE_S
+from tui.app.terminal.driver import TerminalDriver
 from tui.engine.process.control import request
 from tui.results.store.alive import is_running
 
@@ -201,3 +202,12 @@ def test_ctrl_z_suspends_and_fg_comes_back_whole_in_a_window_of_another_size(tmp
         terminal.wait_until(lambda: terminal.flag("alternate_on") == "0", "the shell")
         terminal.keys("exit", "Enter")
         assert terminal.exit_code() == 0
+
+
+@pytest.mark.parametrize("suspended", [True, False])
+def test_sigcont_starts_the_screens_again_only_after_they_were_suspended(suspended: bool) -> None:
+    driver, started = TerminalDriver.__new__(TerminalDriver), list[str]()
+    driver._auto_restart, driver._must_signal_resume = True, suspended
+    driver.resume_application_mode = lambda: started.append("again")  # type: ignore[method-assign]
+    driver._sigcont_application()
+    assert started == ["again"] * suspended

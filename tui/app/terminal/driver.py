@@ -48,3 +48,8 @@ class TerminalDriver(LinuxDriver):
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._file = LenientFile(sys.__stderr__)  # type: ignore[assignment, arg-type]
+
+    def _sigcont_application(self, *_: object) -> None:
+        """Come back from Ctrl-Z alone: a hangup sends SIGCONT as well, and what it started again nobody would end."""
+        if self._must_signal_resume:
+            super()._sigcont_application()
