@@ -82,19 +82,28 @@ class SteeringScreen(FilteredScreen):
         if answer == "yes":
             self.tell_engine(request)
 
-    @work(group="launch", exclusive=True)
-    async def action_take_over(self) -> None:
+    def action_take_over(self) -> None:
         """Ask how to go on on hosts that another run held, then run the same plan again."""
         from tui.app.services import taking
-        from tui.engine.process.launch import launch_asking
 
         if not taking.locked_hosts(self.feed.state) or self.plan is None or self.feed.replay:
             self.notify("no host of this run was held by another one")
             return
-        answer: str | None = await self.app.push_screen_wait(taking.question(self.feed.state))
-        plan = taking.again(self.plan, answer or "")
-        if plan is None:
-            return
+        self.app.push_screen(taking.question(self.feed.state), self.taken_over)
+
+    def taken_over(self, answer: str | None) -> None:
+        """Run again as was answered."""
+        from tui.app.services import taking
+
+        plan = taking.again(self.plan, answer or "") if self.plan is not None else None
+        if plan is not None:
+            self.run_again(plan)
+
+    @work(group="launch", exclusive=True)
+    async def run_again(self, plan: Plan) -> None:
+        """Start an engine on a plan, and watch it."""
+        from tui.engine.process.launch import launch_asking
+
         try:
             launched = await asyncio.to_thread(launch_asking, plan, self.shell.paths.runs)
         except BenchtuiError as error:
