@@ -14,6 +14,7 @@ from tui.results.findings.catalogue import BY_ID
 from tui.results.matrix.render import knee_texts, remarks
 from tui.results.record.metadata import metadata_remarks
 from tui.results.report.charts import charts_of
+from tui.results.report.defence import defence_blocks
 from tui.results.report.disclosure import disclosure
 from tui.results.report.document import Block, Chart, Column, Found, Paragraph, Report, RunPart, Section, Table
 from tui.results.report.heat import Heat, heat_of
@@ -66,6 +67,7 @@ def _part(source: Source, place: str, *, drawn: bool) -> RunPart:
         ("disclosure", "What was run", disclosure(record)),
         ("findings", "Findings", _findings(record)),
         ("limiter", "What limited it", _limiter(record, steps)),
+        ("defence", "What may be said against it", defence_blocks(record)),
         ("capacity", "What it sustains", sizing_blocks(record.search, drawn=drawn) if record.search else ()),
         ("results", "Results", _results(record, steps)),
         ("charts", "Charts", _charts(record, steps, heat) if drawn else ()),
