@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,13 +15,16 @@ from tests.app.stage import SMALL, WIDE, Stage, stage
 from tests.patience import seen
 from tui.app.dialogs.copying import CopyDialog
 from tui.app.screens.live.screen import LiveScreen
+from tui.app.screens.result.page import Page
 from tui.app.screens.result.screen import ResultScreen
 from tui.app.screens.result.tabs import TABS
-from tui.app.screens.result.text import big_digits
+from tui.app.screens.result.text import big_digits, headline, title_line
 from tui.metrics.units import bandwidth, iops
 from tui.model.event import HostFacts
 from tui.model.record import RunRecord
-from tui.results.record.build import write_record
+from tui.model.search_record import SearchRecord
+from tui.results.record.build import load_record, write_record
+from tui.text.line import plain_lines
 
 
 @pytest.fixture
@@ -258,3 +262,14 @@ async def test_a_host_that_lags_is_named_with_the_headline_and_stands_first(make
         assert rows.index(next(row for row in rows if "-75 %" in row)) < rows.index(
             next(row for row in rows if "weka-01" in row)
         )
+
+
+@pytest.mark.parametrize("big", [True, False])
+def test_an_answer_without_a_number_is_said_in_words_on_every_tab(maker: RunMaker, big: bool) -> None:
+    record = load_record(maker.run_dir)
+    assert record.headline is not None
+    answer = record.headline.model_copy(update={"value": None, "text": "no load keeps p99 < 3 ms"})
+    search = SearchRecord(kind="capacity", most_points=5)
+    page = Page(record.model_copy(update={"headline": answer, "search": search}), maker.run_dir, big=big)
+    lines = plain_lines([title_line(replace(page, tab="defend"), 100), *headline(page, 100)])
+    assert "no load keeps p99 < 3 ms" in lines[0] and lines[1].strip() == "no load keeps p99 < 3 ms"

@@ -54,7 +54,8 @@ def title_line(page: Page, width: int) -> Line:
     if page.tab != "summary":
         found = page.record.headline
         mark, key = judgement(record)[0]
-        said = found.text if found is not None and found.value is not None else "no headline"
+        known = found is not None and (found.value is not None or record.search is not None)
+        said = found.text if found is not None and known else "no headline"
         verdict = VERDICTS.get(record.verdict or "", record.state)
         return Line.of(*spread(left, [(said, VALUE), ("  ", TEXT), (f"{mark}{verdict}", key)], width))
     when = (record.created_utc or "start unknown").replace("T", " ")[:19]
@@ -95,8 +96,10 @@ def headline(page: Page, width: int) -> list[Line]:
         what += f"  best of {len(page.shown_matrix.cells)}: {best_name(page)}"
     limiter = page.shown_step.limiter if page.shown_step is not None and page.shown_matrix is None else None
     limited: list[Run] = [("limited by ", LABEL), (limiter.text, TEXT)] if limiter is not None else []
-    if not page.big:
+    answered = found is not None and found.value is None and record.search is not None  # in words, without a number
+    if not page.big or answered:
         first = Line.of((number, VALUE), (" ", TEXT), (unit, VALUE), ("  ", TEXT), (what, TEXT))
+        first = Line.of((what, VALUE)) if answered else first
         limits = labelled([], limited, width) if limited else []
         return [first, *labelled([], judgement(record), width), *limits]
     digits = big_digits(number)
@@ -113,6 +116,9 @@ def headline(page: Page, width: int) -> list[Line]:
 def is_limiter_whole(page: Page, width: int) -> bool:
     """Tell whether the limiter stands beside the large digits without a cut."""
     step = page.shown_step
+    found, search = page.shown_headline, page.record.search
+    if search is not None and found is not None and found.value is None:
+        return False
     if not page.big or page.shown_matrix is not None or step is None or step.limiter is None:
         return False
     number, unit, _ = headline_parts(page)
