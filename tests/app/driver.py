@@ -52,6 +52,11 @@ class User:
         await self.pilot.press(*keys)
         await self.pilot.pause()
 
+    async def starts(self, key: str = "enter") -> None:
+        """Read the plan, then press a key that starts it."""
+        await self.sees("Enter runs on")
+        await self.press(key)
+
     async def types(self, text: str) -> None:
         """Type text."""
         await self.press(*("space" if letter == " " else letter for letter in text))

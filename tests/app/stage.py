@@ -13,6 +13,8 @@ import tui.app.app
 from tests.app.journal_maker import RunMaker
 from tui.app.app import BenchtuiApp
 from tui.app.screens.live.screen import LiveScreen
+from tui.app.screens.result.screen import ResultScreen
+from tui.app.screens.result.tabs import TABS
 from tui.app.shell import Options
 from tui.app.widgets.lines import Lines
 from tui.model.paths import Paths
@@ -126,3 +128,16 @@ async def stage(
         if isinstance(app.screen, LiveScreen):
             app.screen.hold_timer()  # tests tick by hand
         yield app, pilot
+
+
+async def tab(app: Stage, pilot: Pilot[None], name: str) -> str:
+    """Go to a tab by the key that moves between them, and return what it shows."""
+    screen = app.screen
+    assert isinstance(screen, ResultScreen) and screen.page is not None
+    for _ in TABS:
+        if screen.page.tab == name:
+            break
+        await pilot.press("tab")
+    await app.settle(pilot)
+    assert screen.page.tab == name
+    return app.text_of("#result-page")

@@ -116,8 +116,7 @@ async def test_launch_asks_on_the_live_screen_and_the_run_goes_on(
     overrides = {"directory": str(tmp_path), "runtime": "1s"}
     chosen = {"ssh_config": walled.ssh_config, "hosts": ("h1",), "profile": str(LOAD), "overrides": overrides}
     async with opened(options(home, review=True, **chosen)) as user:
-        await user.sees("What will happen")
-        await user.press("r")
+        await user.starts("r")
         await user.sees("Log in")
         await user.types(SECRET)
         await user.press("enter")

@@ -10,7 +10,7 @@ import pytest
 from tests.app.driver import User, opened, options
 from tests.app.journal_maker import MIX, RUN_ID, host_names
 from tests.app.matrix_maker import MatrixMaker, maker_in
-from tests.app.stage import SMALL, stage
+from tests.app.stage import SMALL, stage, tab
 from tests.app.test_review import change
 from tui.app.screens.review.screen import ReviewScreen
 from tui.model.plan import Attestation, Plan, Precondition
@@ -87,8 +87,8 @@ async def test_live_has_no_such_line_while_it_measures(maker: MatrixMaker) -> No
 async def test_the_result_says_how_it_was_prepared_and_what_was_attested(maker: MatrixMaker) -> None:
     maker.steps_done({0: 900.0, 1: 100.0, 2: 100.0, 3: 100.0}).skip(4, 5).steps_done({6: 101.0}).finish()
     write_record(maker.run_dir)
-    async with stage(maker, (120, 80), step="result") as (app, _):
-        page = app.text_of("#result-page")
+    async with stage(maker, (120, 80), step="result") as (app, pilot):
+        page = await tab(app, pilot, "facts")
         assert "Prepared filled twice, 128 GiB in all" in page
         assert "Prepared steady after 3 rounds: range 0.0% (max 20%), slope 0.0% (max 10%)" in page
         assert "Attested yes: Is the cache off? (cache-off, ann@jump, 2026-11-20T10:15:30Z)" in page

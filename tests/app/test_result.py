@@ -8,16 +8,14 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
-from tests.app.stage import SMALL, WIDE, Stage, stage
+from tests.app.stage import SMALL, WIDE, stage, tab
 from tests.patience import seen
 from tui.app.dialogs.copying import CopyDialog
 from tui.app.screens.live.screen import LiveScreen
 from tui.app.screens.result.page import Page
 from tui.app.screens.result.screen import ResultScreen
-from tui.app.screens.result.tabs import TABS
 from tui.app.screens.result.text import big_digits, headline, title_line
 from tui.metrics.units import bandwidth, iops
 from tui.model.event import HostFacts
@@ -33,19 +31,6 @@ def maker(tmp_path: Path) -> RunMaker:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3)).begin().layout(2, 2).go().measure(20).finish()
     write_record(maker.run_dir)
     return maker
-
-
-async def tab(app: Stage, pilot: Pilot[None], name: str) -> str:
-    """Go to a tab by the key that moves between them, and return what it shows."""
-    screen = app.screen
-    assert isinstance(screen, ResultScreen) and screen.page is not None
-    for _ in TABS:
-        if screen.page.tab == name:
-            break
-        await pilot.press("tab")
-    await app.settle(pilot)
-    assert screen.page.tab == name
-    return app.text_of("#result-page")
 
 
 def record_of(maker: RunMaker) -> RunRecord:

@@ -192,14 +192,14 @@ async def test_the_app_refuses_a_disk_in_use(own: Path, disk: str, tmp_path: Pat
     quietly("mkfs.ext4", "-q", disk)
     given = options(own, hosts=("local",), profile="own/raw", review=True, overrides={"device": disk})
     async with opened(given) as user:
-        await user.press("enter")
+        await user.starts()
         await user.sees("This is refused")
         await user.sees(lambda: f"{disk} holds ext4" in words(user))
         assert not user.app.screen.query(Input), "there is nothing to type"
         await user.press("escape")
         assert user.scope == "review"
         with mounted(disk, tmp_path / "mnt"):
-            await user.press("r")
+            await user.starts("r")
             await user.sees(lambda: f"{Path(disk).name} is mounted at" in words(user))
             await user.press("escape")
         assert not (own / "runs").exists()
@@ -209,7 +209,7 @@ async def test_the_app_refuses_a_disk_in_use(own: Path, disk: str, tmp_path: Pat
 async def test_the_app_has_the_name_typed(own: Path, disk: str) -> None:
     given = options(own, hosts=("local",), profile="own/raw", review=True, overrides={"device": disk})
     async with opened(given, (120, 36)) as user:
-        await user.press("enter")
+        await user.starts()
         await user.sees(f"Type {disk} to overwrite it")
         await user.sees("32 MiB")
         await user.types("y")
@@ -232,7 +232,7 @@ async def test_the_app_asks_for_files_of_somebody_else(own: Path, tmp_path: Path
     (target / "db.img").write_bytes(b"precious")
     given = options(own, hosts=("local",), profile="own/files", review=True, overrides={"directory": str(target)})
     async with opened(given, (120, 36)) as user:
-        await user.press("enter")
+        await user.starts()
         await user.sees("What is on these is lost")
         await user.press("escape")
         assert user.scope == "review"

@@ -72,14 +72,13 @@ def test_when_nothing_would_be_left_nothing_is_left_out(home: Path, lab: SshdLab
 async def test_review_offers_to_leave_it_out(home: Path, tmp_path: Path) -> None:
     suite(home, tmp_path / "target")
     async with opened(options(home, hosts=("local",), profile="own/both", review=True), size=(120, 36)) as user:
-        await user.sees("runs on local")
-        await user.press("enter")
+        await user.starts()
         await user.sees("Leave this out and run the rest?")
         await user.sees("/nowhere/mdtest is missing on local")
         await user.press("n")
         assert user.scope == "review"
         assert not (home / "runs").exists()
-        await user.press("enter")
+        await user.starts()
         await user.sees("Leave this out and run the rest?")
         await user.press("y")
         await user.sees(lambda: user.scope in ("live", "result"))

@@ -46,6 +46,8 @@ MISTAKES = [
     ("{layout: true}", "{precondition: {rounds: 3}}"),
     ("tool: fio", "attest: [{id: Cache Off, question: Is it?}]\ntool: fio"),
     ("{default: 4G, kind: size", "{default: 4G, kind: size, spread: true"),
+    ("tool: fio", "tool: fio\ncapacity:\n  limits: ['p99 = 2ms']"),
+    ("tool: fio", "tool: fio\ncapacity:\n  limits: ['p99 < 2ms']\n  over: [iodeph]"),
     ("tool: fio", "tool: fio\nmdtest: {directory: /mnt/t, ranks_per_host: 1, items: 1}"),
 ]  # fmt: skip
 

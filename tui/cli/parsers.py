@@ -9,7 +9,7 @@ from collections.abc import Container
 from tui.cli.arguments import Arguments
 from tui.cli.main import VERBS
 
-ABOUT = "Storage benchmarks on many hosts from one terminal: fio and mdtest over SSH, every run kept."
+ABOUT = "Storage benchmarks on many hosts from one terminal, over SSH, every run kept."
 
 
 def parser_with(wanted: Container[str], *, screens: bool = False) -> argparse.ArgumentParser:
