@@ -49,6 +49,7 @@ Shot = Callable[..., bool]
 def app(home: Path) -> BenchtuiApp:
     """Four hosts, three of them ticked and checked, one with an unknown key; one profile of the user's own."""
     write_inventory(home)
+    (home / "ssh_config").write_text("Host *\n  User ann\n")
     path = home / "profiles" / "lab" / "read-iops.yaml"
     path.parent.mkdir(parents=True)
     path.write_text(PROFILE)
@@ -70,6 +71,7 @@ async def settled(app: BenchtuiApp, pilot: Pilot[None]) -> User:
 def test_hosts(app: BenchtuiApp, snap_compare: Shot) -> None:
     async def look(pilot: Pilot[None]) -> None:
         user = await settled(app, pilot)
+        await user.sees("ann@weka-04")
         await user.press("j", "j")
         await user.sees("fingerprint")
 
