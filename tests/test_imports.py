@@ -97,3 +97,10 @@ def test_the_arrows_between_the_rooms_go_one_way() -> None:
 def test_reading_or_following_a_journal_does_not_load_pydantic(module: str) -> None:
     code = f"import sys, {module}; sys.exit('pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False).returncode == 0
+
+
+def test_an_engine_loads_neither_models_nor_searches_before_it_needs_them() -> None:
+    code = "import json, sys; import tui.engine.process.main; print(json.dumps([name for name in sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    seen = set(json.loads(done.stdout))
+    assert seen & {"pydantic", "yaml", "ruamel", "numpy", "scipy", "asyncssh", "tui.engine.running.search"} == set()

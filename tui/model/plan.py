@@ -303,6 +303,11 @@ class Plan(Struct, omit_defaults=True):
         pauses = sum(step.pause_s for step in self.steps)
         return None if any(span is None for span in spans) else pauses + sum(span or 0.0 for span in spans)
 
+    @property
+    def slots(self) -> list[Step]:
+        """The steps that a search measures its points in; none of other plans."""
+        return [] if self.search is None else [step for step in self.steps if not step.warmup]
+
     def headline_of(self, step: Step) -> Headline | None:
         """Return what a step is about."""
         return step.headline or self.headline

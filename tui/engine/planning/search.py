@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -156,16 +156,10 @@ def with_knobs(profile: Profile, params: Mapping[str, ParamValue], knobs: Mappin
     return found
 
 
-def slots_of(plan: Plan) -> Iterator[Step]:
-    """Yield the steps that a search measures its points in; none of other plans."""
-    if plan.search is not None:
-        yield from (step for step in plan.steps if not step.warmup)
-
-
 def offered_step(plan: Plan, slot: Step, offer: Offer) -> Paced:
     """Return what a step of a search does when it offers this. Raises UsageError with why it cannot."""
     profile = kept_profile(plan.profile)
-    number = [step.index for step in slots_of(plan)].index(slot.index) + 1
+    number = [step.index for step in plan.slots].index(slot.index) + 1
     params = with_knobs(profile, plan.params, offer.knobs)
     made = _offered(profile, params, plan.hosts[: offer.knobs.get(HOSTS)], offer, number)
     step = replace(made.step, index=slot.index, attempt=slot.attempt, pause_s=offer.settle_s)

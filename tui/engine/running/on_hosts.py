@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -20,6 +20,14 @@ from tui.remote.transport import HostError
 
 T = TypeVar("T")
 EXIT_COMPLETE, EXIT_PREFLIGHT, EXIT_PARTIAL, EXIT_NEVER_MET = 0, 3, 4, 5
+
+
+class HostsAway(RunRefused):
+    """Ends a search whose hosts are lost and do not come back: fewer hosts sustain something else."""
+
+    def __init__(self, hosts: Sequence[str]) -> None:
+        why = "what all hosts sustain cannot be told by the others; runs resume goes on once it is back"
+        super().__init__("partial", EXIT_PARTIAL, f"{', '.join(hosts)} lost: {why}")
 
 
 @dataclass(frozen=True, slots=True)

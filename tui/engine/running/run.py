@@ -16,7 +16,6 @@ from tui.engine.running.context import RunContext, RunRefused, RunStopped
 from tui.engine.running.layout import clean_up
 from tui.engine.running.on_hosts import CONNECT, EXIT_COMPLETE, EXIT_PARTIAL, EXIT_PREFLIGHT, LEAVE, on_hosts
 from tui.engine.running.preflight import preflight
-from tui.engine.running.search import how_search_ended
 from tui.engine.running.secrets import NO_SECRET
 from tui.engine.running.servers import ServerSession, connect_servers, leave_servers
 from tui.engine.running.session import HostSession
@@ -208,6 +207,8 @@ def how_it_ended(ctx: RunContext) -> RunEnded:
 
 def search_ended(ctx: RunContext) -> RunEnded:
     """Return how a search ended that was not stopped: problems on hosts make it partial, no answer has its own code."""
+    from tui.engine.running.search import how_search_ended
+
     code, reason = how_search_ended(ctx)
     if ctx.journal.problems:
         told = f"{ctx.journal.problems} problems on hosts"

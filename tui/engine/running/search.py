@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from tui.engine.planning.search import offered_step
 from tui.engine.running.context import RunContext, RunRefused
 from tui.engine.running.load import end_early
-from tui.engine.running.on_hosts import EXIT_COMPLETE, EXIT_NEVER_MET, EXIT_PARTIAL
+from tui.engine.running.on_hosts import EXIT_COMPLETE, EXIT_NEVER_MET, EXIT_PARTIAL, HostsAway
 from tui.engine.running.seconds import Seconds
 from tui.journal.reader import read_events
 from tui.metrics.figures import over_hosts
@@ -20,14 +20,6 @@ from tui.sizing.answer import answer
 from tui.sizing.points import clearly_over, judge
 from tui.sizing.search import next_offer
 from tui.text.points import offer_text
-
-
-class HostsAway(RunRefused):
-    """Ends a search whose hosts are lost and do not come back: fewer hosts sustain something else."""
-
-    def __init__(self, hosts: Sequence[str]) -> None:
-        why = "what all hosts sustain cannot be told by the others; runs resume goes on once it is back"
-        super().__init__("partial", EXIT_PARTIAL, f"{', '.join(hosts)} lost: {why}")
 
 
 async def run_search(

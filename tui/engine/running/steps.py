@@ -6,16 +6,14 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
-from tui.engine.planning.search import slots_of
 from tui.engine.running.context import RunContext, RunRefused
 from tui.engine.running.course import course_of
 from tui.engine.running.extents import look_at_written
 from tui.engine.running.layout import layout, make_directories
 from tui.engine.running.locks import take_locks
-from tui.engine.running.on_hosts import BRING_BACK, DROP_CACHES, EXIT_PARTIAL, on_hosts
+from tui.engine.running.on_hosts import BRING_BACK, DROP_CACHES, EXIT_PARTIAL, HostsAway, on_hosts
 from tui.engine.running.precondition import check_filled, steady_already, tell_round
 from tui.engine.running.preflight import still_free
-from tui.engine.running.search import HostsAway, run_search
 from tui.engine.running.session import HostSession
 from tui.engine.running.telemetry import quiet_s
 from tui.metrics.figures import over_hosts, value_of
@@ -33,9 +31,11 @@ async def run_steps(ctx: RunContext, steps: Sequence[Step]) -> None:
 
     Raises RunStopped, and RunRefused when the only step failed or no host is left.
     """
-    slots = {step.index for step in slots_of(ctx.plan)}
+    slots = {step.index for step in ctx.plan.slots}
     await _in_turn(ctx, [step for step in steps if step.index not in slots])
     if slots:
+        from tui.engine.running.search import run_search  # what it needs is half of what an engine loads
+
         await run_search(ctx, [step for step in steps if step.index in slots], _measured)
 
 
