@@ -21,7 +21,8 @@ from tui.metrics.units import bandwidth, iops
 from tui.model.event import HostFacts
 from tui.model.record import RunRecord
 from tui.model.search_record import SearchRecord
-from tui.results.record.build import load_record, write_record
+from tui.results.record.build import write_record
+from tui.results.record.load import load_record
 from tui.text.line import plain_lines
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.results.samples import DATA
 from tui.cli.main import VERBS
-from tui.results.record.build import load_record
+from tui.results.record.load import load_record
 from tui.results.report.copies import Copy, copies_of
 
 RUNS = DATA.parent / "runs"

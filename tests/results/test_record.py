@@ -34,8 +34,9 @@ from tui.model.event import (
 from tui.model.plan import Headline, Plan
 from tui.model.problem import BenchtuiError
 from tui.model.record import RunRecord, run_json_schema
-from tui.results.record.build import build_record, load_record, write_record
+from tui.results.record.build import build_record, write_record
 from tui.results.record.figures import rebuild
+from tui.results.record.load import load_record
 from tui.results.store.rundir import load_plan
 
 SCHEMA = run_json_schema()

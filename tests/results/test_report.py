@@ -21,7 +21,7 @@ from tui.model.rundir import MARKS_FILE
 from tui.results.defend.attacks import defence
 from tui.results.matrix.chart import series_of
 from tui.results.matrix.table import tables_of
-from tui.results.record.build import load_record
+from tui.results.record.load import load_record
 from tui.results.report.charts import tail_curve
 from tui.results.report.content import Source, report_of
 from tui.results.report.defence import defence_blocks

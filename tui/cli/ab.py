@@ -124,7 +124,7 @@ def seconds_of(text: str) -> float:
 
 def take_known(experiment: Experiment) -> None:
     """Take the whole runs that an experiment of this name has already: after a stop, or a machine that went down."""
-    from tui.results.record.build import load_record
+    from tui.results.record.load import load_record
 
     store = run_store()
     for summary in reversed(store.list()):
@@ -171,7 +171,7 @@ def next_side(experiment: Experiment) -> str:
 def one_run(experiment: Experiment, side: str) -> tuple[int, RunRecord | None]:
     """Make a run of one side and return its exit code, and its record when it counts."""
     from tui.cli.launching import start
-    from tui.results.record.build import load_record
+    from tui.results.record.load import load_record
 
     args = experiment.sides[side]
     run_dir: Path = start(agreed(run.plan_from(args), args.destroy, sure=args.yes))

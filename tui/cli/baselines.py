@@ -155,7 +155,8 @@ def compare_run(args: argparse.Namespace) -> int:
     """Print a run beside published figures; the run itself is not changed."""
     from tui.results.baselines.compare import compare
     from tui.results.baselines.text import comparison_json, published, published_text
-    from tui.results.record.build import build_record, load_record
+    from tui.results.record.build import build_record
+    from tui.results.record.load import load_record
     from tui.results.store.alive import is_running
 
     run_dir = run_store().resolve(args.run)

@@ -49,7 +49,7 @@ def main(args: argparse.Namespace) -> int:
 async def clean_run(run_dir: Path, plan: Plan, connections: Connections, *, sure: bool) -> int:
     """Clean up behind one run over open connections."""
     from tui.engine.safety.clean import clean, created_of, look
-    from tui.results.record.build import load_record
+    from tui.results.record.load import load_record
     from tui.results.store.cleaned import keep_removed
 
     created = created_of(plan, load_record(run_dir))

@@ -71,7 +71,7 @@ def main(args: argparse.Namespace) -> int:
 
 def side_of(store: RunStore, text: str) -> list[RunRecord]:
     """Return the records of one side. Raises UsageError for names of no run."""
-    from tui.results.record.build import load_record
+    from tui.results.record.load import load_record
 
     directories = [store.resolve(ref) for ref in text.split(",") if ref]
     if not directories:

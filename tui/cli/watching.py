@@ -103,7 +103,7 @@ def await_record(run_dir: Path) -> None:
 
 def print_result(run_dir: Path, *, as_json: bool) -> None:
     """Print the record as one JSON document, or its summary."""
-    from tui.results.record.build import load_record
+    from tui.results.record.load import load_record
     from tui.results.text.summary import summary_text
 
     path = run_dir / RECORD_FILE

@@ -98,8 +98,9 @@ def note_run(args: argparse.Namespace, store: RunStore) -> int:
             raise BenchtuiError(f"{run_dir.name}: {answer.get('error', 'the run did not take the note')}")
         return 0
     from tui.journal.writer import append_note
-    from tui.results.record.build import load_record, write_record
+    from tui.results.record.build import write_record
     from tui.results.record.imported import add_note
+    from tui.results.record.load import load_record
 
     if not (run_dir / JOURNAL_FILE).exists() and (record := load_record(run_dir)).state == "imported":
         add_note(run_dir, record, text)

@@ -36,12 +36,12 @@ def configure(actions: Actions) -> None:
 
 def show_run(args: argparse.Namespace, store: RunStore) -> int:
     """Print the summary of a run, with a chart when asked for, or its record."""
-    from tui.results.record.build import build_record, load_record
+    from tui.results.record.load import load_record, record_so_far
     from tui.results.text.summary import summary_text
 
     run_dir = store.resolve(args.run)
     running = is_running(run_dir)
-    record = build_record(run_dir) if running else load_record(run_dir)
+    record = record_so_far(run_dir) if running else load_record(run_dir)
     if args.json:
         print(record_text(run_dir, record, running=running), end="")
         return 0

@@ -15,7 +15,7 @@ from tui.model.record import RunRecord
 from tui.model.rundir import RECORD_FILE
 from tui.results.export.live import Follower
 from tui.results.export.sinks import Say, Sink, SinkGoneError, sink_of
-from tui.results.record.build import load_record
+from tui.results.record.load import load_record
 from tui.results.store.alive import is_running
 
 POLL_S = 0.25

@@ -10,7 +10,7 @@ from tui.model.proof import Experiment, Prediction, Question
 from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
 from tui.results.findings.proof import figures_of
-from tui.results.record.build import load_record
+from tui.results.record.load import load_record
 from tui.results.store.alive import is_running
 from tui.results.store.rundir import load_plan
 

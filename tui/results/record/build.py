@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec.structs import asdict
-from pydantic import ValidationError
 
 from tui.journal.search import plan_as_run
 from tui.journal.state import RunState
 from tui.model.event import ONLY_SAMPLES, RunResumed
 from tui.model.plan import Plan, ProfileRef
-from tui.model.problem import BenchtuiError, Problem
 from tui.model.record import (
     ArtefactRecord,
     CommandRecord,
@@ -128,23 +126,6 @@ def write_record(run_dir: Path) -> RunRecord:
     write_atomic(run_dir / RECORD_FILE, record.to_json().encode())
     write_summary(run_dir, summary_of(record))
     return record
-
-
-def load_record(run_dir: Path) -> RunRecord:
-    """Return the record of a run: run.json when it is there, else built from the journal. Raises BenchtuiError."""
-    path = run_dir / RECORD_FILE
-    try:
-        text = path.read_bytes()
-    except FileNotFoundError:
-        return build_record(run_dir)
-    except OSError as error:
-        raise BenchtuiError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
-    try:
-        return RunRecord.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        what = ": ".join(part for part in (".".join(map(str, first["loc"])), first["msg"]) if part)
-        raise BenchtuiError(Problem(f"is no run record: {what}", file=str(path))) from error
 
 
 def final_state(source: Source, steps: list[StepRecord]) -> RecordState:

@@ -11,7 +11,8 @@ import tui
 from tui.model.problem import Problem
 from tui.model.utc import format_utc
 from tui.results.baselines.text import published
-from tui.results.record.build import build_record, load_record
+from tui.results.record.build import build_record
+from tui.results.record.load import load_record
 from tui.results.report.content import Source, report_of
 from tui.results.store.alive import is_running
 from tui.results.store.marks import read_marks, with_tags

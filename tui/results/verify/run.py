@@ -15,7 +15,8 @@ from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError
 from tui.model.record import RunRecord
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
-from tui.results.record.build import build_record, load_record
+from tui.results.record.build import build_record
+from tui.results.record.load import load_record
 from tui.results.store.rundir import load_plan
 from tui.results.verify.documents import differences, leaves
 from tui.results.verify.files import damaged

@@ -114,7 +114,7 @@ def compared(runs: Iterable[Path], noise: Path) -> Found:
     from tui.results.compare.compare import compare
     from tui.results.compare.criteria import criteria_of, judge
     from tui.results.compare.noise import NoiseFloors
-    from tui.results.record.build import load_record
+    from tui.results.record.load import load_record
 
     first, *others = [load_record(run_dir) for run_dir in runs]
     floors = NoiseFloors.read(noise)

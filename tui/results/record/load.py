@@ -1,0 +1,35 @@
+"""Reading the record of a run: as it stands in run.json, or made of what is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from tui.model.problem import BenchtuiError, Problem
+from tui.model.record import RunRecord
+from tui.model.rundir import RECORD_FILE
+
+
+def load_record(run_dir: Path) -> RunRecord:
+    """Return the record of a run: run.json when it is there, else built from the journal. Raises BenchtuiError."""
+    path = run_dir / RECORD_FILE
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return record_so_far(run_dir)
+    except OSError as error:
+        raise BenchtuiError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
+    try:
+        return RunRecord.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        what = ": ".join(part for part in (".".join(map(str, first["loc"])), first["msg"]) if part)
+        raise BenchtuiError(Problem(f"is no run record: {what}", file=str(path))) from error
+
+
+def record_so_far(run_dir: Path) -> RunRecord:
+    """Return the record of what the journal holds by now. Raises BenchtuiError."""
+    from tui.results.record.build import build_record  # half a second of CPU that a record which is there saves
+
+    return build_record(run_dir)
