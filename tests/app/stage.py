@@ -79,6 +79,9 @@ class Stage(BenchtuiApp):
                 self.live.hold_timer()
                 self.live.paint()
                 await self.settle(pilot)
+        before = ""
+        while before != (before := self.export_screenshot()):  # a scroll bar that comes or goes is a pass of its own
+            await self.settle(pilot)
 
     async def tick(self, pilot: Pilot[None], maker: RunMaker | None = None) -> None:
         """Let the screen look at the journal once, at the time of its last event."""

@@ -55,6 +55,7 @@ class HostTable(PickList["HostView"]):
     TALL: ClassVar[int] = 9  # from this height on, or where all hosts fit, the heading has a line of its own
     LONGEST_NAME: ClassVar[int] = 24
     LEADING: ClassVar[int] = 2  # columns that a broken host has: mark and name
+    waits_on_top = True
 
     job: str | None = None  # None: all jobs together
     waits = ""  # the direction whose latencies are shown; empty: all I/O together

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from textual import events
 from textual.message import Message
@@ -57,6 +57,8 @@ class PickList(Lines, Generic[Row], can_focus=True):
             self.column = column
             self.twice = twice
 
+    waits_on_top: ClassVar[bool] = False  # the cursor stays on the first row until somebody moves it
+
     def __init__(
         self,
         columns: Sequence[Column[Row]],
@@ -76,6 +78,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
         self._given: list[Row | Heading] = []
         self._index: dict[str, int] = {}
         self._cursor_key: str | None = None
+        self._was_moved = False
 
     # -- rows and cursor
 
@@ -109,9 +112,9 @@ class PickList(Lines, Generic[Row], can_focus=True):
             rows = [row for row in self._given if not isinstance(row, Heading)]
             self.rows = [*sorted(rows, key=order, reverse=self.sort.falling != self.reversed)]
         self._index = {self.key_of(row): number for number, row in enumerate(self.rows)}
-        if self._cursor_key not in self._index:
+        if self._cursor_key not in self._index or (self.waits_on_top and not self._was_moved):
             first = next((n for n, row in enumerate(self.rows) if not isinstance(row, Heading)), 0)
-            self._place(before or first)
+            self._place((0 if self.waits_on_top and not self._was_moved else before) or first)
         self.reveal()
 
     def sort_by(self, column: Column[Row]) -> None:
@@ -139,6 +142,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
 
     def move(self, distance: int) -> None:
         """Move the cursor by rows."""
+        self._was_moved = True
         self._place(self.cursor_row + distance)
         self.reveal()
         self.update_lines()
