@@ -202,23 +202,25 @@ async def test_forced_command_is_told(tmp_path: Path, command: str, said: str) -
     assert said in caught.value.message
 
 
+@pytest.mark.parametrize("start_by", ["_start", "_start_patiently"], ids=["call", "stream"])
 async def test_forced_command_that_is_over_before_it_was_sent_anything_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start_by: str
 ) -> None:
     with SshdLab(tmp_path / "lab", hosts=1, extra_config=("ForceCommand echo backups only",)) as forced:
         async with Connections(ssh_config=forced.ssh_config) as connections:
             transport = await connections.connect(forced.address("h1"))
             assert isinstance(transport, SshTransport)
-            start = transport._start_patiently
+            start = getattr(transport, start_by)
 
             async def over() -> Any:
                 process = await start()
                 await process.wait_closed()
                 return process
 
-            monkeypatch.setattr(transport, "_start_patiently", over)
+            monkeypatch.setattr(transport, start_by, over)
+            agent = Agent(transport, new_run_id())
             with pytest.raises(HostError) as caught:
-                await Agent(transport, new_run_id()).stream("t", 0, 0)
+                await (agent.probe() if start_by == "_start" else agent.stream("t", 0, 0))
     assert caught.value.code == "forced-command"
 
 

@@ -154,10 +154,11 @@ class SshTransport:
                 await self.connection.wait_closed()
 
     async def _complete(self, process: Process, script: bytes) -> Completed:
-        with faults(self.address.name):
+        host = self.address.name
+        with self._unless_lost(), faults(host):
             process.stdin.write(script)
             process.stdin.write_eof()
-            host = self.address.name
+        with faults(host):
             out, err = await asyncio.gather(read_all(process.stdout.read, host), read_all(process.stderr.read, host))
             await process.wait_closed()
         return Completed(out, err, None if process.exit_signal else process.exit_status)
