@@ -98,8 +98,8 @@ def headline(page: Page, width: int) -> list[Line]:
     limited: list[Run] = [("limited by ", LABEL), (limiter.text, TEXT)] if limiter is not None else []
     answered = found is not None and found.value is None and record.search is not None  # in words, without a number
     if not page.big or answered:
-        first = Line.of((number, VALUE), (" ", TEXT), (unit, VALUE), ("  ", TEXT), (what, TEXT))
-        first = Line.of((what, VALUE)) if answered else first
+        figure: list[Run] = [(number, VALUE), (" ", TEXT), (unit, VALUE), ("  ", TEXT), (what, TEXT)]
+        first = Line.of((what, VALUE)) if answered else Line.of(*figure)
         limits = labelled([], limited, width) if limited else []
         return [first, *labelled([], judgement(record), width), *limits]
     digits = big_digits(number)
