@@ -15,6 +15,7 @@ from tui.app.screens.result.screen import ResultScreen
 from tui.app.services.taking import again
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.lines import Lines
+from tui.app.widgets.picklist import Heading
 from tui.engine.process.control import ControlServer, Request
 from tui.metrics.units import iops, latency
 from tui.model.event import HostProblem, HostState, RunEnded
@@ -254,6 +255,20 @@ async def test_a_laggard_is_named_at_once_and_the_others_fold_into_a_line(tmp_pa
         await pilot.press("b")  # only the bad
         await app.settle(pilot)
         assert len(app.live.table.rows) == 2
+
+
+async def test_who_lags_and_what_is_full_goes_by_the_thresholds_of_the_run(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(4), READS).begin().go()
+    file = maker.run_dir / PLAN_FILE
+    plan = msgspec.json.decode(file.read_bytes(), type=Plan)
+    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(plan, thresholds={"V14.rate": 0.2, "V15.host": 50.0})))
+    maker.pace = {"weka-03": 0.25}
+    for host in maker.hosts:
+        maker.look_at(host, {"cpu.busy": 60.0})
+    async with stage(maker.measure(6), WIDE) as (app, _):
+        assert "lags" not in app.text_of("#live-health") and "▼" not in app.text_of("#live-hosts")
+        row = app.live.table.rows[0]
+        assert not isinstance(row, Heading) and app.live.table._percent("cpu.busy", row) == ("60 %", "warn")
 
 
 async def test_one_cursor_looks_back_through_all_graphs_and_hosts(maker: RunMaker) -> None:

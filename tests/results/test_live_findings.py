@@ -82,6 +82,15 @@ def change_step(maker: RunMaker, **changes: object) -> None:
     path.write_bytes(msgspec.json.encode(plan))
 
 
+def test_the_bytes_of_very_many_processes_count_while_the_load_goes_on(tmp_path: Path) -> None:
+    at = watched(tmp_path, hosts=1)
+    at.maker.measure(2)
+    moved = at.take().state.cluster["read"].bw_bytes_per_s or 0.0
+    columns = {"gen.procs": 64.0, "gen.read_bytes": 0.1 * moved, "dev.nvme0n1.rd": 2 * moved}
+    at.maker.look_at(at.maker.hosts[0], columns)
+    assert "V03" in at.seconds(40).now  # a neighbour moves what the device counts
+
+
 def test_a_step_that_goes_on_has_the_figures_that_its_record_would_have(tmp_path: Path) -> None:
     at = watched(tmp_path)
     for number, host in enumerate(at.maker.hosts):

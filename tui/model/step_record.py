@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -295,6 +296,11 @@ class HostTelemetryRecord(Part):
         if column is None:
             return []
         return [column.constant] * len(self.t_s) if column.values is None else column.values
+
+    @property
+    def ends_s(self) -> Sequence[float]:
+        """The end of each interval that `values_of` has a value of."""
+        return self.t_s
 
 
 class ProofRecord(Part):

@@ -46,13 +46,16 @@ def known(value: float | None) -> float:
     return -1.0 if value is None else float(value)
 
 
-def percent(seen: HostTelemetry | None, name: str, now: float) -> Run:
-    """Return the newest share of a column: marked when it holds the load back, weak when it is old."""
+def percent(seen: HostTelemetry | None, name: str, now: float, thresholds: Mapping[str, float] | None = None) -> Run:
+    """Return the newest share of a column: marked when it holds the load back, weak when it is old.
+
+    `thresholds`: those that the run has otherwise.
+    """
     value = seen.newest(name) if seen is not None else None
     if value is None:
         return UNKNOWN, LABEL
     role = age_role(seen, now)
-    return f"{value:.0f} %", "warn" if role == TEXT and metric_of(name).is_full(value) else role
+    return f"{value:.0f} %", "warn" if role == TEXT and metric_of(name).is_full(value, thresholds) else role
 
 
 def age_role(seen: HostTelemetry | None, now: float) -> str:

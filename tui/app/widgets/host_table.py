@@ -60,13 +60,14 @@ class HostTable(PickList["HostView"]):
     job: str | None = None  # None: all jobs together
     waits = ""  # the direction whose latencies are shown; empty: all I/O together
     longest_name = 6
-    lag = LAG
     cursor_s: int | None = None  # the second of the run that is looked at; None: now
     brief = False  # why hosts failed is told elsewhere
     counted = "IOPS"  # what is counted: operations of a load on files
     blank = False  # nothing is measured now: figures would be of the step before
 
-    def __init__(self, symbols: Symbols, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, symbols: Symbols, thresholds: Mapping[str, float] | None = None, *,
+                 id: str | None = None) -> None:  # noqa: A002  # fmt: skip
+        self.thresholds = thresholds or {}  # of checks, those that the run has otherwise
         self.found: Mapping[str, Run] = {}
         self.seen: Mapping[str, HostTelemetry] = {}
         self.spread = Spread(None, {}, 0.0)
@@ -174,7 +175,7 @@ class HostTable(PickList["HostView"]):
 
     def _compare(self) -> None:
         """Find out how far each host is from the others."""
-        self.spread = spread_of({host.name: self._lately(host) for host in self.hosts}, self.lag)
+        self.spread = spread_of({host.name: self._lately(host) for host in self.hosts}, self.thresholds.get("V14.rate", LAG))
 
     @property
     def _widest(self) -> float:
@@ -335,7 +336,7 @@ class HostTable(PickList["HostView"]):
         return text, LABEL if stale else TEXT
 
     def _percent(self, name: str, host: HostView) -> Run:
-        return percent(self.seen.get(host.name), name, self.now)
+        return percent(self.seen.get(host.name), name, self.now, self.thresholds)
 
     def _link(self, host: HostView) -> Run:
         seen = self.seen.get(host.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,8 @@ class ServerTable(PickList["HostTelemetry"]):
     ServerTable.-shown { display: block; }
     """
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, thresholds: Mapping[str, float] | None = None, *, id: str | None = None) -> None:  # noqa: A002
+        self.thresholds = thresholds or {}
         super().__init__(self._columns(), lambda host: host.host, id=id)
         self.now = 0.0
 
@@ -62,7 +63,7 @@ class ServerTable(PickList["HostTelemetry"]):
         return super().row_line(row, rooms, width, fill if self.has_focus else "")
 
     def _percent(self, name: str, host: HostTelemetry) -> Run:
-        return percent(host, name, self.now)
+        return percent(host, name, self.now, self.thresholds)
 
     def _link(self, host: HostTelemetry) -> list[Run]:
         link = host.busiest_link

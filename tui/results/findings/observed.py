@@ -111,14 +111,13 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
 
     None when too little was measured after that; then the device knows better, though others use it too.
     """
-    processes, column = host.column("gen.procs"), host.column(name)
-    if "gen.procs" in host.unknown or processes is None or column is None or host.start_s is None:
+    processes = host.column("gen.procs")
+    if "gen.procs" in host.unknown or processes is None or host.start_s is None:
         return None
     turn_s = ceil((processes.max or 0.0) / READ_AT_ONCE)
     first = host.start_s + 2 * turn_s + LEAST_S  # they are found in the first seconds
-    values = column.values or [column.constant] * len(host.t_s)
-    whole = [(t, each) for t, each in zip(host.t_s, values, strict=True) if each is not None]
-    kept = [each for t, each in whole if first < t <= (host.end_s or t)]
+    seen = zip(host.ends_s, host.values_of(name), strict=False)
+    kept = [each for t, each in seen if each is not None and first < t <= (host.end_s or t)]
     return fmean(kept) if len(kept) > 2 * turn_s else None
 
 

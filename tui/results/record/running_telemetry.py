@@ -123,3 +123,8 @@ class RunningTelemetry(HostTelemetryRecord):
         """Return a column second by second, as far back as it is kept."""
         seen = self._look.seen
         return seen.values(name) if name in seen.columns else []
+
+    @property
+    def ends_s(self) -> Sequence[float]:
+        """The ends of the intervals that are kept."""
+        return self._look.seen.end_t

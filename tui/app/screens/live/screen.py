@@ -87,9 +87,10 @@ class LiveScreen(SearchingScreen):
         yield PercentileTable(symbols.name, id="live-percentiles")
         yield MatrixPanel(symbols.name, id="live-matrix")
         yield SearchPanel(symbols.name, id="live-search")
-        yield HostTable(symbols.name, id="live-hosts")
+        thresholds = self.plan.thresholds if self.plan is not None else {}
+        yield HostTable(symbols.name, thresholds, id="live-hosts")
         yield TextInput(placeholder="filter: part of a host's name", classes="filter", id="live-filter")
-        yield ServerTable(id="live-servers")
+        yield ServerTable(thresholds, id="live-servers")
         marks = {"info": symbols.dot, "warning": symbols.warn, "error": symbols.bad}
         yield MessageLog(marks, id="live-messages")
 
