@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.results.evidence import WRITER, direction, evidence, found, latency, said, series
 from tui.model.plan import FileSpec, Headline, JobLoad, Plan, Step
 from tui.model.record import HostProblemRecord
+from tui.model.search import Search
 from tui.model.step_record import (
     AggregateRecord,
     CacheDropRecord,
@@ -119,6 +121,19 @@ def test_what_is_the_same_of_several_steps_is_one_finding() -> None:
     at = evidence(runtime_s=5.0, measured_s=5.0)
     twice = Evidence(replace_steps(at), at.hosts, [*at.steps, at.steps[0].model_copy(update={"index": 1})], at.seen)
     assert [each.scope for each in found("V09", twice)] == [{"steps": "0 1"}]
+
+
+def test_what_weakens_several_points_of_a_search_is_told_once_at_its_worst() -> None:
+    job = JobLoad("w", ("write",), paced=True, rate_iops={"write": 2000.0})
+    at = evidence({"h1": {"write": direction(1900.0, 1e6)}}, jobs=[job])
+    other = at.steps[0].model_copy(update={"index": 1}, deep=True)
+    other.results.aggregate["write"].iops = 1500.0
+    plan = msgspec.structs.replace(replace_steps(at), search=Search("capacity"))
+    points = Evidence(plan, at.hosts, [*at.steps, other], at.seen)
+    (only,) = found("V24", points)
+    assert (only.scope, only.measured) == ({"steps": "0 1", "direction": "write"}, 0.75)
+    assert only.message == "write: 1.50k of the 2.00k that were offered (75%); the worst of 2 points"
+    assert len(found("V24", Evidence(replace_steps(at), at.hosts, [*at.steps, other], at.seen))) == 2  # of a sweep
 
 
 def replace_steps(at: Evidence) -> Plan:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.matrix_maker import line_sweep
+from tests.app.search_maker import offers, search_in
 from tui.journal.reader import JournalTail
 from tui.journal.state import RunState
 from tui.model.event import HostFacts, Sample, encode
@@ -24,6 +25,8 @@ from tui.results.findings.check import Found
 from tui.results.findings.live import LiveFinding, LiveFindings
 from tui.results.record.build import build_record
 from tui.results.record.running import RunningStep
+from tui.results.text.findings import live_lines
+from tui.text.line import plain_lines
 
 BUSY = {"cpu.busy": 99.0, "core.busy": 100.0, "gen.thread": 50.0, "core.number": 3.0, "cpu.steal": 0.0}
 IDLE = BUSY | {"cpu.busy": 20.0, "core.busy": 40.0}
@@ -89,6 +92,24 @@ def test_the_bytes_of_very_many_processes_count_while_the_load_goes_on(tmp_path:
     columns = {"gen.procs": 64.0, "gen.read_bytes": 0.1 * moved, "dev.nvme0n1.rd": 2 * moved}
     at.maker.look_at(at.maker.hosts[0], columns)
     assert "V03" in at.seconds(40).now  # a neighbour moves what the device counts
+
+
+def test_what_weakens_point_after_point_of_a_search_is_told_once(tmp_path: Path) -> None:
+    maker = search_in(tmp_path, hosts=1)
+    at = Watch(maker)
+    for place, offer in enumerate(offers()[:3]):
+        maker.offer(place, offer).look_at(maker.hosts[0], BUSY)
+
+        def second(rate: float | None = offer.rate_iops) -> None:
+            maker.load(1, rate).add(maker.telemetry(maker.hosts[0], maker.t + 1))
+            maker.t += 1
+
+        at.seconds(25, second)
+        maker.decide(place, offer)
+    assert [each.finding.id for each in at.new].count("V15") == 1
+    assert [each.points for each in at.findings.now if each.finding.id == "V15"] == [3]
+    assert "V15" not in at.was
+    assert "3 points, since" in "\n".join(plain_lines(live_lines(at.findings, 80)))
 
 
 def test_a_step_that_goes_on_has_the_figures_that_its_record_would_have(tmp_path: Path) -> None:

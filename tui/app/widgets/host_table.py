@@ -175,7 +175,8 @@ class HostTable(PickList["HostView"]):
 
     def _compare(self) -> None:
         """Find out how far each host is from the others."""
-        self.spread = spread_of({host.name: self._lately(host) for host in self.hosts}, self.thresholds.get("V14.rate", LAG))
+        lag = self.thresholds.get("V14.rate", LAG)
+        self.spread = spread_of({host.name: self._lately(host) for host in self.hosts}, lag)
 
     @property
     def _widest(self) -> float:

@@ -112,6 +112,7 @@ async def look_at_quiet_hosts(ctx: RunContext, step: Step) -> None:
     try:
         with ctx.phase("pause", step.index, expected_s=seconds):
             await ctx.unless_stopped(asyncio.sleep(seconds))
+            await ctx.unless_stopped(ctx.telemetry.seen_quiet())
     finally:
         ctx.telemetry.quiet(now=False)
 

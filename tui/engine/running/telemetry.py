@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
@@ -41,6 +41,7 @@ LONGEST_RENEWAL_S = 10.0
 STARTED_S = 3.0  # what the load waits for a host's telemetry at most
 LEFT_S = 2.5  # what the end of a run waits for its last lines
 QUIET_S = 5.0
+LATE_S = 3.0  # a quiet second may come so much later
 SHORTEST_QUIET_S = 1.0  # less holds no whole second
 QUIET_SHARE = 0.1  # of the time that the run is planned to measure
 
@@ -48,6 +49,15 @@ QUIET_SHARE = 0.1  # of the time that the run is planned to measure
 def is_telemetry(task: str) -> bool:
     """Tell whether a task of the agent is telemetry, by its name."""
     return task.split(".")[1:2] == [TASK]
+
+
+async def _all_set(events: Sequence[asyncio.Event], within_s: float) -> None:
+    """Wait until all events are set, so long at most."""
+    waiting = [asyncio.create_task(event.wait()) for event in events]
+    if waiting:
+        await asyncio.wait(waiting, timeout=within_s)
+    for task in waiting:
+        task.cancel()
 
 
 def quiet_s(plan: Plan) -> float:
@@ -75,6 +85,7 @@ class TelemetryReader:
         self.step = step
         self.role: Role = role
         self.quiet = False
+        self.told_quiet = asyncio.Event()
         self.after_ms = 0  # what another engine has journalled up to then is not journalled again
         self._lines = TelemetryLines()
         self._stamp: Stamp | None = None
@@ -114,6 +125,8 @@ class TelemetryReader:
         )
 
     def _sample(self, line: Values, stamp: Stamp) -> TelemetrySample:
+        if self.quiet:
+            self.told_quiet.set()
         return TelemetrySample(
             t=0.0,
             host=self.host,
@@ -158,6 +171,7 @@ class TelemetryRun:
             self._tell(host_error(self.session.name, fault).message)
         finally:
             self.begun.set()
+            self.reader.told_quiet.set()  # or it never will
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
             if self._stream is not None:
@@ -273,11 +287,11 @@ class Telemetry:
         for run in self.runs:
             run.reader.after_ms = journalled_ms.get(run.session.name, 0)
             self._keep(asyncio.create_task(run.run()))
-        waiting = [asyncio.create_task(run.begun.wait()) for run in self.runs]
-        if waiting:
-            await asyncio.wait(waiting, timeout=STARTED_S)
-        for task in waiting:
-            task.cancel()
+        await _all_set([run.begun for run in self.runs], STARTED_S)
+
+    async def seen_quiet(self) -> None:
+        """Wait a little until every host has told of a quiet second: a busy one is late with it, and matters most."""
+        await _all_set([run.reader.told_quiet for run in self.runs if not run.over], LATE_S)
 
     def quiet(self, *, now: bool) -> None:
         """Say that nothing of the run loads any host now, or that this is over."""

@@ -6,7 +6,7 @@ A check is made when there was evidence. Without it, it raises UnknownError, and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from inspect import cleandoc
 from typing import Literal, TypeVar
@@ -117,8 +117,7 @@ class Check:
         """Return what it finds in a run. Raises UnknownError when there was no evidence anywhere."""
         if self.of_run is not None:
             return [self._finding(found, {}) for found in self.of_run(evidence)]
-        seen: dict[tuple[object, ...], list[int]] = {}
-        first: dict[tuple[object, ...], Found] = {}
+        seen: dict[tuple[object, ...], list[tuple[int, Found]]] = {}
         unknown: list[UnknownError] = []
         counted = [(step, record) for step, record in _pairs(evidence) if _counts(record)]
         for step, record in counted:
@@ -127,13 +126,11 @@ class Check:
             except UnknownError as reason:
                 unknown.append(reason)
                 continue
-            for each in found:
-                key = (each.severity, each.message, *each.scope.items())
-                first.setdefault(key, each)
-                seen.setdefault(key, []).append(record.index)
+            for key, each in _keyed(found, by_kind=evidence.plan.search is not None):
+                seen.setdefault(key, []).append((record.index, each))
         if len(unknown) == len(counted):
             raise unknown[0] if unknown else UnknownError("nothing was measured")
-        return [self._finding(found, _steps(seen[key])) for key, found in first.items()]
+        return [self._finding(_together(each), _steps([index for index, _ in each])) for each in seen.values()]
 
     def _finding(self, found: Found, scope: dict[str, Scalar]) -> Finding:
         return Finding(
@@ -149,6 +146,36 @@ class Check:
 def _counts(record: StepRecord) -> bool:
     """Tell whether a step was run, and its figures count: those of a warm-up do not."""
     return record.state not in ("missing", "skipped") and not record.warmup
+
+
+def _keyed(found: Iterable[Found], *, by_kind: bool) -> Iterable[tuple[tuple[object, ...], Found]]:
+    """Yield what was found in a step with what it has in common with other steps': all but the step, or (`by_kind`: the
+    points of a search are made to differ) what is wrong and in which direction."""
+    count: dict[tuple[object, ...], int] = {}
+    for each in found:
+        if not by_kind:
+            yield (each.severity, each.message, *each.scope.items()), each
+            continue
+        kind = (each.severity, each.threshold, each.scope.get("direction"))
+        count[kind] = count.get(kind, 0) + 1
+        yield (*kind, count[kind]), each
+
+
+def _together(found: Sequence[tuple[int, Found]]) -> Found:
+    """Return what stands for the same of several steps: the worst of them, and the hosts of all."""
+    each = [one for _, one in found]
+    if all(one.message == each[0].message for one in each):
+        return each[0]
+    worst = max(each, key=_how_far)
+    hosts = dict.fromkeys(host for one in each for host in str(one.scope.get("hosts") or "").split())
+    scope = worst.scope | ({"hosts": " ".join(hosts)} if hosts else {})
+    return replace(worst, message=f"{worst.message}; the worst of {len(each)} points", scope=scope)
+
+
+def _how_far(found: Found) -> float:
+    """Return how far beyond its threshold something is, 0 where it is no number."""
+    numbers = [each for each in (found.measured, found.threshold) if isinstance(each, int | float)]
+    return abs(numbers[0] - numbers[1]) if len(numbers) == 2 else 0.0
 
 
 def _steps(indices: Sequence[int]) -> dict[str, Scalar]:

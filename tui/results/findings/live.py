@@ -39,6 +39,7 @@ class LiveFinding:
     ended_t: float | None = None
     told: bool = False
     looks: int = 1  # in a row in which it was there; below 0: in which it was not
+    points: int = 1  # of a search, at which it was found
 
     @property
     def severity(self) -> str:
@@ -212,9 +213,19 @@ class LiveFindings:
             worse = _order(finding) < _order(each.finding)
             each.see(finding, now_t)
             if (not each.told and (sure or each.looks > 1)) or (each.told and worse):
+                again = not each.told and self._was_at_another_point(key, each)
                 each.told = True
-                new.append(each)
+                new += [] if again else [each]
         return new
+
+    def _was_at_another_point(self, key: Key, found: LiveFinding) -> bool:
+        """Tell whether an earlier point of a search had it too, which it stands for from now on."""
+        if self.plan.search is None or found.step is None:
+            return False
+        others = [other for other in self._known if other != key and _but_step(other) == _but_step(key)]
+        told = [self._known.pop(other) for other in others]
+        found.points += sum(each.points for each in told if each.told)
+        return found.points > 1
 
 
 def _clock_steps(state: RunState) -> dict[str, ClockStep]:
@@ -228,6 +239,10 @@ def _keyed(findings: Iterable[Finding], step: int | None) -> Iterator[tuple[Key,
         key = (finding.id, step, finding.scope.get("direction"), finding.threshold)
         count[key] = count.get(key, 0) + 1
         yield (*key, count[key]), finding
+
+
+def _but_step(key: Key) -> Key:
+    return key[0], *key[2:]
 
 
 def _order(finding: Finding) -> int:

@@ -54,7 +54,7 @@ def live_lines(found: LiveFindings, width: int) -> list[Line]:
     """Return what limits the load, what holds now and what held before, each whole with its time."""
     limiter = found.limiter
     limited = labelled([("limited by  ", LABEL)], [(limiter.text, TEXT)], width) if limiter is not None else []
-    lines = [line for each in found.now for line in whole_lines(each.finding, width, f"since {clock(each.since_t)}")]
+    lines = [line for each in found.now for line in whole_lines(each.finding, width, _since(each))]
     lines = [*limited, *([Line()] if limited else []), *(lines or nothing())]
     over = [line for each in found.was for line in whole_lines(each.finding, width, _span(each))]
     lines += [Line.of(("Was found, and is over", HEADING)), Line(), *over] if over else []
@@ -62,8 +62,14 @@ def live_lines(found: LiveFindings, width: int) -> list[Line]:
     return [*lines, *labelled([], [(text, LABEL)], width), *not_made_lines(found.broken, width)]
 
 
+def _since(each: LiveFinding) -> str:
+    points = f"{each.points} points, " if each.points > 1 else ""
+    return f"{points}since {clock(each.since_t)}"
+
+
 def _span(each: LiveFinding) -> str:
     step = f"step {each.step + 1}, " if each.step is not None else ""
+    step = f"{each.points} points, the last {step}" if each.points > 1 else step
     return f"{step}{clock(each.since_t)} to {clock(each.ended_t or each.since_t)}"
 
 

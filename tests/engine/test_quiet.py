@@ -1,0 +1,26 @@
+"""Looking at hosts before the first load: a busy host is late with what it says, and it is the one that matters."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from tests.app.journal_maker import plan_of
+from tui.engine.running.session import HostSession
+from tui.engine.running.telemetry import Telemetry, TelemetryRun
+from tui.journal.writer import Journal
+from tui.remote.connections import Connections
+
+
+async def test_the_pause_lasts_until_every_host_has_told_of_a_quiet_second(tmp_path: Path) -> None:
+    plan, journal = plan_of(["h1"], ["read"], 60.0), Journal(tmp_path)
+    run = TelemetryRun(HostSession(plan.hosts[0], Connections(), "run", journal), plan.steps[0], plan)
+    telemetry = Telemetry(plan, journal, runs=[run])
+    telemetry.quiet(now=True)
+    pause = asyncio.create_task(telemetry.seen_quiet())
+    told = [list(run.reader.feed(line)) for line in (b"t 1000 5\n", b"c cpu.busy\n")]
+    await asyncio.sleep(0)
+    assert told and not pause.done()
+    assert list(run.reader.feed(b"v 6 1 99\n"))
+    await pause
+    journal.close()
