@@ -8,6 +8,12 @@ import pytest
 from tests.cli.test_compare import keep
 from tests.results.compare_runs import IOPS, run, step
 from tui.cli.main import main
+from tui.model.record import HeadlineRecord
+from tui.results.report.document import Chart
+from tui.results.report.history import history_blocks
+from tui.results.report.vega import svg_of
+from tui.results.report.write import source_at, with_histories
+from tui.results.store.runs import RunStore
 
 FACTORS = (1.0, 1.01, 0.99, 1.0, 0.9, 0.91, 0.89, 0.9)
 NAMES = [f"2026010{day}T000000Z-test-p-000{day}" for day in range(1, 9)]
@@ -54,6 +60,46 @@ def test_a_trend_names_the_run_from_which_on_it_is_worse(runs: Path, capsys: pyt
     assert main(["trend", "test/p", "--json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)["trends"]
     assert [each["run_id"] for each in told["changes"]] == [NAMES[4]]
+
+
+def test_the_history_of_a_sweep_is_told_point_by_point(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [*NAMES[:4], *(name.replace("202601", "202602") for name in NAMES)]
+    for name, factor in zip(names, (*FACTORS[:4], *FACTORS[:4], *FACTORS[4:]), strict=True):
+        steps = [step(IOPS * (factor if bs == "8k" else 1), index=at, point={"bs": bs}, params={"bs": bs})
+                 for at, bs in enumerate(("4k", "8k"))]  # fmt: skip
+        record = run(*steps, run_id=name)
+        assert record.matrix is not None
+        for cell, each in zip(record.matrix.cells, steps, strict=True):
+            cell.headline = HeadlineRecord(metric="iops", direction="read", value=each.headline, unit="iops", text="x")
+        keep(home / "runs", record)
+    assert main(["trend", "test/p"]) == 0
+    out = capsys.readouterr().out
+    assert "2 points, each by itself" in out
+    (changed,) = [line for line in out.splitlines() if "worse since" in line]
+    assert changed.startswith("test/p bs=8k") and names[8] in changed
+    assert main(["trend", "test/p", "--point", "8k", "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["trends"]
+    assert (told["point"], [each["run_id"] for each in told["changes"]]) == ("test/p bs=8k", [names[8]])
+    assert main(["trend", "test/p", "--point", "16k"]) == 2
+    assert "points: test/p bs=4k, test/p bs=8k" in capsys.readouterr().err
+
+
+def test_a_report_shows_the_history_when_there_is_one(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", NAMES[5]]) == 0
+    said = capsys.readouterr().out
+    assert f"8 runs on this target: worse since {NAMES[4]}, 2026-01-05: -10." in said
+    assert "| this run |" in said
+    assert main(["report", NAMES[5], "--redact"]) == 0
+    assert "worse since run 5 of 8" in capsys.readouterr().out
+    assert main(["report", NAMES[5], "--no-trend"]) == 0
+    assert "on this target" not in capsys.readouterr().out
+    store = RunStore(runs)
+    (source,) = with_histories([source_at(runs / NAMES[5], tmp_path)[0]], store)
+    found = [each for each in history_blocks(source.record, source.history, drawn=True) if isinstance(each, Chart)]
+    assert [row["o"] for row in found[0].spec["data"]["values"]].index(True) == 5
+    assert svg_of(found[0].spec, found[0].alt).count("(this run)") == 1
 
 
 def test_a_profile_that_nobody_ran_is_wrong_usage(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,6 +27,21 @@ def test_the_interval_of_repetitions_covers_as_often_as_it_says() -> None:
     assert hits >= 0.93 * 300
 
 
+def test_ties_are_counted_as_what_they_are() -> None:
+    a, b = [10.0, 10.0, 10.0, 11.0, 11.0], [10.0, 11.0, 11.0, 11.0, 12.0]
+    slow = scipy_stats.PermutationMethod(n_resamples=1000)
+    expected = scipy_stats.mannwhitneyu(a, b, method=slow).pvalue
+    assert expected != pytest.approx(scipy_stats.mannwhitneyu(a, b, method="exact").pvalue)
+    assert stats.of_repetitions(a, b).p == pytest.approx(expected)
+    many = stats.of_repetitions(a * 3, b * 3).p
+    assert many == pytest.approx(scipy_stats.mannwhitneyu(a * 3, b * 3, method="asymptotic").pvalue)
+
+
+def test_repetitions_that_are_all_the_same_do_not_differ() -> None:
+    found = stats.of_repetitions([10.0] * 5, [10.0] * 5)
+    assert (found.ratio, found.low, found.high, found.p) == (1.0, 1.0, 1.0, 1.0)
+
+
 @pytest.mark.parametrize(("a", "b", "p"), [(3, 3, 0.1), (4, 4, 2 / 70), (5, 5, 2 / 252)])
 def test_the_smallest_p_there_can_be(a: int, b: int, p: float) -> None:
     assert stats.least_p(a, b) == pytest.approx(p)

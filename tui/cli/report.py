@@ -31,18 +31,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hide", action="append", default=[], metavar="WORD", help="another word to leave out; implies --redact"
     )
+    parser.add_argument(
+        "--trend",
+        action=argparse.BooleanOptionalAction,
+        help="the history of the profile on this target, with its changes (default: when it has 5 runs or more)",
+    )
     parser.add_argument("--force", action="store_true", help="overwrite FILE")
 
 
 def main(args: argparse.Namespace) -> int:
     """Write the report."""
-    from tui.results.report.write import written
+    from tui.results.report.write import with_histories, written
 
     target = None if args.output in (None, "-") else Path(args.output)
     shape: Shape = args.format or shape_of(target)
     if target is not None and target.exists() and not args.force:
         raise UsageError(Problem("is there already; --force overwrites it", file=str(target)))
-    text = written([source_of(ref) for ref in args.runs], shape, redact=args.redact or bool(args.hide), words=args.hide)
+    sources = [source_of(ref) for ref in args.runs]
+    if args.trend is not False:
+        sources = with_histories(sources, run_store(), always=args.trend is True)
+    text = written(sources, shape, redact=args.redact or bool(args.hide), words=args.hide)
     if target is None:
         sys.stdout.write(text)
         return 0

@@ -1,16 +1,20 @@
-"""The history of one profile on one target: where its headline changed for good."""
+"""The history of one profile on one target, of a sweep or a suite point by point: where it changed for good."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from statistics import median
 
+import msgspec
 import numpy as np
 
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT
+from tui.model.rundir import RECORD_FILE
 from tui.results.compare.compare import THRESHOLD
 from tui.results.compare.stats import ALPHA, SEED
 from tui.results.store.summary import RunSummary
@@ -24,6 +28,31 @@ SHUFFLES = 999
 WHOLE = ("complete", "imported")
 
 
+class PointHeadline(msgspec.Struct):
+    """The headline of one point of a run, as `run.json` has it."""
+
+    value: float | None = None
+    unit: str = ""
+    text: str = ""
+
+
+class _Cell(msgspec.Struct):
+    key: str = ""
+    headline: PointHeadline | None = None
+
+
+class _Matrix(msgspec.Struct):
+    cells: list[_Cell] = msgspec.field(default_factory=list)
+
+
+class _Head(msgspec.Struct):
+    matrix: _Matrix | None = None
+
+
+_heads = msgspec.json.Decoder(_Head)
+Points = Callable[[RunSummary], dict[str, PointHeadline]]
+
+
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
     """From run number `at` on the headline is another one: B / A of the medians of the spans around it."""
@@ -35,7 +64,10 @@ class ChangePoint:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Runs of one profile on one target, oldest first, and where they changed; `left_out` are not whole or invalid."""
+    """Runs of one profile on one target, oldest first, and where they changed; `left_out` are not whole or invalid.
+
+    Of a sweep or a suite it is the history of one `point`: the headlines of its runs are of that point.
+    """
 
     profile: str
     target: str
@@ -43,40 +75,76 @@ class Trend:
     runs: tuple[RunSummary, ...]
     changes: tuple[ChangePoint, ...]
     left_out: int
+    point: str = ""
 
     @property
     def values(self) -> list[float]:
         """The headlines."""
         return [run.headline_value or 0.0 for run in self.runs]
 
+    @property
+    def name(self) -> str:
+        """The profile, or the point of it."""
+        return self.point or self.profile
 
-def trends_of(runs: Iterable[RunSummary], profile: str, target: str | None = None) -> list[Trend]:
-    """Return the trends of a profile: one a target and unit, the one with the most runs first."""
-    groups: dict[tuple[str, str], list[RunSummary]] = {}
-    left_out: dict[tuple[str, str], int] = {}
-    for run in sorted(runs, key=lambda each: each.utc or each.run_id):
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """Where the runs between two changes begin and end."""
+        return list(pairwise([0, *(each.at for each in self.changes), len(self.runs)]))
+
+
+def points_in(run_dir: Path) -> dict[str, PointHeadline]:
+    """Return the headlines of the points of a sweep or a suite; empty of other runs, and of what cannot be read."""
+    with suppress(OSError, msgspec.DecodeError):
+        matrix = _heads.decode((run_dir / RECORD_FILE).read_bytes()).matrix
+        cells = matrix.cells if matrix is not None else []
+        return {each.key: each.headline or PointHeadline() for each in cells} if len(cells) > 1 else {}
+    return {}
+
+
+def trends_of(
+    runs: Iterable[RunSummary], profile: str, target: str | None = None, points: Points | None = None
+) -> list[Trend]:
+    """Return the trends of a profile: one a target, point and unit, the one with the most runs first.
+
+    `points` gives the headlines of the points of a run; without it a run counts by its own headline.
+    """
+    groups: dict[tuple[str, str, str], list[RunSummary]] = {}
+    left_out: dict[tuple[str, str, str], int] = {}
+    for run in sorted(runs, key=lambda each: (each.utc or each.run_id, each.run_id)):
         if run.profile != profile or (target is not None and run.target != target):
             continue
-        key = (run.target, run.headline_unit)
-        fit = run.state in WHOLE and run.verdict != "invalid" and (run.headline_value or 0) > 0
-        if fit:
-            groups.setdefault(key, []).append(run)
-        else:
-            left_out[key] = left_out.get(key, 0) + 1
-    found = [
-        Trend(profile, key[0], key[1], tuple(each), tuple(change_points([run.headline_value or 0.0 for run in each])),
-              left_out.get(key, 0))
-        for key, each in groups.items()
-    ]  # fmt: skip
+        for point, each in _by_point(run, points):
+            key = (each.target, point, each.headline_unit)
+            if each.state in WHOLE and each.verdict != "invalid" and (each.headline_value or 0) > 0:
+                groups.setdefault(key, []).append(each)
+            else:
+                left_out[key] = left_out.get(key, 0) + 1
+    found = []
+    for key, fit in groups.items():
+        tests = sum(other[0] == key[0] for other in groups)
+        changes = tuple(change_points([run.headline_value or 0.0 for run in fit], tests))
+        found.append(Trend(profile, key[0], key[2], tuple(fit), changes, left_out.get(key, 0), key[1]))
     return sorted(found, key=lambda each: -len(each.runs))
 
 
-def change_points(values: Sequence[float]) -> list[ChangePoint]:
+def _by_point(run: RunSummary, points: Points | None) -> Iterator[tuple[str, RunSummary]]:
+    found = points(run) if points is not None else {}
+    for name, head in found.items():
+        about = {"headline": head.text, "headline_value": head.value, "headline_unit": head.unit}
+        yield name, msgspec.structs.replace(run, **about)
+    if not found:
+        yield "", run
+
+
+def change_points(values: Sequence[float], tests: int = 1) -> list[ChangePoint]:
     """Return where a history changed, first to last: binary segmentation (Vostrikova 1981), each split held against
     the largest one that shuffled histories have; of those that are left, what is less than the threshold is none.
+
+    Of several histories looked at together, `tests`, each has its share of the error (Bonferroni).
     """
     logs = np.log(np.asarray(values, float))
-    places = sorted(_splits(logs, 0, np.random.default_rng(SEED)))
+    places = sorted(_splits(logs, 0, np.random.default_rng(SEED), ALPHA / tests))
     edges = [0, *(at for at, _ in places), len(values)]
     found = []
     for number, (at, p) in enumerate(places):
@@ -86,19 +154,20 @@ def change_points(values: Sequence[float]) -> list[ChangePoint]:
     return found
 
 
-def _splits(logs: np.ndarray, begin: int, random: np.random.Generator) -> Iterator[tuple[int, float]]:
+def _splits(logs: np.ndarray, begin: int, random: np.random.Generator, alpha: float) -> Iterator[tuple[int, float]]:
     if len(logs) < 2 * LEAST:
         return
     strengths = _strengths(logs[None, :])[0]
     best = int(np.argmax(strengths))
-    shuffled = random.permuted(np.tile(logs, (SHUFFLES, 1)), axis=1)
-    p = (1 + int((_strengths(shuffled).max(axis=1) >= strengths[best] - 1e-12).sum())) / (SHUFFLES + 1)
-    if p > ALPHA:
+    times = max(SHUFFLES, round(2 / alpha))
+    shuffled = random.permuted(np.tile(logs, (times, 1)), axis=1)
+    p = (1 + int((_strengths(shuffled).max(axis=1) >= strengths[best] - 1e-12).sum())) / (times + 1)
+    if p > alpha:
         return
     at = best + LEAST
     yield begin + at, p
-    yield from _splits(logs[:at], begin, random)
-    yield from _splits(logs[at:], begin + at, random)
+    yield from _splits(logs[:at], begin, random, alpha)
+    yield from _splits(logs[at:], begin + at, random, alpha)
 
 
 def _strengths(rows: np.ndarray) -> np.ndarray:
@@ -118,7 +187,7 @@ def trend_lines(found: Trend, width: int | None) -> list[Line]:
     """Return the table of a history, its changes in it."""
     where = f" on {found.target}" if found.target else ""
     more = f", {found.left_out} left out (not whole, or invalid)" if found.left_out else ""
-    head: list[Run] = [(found.profile, BRIGHT), (f"{where}: {len(found.runs)} runs{more}", TEXT)]
+    head: list[Run] = [(found.name, BRIGHT), (f"{where}: {len(found.runs)} runs{more}", TEXT)]
     changes = {each.at: each for each in found.changes}
     rows = list(enumerate(found.runs))
     columns: list[Column[tuple[int, RunSummary]]] = [
@@ -133,22 +202,50 @@ def trend_lines(found: Trend, width: int | None) -> list[Line]:
     return [Line.of(*head), Line(), *text_table(columns, rows, width), *tail]
 
 
+def points_lines(found: Sequence[Trend], width: int | None) -> list[Line]:
+    """Return the points of a sweep or a suite on one target, each with its newest headline and its last change."""
+    first = found[0]
+    where = f" on {first.target}" if first.target else ""
+    columns: list[Column[Trend]] = [
+        Column("point", lambda each: (each.point, BRIGHT)),
+        Column("runs", lambda each: str(len(each.runs)), right=True, drop=2),
+        Column("newest", lambda each: each.runs[-1].headline, right=True),
+        Column("", last_change_runs),
+    ]
+    head = Line.of((first.profile, BRIGHT), (f"{where}: {len(found)} points, each by itself", TEXT))
+    return [head, Line(), *text_table(columns, found, width)]
+
+
+def last_change_runs(found: Trend) -> list[Run]:
+    """Return the last change of a history for people: ``worse since 20260105T...: -10.0 % (p 0.001)``."""
+    if not found.changes:
+        few = len(found.runs) < 2 * LEAST
+        return [(f"{2 * LEAST} runs are needed" if few else "no change detected", LABEL)]
+    last = found.changes[-1]
+    word, role = change_word(found, last)
+    return [(f"{word} since {found.runs[last.at].run_id}: {(last.ratio - 1) * 100:+.1f} % (p {last.p:.3f})", role)]
+
+
+def change_word(found: Trend, change: ChangePoint) -> tuple[str, str]:
+    """Return whether a change is for the better, and the role of the word."""
+    better = (change.ratio > 1) == (BY_UNIT[found.unit].better == "higher")
+    return ("better", GOOD) if better else ("worse", BAD)
+
+
 def change_runs(found: Trend, change: ChangePoint | None) -> list[Run]:
     """Return a change for people: ``from here on -12.3 % (p 0.001)``."""
     if change is None:
         return []
-    better = (change.ratio > 1) == (BY_UNIT[found.unit].better == "higher")
-    word = "better" if better else "worse"
-    return [(f"{word} from here on: {(change.ratio - 1) * 100:+.1f} % (p {change.p:.3f})", GOOD if better else BAD)]
+    word, role = change_word(found, change)
+    return [(f"{word} from here on: {(change.ratio - 1) * 100:+.1f} % (p {change.p:.3f})", role)]
 
 
 def trend_chart(found: Trend, width: int, height: int = 16, *, coloured: bool = False) -> list[Line]:
     """Return the headlines over the runs, each span between changes a curve of its own."""
     values, metric = found.values, BY_UNIT[found.unit]
-    edges = [0, *(each.at for each in found.changes), len(values)]
     curves = [
         Curve([(list(range(begin + 1, end + 1)), values[begin:end])], ROLES[place % 2], f"runs {begin + 1}-{end}")
-        for place, (begin, end) in enumerate(pairwise(edges))
+        for place, (begin, end) in enumerate(found.spans)
     ]
     if metric.name in ("iops", "bandwidth", "latency"):
         y = value_axis(metric.name, max(values), plot_rows(height))
@@ -157,5 +254,5 @@ def trend_chart(found: Trend, width: int, height: int = 16, *, coloured: bool = 
     step = max(1, len(values) // 10)
     marks = list(range(1, len(values) + 1, step))
     x = Axis(0.5, len(values) + 0.5, Ticks([float(mark) for mark in marks], [str(mark) for mark in marks]))
-    title = f"{found.profile}: {metric.title} by run"
+    title = f"{found.name}: {metric.title} by run"
     return plot(title, curves, x, y, width, height, coloured=coloured)

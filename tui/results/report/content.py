@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tui.model.record import Finding, RunRecord
 from tui.model.step_record import StepRecord
@@ -38,17 +39,21 @@ from tui.results.text.judged import by_weight, checks_text
 from tui.results.text.remarks import length_texts, remark_texts
 from tui.text.line import BAD, LABEL, WARN
 
+if TYPE_CHECKING:
+    from tui.results.compare.trend import Trend
+
 MESSAGES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A run to report: its record, its directory when it has one, and published figures beside it."""
+    """A run to report: its record, its directory when it has one, published figures beside it, and its history."""
 
     record: RunRecord
     run_dir: Path | None = None
     published: View | None = None
     called: str = ""  # what people call it
+    history: Sequence[Trend] = ()  # of its profile on its target, of a sweep one a point
 
 
 def report_of(sources: Sequence[Source], made: str = "", remarks: Sequence[str] = (), *, drawn: bool = True) -> Report:
@@ -72,6 +77,7 @@ def _part(source: Source, place: str, *, drawn: bool) -> RunPart:
         ("results", "Results", _results(record, steps)),
         ("charts", "Charts", _charts(record, steps, heat) if drawn else ()),
         ("telemetry", "Load on hosts and servers", _telemetry(record, steps)),
+        ("history", "History", _history(source, drawn=drawn)),
         ("published", "Beside published figures", _published(source.published)),
     )
     sections = [Section(f"{place}-{name}", title, list(blocks)) for name, title, blocks in found]
@@ -202,6 +208,13 @@ def _telemetry(record: RunRecord, steps: Sequence[StepRecord]) -> Iterator[Block
         yield from (_named(chart, name_of(record, step)) for chart in telemetry_charts(step))
         yield from load_tables(step, record.thresholds)
         yield from (Paragraph(text, LABEL) for text in load_sums(step))
+
+
+def _history(source: Source, *, drawn: bool) -> Iterator[Block]:
+    if source.history:
+        from tui.results.report.history import history_blocks
+
+        yield from history_blocks(source.record, source.history, drawn=drawn)
 
 
 def _published(view: View | None) -> Iterator[Block]:

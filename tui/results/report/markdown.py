@@ -13,7 +13,7 @@ LEAD = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")
 LONG_ROWS = 15  # such as percentiles: people open them
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})", re.MULTILINE)
 MARKS = {"error": "**error**", "warning": "**warning**", "info": "remark"}
-ORDER = ("findings", "limiter", "capacity", "results", "published", "disclosure")
+ORDER = ("findings", "limiter", "capacity", "results", "history", "published", "disclosure")
 
 
 def markdown_of(report: Report) -> str:

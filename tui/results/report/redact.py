@@ -10,12 +10,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from tui import workloads
 from tui.model.record import RunRecord
 from tui.results.baselines.text import View
 from tui.results.report.content import Source
+
+if TYPE_CHECKING:
+    from tui.results.compare.trend import Trend
 
 REMARK = "Names, addresses, paths and remarks were replaced or left out; the same name stands for the same thing."
 OWN_FACTS = frozenset({"hostname", "user", "uid", "boot_id", "machine_id", "serial", "wwn", "wwid", "uuid", "guid"})
@@ -151,7 +156,19 @@ def _redacted(names: Names, source: Source, number: int) -> Source:
     replacer = Replacer(names)
     _walk(data, replacer)  # once to learn every name: one that comes late stands in early texts, too
     view = source.published and _without_names(source.published, names)
-    return replace(source, record=RunRecord.model_validate(_walk(data, replacer)), published=view, called="")
+    told = RunRecord.model_validate(_walk(data, replacer))
+    history = [_nameless(names, each, record.run_id, kept) for each in source.history]
+    return replace(source, record=told, published=view, called="", history=history)
+
+
+def _nameless(names: Names, found: Trend, own: str, kept: str) -> Trend:
+    """Return a history without names: its runs by number, `own` as it is called in the rest of the report."""
+    runs = [
+        msgspec.structs.replace(run, run_id=kept if run.run_id == own else f"run {place} of {len(found.runs)}")
+        for place, run in enumerate(found.runs, 1)
+    ]
+    profile, point = names.in_text(found.profile), names.in_text(found.point)
+    return replace(found, profile=profile, point=point, target="", runs=tuple(runs))
 
 
 def _without_names(view: View, names: Names) -> View:

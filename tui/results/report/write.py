@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import tui
 from tui.model.problem import Problem
@@ -17,6 +18,11 @@ from tui.results.report.content import Source, report_of
 from tui.results.store.alive import is_running
 from tui.results.store.marks import read_marks, with_tags
 
+if TYPE_CHECKING:
+    from tui.results.store.runs import RunStore
+
+SHOWN_FROM = 5  # runs of the same, for a history to stand in a report without being asked for
+LEAST_HISTORY = 2
 Shape = Literal["html", "md"]
 
 
@@ -29,6 +35,24 @@ def source_at(run_dir: Path, baselines: Path) -> tuple[Source, tuple[Problem, ..
     view, problems = published(record, baselines)
     marks = read_marks(run_dir)
     return Source(with_tags(record, marks), run_dir, view, marks.title), problems
+
+
+def with_histories(sources: Sequence[Source], store: RunStore, *, always: bool = False) -> list[Source]:
+    """Return the runs with the history of their profile on their target, told once where runs share it.
+
+    A history of fewer than SHOWN_FROM runs is left out unless `always`. Raises UsageError.
+    """
+    from tui.results.compare.trend import points_in, trends_of
+
+    runs, told, found = store.everything().runs, set(), []
+    for source in sources:
+        record = source.record
+        key = record.profile.tag, record.target or ""
+        trends = trends_of(runs, *key, lambda run: points_in(store.directory_of(run))) if key not in told else []
+        least = LEAST_HISTORY if always else SHOWN_FROM
+        told.add(key)
+        found.append(replace(source, history=[each for each in trends if len(each.runs) >= least]))
+    return found
 
 
 def written(sources: Sequence[Source], shape: Shape, *, redact: bool = False, words: Sequence[str] = ()) -> str:

@@ -1,0 +1,111 @@
+"""The history of a run's profile on its target: each run's figure, and from which one on it was another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+from typing import Any
+
+from tui.metrics.registry import BY_UNIT
+from tui.model.record import RunRecord
+from tui.results.compare.trend import LEAST, Trend, change_word
+from tui.results.report.charts import rate_axis
+from tui.results.report.document import Block, Cell, Chart, Column, Paragraph, Table
+from tui.results.report.vega import INK, MUTED, SERIES, layers
+from tui.results.text.chart import ChartMetric
+from tui.text.line import LABEL, TEXT
+
+MOST_CHARTS = 4
+MOST_MARKS = 10
+AXES: dict[str, ChartMetric] = {"bytes_per_s": "bandwidth", "ns": "latency"}  # all others are counted
+
+
+def history_blocks(record: RunRecord, trends: Sequence[Trend], *, drawn: bool) -> Iterator[Block]:
+    """Yield how the run stands among those of its profile on its target, of a sweep point by point."""
+    for found in trends:
+        yield Paragraph(*_said(found))
+    if trends:
+        yield _table(record, trends)
+    for found in trends[:MOST_CHARTS] if drawn else ():
+        if found.unit in BY_UNIT and len(found.runs) > 1:
+            yield _chart(record, found)
+
+
+def _said(found: Trend) -> tuple[str, str]:
+    """Return the last change in words, and its role."""
+    runs = f"{found.name}: {len(found.runs)} runs on this target"
+    if not found.changes:
+        few = f"; {2 * LEAST} are needed to tell a change" if len(found.runs) < 2 * LEAST else ", no change detected"
+        return runs + few, LABEL
+    last = found.changes[-1]
+    word, role = change_word(found, last)
+    since = found.runs[last.at]
+    when = f", {since.utc[:10]}" if since.utc else ""
+    return f"{runs}: {word} since {since.run_id}{when}: {_percent(last.ratio)} (p {last.p:.3f})", role
+
+
+def _percent(ratio: float) -> str:
+    return f"{(ratio - 1) * 100:+.1f} %"
+
+
+def _table(record: RunRecord, trends: Sequence[Trend]) -> Table:
+    """Return the spans between changes: since when, how many runs, their median, the change."""
+    rows: list[list[Cell]] = []
+    for found in trends:
+        metric, changes = BY_UNIT.get(found.unit), {each.at: each for each in found.changes}
+        for begin, end in found.spans:
+            middle = median(found.values[begin:end])
+            change = changes.get(begin)
+            first, ours = found.runs[begin], any(run.run_id == record.run_id for run in found.runs[begin:end])
+            told: Cell = "" if change is None else (f"{_percent(change.ratio)} (p {change.p:.3f})", _role(found, begin))
+            shown = metric.with_unit(middle) if metric is not None else f"{middle:g}"
+            since = f"{first.run_id} ({first.utc[:10]})" if first.utc else first.run_id
+            rows.append([found.name, since, str(end - begin), shown, told, "this run" if ours else ""])
+    numbers = [Column(title, right=True) for title in ("runs", "median", "change")]
+    left_out = max(each.left_out for each in trends)
+    note = f"{left_out} more runs are not whole, or invalid." if left_out else ""
+    return Table("History on this target", [Column("what"), Column("from"), *numbers, Column("")], rows, note)
+
+
+def _role(found: Trend, begin: int) -> str:
+    change = next((each for each in found.changes if each.at == begin), None)
+    return TEXT if change is None else change_word(found, change)[1]
+
+
+def _chart(record: RunRecord, found: Trend) -> Chart:
+    """Return the figure by run: a line at the median of each span, this run filled."""
+    metric = BY_UNIT[found.unit]
+    rows: list[dict[str, Any]] = []
+    for number, run in enumerate(found.runs, 1):
+        ours = run.run_id == record.run_id
+        said = f"{run.run_id}: {metric.with_unit(run.headline_value)}{' (this run)' if ours else ''}"
+        rows.append({"n": number, "v": run.headline_value, "s": said, "o": ours})
+    spans = [{"from": begin + 0.5, "to": end + 0.5, "m": median(found.values[begin:end])}
+             for begin, end in found.spans]  # fmt: skip
+    y = rate_axis(AXES.get(found.unit, "iops"), max(found.values), metric.title)
+    marks = list(range(1, len(rows) + 1, max(1, len(rows) // MOST_MARKS)))
+    scale = {"domain": [0.5, len(rows) + 0.5], "nice": False}
+    x = {"type": "quantitative", "scale": scale, "axis": {"title": "run", "values": marks, "format": "d"}}
+    points: dict[str, Any] = {"type": "point", "aria": True, "opacity": 1}
+    at = {"x": {"field": "n", **x}, "y": {"field": "v", **y}, "description": {"field": "s"}}
+    spec = layers(
+        {
+            "data": {"values": spans},
+            "mark": {"type": "rule", "strokeWidth": 2, "color": MUTED},
+            "encoding": {"x": {"field": "from", **x}, "x2": {"field": "to"}, "y": {"field": "m", **y}},
+        },
+        {
+            "transform": [{"filter": "!datum.o"}],
+            "mark": {**points, "color": SERIES[0], "size": 40, "filled": True},
+            "encoding": at,
+        },
+        {
+            "transform": [{"filter": "datum.o"}],
+            "mark": {**points, "color": INK, "size": 130, "filled": True, "shape": "diamond"},
+            "encoding": at,
+        },
+        data={"values": rows},
+    )
+    said = _said(found)[0]
+    note = "Lines are the medians between changes; the diamond is this run."
+    return Chart(f"{found.name}: {metric.title} by run", spec, f"{said}. {len(rows)} runs.", note)
