@@ -58,6 +58,28 @@ async def test_the_tools_own_figure_takes_the_place_of_an_estimate(maker: RunMak
         assert app.text_of("#live-operations").splitlines()[2].split()[:2] == ["create", "102k"]
 
 
+async def test_the_iteration_before_tells_what_is_left_and_how_long_phases_take(maker: RunMaker) -> None:
+    maker.add(phase("create"))
+    for number in (1, 2):
+        for name, seconds, after in (("create", 40.0, "stat"), ("stat", 10.0, "remove"), ("remove", 10.0, "create")):
+            if (number, name) == (2, "stat"):
+                break
+            maker.t += seconds
+            iteration = number + (name == "remove")
+            maker.add(phase(after, iteration, maker.t, ended=name, ops=4_000_000, seconds=seconds))
+    maker.t += 5
+    maker.say("five seconds of the second stat")
+    async with stage(maker) as (app, _):
+        shown = app.text_of("#live-operations").splitlines()
+        assert shown[0].startswith("Operations  iteration 2 of 3  stat for 0:05 of ~0:10")
+        lanes = {line.split()[1]: line for line in shown if line.startswith("  it.")}
+        assert lanes["1"].split()[-1] == "1:00" and lanes["2"].split()[-1] == "0:45" and "3" not in lanes
+        assert lanes["1"].count("━") > lanes["2"].count("━") and "─" in lanes["2"]
+        header = app.text_of("#live-header")
+        assert "left ~1:15" in header and "58%" in header
+        assert "IOPS" not in app.text_of("#live-hosts") and "creates/s" not in app.text_of("#live-hosts")
+
+
 async def test_after_mdtests_last_word_no_phase_goes_on(maker: RunMaker) -> None:
     maker.add(phase("remove", iteration=3), phase(ALL_OVER, iteration=3, ended="remove"))
     maker.t += 19

@@ -21,6 +21,7 @@ class Finished:
     iteration: int
     rate: float
     estimated: bool
+    seconds: float = 0.0
 
 
 @dataclass(slots=True)
@@ -39,7 +40,8 @@ class MetadataView:
     def enter(self, event: MetadataPhase) -> None:
         """Take the begin of a phase."""
         if event.ended and event.seconds and event.ops and not self._known(event.ended, self.iteration):
-            self.finished.append(Finished(event.ended, self.iteration, event.ops / event.seconds, estimated=True))
+            rate = event.ops / event.seconds
+            self.finished.append(Finished(event.ended, self.iteration, rate, estimated=True, seconds=event.seconds))
         self.phase, self.iteration, self.iterations = event.phase, event.iteration, event.iterations
         self.since_t = event.t
 
@@ -52,7 +54,33 @@ class MetadataView:
             return
         same = (event.operation, event.iteration)
         self.finished = [each for each in self.finished if (each.operation, each.iteration) != same]
-        self.finished.append(Finished(event.operation, event.iteration, event.rate, estimated=False))
+        own = Finished(event.operation, event.iteration, event.rate, estimated=False, seconds=event.seconds)
+        self.finished.append(own)
+
+    def spans(self, iteration: int) -> dict[str, float]:
+        """Return the seconds that each operation of an iteration took, those that are over, in order."""
+        own = [each for each in self.finished if each.iteration == iteration]
+        return {each.operation: each.seconds for each in sorted(own, key=lambda each: rank(each.operation))}
+
+    def ahead(self, now_t: float) -> dict[str, float]:
+        """Return the seconds that this iteration still needs, by operation, if it goes like the one before.
+
+        Empty in the first iteration, of which nothing is known, and once all is over.
+        """
+        before = {} if self.over else self.spans(self.iteration - 1)
+        left = {name: span for name, span in before.items() if rank(name) >= rank(self.phase)}
+        elapsed = max(0.0, now_t - self.since_t)
+        return {name: max(0.0, span - elapsed) if name == self.phase else span for name, span in left.items()}
+
+    def progress(self, now_t: float) -> tuple[float, float] | None:
+        """Return what share is done and the seconds that are left, by the iteration before; None in the first one."""
+        ahead = self.ahead(now_t)
+        if not ahead:
+            return None
+        whole = sum(self.spans(self.iteration - 1).values())
+        left = sum(ahead.values()) + max(0, self.iterations - self.iteration) * whole
+        spent = sum(each.seconds for each in self.finished) + max(0.0, now_t - self.since_t)
+        return (spent / (spent + left) if spent + left else 1.0), left
 
     def _known(self, operation: str, iteration: int) -> bool:
         return any((each.operation, each.iteration) == (operation, iteration) for each in self.finished)

@@ -62,7 +62,7 @@ class HostTable(PickList["HostView"]):
     longest_name = 6
     cursor_s: int | None = None  # the second of the run that is looked at; None: now
     brief = False  # why hosts failed is told elsewhere
-    counted = "IOPS"  # what is counted: operations of a load on files
+    counted = "IOPS"  # what is counted: operations of a load on files; empty: hosts have no figures of their own
     blank = False  # nothing is measured now: figures would be of the step before
 
     def __init__(self, symbols: Symbols, thresholds: Mapping[str, float] | None = None, *,
@@ -86,9 +86,19 @@ class HostTable(PickList["HostView"]):
 
     def _columns(self) -> tuple[Column[HostView], ...]:
         of = f"{self.waits} " if self.waits else ""
+        rates, tails = (self._rate_columns(of), self._tail_columns(of)) if self.counted else ((), ())
         return (
             Column("", lambda host: mark_of(host, self.now, self.symbols, self.found, self.spread), 1),
             Column("host", lambda host: host.name, self.longest_name, gap=1, order=lambda host: host.name),
+            *rates,
+            *(self._telemetry_columns() if self.seen else ()),
+            *tails,
+            Column("state", lambda host: message_of(host, self.now, self.found, self.spread), least=20, drop=1,
+                   order=lambda host: STATE_ORDER.index(host.state)),
+        )  # fmt: skip
+
+    def _rate_columns(self, of: str) -> tuple[Column[HostView], ...]:
+        return (
             Column("median", self._share, 7, right=True),
             Column(f"±{reach_of(self._widest):.0%}", self._bar, 9, gap=1, drop=6),
             Column(self.counted, lambda host: self._figure(host, iops(self._rate(host))), max(5, len(self.counted)),
@@ -96,12 +106,13 @@ class HostTable(PickList["HostView"]):
             Column("BW", lambda host: self._figure(host, bandwidth(self._rate(host, "bandwidth"))), 10,
                    right=True, drop=2, order=lambda host: known(self._rate(host, "bandwidth")), falling=True),
             self._latency_column(of, "99", "p99", drop=3),
-            *(self._telemetry_columns() if self.seen else ()),
+        )  # fmt: skip
+
+    def _tail_columns(self, of: str) -> tuple[Column[HostView], ...]:
+        return (
             self._latency_column(of, "mean", "mean", drop=10),
             Column("trend", self._trend, least=8, most=20, drop=9, role="read"),
-            Column("state", lambda host: message_of(host, self.now, self.found, self.spread), least=20, drop=1,
-                   order=lambda host: STATE_ORDER.index(host.state)),
-        )  # fmt: skip
+        )
 
     def _latency_column(self, of: str, name: str, title: str, drop: int) -> Column[HostView]:
         def order(host: HostView) -> float:
@@ -224,7 +235,7 @@ class HostTable(PickList["HostView"]):
     @property
     def first_sort(self) -> Column[HostView]:
         """Worst first is by the deviation from the median."""
-        return next(column for column in self.columns if column.title == "median")
+        return next((column for column in self.columns if column.title == "median"), self.columns[1])
 
     @property
     def least_rows(self) -> int:

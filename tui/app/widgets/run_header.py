@@ -30,6 +30,7 @@ class RunHead:
     expected_s: float | None = None
     remaining_s: float | None = None
     at_most: bool = False  # what is left may be less
+    about: bool = False  # what is left is a guess
 
 
 class RunHeader(Lines):
@@ -68,7 +69,7 @@ class RunHeader(Lines):
         if head.expected_s:
             runs.append((f" / {clock(head.expected_s)}", LABEL))
         if head.remaining_s is not None:
-            about = "≤ " if head.at_most else ""
+            about = "≤ " if head.at_most else "~" if head.about else ""
             runs.append((f"  left {about}{clock(head.remaining_s + 0.999)}", LABEL))
         return runs
 

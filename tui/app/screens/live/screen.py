@@ -154,7 +154,7 @@ class LiveScreen(SearchingScreen):
             subject.host_waits,
             health.marks(self.found, len(state.hosts)),
             clients,
-            f"{operation}/s" if (operation := live_text.operation_of(state, self.plan)) else "IOPS",
+            live_text.counted_of(state, self.plan),
         )
         self.query_one("#live-servers", ServerTable).show(servers, state.clock.now)
 
@@ -186,7 +186,7 @@ class LiveScreen(SearchingScreen):
         if step is not None:
             view, now = state.at_step(step.index).metadata, state.clock.now
             phases = tuple(step.directions)
-            make = partial(operations_text.live_lines, view, now, phases=phases)
+            make = partial(operations_text.live_lines, view, now, phases=phases, room=self.size.height // 2)
             self.query_one("#live-operations", OperationsPanel).show(make, len(make(self.size.width - 2)))
 
     def room_for_messages(self, count: int) -> int:

@@ -77,6 +77,8 @@ def head(feed: Feed, plan: Plan | None, mode: str) -> RunHead:
         return RunHead(
             profile, name, facts, mode, trail, whole.fraction, state.clock.now, None, whole.remaining_s, whole.at_most
         )
+    if (guessed := operations_progress(state, plan)) is not None:
+        return RunHead(profile, name, facts, mode, trail, guessed[0], state.clock.now, None, guessed[1], about=True)
     return RunHead(
         profile,
         name,
@@ -88,6 +90,13 @@ def head(feed: Feed, plan: Plan | None, mode: str) -> RunHead:
         state.phase_expected_s,
         progress.remaining_s,
     )
+
+
+def operations_progress(state: RunState, plan: Plan | None) -> tuple[float, float] | None:
+    """Return share and seconds left of a metadata benchmark, by its iterations so far; None: not known."""
+    step = metadata_step(state, plan)
+    view = state.at_step(step.index).metadata if step is not None else None
+    return view.progress(state.clock.now) if view is not None else None
 
 
 def is_between(state: RunState) -> bool:
@@ -146,6 +155,13 @@ def operation_of(state: RunState, plan: Plan | None) -> str:
     step = step_of(state, plan)
     headline = plan.headline_of(step) if plan is not None and step is not None else None
     return OPERATIONS.get(headline.direction, "") if headline is not None and headline.metric == "ops" else ""
+
+
+def counted_of(state: RunState, plan: Plan | None) -> str:
+    """Return what hosts are compared by: IOPS, ``stats/s``; empty: they have no figures of their own."""
+    if metadata_step(state, plan) is not None:
+        return ""
+    return f"{operation}/s" if (operation := operation_of(state, plan)) else "IOPS"
 
 
 def about(state: RunState, plan: Plan | None) -> str:
