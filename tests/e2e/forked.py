@@ -1,19 +1,23 @@
 """`benchtui ARGS` in a process that has its modules already: forked from one that loaded them once.
 
 Half of what a short command costs is loading them, and the tests run hundreds. Everything else is as when a user types
-it: a process with its own environment, directory, streams and exit code. `command.start` is the plain way.
+it: a process with its own environment, directory, streams and exit code. Engines that such commands start are forked
+likewise, with a session of their own. `command.start` is the plain way, for the command and for its engine.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +56,8 @@ PRELOADED = (
     "tui.results.store.filter",
     "tui.results.store.order",
     "tui.cli.settings",
+    "tui.cli.engine",
+    "tui.engine.process.main",
 )
 
 
@@ -71,13 +77,10 @@ class Forker:
         self.socket = ours
         self.turn = threading.Lock()
 
-    def fork(self, argv: Sequence[str], environ: Mapping[str, str], cwd: str, out: int, err: int) -> socket.socket:
-        """Start a command and return the socket that tells its pid, and its exit code when it has ended."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs, self.turn:
-            request = json.dumps({"argv": list(argv), "environ": dict(environ), "cwd": cwd}).encode()
-            socket.send_fds(self.socket, [request], [out, err, theirs.fileno()])
-        return ours
+    def fork(self, request: Mapping[str, Any], streams: Sequence[int]) -> socket.socket:
+        """Start a program and return the socket that tells its pid, and its exit code when it has ended."""
+        with self.turn:
+            return _ask(self.socket, request, streams)
 
     def stop(self) -> None:
         """End it: it leaves when nobody can ask any more."""
@@ -94,12 +97,20 @@ def stop() -> None:
         _forkers.pop().stop()
 
 
-def run(argv: Sequence[str], environ: Mapping[str, str], cwd: str, timeout: float) -> subprocess.CompletedProcess[str]:
-    """Run `benchtui ARGV` to its end. Raises TimeoutError."""
+def forker() -> Forker:
+    """Return the process that forks commands, started at its first use."""
     if not _forkers:
         _forkers.append(Forker())
+    return _forkers[0]
+
+
+def run(argv: Sequence[str], environ: Mapping[str, str], cwd: str, timeout: float) -> subprocess.CompletedProcess[str]:
+    """Run `benchtui ARGV` to its end. Raises TimeoutError."""
     out, err = os.pipe(), os.pipe()
-    with _forkers[0].fork(argv, environ, cwd, out[1], err[1]) as told:
+    request = {"argv": list(argv), "environ": dict(environ), "cwd": cwd, "session": False}
+    with Path(os.devnull).open() as nothing:
+        told = forker().fork(request, [nothing.fileno(), out[1], err[1]])
+    with told:
         for end in (out[1], err[1]):
             os.close(end)
         told.settimeout(timeout)
@@ -118,54 +129,96 @@ def run(argv: Sequence[str], environ: Mapping[str, str], cwd: str, timeout: floa
     return subprocess.CompletedProcess(list(argv), code, said[out[0]].decode(), said[err[0]].decode())
 
 
+def start_program(arguments: Sequence[str], stdin: int, log: int, directory: Path) -> int:
+    """What `tui.engine.process.launch.start_program` does, for a test that launches in its own process."""
+    return _engine(forker().fork, arguments, stdin, log, directory)
+
+
+def _engine(
+    fork: Callable[[Mapping[str, Any], Sequence[int]], socket.socket],
+    arguments: Sequence[str],
+    stdin: int,
+    log: int,
+    directory: Path,
+) -> int:
+    request = {"argv": list(arguments), "environ": dict(os.environ), "cwd": str(directory), "session": True}
+    with Path(os.devnull).open() as nothing:
+        streams = [nothing.fileno() if stdin == subprocess.DEVNULL else stdin, log, log]
+        with fork(request, streams) as told:
+            return int(told.recv(64))
+
+
+def _ask(asked: socket.socket, request: Mapping[str, Any], streams: Sequence[int]) -> socket.socket:
+    """Ask for a program with these streams, and return the socket that tells of it."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        socket.send_fds(asked, [json.dumps(request).encode()], [*streams, theirs.fileno()])
+    return ours
+
+
 def _read_whole(fd: int, said: dict[int, bytes]) -> None:
     with open(fd, "rb") as stream:
         said[fd] = stream.read()
 
 
 def serve(asked: socket.socket) -> None:
-    """Fork a command for each request; returns in each of them, with its arguments in place. Ends when nobody asks."""
+    """Fork a program for each request; returns in each of them, with its arguments in place. Ends when nobody asks.
+
+    Commands that were forked ask for their engines through a socket of their own.
+    """
     told: dict[int, socket.socket] = {}
+    engines, for_commands = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     signal.signal(signal.SIGCHLD, lambda *_: _reap(told))
     while True:
-        message, fds, _, _ = socket.recv_fds(asked, LONGEST_REQUEST, 3)
-        if not message:
-            sys.exit(0)
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
-        pid = os.fork()
-        if pid == 0:
-            asked.close()
-            return _become(json.loads(message), fds, told)
-        told[pid] = socket.socket(fileno=fds[2])
-        told[pid].send(str(pid).encode())
-        for fd in fds[:2]:
-            os.close(fd)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+        for ready in select.select([asked, engines], [], [])[0]:
+            message, fds, _, _ = socket.recv_fds(ready, LONGEST_REQUEST, 4)
+            if not message:
+                sys.exit(0)
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+            pid = os.fork()
+            if pid == 0:
+                for other in (asked, engines, *told.values()):
+                    other.close()
+                return _become(json.loads(message), fds, for_commands)
+            told[pid] = socket.socket(fileno=fds[3])
+            _tell(told[pid], pid)
+            for fd in fds[:3]:
+                os.close(fd)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
 
 
-def _become(request: Mapping[str, Any], fds: Sequence[int], told: Mapping[int, socket.socket]) -> None:
-    """Take the place of a command: streams, directory, environment, arguments, and signals as a shell leaves them."""
+def _become(request: Mapping[str, Any], fds: Sequence[int], engines: socket.socket) -> None:
+    """Take the place of a program: streams, directory, environment, arguments, and signals as a shell leaves them."""
+    from tui.engine.process import launch
+
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
-    for other in told.values():
-        other.close()
-    os.dup2(fds[0], 1)
-    os.dup2(fds[1], 2)
+    if request["session"]:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        os.setsid()
+    for number, fd in enumerate(fds[:3]):
+        os.dup2(fd, number)
     for fd in fds:
         os.close(fd)
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["environ"])
     sys.argv = ["benchtui", *request["argv"]]
+    launch.start_program = partial(_engine, partial(_ask, engines))
 
 
 def _reap(told: dict[int, socket.socket]) -> None:
-    """Tell the exit codes of commands that have ended, as subprocess does."""
+    """Tell the exit codes of programs that have ended, as subprocess does."""
     for pid in list(told):
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
             with told.pop(pid) as peer:
-                peer.send(str(os.waitstatus_to_exitcode(status)).encode())
+                _tell(peer, os.waitstatus_to_exitcode(status))
+
+
+def _tell(peer: socket.socket, number: int) -> None:
+    with contextlib.suppress(ConnectionError):  # nobody waits for the end of an engine
+        peer.send(str(number).encode())
 
 
 def preload() -> None:

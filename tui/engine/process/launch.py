@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -128,14 +129,19 @@ def spawn_engine(run_dir: Path, mode: EngineMode = "start", link: socket.socket 
     Through `link` it asks for secrets; without one, hosts that want a secret are refused.
     """
     check_room(run_dir)
-    program = [sys.executable, "-P", "-m", "tui", "engine", str(run_dir), "--mode", mode, *(["--ask"] if link else [])]
-    # ignored by the shell before exec: between fork and setsid a hangup of the terminal would kill the engine
-    arguments = ["/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh", *program]
+    arguments = ["engine", str(run_dir), "--mode", mode, *(["--ask"] if link else [])]
     with (run_dir / LOG_FILE).open("ab") as log:
         stdin = subprocess.DEVNULL if link is None else link.fileno()
-        engine = subprocess.Popen(arguments, stdin=stdin, stdout=log, stderr=log, start_new_session=True, cwd=run_dir)
+        pid = start_program(arguments, stdin, log.fileno(), run_dir)
     if mode == "start":  # another engine may still hold the file of a run that was begun before
-        announce(run_dir, engine.pid)
+        announce(run_dir, pid)
+
+
+def start_program(arguments: Sequence[str], stdin: int, log: int, directory: Path) -> int:
+    """Start `benchtui ARGUMENTS` in a session of its own that no hangup ends, and return its pid."""
+    # ignored by the shell before exec: between fork and setsid a hangup of the terminal would kill the engine
+    words = ["/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh", sys.executable, "-P", "-m", "tui", *arguments]
+    return subprocess.Popen(words, stdin=stdin, stdout=log, stderr=log, start_new_session=True, cwd=directory).pid
 
 
 def journal_end(run_dir: Path) -> int:
