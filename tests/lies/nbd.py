@@ -1,5 +1,6 @@
 """A small storage server, `python -m tests.lies.nbd ADDRESS DELAY_MS BURN_US NAME`: zeros by NBD, answered late or at a
-cost. Prints its port. Protocol: fixed newstyle, simple replies, as the NBD project's proto.md has it."""
+cost. Prints its port; a line on stdin is another delay. Protocol: fixed newstyle, simple replies, as the NBD project's
+proto.md has it."""
 
 from __future__ import annotations
 
@@ -23,6 +24,13 @@ class Server:
     def __init__(self, delay_s: float, burn_s: float) -> None:
         self.delay_s, self.burn_s = delay_s, burn_s
         self.answers: set[asyncio.Task[None]] = set()
+
+    def change(self, delay_ms: str) -> None:
+        """Answer with another delay; an empty text, the end of stdin, changes nothing any more."""
+        if delay_ms:
+            self.delay_s = float(delay_ms) / 1000
+        else:
+            asyncio.get_running_loop().remove_reader(sys.stdin)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, to its end."""
@@ -78,6 +86,7 @@ class Server:
 async def main(address: str, delay_ms: str, burn_us: str, _: str) -> None:
     """Serve until killed."""
     server = Server(float(delay_ms) / 1000, float(burn_us) / 1e6)
+    asyncio.get_running_loop().add_reader(sys.stdin, lambda: server.change(sys.stdin.readline()))
     listening = await asyncio.start_server(server.serve, address, 0)
     print(listening.sockets[0].getsockname()[1], flush=True)
     await listening.serve_forever()

@@ -7,15 +7,15 @@ import contextlib
 import os
 import subprocess
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from tests.lab.disks import quietly
 from tests.lab.sshd import SshdLab
 from tests.lab.tmpfs import fill
-from tests.lies.lie import Place, Setting, hosts_of
-from tests.lies.sabotage import OWN_PIDS, _is_measuring, meanwhile
+from tests.lies.lie import Place, Sabotage, Setting, hosts_of
+from tests.lies.sabotage import OWN_PIDS, _is_measuring, meanwhile, while_measuring
 
 MIB = 1 << 20
 BLKIO = Path("/sys/fs/cgroup/blkio")
@@ -112,17 +112,39 @@ def mounted_otherwise(place: Place) -> Iterator[Setting]:
         yield Setting(hosts_of(lab), filename=f"{there}/data.{{host}}")
 
 
-@contextmanager
-def throttled(place: Place) -> Iterator[Setting]:
+def throttled(place: Place) -> AbstractContextManager[Setting | None]:
     """A host whose control group may read little from the disk."""
+    return throttled_to(LIMIT)(place)
+
+
+def throttled_to(*limits: int, every_s: float = 5.0) -> Sabotage:
+    """A host whose control group may read so much from the disk, and so much from there on."""
+
+    @contextmanager
+    def sabotage(place: Place) -> Iterator[Setting]:
+        with throttle(place) as (lab, limit):
+            limit(limits[0])
+            with while_measuring(place, "h1", lambda turn: limit(limits[min(turn, len(limits) - 1)]), every_s):
+                yield Setting(hosts_of(lab))
+
+    return sabotage
+
+
+@contextmanager
+def throttle(place: Place) -> Iterator[tuple[SshdLab, Callable[[int], None]]]:
+    """Yield a host in a control group of its own, and what says how many bytes a second it may read."""
     group = BLKIO / f"lies-{os.getpid()}-{place.folder.name}"
     device = place.target.stat().st_dev
     group.mkdir()
     try:
-        (group / "blkio.throttle.read_bps_device").write_text(f"{os.major(device)}:{os.minor(device)} {LIMIT}\n")
+
+        def limit(bytes_per_s: int) -> None:
+            rule = f"{os.major(device)}:{os.minor(device)} {bytes_per_s}\n"
+            (group / "blkio.throttle.read_bps_device").write_text(rule)
+
         join = ("sh", "-c", f'echo $$ >{group}/cgroup.procs && exec "$@"', "sh")
         with SshdLab(place.folder / "lab", 1, wrapper=join) as lab:
-            yield Setting(hosts_of(lab))
+            yield lab, limit
     finally:
         _leave(group)
 

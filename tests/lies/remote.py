@@ -15,11 +15,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO
 
 from tests.lab.netns import NetnsLab, run
 from tests.lab.sshd import SshdLab
-from tests.lies.lie import Place, Setting, hosts_of
-from tests.lies.sabotage import meanwhile
+from tests.lies.lie import Place, Sabotage, Setting, hosts_of
+from tests.lies.sabotage import meanwhile, while_measuring
 
 ROOT = Path(__file__).parents[2]
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
@@ -31,11 +32,18 @@ RATE_KBIT = 50_000
 @contextmanager
 def server(address: str, delay_ms: float, burn_us: float, name: str = "nbd") -> Iterator[str]:
     """Yield the options of a load on a storage server."""
+    with serving(address, delay_ms, burn_us, name) as (_, options):
+        yield options
+
+
+@contextmanager
+def serving(address: str, delay_ms: float, burn_us: float, name: str) -> Iterator[tuple[IO[str], str]]:
+    """Yield what takes another delay of a storage server, and the options of a load on it."""
     command = [sys.executable, "-m", "tests.lies.nbd", address, str(delay_ms), str(burn_us), name]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin is not None and process.stdout is not None
     try:
-        yield f'uri: "nbd://{address}:{int(process.stdout.readline())}/"'
+        yield process.stdin, f'uri: "nbd://{address}:{int(process.stdout.readline())}/"'
     finally:
         process.kill()
         process.communicate()
@@ -46,6 +54,21 @@ def slow_server(_: Place) -> Iterator[Setting]:
     """Storage that answers after 10 ms, whatever the client does."""
     with server("127.0.0.1", 10, 0) as options:
         yield Setting(options=options)
+
+
+def changing_server(*delays_ms: float, every_s: float) -> Sabotage:
+    """Storage that answers after another time every few seconds of the load, over and over."""
+
+    @contextmanager
+    def sabotage(place: Place) -> Iterator[Setting]:
+        with serving("127.0.0.1", delays_ms[0], 0, "nbd") as (delays, options):
+            def change(turn: int) -> None:
+                print(delays_ms[turn % len(delays_ms)], file=delays, flush=True)
+
+            with while_measuring(place, "local", change, every_s):
+                yield Setting(options=options)
+
+    return sabotage
 
 
 @contextmanager

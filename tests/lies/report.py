@@ -23,7 +23,7 @@ def row_text(lie: Lie, played: Sequence[Played]) -> str:
     others = ", ".join(f"{name} {count}" for name, count in said.most_common())
     failed = next((f"  failed: {each.failed}" for each in played if each.failed), "")
     limits = ", ".join(f"{name} {count}" for name, count in Counter(each.limiter for each in played).items() if name)
-    return f"{lie.name:<27}{right:>3} of {len(played):<4}{lie.finding or lie.limiter:<14}{limits:<20} {others}{failed}"
+    return f"{lie.name:<31}{right:>3} of {len(played):<4}{lie.finding or lie.limiter:<14}{limits:<20} {others}{failed}"
 
 
 def matrix_text(outcome: Outcome) -> Iterator[str]:
@@ -32,12 +32,12 @@ def matrix_text(outcome: Outcome) -> Iterator[str]:
     checks = [check.id for check in CHECKS if check.id in raised]
     limits = [name for name in LIMITERS if any(one.limiter == name for each in outcome.values() for one in each)]
     titles = [name if len(name) < 5 else name[:4] + "." for name in (*checks, *limits)]
-    yield " " * 27 + "".join(f"{title:>6}" for title in titles)
+    yield " " * 31 + "".join(f"{title:>6}" for title in titles)
     for lie, played in outcome.items():
         counts = [sum(each.names(name) for each in played) for name in checks]
         counts += [sum(each.limiter == name for each in played) for name in limits]
         own = [name in (lie.finding, lie.limiter) for name in (*checks, *limits)]
-        yield f"{lie.name:<27}" + "".join(_cell(count, mine) for count, mine in zip(counts, own, strict=True))
+        yield f"{lie.name:<31}" + "".join(_cell(count, mine) for count, mine in zip(counts, own, strict=True))
 
 
 def _cell(count: int, own: bool) -> str:

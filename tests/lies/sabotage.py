@@ -10,6 +10,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 from tests.lab.faults import kill
@@ -85,6 +86,24 @@ def meanwhile(work: Callable[[threading.Event], None]) -> Iterator[None]:
     finally:
         over.set()
         thread.join()
+
+
+def while_measuring(
+    place: Place, host: str, work: Callable[[int], None], every_s: float
+) -> contextlib.AbstractContextManager[None]:
+    """Do something every few seconds from the begin of a measurement to the end of the run; it is told which time."""
+
+    def turns(over: threading.Event) -> None:
+        while not over.wait(0.1):
+            if any(map(_is_measuring, place.loads(host))):
+                break
+        for turn in count():
+            if over.is_set():
+                return
+            work(turn)
+            over.wait(every_s)
+
+    return meanwhile(turns)
 
 
 def held_up(host: str, stopped_s: float, running_s: float) -> Sabotage:
