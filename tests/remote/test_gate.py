@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import select
 import shutil
 from pathlib import Path
 
+import asyncssh
 import pytest
 
 from tests.lab.sshd import SshdLab
@@ -13,6 +15,7 @@ from tests.remote.test_ssh_connect import target
 from tui.model.plan import HostAddress
 from tui.remote.connections import Connections
 from tui.remote.gate import Gate
+from tui.remote.login import Attempt
 
 NARROW = "MaxStartups 2:100:3"  # sshd drops the third that is not logged in yet, at the latest
 MANY = 40
@@ -106,3 +109,42 @@ async def test_a_bastion_behind_a_proxy_command_is_one_server(lab: SshdLab, tmp_
             (gate,) = connections.gates.values()
         assert gate.passed == 12
         assert gate.refused == bastion.hosts[0].log.count("drop connection") > 0
+
+
+async def test_a_proxy_command_that_hangs_up_before_we_greet_is_tried_again(
+    lab: SshdLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Our first line then breaks the pipe: seen on a busy machine, where the command is quicker than we are."""
+    ssh = shutil.which("ssh")
+    if ssh is None:
+        pytest.skip("no ssh on this machine")
+    known = tmp_path / "known"
+    proxy, path = tmp_path / "proxy", tmp_path / "config"
+    proxy.write_text(
+        f"if mkdir {tmp_path}/first; then\n"
+        f"    n=0; while [ ! -e {known} ] && [ $n -lt 2000 ]; do n=$((n + 1)); sleep 0.01; done\n"
+        "    exec sleep 20 0<&-\n"
+        "fi\n"
+        f"exec {ssh} -F {lab.ssh_config} -W $1:$2 h2\n"
+    )
+    path.write_text(f"Host box\n  ProxyCommand sh {proxy} %h %p\n{target(lab, 1)}")
+    kept = Attempt.connection_made
+
+    def late(self: Attempt, conn: asyncssh.SSHClientConnection) -> None:
+        if not known.exists():
+            known.touch()
+            wait_for_the_command_to_hang_up(conn)
+        kept(self, conn)
+
+    monkeypatch.setattr(Attempt, "connection_made", late)
+    async with Connections(ssh_config=path) as connections:
+        await connections.connect(HostAddress(name="box"))
+        (gate,) = connections.gates.values()
+    assert (gate.refused, gate.passed) == (1, 1)
+
+
+def wait_for_the_command_to_hang_up(conn: asyncssh.SSHClientConnection) -> None:
+    """Hold the loop until nobody reads any more what we write."""
+    poll = select.poll()
+    poll.register(conn.get_extra_info("subprocess").stdin.fileno(), 0)  # errors are always told
+    assert poll.poll(60_000), "the proxy command reads on"

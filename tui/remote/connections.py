@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from tui.model.plan import HostAddress
 from tui.remote.gate import Gate
 from tui.remote.local import LocalTransport
-from tui.remote.transport import BusyError, DeniedError, HostError, Transport
+from tui.remote.transport import HUNG_UP, BusyError, DeniedError, HostError, Transport
 from tui.remote.vault import Asker, Vault
 
 if TYPE_CHECKING:
@@ -274,7 +274,7 @@ class Connections:
                 )
         except asyncssh.HostKeyNotVerifiable as error:
             raise await hostkeys.explain(target, on_file[0], tunnel, str(error)) from error
-        except (asyncssh.KeyExchangeFailed, asyncssh.ConnectionLost, ConnectionResetError) as error:
+        except (asyncssh.KeyExchangeFailed, asyncssh.ConnectionLost, *HUNG_UP) as error:
             if not attempt.heard:
                 raise BusyError(target.name, f"{target.host} port {target.port}") from error
             # a server that has no key of the types on file ends the negotiation: it may be another server

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import asyncssh
 
-from tui.remote.transport import BusyError, HostError
+from tui.remote.transport import HUNG_UP, BusyError, HostError
 
 if TYPE_CHECKING:
     from tui.remote.sshconfig import Resolved
@@ -46,7 +46,7 @@ async def collect(target: Resolved, tunnel: asyncssh.SSHClientConnection | None)
                 config=None,
                 kex_algs=target.algorithm_options["kex_algs"],
             )
-    except (asyncssh.ConnectionLost, ConnectionResetError) as error:
+    except (asyncssh.ConnectionLost, *HUNG_UP) as error:
         raise BusyError(target.name, f"{target.host} port {target.port}") from error
     except ConnectionRefusedError as error:
         message = f"connection refused by {target.host} port {target.port}"

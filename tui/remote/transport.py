@@ -44,6 +44,10 @@ class DeniedError(HostError):
         super().__init__(code, host, f"permission denied for {place}: {reason}")
 
 
+# what the system says of a connection that the other side has closed; a proxy command that is over breaks a pipe
+HUNG_UP = (ConnectionResetError, BrokenPipeError)
+
+
 class BusyError(HostError):
     """A server hung up before it said anything: it is too busy (MaxStartups), or no SSH server. Worth another try."""
 
