@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import compress, repeat
 from math import sqrt
+from operator import sub
 
 from tui.metrics.buckets import (
     KEYS,
@@ -22,6 +24,7 @@ __all__ = [
     "PERCENTILES",
     "PLAT_BUCKETS",
     "TOP_BUCKET",
+    "Bins",
     "Histogram",
     "combine",
     "combine_directions",
@@ -73,17 +76,6 @@ class Histogram:
         counts = self._counts
         for index, count in other._counts.items():
             counts[index] = counts.get(index, 0) + count
-
-    def since(self, earlier: Histogram) -> Histogram:
-        """Return what came after `earlier`; live counts may be torn, so nothing falls below 0."""
-        return Histogram.from_buckets(self.grown_since(earlier))
-
-    def grown_since(self, earlier: Histogram) -> Buckets:
-        """Return the same for the journal; every host has one a second, so one pass has to do."""
-        before = earlier._counts.get
-        grown = [(index, more) for index, count in self._counts.items() if (more := count - before(index, 0)) > 0]
-        grown.sort()  # costs nothing as tools print them: ascending
-        return Buckets(idx=[index for index, _ in grown], n=[count for _, count in grown])
 
     def copy(self) -> Histogram:
         """Return an independent copy."""
@@ -148,6 +140,36 @@ class Histogram:
 
     def __repr__(self) -> str:
         return f"Histogram(total={self.total}, buckets={len(self._counts)})"
+
+
+class Bins:
+    """One state of a json+ ``bins`` object, kept for what the next one has more: of each host one a second.
+
+    Two states mostly have the same keys: then C compares them, and the bucket indices stay.
+    """
+
+    __slots__ = ("_counts", "_idx", "_keys")
+
+    def __init__(self, bins: Mapping[int, int] | None = None) -> None:
+        printed = bins or {}
+        self._keys = sorted(printed)  # costs nothing as fio prints them: ascending
+        self._counts = [*map(printed.__getitem__, self._keys)]
+        self._idx: list[int] = []
+
+    def since(self, earlier: Bins) -> Buckets:
+        """Return what grew since an earlier state; live counts may be torn, so nothing falls below 0."""
+        if self._keys == earlier._keys:
+            self._keys, self._idx = earlier._keys, earlier._idx  # one copy of them is enough
+            more = [*map(sub, self._counts, earlier._counts)]
+        else:
+            before = dict(zip(earlier._keys, earlier._counts, strict=True))
+            more = [*map(sub, self._counts, map(before.get, self._keys, repeat(0)))]
+        if not self._idx:
+            self._idx = [index if (index := KEYS.get(key)) is not None else key_to_index(key) for key in self._keys]
+        if min(more, default=0) > 0:
+            return Buckets(idx=self._idx, n=more)
+        grew = [count > 0 for count in more]
+        return Buckets(idx=[*compress(self._idx, grew)], n=[*compress(more, grew)])
 
 
 def _merged_buckets(parts: Sequence[LatencyResult]) -> Histogram | None:

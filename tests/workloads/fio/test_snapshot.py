@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pytest
 
 from tests.workloads.fio.fixtures import names, objects, recording, snapshots
-from tui.workloads.fio.snapshot import SnapshotError, decode
+from tui.workloads.fio.snapshot import LatencyKind, SnapshotError, decode
 
 
 @pytest.mark.parametrize("name", names("stream", "stall", "size"))
@@ -24,6 +25,19 @@ def test_figures_are_those_in_the_json(name: str) -> None:
                 assert clat is not None
                 assert (clat.n, clat.mean) == (expected[name_]["clat_ns"]["N"], expected[name_]["clat_ns"]["mean"])
                 assert len(clat.bins or {}) == len(expected[name_]["clat_ns"].get("bins", {}))
+
+
+@pytest.mark.parametrize("kind", get_args(LatencyKind))
+def test_a_brief_look_has_the_bins_of_one_kind_and_everything_else(kind: LatencyKind) -> None:
+    part = {f"{each}_ns": {"max": 9, "mean": 5.5, "N": 4, "bins": {"5": 3, "9": 1}} for each in get_args(LatencyKind)}
+    text = json.dumps({"timestamp_ms": 5, "jobs": [{"jobname": "j", "read": {"total_ios": 4, **part}}]}).encode()
+    read = decode(text, kind).jobs[0].directions()["read"]
+    assert read.total_ios == 4
+    for name in get_args(LatencyKind):
+        latency = read.latency(name)
+        assert latency is not None
+        assert (latency.max, latency.mean, latency.n) == (9, 5.5, 4)
+        assert latency.bins == ({5: 3, 9: 1} if name == kind else None)
 
 
 def test_a_unified_job_has_one_mixed_direction() -> None:

@@ -15,6 +15,18 @@ MAX_OBJECT_BYTES = 64 << 20
 Piece = bytes | str
 
 
+def find_line(text: bytes | bytearray, sign: bytes, start: int = 0) -> int:
+    """Return where the newline before a line of one character is, -1 without one; its own newline must be there.
+
+    Of braces there are few: looking for them takes a tenth of the time that looking for newlines takes.
+    """
+    line = b"\n" + sign + b"\n"
+    at = text.find(sign, start + 1)
+    while at >= 0 and text[at - 1 : at + 2] != line:
+        at = text.find(sign, at + 1)
+    return max(at - 1, -1)
+
+
 class Framer:
     """Cuts bytes in any pieces into complete objects (bytes) and noise lines (str), in their order.
 
@@ -71,7 +83,7 @@ class Framer:
         return False
 
     def _take_object(self, pieces: list[Piece]) -> bool:
-        end = self._buffer.find(CLOSE, self._scanned)
+        end = find_line(self._buffer, b"}", self._scanned)
         if end < 0:
             self._scanned = max(len(self._buffer) - len(CLOSE) + 1, 0)
             return self._give_up() if len(self._buffer) > MAX_OBJECT_BYTES else False
@@ -83,11 +95,11 @@ class Framer:
 
     def _from_last_opening(self, text: bytes) -> bytes:
         """Drop an object that another one began in: bytes were lost between them."""
-        again = text.rfind(b"\n" + OPEN)
-        if again < 0:
-            return text
-        self.broken += 1
-        return text[again + 1 :]
+        begin, again = 0, find_line(text, b"{")
+        while again >= 0:
+            begin, again = again + 1, find_line(text, b"{", again + 1)
+        self.broken += begin > 0
+        return text[begin:]
 
     def _give_up(self) -> bool:
         self.broken += 1

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tui.metrics.histogram import Histogram
+from tui.metrics.histogram import Bins, Histogram
 from tui.metrics.registry import direction
 from tui.model.event import Buckets, DirectionSample, PhaseName, Sample
 from tui.workloads.fio.snapshot import Direction, Job, LatencyKind, Snapshot
@@ -28,15 +28,14 @@ class _Totals:
     bytes: int = 0
     lat_sum: float = 0.0
     lat_max: int = 0
-    bins: Histogram = field(default_factory=Histogram)
+    bins: Bins = field(default_factory=Bins)
 
     @classmethod
     def of(cls, part: Direction, name: str, kind: LatencyKind) -> _Totals:
         latency = part.latency(direction(name).latency or kind)
         if latency is None:
             return cls(part.total_ios, part.io_bytes)
-        bins = Histogram.from_bins(latency.bins) if latency.bins else Histogram()
-        return cls(part.total_ios, part.io_bytes, latency.n * latency.mean, int(latency.max), bins)
+        return cls(part.total_ios, part.io_bytes, latency.n * latency.mean, int(latency.max), Bins(latency.bins))
 
 
 @dataclass(slots=True)
@@ -205,7 +204,7 @@ def _grown(now: _Totals, then: _Totals) -> DirectionSample:
         bytes=max(now.bytes - then.bytes, 0),
         lat_sum_ns=max(round(now.lat_sum - then.lat_sum), 0),
         lat_max_ns=now.lat_max,
-        lat=now.bins.grown_since(then.bins),
+        lat=now.bins.since(then.bins),
     )
 
 

@@ -22,6 +22,7 @@ class FioReader:
 
     def __init__(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind = "clat") -> None:
         self._host, self._step = host, step
+        self._kind = latency_kind
         ramp = phase == "measure" and step.ramp_s > 0
         self._meter = Meter(host, step.index, phase, latency_kind, ramp=ramp)
         self._framer = Framer()
@@ -29,6 +30,7 @@ class FioReader:
         self._said: list[str] = []  # the last of stderr: of a fio that only says why, and prints nothing
         self._explainer = explainer()
         self._last: Snapshot | None = None
+        self._last_text = b""
         self._unreadable = 0
         self._finished: list[Sample | LogLine] = []
 
@@ -55,7 +57,7 @@ class FioReader:
         if self._last is None:
             return None
         own_end = exit_code is not None and not self._ended_by_signal(exit_code) and not self._framer.cut
-        return host_result(self._last, self._host, self._step.index, final=own_end)
+        return host_result(decode(self._last_text), self._host, self._step.index, final=own_end)
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
         """Return (code, message) of what makes the result doubtful; empty is clean."""
@@ -87,11 +89,11 @@ class FioReader:
 
     def _take_object(self, text: bytes) -> Sample | LogLine | None:
         try:
-            snapshot = decode(text)
+            snapshot = decode(text, self._kind)
         except SnapshotError as error:
             self._unreadable += 1
             return self._explainer.explain(f"a status object of fio is unreadable and was left out: {error}")
-        self._last = snapshot
+        self._last, self._last_text = snapshot, text
         return self._meter.feed(snapshot)
 
     def _ended_by_signal(self, exit_code: int | None) -> bool:
