@@ -63,11 +63,12 @@ def only_run(home: Path) -> Path:
     return run_dir
 
 
-def measures(run_dir: Path) -> bool:
-    """Whether the measurement of a run has counted I/Os by now."""
+def measures(run_dir: Path, step: int | None = None) -> bool:
+    """Whether the measurement of a run, or of one of its steps, has counted I/Os by now."""
+    of_step = "" if step is None else f'"step":{step},'
     path = run_dir / "journal.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    samples = [line for line in lines if '"type":"sample"' in line and '"phase":"measure"' in line]
+    samples = [line for line in lines if '"type":"sample"' in line and '"phase":"measure"' in line and of_step in line]
     return any('"ios":' in line and '"ios":0' not in line for line in samples)
 
 

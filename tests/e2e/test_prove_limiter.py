@@ -107,18 +107,31 @@ def test_a_load_that_is_held_at_a_rate_does_more_without(home: Path, lab: SshdLa
 
 
 @pytest.mark.slow
-def test_one_that_is_stopped_could_not_tell(proved: tuple[Path, Path]) -> None:
+def test_one_that_is_stopped_could_not_tell_and_resumed_it_measures_both_loads_again(
+    proved: tuple[Path, Path],
+) -> None:
     home, first = proved
-    before = list((home / "runs").iterdir())
-    process = start(home, "runs", "prove", first.name, "--runtime", "60s", "--yes")
+    before, shown = list((home / "runs").iterdir()), record(first)["steps"][0]["limiter"]["proof"]
+    process = start(home, "runs", "prove", first.name, "--runtime", "6s", "--yes")
     wait_until(lambda: len(list((home / "runs").iterdir())) > len(before), "another run")
     run_dir = the_other(home, before)
-    wait_until(lambda: measures(run_dir), "a measurement")
+    wait_until(lambda: measures(run_dir, 1), "a measurement of the changed load")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, err
     assert record(run_dir)["proves"]["outcome"] == "could-not-tell"
     assert "it was not measured whole" in " ".join(out.split())
+    assert record(first)["steps"][0]["limiter"]["proof"] == shown, "what another one showed stays"
+    resumed = benchtui(home, "runs", "resume", run_dir.name)
+    assert resumed.returncode == 0, resumed.stderr
+    assert "2 steps to go" in resumed.stderr and "0 of 2 steps were over before" in resumed.stderr
+    assert [step["attempt"] for step in record(run_dir)["steps"]] == [2, 2]
+    proof = record(first)["steps"][0]["limiter"]["proof"]
+    assert (proof["run_id"], proof["outcome"], record(run_dir)["proves"]["outcome"]) == (
+        run_dir.name,
+        "agreed",
+        "agreed",
+    )
 
 
 @pytest.mark.slow

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue
 from tui.engine.recovery.history import History
@@ -19,7 +21,9 @@ from tui.model.event import (
     StopRequested,
 )
 from tui.model.plan import HostAddress, Plan
+from tui.model.proof import Experiment, Proof
 from tui.model.search import Offer, Point, Verdict
+from tui.results.findings.experiments import NO_MORE
 
 H1 = HostAddress(name="h1")
 
@@ -111,3 +115,11 @@ def test_a_run_that_goes_on_forgets_a_stop_and_what_kept_it_from_starting() -> N
 def test_a_run_that_is_taken_over_is_still_to_be_stopped() -> None:
     past = history(StopRequested(t=0.0, mode="stop"), RunResumed(t=0.0, utc="", gap_s=1.0))
     assert past.seen.stop_mode == "stop"
+
+
+def test_both_loads_of_a_counter_experiment_are_made_again_when_one_is_missing() -> None:
+    made = msgspec.structs.replace(plan(2), proves=Proof("r1", 0, "storage", "w", Experiment("half-hosts", NO_MORE)))
+    past = history(begun(0), StepEnded(t=1.0, step=0), begun(1), StepEnded(t=2.0, step=1, cut=True, ok=False))
+    assert [step.index for step in past.missing(made, failed=False)] == [0, 1]
+    past = history(begun(0), StepEnded(t=1.0, step=0), begun(1), StepEnded(t=2.0, step=1))
+    assert past.missing(made, failed=False) == []

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker
+from tests.app.matrix_maker import MatrixMaker
 from tests.results.evidence import direction, series
 from tui.journal.state import RunState
 from tui.journal.writer import append_events
@@ -32,6 +34,8 @@ from tui.results.findings.experiments import (
 from tui.results.findings.proof import judged
 from tui.results.record.build import write_record
 from tui.results.record.journal import read_journal
+from tui.results.record.load import load_record
+from tui.results.store.proofs import tell_proved
 from tui.results.store.unfinished import is_unfinished
 
 MORE_IN_FLIGHT = Experiment("twice-in-flight", MORE)
@@ -145,6 +149,25 @@ def test_a_step_that_is_made_again_is_not_proved_any_more(maker: RunMaker) -> No
     state.apply(LimiterProved(t=1.0, result=outcome(MORE_IN_FLIGHT, load(1000), load(1900))))
     state.apply(StepStarted(t=2.0, step=0, attempt=2))
     assert state.proved == {}
+
+
+@pytest.mark.parametrize(("figures", "told"), [({0: 500.0}, "r9"), ({0: 500.0, 1: 900.0}, "r2")])
+def test_one_that_was_cut_off_does_not_replace_what_another_one_showed(
+    tmp_path: Path, figures: dict[int, float], told: str
+) -> None:
+    about = RunMaker(tmp_path / RUN_ID, ["h1"], READS).begin().go()
+    about.look_at("h1", {"cpu.busy": 10.0})
+    about.measure(6).finish()
+    shown = replace(outcome(MORE_IN_FLIGHT, load(1000), load(1900)), run_id="r9")
+    append_events(about.run_dir, [LimiterProved(t=0.0, result=shown)])
+    write_record(about.run_dir)
+    cut = MatrixMaker(tmp_path / "r2", ["h1"], READS)
+    proves = Proof(RUN_ID, 0, "storage", "words", MORE_IN_FLIGHT)
+    cut.plan_matrix([cut.first_step, cut.first_step], proves=proves).begin()
+    cut.steps_done(figures).finish("complete" if len(figures) == 2 else "partial")
+    tell_proved(cut.run_dir, write_record(cut.run_dir))
+    limiter = load_record(about.run_dir).steps[0].limiter
+    assert limiter is not None and limiter.proof is not None and limiter.proof.run_id == told
 
 
 def test_a_step_that_only_prepares_cannot_be_asked_for(maker: RunMaker) -> None:

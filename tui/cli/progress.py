@@ -55,10 +55,12 @@ class ProgressDisplay:
 
     def begin(self, events: list[JournalEvent]) -> None:
         """Take what a run of many steps had done already: the step at work is told, not those before it."""
-        begun = [event.t for event in events if isinstance(event, StepStarted | RunResumed)]
+        begun = [event for event in events if isinstance(event, StepStarted | RunResumed)]
         if self.plan is not None and len(begun) > 1:
-            self.begin_t = begun[-1]
-            done = len({event.step for event in events if isinstance(event, StepEnded)})
+            self.begin_t = begun[-1].t
+            last = {event.step: event for event in events if isinstance(event, StepEnded)}
+            again = isinstance(begun[-1], RunResumed) and begun[-1].going_on and self.plan.proves is not None
+            done = 0 if again else sum(not event.cut for event in last.values())
             self.line(f"{clock(events[-1].t)} {done} of {len(self.plan.steps)} steps were over before")
 
     def events(self, events: list[JournalEvent]) -> None:

@@ -75,8 +75,13 @@ class History:
         return {step.index for step in self.seen.steps.values() if step.state == "skipped"}
 
     def missing(self, plan: Plan, *, failed: bool) -> list[Step]:
-        """Return the steps that were not measured to their end; with `failed` those too that ended with errors."""
+        """Return the steps that were not measured to their end; with `failed` those too that ended with errors.
+
+        A counter-experiment compares two loads one right after the other: when one is missing, both are.
+        """
         lacking = [step for step in plan.steps if self._is_missing(self.at(step.index), failed)]
+        if lacking and plan.proves is not None:
+            return list(plan.steps)
         return sorted({step.index: step for step in (*warmups_of(plan, lacking), *lacking)}.values(), key=by_index)
 
     def _is_missing(self, step: StepState, failed: bool) -> bool:

@@ -10,6 +10,7 @@ from tui.model.problem import BenchtuiError
 from tui.model.record import RunRecord
 from tui.results.findings.proof import judged
 from tui.results.record.build import write_record
+from tui.results.record.load import load_record
 from tui.results.store.alive import is_running
 from tui.results.store.rundir import is_run_dir, load_plan
 
@@ -17,8 +18,8 @@ from tui.results.store.rundir import is_run_dir, load_plan
 def tell_proved(run_dir: Path, record: RunRecord) -> None:
     """Have journal and record of the run that a counter-experiment is about hold what it showed.
 
-    Nothing is done when this is no counter-experiment, or that run is not beside it any more. Raises BenchtuiError,
-    OSError.
+    Nothing is done when this is no counter-experiment, or that run is not beside it any more; and one that was not
+    measured whole does not replace what another one showed. Raises BenchtuiError, OSError.
     """
     proves = load_plan(run_dir).proves
     about = run_dir.with_name(proves.run_id) if proves is not None else run_dir
@@ -26,5 +27,18 @@ def tell_proved(run_dir: Path, record: RunRecord) -> None:
         return
     if is_running(about):
         raise BenchtuiError("it goes on just now")
+    if not is_whole(record) and told_by_another(about, proves.step, run_dir.name):
+        return
     append_events(about, [LimiterProved(t=0.0, result=judged(proves, record.steps, run_dir.name))])
     write_record(about)
+
+
+def is_whole(record: RunRecord) -> bool:
+    """Tell whether both of its loads were measured to their end."""
+    return len(record.steps) > 1 and all(step.state == "done" for step in record.steps[:2])
+
+
+def told_by_another(about: Path, step: int, name: str) -> bool:
+    """Tell whether another counter-experiment has shown something of a step already."""
+    limiter = load_record(about).steps[step].limiter
+    return limiter is not None and limiter.proof is not None and limiter.proof.run_id != name
