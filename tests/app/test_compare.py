@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from tests.app.journal_maker import RunMaker
 from tests.app.stage import WIDE, app_on, settle, stage
@@ -33,10 +35,13 @@ def page(screen: object) -> str:
 async def test_two_marked_runs_are_compared_and_escape_leads_back(newest: RunMaker) -> None:
     async with stage(newest, step="runs") as (app, pilot):
         await pilot.press("space", "space")
-        assert [row.split()[0] for row in rows(app)[:2]] == ["A", "B"]
+        assert [row.split()[0] for row in rows(app)[:2]] == ["B", "A"], "the older one is A"
         await pilot.press("c")
         await app.settle(pilot)
-        assert f"A  {newest.run_dir.name}" in page(app.screen)
+        assert f"B  {newest.run_dir.name}" in page(app.screen) and "A is the oldest run" in page(app.screen)
+        await pilot.press("x")
+        await app.settle(pilot)
+        assert f"A  {newest.run_dir.name}" in page(app.screen) and "A is newer" in page(app.screen)
         assert "read IOPS" in page(app.screen) and "B against A: " in page(app.screen)
         await pilot.press("escape")
         assert isinstance(app.screen, RunsScreen)
@@ -46,7 +51,7 @@ async def test_one_marked_run_is_compared_with_the_one_under_the_cursor(newest: 
     async with stage(newest, step="runs") as (app, pilot):
         await pilot.press("space", "j", "c")
         await app.settle(pilot)
-        assert "not comparable  profile: A weka/read-iops, B mapr/seq-write" in page(app.screen)
+        assert "not comparable  profile: A mapr/seq-write, B weka/read-iops" in page(app.screen)
 
 
 async def test_a_run_alone_is_not_compared(newest: RunMaker) -> None:
@@ -70,6 +75,10 @@ async def test_latencies_are_drawn_on_demand(newest: RunMaker) -> None:
         await pilot.press("l")
         await app.settle(pilot)
         assert "read latency by percentile" in page(app.screen) and "━━ A  ━━ B" in page(app.screen)
+        pane = cast("CompareScreen", app.screen).pane
+        assert pane.show_vertical_scrollbar
+        widest = max(line.cell_length for line in pane.query_one(Static).content.split("\n"))  # type: ignore[union-attr]
+        assert widest <= pane.scrollable_content_region.width - 1, "the scroll bar takes a column of the chart"
 
 
 async def test_a_record_that_cannot_be_read_is_said(newest: RunMaker) -> None:

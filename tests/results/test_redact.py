@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
+from tui.cli.main import main
 from tui.model.record import RunRecord
 from tui.results.report.content import Source
 from tui.results.report.redact import Names, Replacer, redacted
@@ -125,3 +127,19 @@ def test_runs_of_one_report_share_their_names(source: Source) -> None:
 )
 def test_texts_without_names(text: str, shown: str) -> None:
     assert Replacer(Names()).text(text) == shown
+
+
+def test_exports_leave_names_out_too(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_dir = tmp_path / "20260101T000000Z-acme-bank-ledger-7f3a"
+    run_dir.mkdir()
+    (run_dir / "run.json").write_text(json.dumps(renamed() | {"run_id": run_dir.name}))
+    for name in ("csv", "parquet", "fio-json", "fio-client-json", "fio-logs", "influx", "openmetrics", "junit"):
+        assert main(["export", str(run_dir), name, "-o", f"{tmp_path}/out/", "--redact"]) == 0
+    written = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert len(written) > 15
+    for path in written:
+        text = pd.read_parquet(path).to_csv() if path.suffix == ".parquet" else path.read_text()
+        said = f"{path.relative_to(tmp_path)} {text}".casefold()
+        assert [each for each in SECRETS if each.casefold() in said] == [], path.name
+    assert main(["export", str(run_dir), "influx", "--hide", "read"]) == 0
+    assert "host=host-1" in capsys.readouterr().out

@@ -13,6 +13,7 @@ from tui.cli.compare import exit_code
 from tui.journal.state import RunState
 from tui.model.record import RunRecord
 from tui.model.search import Limit, Offer, Search
+from tui.results.compare.charts import charts
 from tui.results.compare.compare import compare
 from tui.results.compare.document import as_json
 from tui.results.compare.text import comparison_lines
@@ -205,18 +206,49 @@ def test_scaling_tells_efficiency_and_draws_the_model_beyond_what_was_measured(t
     assert chart.count("◆") == 4
 
 
+def scaled(record: RunRecord, factor: float) -> RunRecord:
+    """Return the same search with every rate so many times as high."""
+    made = record.model_copy(deep=True)
+    assert made.search is not None
+    assert made.search.answer is not None
+    for point in made.search.points:
+        point.iops *= factor
+        point.offered_iops = point.offered_iops and point.offered_iops * factor
+    capacity = made.search.answer.capacity
+    capacity.value, capacity.low, capacity.high = (each and each * factor for each in
+                                                   (capacity.value, capacity.low, capacity.high))  # fmt: skip
+    return made
+
+
+def test_several_searches_on_a_side_are_repetitions(record: RunRecord) -> None:
+    a, b = ([scaled(record, factor * each) for each in (1.0, 1.01, 0.99, 1.02)] for factor in (1.0, 0.9))
+    found = compare(a, b)
+    assert found.search is not None
+    assert (found.word, len(found.search.values_a), found.search.ratio.value) == ("worse", 4, pytest.approx(0.9, 0.01))
+    assert found.search.ratio.high is not None
+    assert found.search.ratio.high < 1
+    assert compare(a, a).word == "no difference detected"
+    few = compare(a[:3], b[:3])
+    assert few.word == "too few repetitions to say"
+    text = "\n".join(plain_lines(comparison_lines(few, 100)))
+    assert "3 and 3, 4 each are needed; ranges do not overlap" in " ".join(text.split())
+    assert "latency is of the first of each side" in text
+    b[3].search.limits[0].most = 1e6  # type: ignore[union-attr]
+    assert compare(a, b).word == "not comparable"
+
+
+def test_the_curves_of_two_searches_are_drawn_over_each_other(record: RunRecord) -> None:
+    (lines,) = charts(compare([record], [scaled(record, 0.8)]), 100)
+    said = "\n".join(plain_lines(lines))
+    assert said.startswith("read p99.9 over IOPS")
+    assert all(name in said for name in ("• A", "x B", "| capacity A", ": capacity B", "- p99.9 < 2 ms"))
+    assert min(said.count("•"), said.count("x")) > 20
+
+
 def test_two_searches_are_compared_by_capacity_and_by_latency_at_equal_load(record: RunRecord, tmp_path: Path) -> None:
     """The same curve with every rate 0.8 times as high: capacity falls by 20 %, latency grows at equal load."""
-    assert record.search is not None
-    slower = record.model_copy(deep=True)
+    slower = scaled(record, 0.8)
     assert slower.search is not None
-    assert slower.search.answer is not None
-    for point in slower.search.points:
-        point.iops *= 0.8
-        point.offered_iops = point.offered_iops and point.offered_iops * 0.8
-    capacity = slower.search.answer.capacity
-    capacity.value, capacity.low, capacity.high = (each and each * 0.8 for each in
-                                                   (capacity.value, capacity.low, capacity.high))  # fmt: skip
     found = compare([record], [slower])
     assert found.word == "worse"
     assert found.search is not None

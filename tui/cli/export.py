@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 
 from tui.cli.common import run_store, say
-from tui.model.exporter import installed, load
+from tui.model.exporter import Source, installed, load
 from tui.model.problem import UsageError
 
 
@@ -24,6 +25,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="follow the run to its end; -o is a file, or an http address to push to",
     )
+    parser.add_argument("--redact", action="store_true", help="leave out names, addresses, paths, remarks")
+    parser.add_argument(
+        "--hide", action="append", default=[], metavar="WORD", help="another word to leave out; implies --redact"
+    )
     parser.add_argument("--formats", action="store_true", help="list the formats, with who reads them")
 
 
@@ -38,11 +43,17 @@ def main(args: argparse.Namespace) -> int:
     from tui.results.export.save import alone, export, source_of
 
     run_dir = run_store().resolve(args.run)
+    redact = args.redact or bool(args.hide)
+    if redact and (args.stream or exporter.reads_files):
+        what = "--stream" if args.stream else args.format
+        raise UsageError(f"--redact: {what} tells events as they come, names in them; export another format")
     if args.stream:
         from tui.results.export.stream import follow
 
         return int(not follow(run_dir, args.format, args.output or "-", say))
     source = source_of(run_dir)
+    if redact:
+        source = without_names(source, args.hide)
     if args.output is None and (file := alone(source, exporter)) is not None:
         for part in file.parts:
             sys.stdout.buffer.write(part)
@@ -50,6 +61,15 @@ def main(args: argparse.Namespace) -> int:
     for path in export(source, args.format, args.output):
         print(path)
     return 0
+
+
+def without_names(source: Source, words: Sequence[str]) -> Source:
+    """Return a run whose record names nobody: hosts, addresses, users and paths are replaced, as in reports."""
+    from tui.results.report.content import Source as Reported
+    from tui.results.report.redact import redacted
+
+    (found,) = redacted([Reported(source.record, source.run_dir)], words)
+    return Source(found.record, source.run_dir)
 
 
 def formats_text() -> str:

@@ -60,6 +60,7 @@ class Exporter:
 
     `binary`: it cannot be printed on a terminal. `needs`: the extra of benchtui that brings its library. `stream`
     returns the lines for a second, an event or the record of a run that is followed; None: it cannot follow one.
+    `reads_files`: it takes more than the record from the run's directory, where names stand as they were.
     """
 
     title: str
@@ -67,6 +68,7 @@ class Exporter:
     binary: bool = False
     needs: str = ""
     stream: Callable[[Second | Event | RunRecord], str] | None = None
+    reads_files: bool = False
 
 
 def text_parts(lines: Iterable[str], lines_a_part: int = 1000) -> Iterator[bytes]:

@@ -242,9 +242,9 @@ RUNS = (
     Action("runs.again", ("r",), "run again", "Show the run on Review, its hosts and parameters filled in", footer=2),
     Action("runs.filter", ("slash",), "filter", "Show only some runs: words, tag:a profile:weka verdict:valid since:7d",
            footer=3),
-    Action("runs.mark", ("space",), "mark", "Mark the run to be compared: A is what the others are held against",
+    Action("runs.mark", ("space",), "mark", "Mark the run to be compared: the others are held against A, the oldest",
            footer=4),
-    Action("runs.compare", ("c",), "compare", "Hold the marked runs, or this one, against the first one marked",
+    Action("runs.compare", ("c",), "compare", "Hold the marked runs, or this one, against the oldest of them",
            footer=5),
     Action("runs.sort", ("s",), "sort", "Sort the runs by the next column", footer=6),
     Action("runs.reverse", ("S",), "reverse", "Turn the order of the runs round"),
@@ -266,10 +266,12 @@ RUNS = (
 )  # fmt: skip
 
 COMPARE = (
-    Action("compare.curves", ("l",), "latencies", "Draw percentile curves and histograms over each other", footer=1),
+    Action("compare.curves", ("l",), "latencies", "Draw latencies over each other, of searches the curve over load",
+           footer=1),
     Action(
         "compare.all", ("a",), "all figures", "Of a matrix: show all figures of all points, or the headlines", footer=2
     ),
+    Action("compare.swap", ("x",), "swap", "Make the next run A: what the others are held against", footer=3),
 )
 # ----------------------------------------------------------------------------------------------------------------------
 

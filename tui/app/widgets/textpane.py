@@ -34,6 +34,10 @@ class TextPane(VerticalScroll, can_focus=True):
         """The text."""
         yield Static()
 
+    def on_mount(self) -> None:
+        """A scroll bar that comes or goes changes the width, and no resize tells of it."""
+        self.watch(self, "show_vertical_scrollbar", self._build_soon, init=False)
+
     def show(self, builder: Builder) -> None:
         """Show another text; the scroll position stays as far as it can."""
         self.builder = builder
@@ -43,6 +47,9 @@ class TextPane(VerticalScroll, can_focus=True):
     def on_resize(self) -> None:
         """The width may be another one."""
         self._build()
+
+    def _build_soon(self) -> None:
+        self.call_after_refresh(self._build)
 
     def _build(self) -> None:
         width = self.scrollable_content_region.width - 1

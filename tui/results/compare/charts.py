@@ -1,4 +1,4 @@
-"""Latencies of two sides over each other: percentile curves, and histograms."""
+"""Latencies of two sides over each other: percentile curves and histograms, of searches the curve over load."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tui.metrics.registry import MIXED, in_order
 from tui.model.plan import Headline
 from tui.results.compare.compare import Comparison
 from tui.results.compare.measured import Point, points_of
+from tui.results.sizing.chart import overlay_chart
 from tui.results.text.latency_chart import Counted, histograms, percentile_curves
 from tui.text.line import Line
 from tui.text.plot import ROLES
@@ -18,7 +19,15 @@ NAMES = ("A", "B")
 
 
 def charts(found: Comparison, width: int, height: int = HEIGHT, *, coloured: bool = False) -> Iterator[list[Line]]:
-    """Yield charts of each direction: of the only point, or of the first whose headline is worse or better."""
+    """Yield charts of each direction: of the only point, or of the first whose headline is worse or better.
+
+    Of searches it is the curve of latency over load, of the first of each side.
+    """
+    one, other = found.a[0].search, found.b[0].search
+    if found.search is not None and one is not None and other is not None:
+        if chart := overlay_chart(one, other, width, height, coloured=coloured):
+            yield chart
+        return
     ours, theirs = points_of(found.a), points_of(found.b)
     keys = [key for key in ours if key in theirs]
     told = {point.name for point in found.points if point.headline and point.headline.word in ("worse", "better")}

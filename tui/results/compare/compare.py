@@ -108,13 +108,14 @@ def compare(
 ) -> Comparison:
     """Return B against A; each side is one run, or several that are repetitions of each other.
 
-    Runs that searched are held against each other by what they found; of several on a side the first alone.
+    Runs that searched are held against each other by what they found.
     """
-    if a[0].search is not None and b[0].search is not None:
+    searches = [[each.search for each in side if each.search is not None] for side in (a, b)]
+    if all(searches) and sum(map(len, searches)) == len(a) + len(b):
         from tui.results.sizing.compare import compare_searches  # loads numpy
 
         gate = differences(a, b, across, searches=True)
-        searched = compare_searches(a[0].search, b[0].search)
+        searched = compare_searches(*searches)
         return Comparison(tuple(a), tuple(b), tuple(gate), (), tuple(across), searched)
     ours, theirs = points_of(a), points_of(b)
     pairs = [(ours[key], theirs[key]) for key in ours if key in theirs]

@@ -47,6 +47,8 @@ def _search(found: SearchChange | None) -> dict[str, Any] | None:
         "unit": found.unit,
         "a": found.a.model_dump(),
         "b": found.b.model_dump(),
+        "values_a": found.values_a,
+        "values_b": found.values_b,
         "ratio": msgspec.to_builtins(found.ratio),
         "word": found.word,
         "why": found.why,

@@ -33,10 +33,15 @@ HOLM = "the headline is tested by itself; the other figures together (Holm)"
 LABELS = 10
 
 
-def comparison_lines(found: Comparison, width: int | None, *, every: bool = False) -> list[Line]:
-    """Return runs, gate, headlines and figures; with `every` all figures of all points of a matrix."""
+def comparison_lines(
+    found: Comparison, width: int | None, *, every: bool = False, drawn: Sequence[Line] = ()
+) -> list[Line]:
+    """Return runs, gate, headlines and figures; with `every` all figures of all points of a matrix.
+
+    `drawn` is a chart that belongs to the answer: it stands below it.
+    """
     room = width or 120
-    lines = [*_sides(found, room), *conclusion(found, room), Line(), *gate_lines(found, room), Line()]
+    lines = [*answer_lines(found, room), *drawn, Line(), *gate_lines(found, room), Line()]
     if found.search is not None:
         from tui.results.sizing.compare import search_lines
 
@@ -48,6 +53,11 @@ def comparison_lines(found: Comparison, width: int | None, *, every: bool = Fals
         for point in found.points:
             lines += [*([Line(), Line.of((point.name, HEADING))] if not single else []), *_figures(point, width)]
     return [*lines, *([Line(), *methods] if (methods := list(_methods(found, room))) else [])]
+
+
+def answer_lines(found: Comparison, width: int) -> list[Line]:
+    """Return the runs of both sides, and what is said of them whole."""
+    return [*_sides(found, width), *conclusion(found, width)]
 
 
 def _sides(found: Comparison, width: int) -> Iterator[Line]:
@@ -184,6 +194,8 @@ def conclusion(found: Comparison, width: int) -> list[Line]:
     """Return what is said of it whole."""
     heads = [each for each in found.changes if each.headline]
     said: Iterable[str] = [f"{each.title} {signed(each.change)}" for each in heads] if len(heads) == 1 else []
+    if found.search is not None and (ratio := found.search.ratio.value) is not None:
+        said = [f"{found.search.figure} {signed(ratio - 1)}"]
     runs: list[Run] = [("B against A: ", LABEL), (found.word, ROLES.get(found.word, LABEL))]
     others = sum(each.word == "worse" for each in found.changes if not each.headline)
     more = f"; {others} other figure{'' if others == 1 else 's'} worse" if others and not found.obstacles else ""

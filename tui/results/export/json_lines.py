@@ -41,4 +41,5 @@ def _lines(source: Source) -> Iterator[str]:
     yield line_of(source.record)
 
 
-JSON_LINES = Exporter("JSON lines: events and every second, an object a line (jq, scripts)", _files, stream=line_of)
+JSON_LINES = Exporter("JSON lines: events and every second, an object a line (jq, scripts)", _files, stream=line_of,
+                      reads_files=True)  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tui.model.event import Event
 from tui.model.exporter import Exporter, ExportFile, Second, Source, text_parts
 from tui.model.record import RunRecord
-from tui.results.export.points import Point, point_of, result_points, series_points
+from tui.results.export.points import Point, point_of, result_points, series_points, telemetry_points
 
 
 def line_of(point: Point) -> str:
@@ -24,7 +24,7 @@ def _key(text: str) -> str:
 
 
 def _files(source: Source) -> Iterator[ExportFile]:
-    points = (point for found in (series_points, result_points) for point in found(source.record))
+    points = (point for found in (series_points, telemetry_points, result_points) for point in found(source.record))
     yield ExportFile(f"{source.record.run_id}.lp", text_parts(map(line_of, points)))
 
 

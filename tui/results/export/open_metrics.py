@@ -10,7 +10,7 @@ from tui.model.exporter import Exporter, ExportFile, Source, text_parts
 from tui.model.problem import UsageError
 from tui.model.record import RunRecord
 from tui.model.step_record import DirectionRecord, LatencyRecord
-from tui.results.export.points import NAME, Point, seconds, series_points, tags_of
+from tui.results.export.points import NAME, Point, seconds, series_points, tags_of, telemetry_points
 from tui.results.export.tables import LATENCIES, scopes
 
 HELP = {
@@ -56,7 +56,7 @@ def _result(source: Source) -> Iterator[ExportFile]:
 
 
 def _series(source: Source) -> Iterator[ExportFile]:
-    points = list(series_points(source.record))
+    points = [*series_points(source.record), *telemetry_points(source.record)]
     if not points:
         raise UsageError(f"{source.record.run_id}: nothing is known of it second by second; the format openmetrics is")
     if points[0].utc_ns is None:
@@ -65,11 +65,13 @@ def _series(source: Source) -> Iterator[ExportFile]:
 
 
 def series_families(points: Iterable[Point]) -> list[Family]:
-    """Return the seconds of a run, a family a field."""
-    found = {name: Family(f"{NAME}_{name}", "gauge", text) for name, text in HELP.items()}
+    """Return the seconds of a run, a family a field; what hosts did meanwhile follows what they measured."""
+    found = {f"{NAME}_{name}": Family(f"{NAME}_{name}", "gauge", text) for name, text in HELP.items()}
     for point in points:
-        for name, value in point.fields.items():
-            found[name].samples.append(("", point.tags, value, point.utc_ns))
+        for field_name, value in point.fields.items():
+            name = f"{point.name}_{field_name}"
+            family = found.setdefault(name, Family(name, "gauge", "Telemetry of a host: docs/telemetry.md"))
+            family.samples.append(("", point.tags, value, point.utc_ns))
     for family in found.values():  # what has the same labels must stand together, by time
         family.samples.sort(key=lambda sample: (*sample[1].values(), sample[3]))
     return list(found.values())

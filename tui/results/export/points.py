@@ -11,15 +11,19 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tui.metrics.registry import in_order
+from tui.metrics.telemetry import parse_column
 from tui.model.exporter import Second
 from tui.model.record import RunRecord
-from tui.model.step_record import DirectionRecord, LatencyRecord, SeriesColumns, StepRecord
+from tui.model.step_record import DirectionRecord, HostTelemetryRecord, LatencyRecord, SeriesColumns, StepRecord
 from tui.model.utc import parse_utc
 from tui.results.export.tables import LATENCIES, percentile_name, scopes
 
 NAME = "benchtui"
 RESULT = "benchtui_result"
+TELEMETRY = "benchtui_telemetry"
 NS = 1e-9
+BASE_UNITS = {"ms": ("_seconds", 1e-3), "bytes_per_s": ("_bytes_per_second", 1.0), "per_s": ("_per_second", 1.0),
+              "number": ("", 1.0), "id": ("", 1.0), "count": ("", 1.0)}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,31 @@ def _values(column: SeriesColumns, place: int) -> tuple[float | None, float | No
     lists = (column.iops, column.bw_bytes_per_s, column.lat_mean_ns, column.p99_ns)
     first, second_, third, fourth = (values[place] if place < len(values) else None for values in lists)
     return first, second_, third, fourth
+
+
+def telemetry_points(record: RunRecord) -> Iterator[Point]:
+    """Yield what every host did, an interval after the other: a point a subject, such as a NIC or a disk."""
+    begun = parse_utc(record.created_utc) if record.created_utc else None
+    for step in record.steps:
+        for host in step.telemetry:
+            tags = {"run": record.run_id, "profile": record.profile.tag, "step": step.name, "role": host.role}
+            for subject, columns in _by_subject(host).items():
+                own = tags | {"host": host.host, "subject": subject}
+                for place, t_s in enumerate(host.t_s):
+                    seen = ((name, by, values[place]) for name, by, values in columns if place < len(values))
+                    if fields := {name: float(f"{value * by:.12g}") for name, by, value in seen if value is not None}:
+                        yield Point(TELEMETRY, own, fields, utc_ns(begun, t_s))
+
+
+def _by_subject(host: HostTelemetryRecord) -> dict[str, list[tuple[str, float, list[float | None]]]]:
+    """Return the columns of a host by what they are of: field, what a value is multiplied by, values."""
+    found: dict[str, list[tuple[str, float, list[float | None]]]] = {}
+    for column in host.columns:
+        parts = parse_column(column.name)
+        unit, by = BASE_UNITS.get(column.unit, (f"_{column.unit}", 1.0))
+        name = f"{parts.family}_{parts.field}{unit}"
+        found.setdefault(parts.subject, []).append((name, by, host.values_of(column.name)))
+    return found
 
 
 def result_points(record: RunRecord) -> Iterator[Point]:

@@ -5,6 +5,7 @@ Units stand in the names of columns, as in the record; unknown is None. Times of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -47,7 +48,7 @@ class Table:
 def tables_of(record: RunRecord) -> list[Table]:
     """Return the tables that a run has rows for; the summary is always there."""
     found = [summary(record), per_host(record), per_job(record), operations(record), search_points(record)]
-    found += [series(record), histogram(record)]
+    found += [series(record), histogram(record), telemetry(record)]
     return [table for table in found if table.name == "summary" or next(table.rows, None) is not None]
 
 
@@ -316,6 +317,43 @@ def _seconds(record: RunRecord, step: StepRecord, column: SeriesColumns) -> Iter
 
 def _at(values: list[float | None] | list[int | None], place: int) -> float | None:
     return values[place] if place < len(values) else None
+
+
+TELEMETRY = (
+    Column("role", "text"),
+    Column("host", "text"),
+    Column("t_s", "float"),
+    Column("utc", "text"),
+    Column("interval_s", "float"),
+    Column("quiet", "bool"),
+)
+UNIT_ENDS = {"number": "", "id": "", "count": ""}  # what other columns end with is their unit
+
+
+def telemetry_name(name: str, unit: str) -> str:
+    """Return the name of a column of telemetry with its unit: ``nic.eth0.rx`` is ``nic_eth0_rx_bytes_per_s``."""
+    return re.sub(r"\W", "_", f"{name}_{UNIT_ENDS.get(unit, unit)}").rstrip("_")
+
+
+def telemetry(record: RunRecord) -> Table:
+    """Return one row an interval and host, of storage nodes too: `role` tells them apart, `t_s` is its end.
+
+    There is a column for everything that any host told. `quiet`: it was before the run loaded any host.
+    """
+    hosts = [(step, host) for step in record.steps for host in step.telemetry]
+    known = list(dict.fromkeys((each.name, each.unit) for _, host in hosts for each in host.columns))
+
+    def rows() -> Iterator[Row]:
+        begun = parse_utc(record.created_utc) if record.created_utc else None
+        for step, host in hosts:
+            values = [host.values_of(name) for name, _ in known]
+            for place, (t_s, interval_s) in enumerate(zip(host.t_s, host.interval_s, strict=False)):
+                utc = None if begun is None else format_utc(begun + timedelta(seconds=t_s))
+                head = (record.run_id, step.index, step.name, host.role, host.host, t_s, utc, interval_s)
+                yield (*head, place < host.quiet, *(_at(column, place) for column in values))
+
+    own = (Column(telemetry_name(*each), "float") for each in known)
+    return Table("telemetry", (RUN[0], STEP[0], STEP[1], *TELEMETRY, *own), rows)
 
 
 BUCKET = (

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import ceil, floor, log10
 
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT
 from tui.model.search_record import ScalingRecord, SearchRecord
-from tui.results.sizing.curve import Trace, rate_unit, traces
+from tui.results.sizing.curve import Trace, rate_unit, same_traces, traces
 from tui.results.sizing.words import limit_text
 from tui.results.text.chart import ChartMetric, value_axis, value_ticks
 from tui.text.line import BAD, GOOD, Line
@@ -39,6 +40,30 @@ def curve_chart(
     return plot(title, curves, x, y, width, height, coloured=coloured)
 
 
+def overlay_chart(a: SearchRecord, b: SearchRecord, width: int, height: int, *, coloured: bool = False) -> list[Line]:
+    """Return the curves of two searches over each other, each with its capacity; nothing without a curve of both."""
+    pair = same_traces(a, b)
+    if pair is None:
+        return []
+    width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
+    y, x = _latency_axis(pair, plot_rows(height)), _rate_axis(a, pair, width)
+    curves = _limits(a, pair[:1], x, y)
+    for place, (name, search, trace) in enumerate(zip("AB", (a, b), pair, strict=True)):
+        if (most := capacity_of(search)) is not None and most <= x.high:
+            upright = Curve([([most, most], [y.low, y.high])], ROLES[place], f"capacity {name}", dashed=True)
+            curves.append(replace(upright, mark="|:"[place]))
+        curves.append(replace(_curve(trace, place, y), name=name, mark="•x"[place]))
+    title = f"{pair[0].direction} p{pair[0].percentile} over {BY_UNIT[rate_unit(a)].title}"
+    return plot(title, curves, x, y, width, height, coloured=coloured)
+
+
+def capacity_of(search: SearchRecord) -> float | None:
+    """Return the capacity that a search found; None when it found none."""
+    answer = search.answer
+    known = answer is not None and answer.state in ("found", "met-at-full-load")
+    return answer.capacity.value or None if answer is not None and known else None
+
+
 def _curve(trace: Trace, place: int, y: Axis) -> Curve:
     def at(verdicts: Sequence[str]) -> tuple[list[float], list[float]]:
         kept = [each for each in trace.points if not verdicts or each.point.verdict in verdicts]
@@ -64,9 +89,9 @@ def _limits(search: SearchRecord, found: Sequence[Trace], x: Axis, y: Axis) -> l
 def _uprights(search: SearchRecord, x: Axis, y: Axis, now: float | None) -> list[Curve]:
     """Return where capacity and knee are, and what is offered now."""
     found = []
-    answer, knee = search.answer, search.knee
-    if answer is not None and answer.state in ("found", "met-at-full-load") and answer.capacity.value:
-        found.append(("capacity", answer.capacity.value, GOOD, "|"))
+    knee = search.knee
+    if (most := capacity_of(search)) is not None:
+        found.append(("capacity", most, GOOD, "|"))
     if knee is not None and knee.iops.value and search.kind == "curve":
         found.append(("knee", knee.iops.value, "accent", ":"))
     if now is not None and rate_unit(search) == "iops":

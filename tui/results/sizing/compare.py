@@ -1,23 +1,25 @@
-"""Two searches held against each other: capacity with its interval, the curves over the load that both have."""
+"""Searches held against each other: capacity with its interval, the curves over the load that both have."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from statistics import median
 from typing import Literal
 
 from tui.metrics import units
 from tui.model.search_record import IntervalRecord, SearchRecord
-from tui.results.sizing.curve import Trace, main_trace, rate_unit, traces
+from tui.results.sizing.curve import Trace, rate_unit, same_traces
 from tui.results.sizing.words import known, limits_text, rate
 from tui.sizing.curve import area
 from tui.sizing.estimate import Estimate, ratio_of
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, WARN, Line, Run, labelled
 
-Word = Literal["better", "worse", "no difference detected", "inconclusive", "not comparable", "not measured"]
+Word = Literal["better", "worse", "no difference detected", "inconclusive", "not comparable", "not measured",
+               "too few repetitions to say"]  # fmt: skip
 ROLES: dict[Word, str] = {"better": GOOD, "worse": BAD, "no difference detected": TEXT, "inconclusive": WARN,
-                          "not comparable": BAD, "not measured": WARN}  # fmt: skip
+                          "not comparable": BAD, "not measured": WARN, "too few repetitions to say": WARN}  # fmt: skip
 LEAST = 0.02  # what is less is not worth a word
 WIDE = 0.05  # an interval that reaches further says that a difference may well be there
 SHARES = (0.25, 0.5, 0.75, 1.0)  # of the load that both curves have
@@ -27,7 +29,8 @@ SHARES = (0.25, 0.5, 0.75, 1.0)  # of the load that both curves have
 class SearchChange:
     """B against A. `ratio`: of the capacities, or of full load where no limits were asked for.
 
-    `latency`: of B's curve over A's, in the mean over the rates `low` to `high`; `at`: rate, A's and B's ns there.
+    `latency`: of B's curve over A's, in the mean over the rates `low` to `high`; `at`: rate, A's and B's ns there. Of
+    several searches on a side the capacities are repetitions, and `a` and `b` their medians; curves are of the first.
     """
 
     figure: str
@@ -42,16 +45,45 @@ class SearchChange:
     low: float | None = None
     high: float | None = None
     at: tuple[tuple[float, float, float], ...] = ()
+    values_a: tuple[float, ...] = ()  # of each search
+    values_b: tuple[float, ...] = ()
+
+    @property
+    def repeated(self) -> bool:
+        """Whether a side is several searches."""
+        return max(len(self.values_a), len(self.values_b)) > 1
 
 
-def compare_searches(a: SearchRecord, b: SearchRecord) -> SearchChange:
-    """Return what can be said of the second against the first."""
-    figure, ours, theirs = _figures(a, b)
+def compare_searches(a: Sequence[SearchRecord], b: Sequence[SearchRecord]) -> SearchChange:
+    """Return what can be said of the second side against the first; each is one search, or repetitions of one."""
+    first = a[0], b[0]
+    figure, ours, theirs = _figures(*first)
+    why = next((each for other in (*a[1:], *b) if (each := _obstacle(a[0], other))), "")
     ratio = ratio_of(_estimate(ours), _estimate(theirs))
-    why = _obstacle(a, b)
     word: Word = "not comparable" if why else _word(ratio)
-    made = SearchChange(figure, rate_unit(a), ours, theirs, ratio, word, why)
-    return _with_curves(made, a, b)
+    made = _with_curves(SearchChange(figure, rate_unit(a[0]), ours, theirs, ratio, word, why), *first)
+    if len(a) == len(b) == 1:
+        return made
+    sides = [[value for each in side if (value := _figures(each, each)[1].value)] for side in (a, b)]
+    return _of_repetitions(made, *sides) if all(sides) else replace(made, word=word if why else "not measured")
+
+
+def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) -> SearchChange:
+    """Return the change by what each search of both sides found: Mann and Whitney's test, from four on."""
+    from tui.results.compare import stats
+
+    effect = stats.of_repetitions(a, b)
+    ratio, why = Estimate(effect.ratio, effect.low, effect.high), made.why
+    ours, theirs = (IntervalRecord(value=median(side), low=None, high=None) for side in (a, b))
+    word: Word = _word(ratio)
+    if effect.p is None:
+        apart = max(a) < min(b) or max(b) < min(a)
+        word, said = "too few repetitions to say", "do not overlap" if apart else "overlap"
+        why = why or f"{len(a)} and {len(b)}, {stats.LEAST_REPETITIONS} each are needed; ranges {said}"
+    elif effect.p > stats.ALPHA and word in ("better", "worse"):
+        word = "inconclusive"
+    word = "not comparable" if made.word == "not comparable" else word
+    return replace(made, a=ours, b=theirs, ratio=ratio, word=word, why=why, values_a=tuple(a), values_b=tuple(b))
 
 
 def _figures(a: SearchRecord, b: SearchRecord) -> tuple[str, IntervalRecord, IntervalRecord]:
@@ -91,21 +123,15 @@ def _word(ratio: Estimate) -> Word:
 
 
 def _with_curves(made: SearchChange, a: SearchRecord, b: SearchRecord) -> SearchChange:
-    from dataclasses import replace
-
-    ours = main_trace(a)
-    if ours is None:
+    pair = same_traces(a, b)
+    if pair is None:
         return made
-    same = (each for each in traces(b) if (each.direction, each.percentile) == (ours.direction, ours.percentile))
-    theirs = next(same, None)
-    if theirs is None:
-        return made
-    mine, other = _columns(ours), _columns(theirs)
+    mine, other = map(_columns, pair)
     at = tuple(_at_equal_load(mine, other))
     found = area(mine, other)
     if found is None:
-        return replace(made, percentile=ours.name, at=at)
-    return replace(made, percentile=ours.name, latency=found.ratio, low=found.low, high=found.high, at=at)
+        return replace(made, percentile=pair[0].name, at=at)
+    return replace(made, percentile=pair[0].name, latency=found.ratio, low=found.low, high=found.high, at=at)
 
 
 def _columns(trace: Trace) -> tuple[list[float], list[float]]:
@@ -144,6 +170,9 @@ def search_lines(found: SearchChange, width: int) -> list[Line]:
     runs += [(f"{signed(found.ratio)} ", BRIGHT), (found.word, ROLES[found.word])]
     runs += [(f" ({found.why})", LABEL)] if found.why else []
     lines = labelled([(f"{found.figure}: ", LABEL)], runs, width)
+    if found.repeated:
+        counts = f"{len(found.values_a)} and {len(found.values_b)} searches: medians, Mann-Whitney U; "
+        lines += labelled([("", LABEL)], [(f"{counts}latency is of the first of each side", LABEL)], width)
     if found.latency.value is not None and found.low is not None and found.high is not None:
         span = f"over {rate(found.low, found.unit)} to {rate(found.high, found.unit)}"
         told = [(signed(found.latency), BRIGHT), (f" in the mean {span} (area between the curves)", TEXT)]

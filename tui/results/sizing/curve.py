@@ -89,6 +89,15 @@ def main_trace(search: SearchRecord) -> Trace | None:
     return next(iter([*judged, *usual, *found]), None)
 
 
+def same_traces(a: SearchRecord, b: SearchRecord) -> tuple[Trace, Trace] | None:
+    """Return the main trace of one search and the same of another; None when either has none."""
+    ours = main_trace(a)
+    theirs = [] if ours is None else traces(b)
+    same = (each for each in theirs if ours and (each.direction, each.percentile) == (ours.direction, ours.percentile))
+    other = next(same, None)
+    return None if ours is None or other is None else (ours, other)
+
+
 def _trace(
     search: SearchRecord,
     points: Sequence[SearchPointRecord],

@@ -13,14 +13,14 @@ from textual.widget import Widget
 from tui.app.screens.base import StepScreen
 from tui.app.widgets.textpane import TextPane
 from tui.model.problem import BenchtuiError
-from tui.text.line import BAD, LABEL, Line, wrap
+from tui.text.line import ACCENT, BAD, LABEL, Line, wrap
 
 if TYPE_CHECKING:
     from tui.results.compare.compare import Comparison
     from tui.results.compare.criteria import Judged
 
 Found = list[tuple["Comparison", list["Judged"]]]
-LEAST_CHART_WIDTH = 60
+LEAST_CHART_WIDTH, LEAST_CHART_HEIGHT, CHART_HEIGHT = 60, 10, 18
 
 
 class CompareScreen(StepScreen):
@@ -32,7 +32,8 @@ class CompareScreen(StepScreen):
         super().__init__()
         self.runs = runs
         self.found: Found = []
-        self.every = self.drawn = False
+        self.every = False
+        self.drawn: bool | None = None  # until somebody says: curves of searches are, latencies are not
 
     def compose_body(self) -> Iterable[Widget]:
         """One pane that scrolls."""
@@ -61,6 +62,8 @@ class CompareScreen(StepScreen):
         """Compare off the event loop: the statistics are loaded there too."""
         try:
             self.found = await asyncio.to_thread(compared, self.runs, self.shell.paths.noise)
+            if any(each.search is not None for each, _ in self.found):
+                await asyncio.to_thread(load_charts)
         except BenchtuiError as error:
             said = str(error)
             self.pane.show(lambda width: [Line(part) for part in wrap([(said, BAD)], width)])
@@ -73,17 +76,34 @@ class CompareScreen(StepScreen):
 
     def lines(self, width: int) -> list[Line]:
         """Return the page for a width."""
-        from tui.results.compare.charts import charts
-        from tui.results.compare.text import comparison_lines, judged_lines
+        from tui.results.compare.text import answer_lines, comparison_lines, judged_lines
 
-        lines: list[Line] = []
-        for at, (each, judged) in enumerate(self.found):
-            lines += [Line()] if at else []
+        lines = [self.order_line()] if self.found else []
+        for each, judged in self.found:
+            lines += [Line()]
+            shown = (each.search is not None if self.drawn is None else self.drawn) and width >= LEAST_CHART_WIDTH
+            if shown and each.search is not None:  # its curve is the answer: it is seen without scrolling
+                room = self.pane.size.height - 4 - len(answer_lines(each, width))
+                chart = self.drawings(each, width, min(max(room, LEAST_CHART_HEIGHT), CHART_HEIGHT))
+                lines += [*comparison_lines(each, width, drawn=chart), *judged_lines(judged)]
+                continue
             lines += [*comparison_lines(each, width, every=self.every), *judged_lines(judged)]
-            if self.drawn and width >= LEAST_CHART_WIDTH:
-                for chart in charts(each, width, coloured=self.in_colour):
-                    lines += [Line(), *chart]
+            lines += self.drawings(each, width) if shown else []
         return lines
+
+    def drawings(self, found: Comparison, width: int, height: int = CHART_HEIGHT) -> list[Line]:
+        """Return the charts of one comparison."""
+        from tui.results.compare.charts import charts
+
+        made = charts(found, width, height, coloured=self.in_colour)
+        return [line for chart in made for line in (Line(), *chart)]
+
+    def order_line(self) -> Line:
+        """Return which run the others are held against, and how it can be another one."""
+        first = self.found[0][0].a[0].created_utc or ""
+        others = [found.b[0].created_utc or "" for found, _ in self.found]
+        which = "as old as the other" if {first} == {*others} else "the oldest run" if first <= min(others) else "newer"
+        return Line.of(("A ", ACCENT), (f"is {which}; x makes the next run A", LABEL))
 
     # -- actions
 
@@ -92,9 +112,15 @@ class CompareScreen(StepScreen):
         self.every = not self.every
         self.paint()
 
+    def action_swap(self) -> None:
+        """Make the next run the one that the others are held against."""
+        self.runs = (*self.runs[1:], self.runs[0])
+        self.load()
+
     def action_curves(self) -> None:
         """Show latencies over each other, or not."""
-        self.drawn = not self.drawn
+        searched = any(each.search is not None for each, _ in self.found)
+        self.drawn = not (searched if self.drawn is None else self.drawn)
         self.draw()
 
     @work(exclusive=True, group="draw", exit_on_error=False)

@@ -116,7 +116,7 @@ def key_of(run: RunSummary) -> str:
 JUDGED = {"valid": GOOD, "valid-with-warnings": WARN, "invalid": BAD, None: LABEL}
 NO_FIGURE: Run = (units.UNKNOWN, LABEL)
 PREVIEW_FROM = (100, 32)  # columns and rows of the terminal
-MARKS = ascii_uppercase  # the first one marked is A, as in the comparison
+MARKS = ascii_uppercase  # the oldest one marked is A, as in the comparison
 EMPTY = "No runs yet: choose hosts (1) and a profile (2), then press r on Review (3)"
 REREAD_S = 5.0
 
@@ -265,11 +265,16 @@ class RunsScreen(FilteredScreen):
             self.marked.remove(key)
         elif key and len(self.marked) < len(MARKS):
             self.marked.append(key)
+            self.marked.sort(key=self.begun)
         self.picklist.move(1)
+
+    def begun(self, key: str) -> str:
+        """Return when a run began, for the order of marks: the oldest is what the others are held against."""
+        return next((run.utc for run in self.runs if key_of(run) == key and run.utc), key)
 
     @property
     def marked_runs(self) -> list[str]:
-        """The marked runs that are still there, in the order of their marks."""
+        """The marked runs that are still there, the oldest first."""
         known = {key_of(run) for run in self.runs}
         return [run_id for run_id in self.marked if run_id in known]
 
@@ -283,10 +288,10 @@ class RunsScreen(FilteredScreen):
             await report_runs(self, chosen, self.shell.options.environ)
 
     def action_compare(self) -> None:
-        """Hold the marked runs against the first of them; when that is all, the run under the cursor."""
+        """Hold the marked runs against the oldest of them; when one is all, with the run under the cursor."""
         chosen = self.marked_runs
         if len(chosen) < 2 and self.picklist.cursor_key:
-            chosen = list(dict.fromkeys([*chosen, self.picklist.cursor_key]))
+            chosen = sorted({*chosen, self.picklist.cursor_key}, key=self.begun)
         if len(chosen) < 2:
             self.notify("mark two runs or more with Space, then press c", severity="warning")
             return
