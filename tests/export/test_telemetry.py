@@ -58,7 +58,7 @@ def test_databases_get_a_point_a_subject_in_base_units(source: Source) -> None:
     families = {each.name: each for each in text_string_to_metric_families(text)}  # type: ignore[no-untyped-call]
     samples = families["benchtui_telemetry_nic_rx_bytes_per_second"].samples
     assert {(each.labels["subject"], each.value) for each in samples} == {("eth0", 1.25e9), ("ib0", 2e9)}
-    assert samples[1].timestamp - samples[0].timestamp == pytest.approx(1.0, abs=0.01)
+    assert float(samples[1].timestamp) - float(samples[0].timestamp) == pytest.approx(1.0, abs=0.01)
 
 
 @pytest.mark.parametrize("words", [["jsonl"], ["influx", "--stream"]])
