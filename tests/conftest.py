@@ -18,6 +18,8 @@ from tests.lab.sshd import SSHD, SshdLab
 FAULTS = Path(__file__).parent / "faults"
 QUICK_FAULTS = ("test_soak_short.py", "test_stop.py")  # the others take minutes: `make soak` runs them
 LEFT = pytest.StashKey[list[str]]()
+# by default a fifth of the time of a test of the app goes into looking for garbage, and an eighth of collecting tests
+GARBAGE = (50_000, 20, 50)
 
 # the same examples every time: what passes here passes on every machine, however busy; `make soak` looks for new ones
 settings.register_profile("suite", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -33,6 +35,7 @@ def is_worker(config: pytest.Config) -> bool:
 @pytest.hookimpl(trylast=True)  # pytest's own directory for temporary files is made by then
 def pytest_configure(config: pytest.Config) -> None:
     """Mark what the session starts. Programs under test answer Ctrl-C, even where the session itself ignores it."""
+    gc.set_threshold(*GARBAGE)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in ("COLUMNS", "LINES"):  # several processes hand on the size of their terminal; tests have their own

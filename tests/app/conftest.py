@@ -1,8 +1,12 @@
-"""What tests of the app share: engines that they launch are forked from a process that has their modules."""
+"""What tests of the app share: style sheets parsed once, engines forked from a process that has their modules."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
+from textual.css.stylesheet import Stylesheet
 
 from tests.e2e import forked
 from tui.engine.process import launch
@@ -12,3 +16,19 @@ from tui.engine.process import launch
 def forked_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Engines are processes of their own, as always, but need not load what others have loaded."""
     monkeypatch.setattr(launch, "start_program", forked.start_program)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def sheets_parsed_once() -> Iterator[None]:
+    """Rules come of the text and the colours alone: the next app of this process may have those of the one before."""
+    parse, known = Stylesheet._parse_rules, dict[tuple[object, ...], Any]()
+
+    def parse_once(sheet: Stylesheet, css: str, **source: Any) -> Any:
+        key = (css, *source.items(), frozenset(sheet._variables.items()))
+        if key not in known:
+            known[key] = parse(sheet, css, **source)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", parse_once)
+        yield

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import pytest
 
 from tui.cli.main import main
@@ -16,10 +16,15 @@ from tui.results.export.save import export
 from tui.results.export.tables import bucket_begin, tables_of
 from tui.results.export.tidy_csv import guarded
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 UNITS = ("_s", "_ns", "_bytes", "_bytes_per_s", "_per_s", "_utc")
 
 
 def read(source: Source, folder: Path) -> dict[str, pd.DataFrame]:
+    import pandas as pd  # a second of CPU to load, which those who only collect tests need not pay
+
     return {path.stem: pd.read_csv(path) for path in export(source, "csv", str(folder))}
 
 
@@ -41,6 +46,8 @@ def test_hosts_add_up_to_the_summary(plain: Source, tmp_path: Path) -> None:
 
 
 def test_seconds_of_hosts_add_up_to_those_of_all(plain: Source, tmp_path: Path) -> None:
+    import pandas as pd
+
     series = read(plain, tmp_path)["series"]
     sums = series[series.scope == "host"].groupby(["t_s", "direction"])["iops"].agg(["sum", "count"])
     whole = series[series.scope == "all"].set_index(["t_s", "direction"])["iops"]

@@ -1,14 +1,23 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
 
 from tests.results.samples import histogram
 from tui.results.compare import stats
 
 
-def test_a_shift_of_repetitions_is_found_again() -> None:
+@pytest.fixture(scope="module")
+def scipy_stats() -> Any:
+    """Other formulas for the same; a second of CPU to load, which those who only collect tests need not pay."""
+    from scipy import stats as loaded
+
+    return loaded
+
+
+def test_a_shift_of_repetitions_is_found_again(scipy_stats: Any) -> None:
     a = [100.0, 102.0, 98.0, 101.0, 99.0, 103.0]
     found = stats.of_repetitions(a, [each * 1.2 for each in a])
     assert found.ratio == pytest.approx(1.2, rel=0.02)
@@ -27,7 +36,7 @@ def test_the_interval_of_repetitions_covers_as_often_as_it_says() -> None:
     assert hits >= 0.93 * 300
 
 
-def test_ties_are_counted_as_what_they_are() -> None:
+def test_ties_are_counted_as_what_they_are(scipy_stats: Any) -> None:
     a, b = [10.0, 10.0, 10.0, 11.0, 11.0], [10.0, 11.0, 11.0, 11.0, 12.0]
     slow = scipy_stats.PermutationMethod(n_resamples=1000)
     expected = scipy_stats.mannwhitneyu(a, b, method=slow).pvalue
@@ -68,7 +77,7 @@ def test_fewer_than_ten_seconds_tell_nothing() -> None:
     assert stats.within_run([100.0] * 9) is None
 
 
-def test_the_interval_of_a_percentile_covers_as_often_as_it_says() -> None:
+def test_the_interval_of_a_percentile_covers_as_often_as_it_says(scipy_stats: Any) -> None:
     random = np.random.default_rng(11)
     true = float(np.exp(0.3 * scipy_stats.norm.ppf(0.99)) * 100_000)
     hits = 0
