@@ -19,6 +19,7 @@ from tests.lab.faults import HostLoad, end_marked, kill, marked
 from tests.lab.faults_spool import SpoolWatch, read_journal
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
+from tui.engine.process.identity import lives
 from tui.model.event import AnyEvent, HostState, RunEnded, RunStarted, Sample, StopRequested, TaskEnded, TaskStarted
 
 LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
@@ -114,7 +115,7 @@ class LiveRun:
         """The engine's pid while it lives."""
         with suppress(OSError, ValueError, IndexError):
             pid = int((self.run_dir / "engine.pid").read_text().split()[0])
-            if os.getpid() != pid and b"engine" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if os.getpid() != pid and lives(self.run_dir):
                 return pid
         return None
 
