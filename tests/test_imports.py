@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,10 +13,23 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tui.cli.main import VERBS
+from tui.results.record.build import write_record
 
 ROOT = Path(__file__).parent.parent
 SCREENS = {"textual", "rich"}
 HEAVY = {*SCREENS, "asyncssh", "plotext", "pydantic", "ruamel", "cryptography", "asyncio"}
+DATACLASSES = {
+    "tui.engine.running.context.RunContext",
+    "tui.engine.running.secrets.Secrets",
+    "tui.engine.running.telemetry.Telemetry",
+    "tui.journal.state.RunState",
+    "tui.metrics.registry.Direction",
+    "tui.metrics.registry.Metric",
+    "tui.model.hostfacts.HostFact",
+    "tui.model.paths.Paths",
+    "tui.model.problem.Problem",
+    "tui.results.matrix.table.MatrixTable",
+}  # what needs more than a Struct can, or is loaded by verbs that do without msgspec
 PROBE = """
 import json, sys
 from pathlib import Path
@@ -24,7 +38,7 @@ try:
     code = main(sys.argv[2:])
 except SystemExit as end:
     code = end.code
-Path(sys.argv[1]).write_text(json.dumps([code, sorted({name.partition(".")[0] for name in sys.modules})]))
+Path(sys.argv[1]).write_text(json.dumps([code, sorted(sys.modules)]))
 """
 COMMANDS = [
     "--help",
@@ -44,6 +58,11 @@ COMMANDS = [
 
 def loaded(tmp_path: Path, arguments: str) -> set[str]:
     """Run the command in a fresh interpreter and return the top-level packages it has loaded."""
+    return {name.partition(".")[0] for name in modules_of(tmp_path, arguments)}
+
+
+def modules_of(tmp_path: Path, arguments: str) -> set[str]:
+    """Run the command in a fresh interpreter and return all modules it has loaded."""
     answer = tmp_path / "modules.json"
     environ = {**os.environ, "BENCHTUI_HOME": str(tmp_path / "home"), "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
     environ.pop("SSH_AUTH_SOCK", None)
@@ -87,6 +106,20 @@ def test_listing_profiles_loads_no_models(tmp_path: Path) -> None:
     assert loaded(tmp_path, "profiles list") & {*HEAVY, "msgspec", "email"} == set()
 
 
+def test_verbs_without_settings_do_not_load_what_reads_them(tmp_path: Path) -> None:
+    unwanted = {"tui.model.settings", "tui.cli.settings", "difflib"}
+    assert modules_of(tmp_path, "runs list") & unwanted == set()
+
+
+def test_showing_a_run_loads_neither_checks_nor_journals_nor_baselines_nor_searches(tmp_path: Path) -> None:
+    run_dir = tmp_path / "home" / "runs" / "20261120T101530Z-demo-quick-7f3a"
+    shutil.copytree(ROOT / "tests" / "data" / "whole", run_dir)
+    assert write_record(run_dir).checks  # so that its line of defence is told
+    seen = modules_of(tmp_path, f"runs show {run_dir.name}")
+    unwanted = {"tui.results.findings.check", "tui.journal.state", "tui.model.baseline", "tui.results.sizing.text"}
+    assert seen & unwanted == set()
+
+
 def test_the_arrows_between_the_rooms_go_one_way() -> None:
     checker = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([checker, "--no-cache", "--no-logo"], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -103,4 +136,29 @@ def test_an_engine_loads_neither_models_nor_searches_before_it_needs_them() -> N
     code = "import json, sys; import tui.engine.process.main; print(json.dumps([name for name in sys.modules]))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     seen = set(json.loads(done.stdout))
+    assert [name for name in seen if name.startswith("tui.engine.recovery.recover")] == []
     assert seen & {"pydantic", "yaml", "ruamel", "numpy", "scipy", "asyncssh", "tui.engine.running.search"} == set()
+
+
+def test_ssh_is_loaded_without_certificates_of_x509_and_without_starting_programs() -> None:
+    code = """
+import sys
+started = []
+sys.addaudithook(lambda event, _: started.append(event) if event == "subprocess.Popen" else None)
+import tui.remote.connections, tui.remote.login
+sys.exit(bool(started) or "cryptography.x509" in sys.modules or "asyncssh" not in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False).returncode == 0
+
+
+def test_what_an_engine_loads_is_defined_cheaply() -> None:
+    """A dataclass takes a millisecond to define, a Struct of msgspec a fiftieth; an engine loads over a hundred."""
+    code = """
+import json, sys
+import tui.engine.process.main, tui.remote.login, tui.remote.connections, tui.results.record.build
+ours = [module for name, module in sys.modules.items() if name.startswith("tui.")]
+print(json.dumps([f"{kind.__module__}.{name}" for module in ours for name, kind in vars(module).items()
+    if isinstance(kind, type) and "__dataclass_fields__" in vars(kind) and kind.__module__ == module.__name__]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert set(json.loads(done.stdout)) <= DATACLASSES

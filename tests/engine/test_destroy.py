@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -53,7 +52,7 @@ def judged(
 
 
 def change(**facts: object) -> DeviceFacts:
-    return dataclasses.replace(DISK, **facts)  # type: ignore[arg-type]
+    return replace(DISK, **facts)
 
 
 def test_a_free_disk_must_be_named() -> None:

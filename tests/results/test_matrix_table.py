@@ -158,7 +158,7 @@ def test_repetitions_that_were_not_needed_are_not_missed() -> None:
 
 
 def replace_skipped(found: Cell, skipped: int) -> Cell:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     return replace(found, skipped=skipped)
 

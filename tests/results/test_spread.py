@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.app.matrix_maker import JOBS, line_sweep
 from tests.results.matrices import cell, ceph, line
@@ -80,9 +80,9 @@ def test_after_a_knee_it_says_whether_the_next_point_is_equal() -> None:
 def test_a_point_that_is_invalid_or_too_short_is_neither_knee_nor_best(change: dict[str, object]) -> None:
     cells = line("numjobs", AXIS, [100, 200, 400, 410, 405])
     assert [found.cell for found in table(cells).knees] == [cells[2]]
-    spoilt = [replace(each, **change) if each is cells[2] else each for each in cells]  # type: ignore[arg-type]
+    spoilt = [replace(each, **change) if each is cells[2] else each for each in cells]
     assert spoilt[2] not in [found.cell for found in table(spoilt).knees]
-    best, _ = best_of([replace(each, **change) if each is cells[3] else each for each in cells])  # type: ignore[arg-type]
+    best, _ = best_of([replace(each, **change) if each is cells[3] else each for each in cells])
     assert best is cells[4]
 
 

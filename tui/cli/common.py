@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +23,12 @@ if TYPE_CHECKING:
 def paths() -> Paths:
     """Return where this user's files live. Raises UsageError when the settings that say where are broken."""
     found = paths_without_settings()
+    try:
+        found.settings.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return found  # what reads settings need not be loaded
+    except OSError:
+        pass  # reading them tells
     kept = user_settings().runs
     return replace(found, runs_kept=kept) if kept else found
 
@@ -101,6 +106,8 @@ def check_file(path: Path, option: str, what: str) -> None:
 
 def text_width() -> int | None:
     """Return the columns that text on standard output may take: of a terminal 80 or more, of a pipe any number."""
+    import shutil
+
     return max(80, shutil.get_terminal_size((80, 24)).columns) if sys.stdout.isatty() else None
 
 

@@ -28,7 +28,6 @@ def main(args: argparse.Namespace) -> int:
 def _write_record(run_dir: Path) -> None:
     from tui.model.problem import BenchtuiError
     from tui.results.record.build import write_record
-    from tui.results.store.proofs import tell_proved
 
     try:
         record = write_record(run_dir)
@@ -37,6 +36,8 @@ def _write_record(run_dir: Path) -> None:
         return
     if record.proves is None:
         return
+    from tui.results.store.proofs import tell_proved
+
     try:
         tell_proved(run_dir, record)
     except (BenchtuiError, OSError) as error:  # its own record has it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import os
 import sys
@@ -39,6 +40,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "app": ("tui.cli.open_app", "open the screens (the same as no verb)"),
 }
 BROKEN_PIPE = 141
+COLLECTED_EVERY = 20_000  # objects more than before; Python's 700 look a hundred times at modules being loaded
 HIDDEN: dict[str, str] = {"engine": "tui.cli.engine"}
 
 
@@ -54,6 +56,7 @@ class VerbModule(Protocol):
 
 def entry() -> None:
     """Run the command and exit with its code. A reader of our stdout that goes away ends us quietly."""
+    gc.set_threshold(COLLECTED_EVERY)
     try:
         if "_ARGCOMPLETE" in os.environ:  # the shell asks what may follow: argcomplete answers and ends the process
             importlib.import_module("tui.cli.completing").complete()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from tui.model.event import HostClock
 
@@ -16,8 +17,7 @@ AGREES_S = 0.05  # a stamp may be this far in the future: rounding, and a busy j
 DRIFT = 5e-4  # NTP slews a clock by no more (ntp_adjtime(2): 500 ppm)
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """How a host's clock stands: `offset_s` is run time minus host time.
 
     `uncertainty_s` is None when the clocks were not compared: times are then late by the least delay of a sample.
@@ -28,8 +28,7 @@ class Reading:
     method: Literal["exchange", "samples"]
 
 
-@dataclass(frozen=True, slots=True)
-class ClockStep:
+class ClockStep(Struct, frozen=True):
     """A host's clock, or the jump host's, was set by about `size_s` after they had been compared, seen at `t`."""
 
     t: float

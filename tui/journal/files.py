@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from tui.model.event import FileCreated, FilesRemoved
 
 
-@dataclass(slots=True)
-class HostFiles:
+class HostFiles(Struct):
     """Files of one host. `removed` are the events that say what is gone, oldest first."""
 
     removed: list[FilesRemoved] = field(default_factory=list)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from tui.journal.measurement import Measurement
 from tui.journal.views import FRESH_S, Clock, DirectionView, Group
@@ -12,8 +13,7 @@ from tui.model.event import DirectionResult, HostResult, HostStateName
 from tui.model.hostfacts import Fact
 
 
-@dataclass(frozen=True, slots=True)
-class HostFigures:
+class HostFigures(Struct, frozen=True):
     """What one host did: all of it, or one job. `results` are its tool's, once it has told them."""
 
     dirs: Mapping[str, DirectionView]
@@ -21,8 +21,7 @@ class HostFigures:
     results: Mapping[str, DirectionResult]
 
 
-@dataclass(slots=True)
-class HostView:
+class HostView(Struct):
     """One host. `dirs` and `total` are of the current measurement, `version` grows with every visible change."""
 
     name: str

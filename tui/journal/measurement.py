@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from tui.journal.tails import HOST_OPEN_S, PercentileBins
 from tui.journal.views import Clock, Group, Leaf, SeriesSet
@@ -16,8 +16,7 @@ from tui.model.event import DirectionSample, PhaseName, Sample
 NOTHING = DirectionSample(ios=0, bytes=0)
 
 
-@dataclass(slots=True)
-class Window:
+class Window(Struct):
     """When one host was measuring, run time: from the begin of its first sample to the end of its last one.
 
     `io_t0` and `io_t1` are the begin and end of the last sample with I/O: the load ended between them, or later when

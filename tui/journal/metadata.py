@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from tui.metrics import units
 from tui.model.event import ALL_OVER, ONE_RANK, MetadataIteration, MetadataPhase, MetadataResult, OperationResult
@@ -13,8 +13,7 @@ ORDER = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """A phase that is over; `estimated` from the times at which lines arrived."""
 
     operation: str
@@ -24,8 +23,7 @@ class Finished:
     seconds: float = 0.0
 
 
-@dataclass(slots=True)
-class MetadataView:
+class MetadataView(Struct):
     """One metadata benchmark while it goes on: the phase of now, and the rates of those before."""
 
     step: int

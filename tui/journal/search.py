@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui.model.event import PointDecided, PointOffered
@@ -11,8 +10,7 @@ from tui.model.plan import Plan
 from tui.model.search import Point
 
 
-@dataclass(slots=True)
-class SearchState:
+class SearchState(Struct):
     """What was offered by step, the newest alone, and what was decided of it, in the order of decision."""
 
     offered: dict[int, PointOffered] = field(default_factory=dict)

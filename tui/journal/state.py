@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
 
+from msgspec import Struct
+
 from tui.journal.clock import HostTime, Reading
 from tui.journal.files import HostFiles
 from tui.journal.handlers import Handlers
@@ -63,8 +65,7 @@ KEPT_LOG = 2000
 HANDLERS: Handlers[RunState] = Handlers()
 
 
-@dataclass(frozen=True, slots=True)
-class MessageLine:
+class MessageLine(Struct, frozen=True):
     """A line for the operator; `host` None is the engine."""
 
     t: float
@@ -73,8 +74,7 @@ class MessageLine:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """How far the current phase is: 0 to 1, None when nothing bounds it."""
 
     fraction: float | None

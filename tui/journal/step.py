@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from tui.journal.clock import Reading
 from tui.journal.handlers import Handlers
@@ -35,8 +36,7 @@ Load = tuple[PhaseName, str]  # phase and host of a host's one load
 HANDLERS: Handlers[StepState] = Handlers()
 
 
-@dataclass(slots=True)
-class PhaseSpan:
+class PhaseSpan(Struct):
     """A phase as it was seen; `ok` and `end_t` are None while it goes on."""
 
     name: PhaseName
@@ -46,8 +46,7 @@ class PhaseSpan:
     ok: bool | None = None
 
 
-@dataclass(slots=True)
-class StepState:
+class StepState(Struct):
     """One step. `state`: missing (not begun), running, done, failed (with errors), cut (stopped), skipped.
 
     `commands` are all that were started, `ended` the ends of the loads themselves, `released` the hosts that measured.

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tui.journal.clock import ClockStep, HostTime
 from tui.journal.reader import JournalEvent, SampleStamp, read_events
 from tui.journal.state import RunState
 
 
-@dataclass(slots=True)
-class Survey:
+class Survey(Struct):
     """`offsets` are run time minus host time by host, at the begin, from the least delayed sample.
 
     They are of hosts that were never compared or are in `distrusted`, whose clock was set back before they sent their

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from tui.model.event import TelemetryColumns, TelemetrySample
 
@@ -13,8 +14,7 @@ UNKNOWN = float("nan")
 KEPT_S = 600  # what screens look back on; the record has all
 
 
-@dataclass(slots=True)
-class HostTelemetry:
+class HostTelemetry(Struct):
     """What one host gave: the end of each interval in run time, its length, whether the host was quiet, and values.
 
     A value that is not known is NaN: of a column that came later too, or that there was only before.

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import ceil, floor
 from typing import TypeVar
+
+from msgspec import Struct
 
 from tui.metrics.figures import marked
 from tui.metrics.histogram import Histogram, index_to_value
@@ -38,8 +39,7 @@ class Clock:
         self.now = 0.0
 
 
-@dataclass(slots=True)
-class Interval:
+class Interval(Struct):
     """The last interval of one host and direction."""
 
     t: float  # arrival

@@ -14,11 +14,11 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from tui.journal.reader import complete_bytes, read_events
@@ -54,8 +54,7 @@ LEFT_TO_RECOVERY = (
 E = TypeVar("E", bound=Event)
 
 
-@dataclass(frozen=True, slots=True)
-class Resume:
+class Resume(Struct, frozen=True):
     """Where another engine's journal ends: last t, wall clock at t = 0, problems so far."""
 
     t: float

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from statistics import median
+
+from msgspec import Struct
 
 from tui.metrics.units import UNKNOWN
 from tui.model.thresholds import default
@@ -15,8 +16,7 @@ LEAST_BAND = 0.03
 SIGMAS, SIGMA_OF_MAD = 3.0, 1.4826  # of a normal distribution
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """Hosts against their median. `shares`: deviation from it by host, -0.75 is a quarter of it; None: not known.
 
     `band`: hosts within it are like the others. `lag`: the least share of the median that does not lag.

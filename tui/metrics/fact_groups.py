@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from tui.metrics import units
 from tui.model.hostfacts import HOST_FACTS, Fact, HostFact, fact_of, number_of
@@ -23,16 +24,14 @@ NAMED_HOSTS = 4
 _PLACES = {name: place for place, name in enumerate(HOST_FACTS)}
 
 
-@dataclass(frozen=True, slots=True)
-class FactGroup:
+class FactGroup(Struct, frozen=True):
     """Hosts that have the same value; None: those of which it is unknown."""
 
     value: Value
     hosts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FactDifference:
+class FactDifference(Struct, frozen=True):
     """A fact that hosts differ in, the largest group first, the unknown last.
 
     `name` is ``fact``, ``map.key`` or ``table.column``. `matters`: figures may differ by it; else it is worth a look.
@@ -64,8 +63,7 @@ class FactDifference:
         return f"{self.title}: {'; '.join(said)}"
 
 
-@dataclass(frozen=True, slots=True)
-class FactsTogether:
+class FactsTogether(Struct, frozen=True):
     """The facts of hosts: what all have in common, and what differs; what each host has of its own is in neither."""
 
     hosts: tuple[str, ...]

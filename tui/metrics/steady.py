@@ -7,9 +7,9 @@ at most 10 % of it over the window, slope x (rounds - 1).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from tui.metrics.figures import kind_of, over_hosts, value_of
@@ -22,8 +22,7 @@ RANGE, SLOPE = 0.20, 0.10  # of the mean
 ROUND_S = 5  # seconds that a round cut out of one load has at least
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """Rounds of equal length: their means, and how far these are apart and drift, as shares of their mean."""
 
     means: tuple[float, ...]
@@ -62,8 +61,7 @@ def window_across(values: Sequence[float]) -> Window | None:
     return window_of([fmean(values[at * length : (at + 1) * length]) for at in range(ROUNDS)])
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(Struct, frozen=True):
     """The headline figure of one round over the hosts that came to its end; None: none of them measured it."""
 
     value: float | None

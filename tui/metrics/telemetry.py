@@ -7,9 +7,10 @@ it may hold dots (``nic.eth0.100.rx``). Values are of one interval of about a se
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
+
+from msgspec import Struct
 
 from tui.metrics import units
 
@@ -38,8 +39,7 @@ FORMATTERS: dict[TelemetryUnit, Callable[[float | None], str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TelemetryMetric:
+class TelemetryMetric(Struct, frozen=True):
     """One kind of column. Counts are summed over a window, everything else is averaged over time."""
 
     family: str
@@ -125,8 +125,7 @@ TELEMETRY: dict[tuple[str, str], TelemetryMetric] = {(each.family, each.field): 
 """All kinds of columns, by family and field."""
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnName:
+class ColumnName(Struct, frozen=True):
     """The parts of a column's name; `subject` is empty where the family has only one."""
 
     family: str

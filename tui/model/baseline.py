@@ -9,9 +9,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+from msgspec import Struct
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from tui.model.names import TAG_PATTERN
@@ -182,8 +182,7 @@ class BaselineFile(Strict):
     workloads: list[Workload] = Field(min_length=1, description="The figures by workload")
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """One published figure. `of` is a direction, an operation, or who used CPU; `kind` is clat, lat, slat or empty."""
 
     of: str
@@ -198,8 +197,7 @@ class Figure:
         return " ".join(part for part in (self.of, self.kind or self.metric, self.statistic) if part)
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Struct, frozen=True):
     """The figures of one point of one configuration, with everything that is known and doubted about them."""
 
     collection: str
@@ -364,7 +362,7 @@ def _in_doubt(figure: Figure, units: Mapping[str, str]) -> Figure:
 
 def _sum_of(parts: list[Baseline]) -> Baseline:
     """Return the rates of several hosts added up; latencies cannot be added."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     first = parts[0]
     figures = []

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 MetricName = Literal["iops", "bandwidth", "latency", "ops"]
 Order = Literal["<", "<=", ">", ">="]
@@ -29,8 +30,7 @@ UNITS: dict[MetricName, dict[str, float]] = {
 EXAMPLES = "such as 'read.p99 > 2ms', 'write.bandwidth < 1GiB/s', 'iops < -5%'"
 
 
-@dataclass(frozen=True, slots=True)
-class Criterion:
+class Criterion(Struct, frozen=True):
     """What must not be. `value` is in the unit of records, or with `relative` a share that B may have changed by.
 
     `direction` is empty where none is named: then it holds for each that was measured.

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Unit = Literal["iops", "bytes_per_s", "ns", "ops_per_s", "percent", "bytes", "s"]
 
@@ -39,8 +40,7 @@ _NAMES = "|".join(sorted({re.escape(name) for names in UNITS.values() for name i
 _PRINTED = re.compile(rf"(~?)\s*({_NUMBER})(?:\s*-\s*({_NUMBER}))?\s*({_NAMES})(?:\s*\([^()]*\))?", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(Struct, frozen=True):
     """One figure: as printed, and in `unit`. `value` is None for a range; `low` and `high` are what it may be."""
 
     printed: str

@@ -9,8 +9,9 @@ import re
 import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from tui.model.hostfacts import Fact
 from tui.model.plan import FILE_NUMBER
@@ -71,8 +72,7 @@ def host_mark(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", name) or "_"
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(Struct, frozen=True):
     """Who holds a host: run, owner, and for how many seconds more unless renewed."""
 
     run: str
@@ -80,8 +80,7 @@ class Holder:
     left_s: int
 
 
-@dataclass(frozen=True, slots=True)
-class Numbered:
+class Numbered(Struct, frozen=True):
     """Of files that differ by a number: how many there are, one of them, and one that is no empty plain file."""
 
     there: int

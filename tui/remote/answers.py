@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from tui.remote.transport import Completed, HostError
 
@@ -19,8 +20,7 @@ QUOTED_CHARACTERS = 160  # of what a host said, in an error message
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
-@dataclass(frozen=True, slots=True)
-class FileInfo:
+class FileInfo(Struct, frozen=True):
     """A path on a host: size and allocated bytes; kind file, directory, block, char or other."""
 
     size: int
@@ -28,8 +28,7 @@ class FileInfo:
     kind: str = "file"
 
 
-@dataclass(frozen=True, slots=True)
-class TaskStatus:
+class TaskStatus(Struct, frozen=True):
     """What the agent knows of a command. `exit_code` None: not ended, or unknown.
 
     `alive` is its supervisor. `left` counts processes that SIGKILL did not end.
@@ -46,8 +45,7 @@ class TaskStatus:
     started: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CacheDrop:
+class CacheDrop(Struct, frozen=True):
     """How dropping the page cache went. `method` root, sudo or none."""
 
     method: str
@@ -55,8 +53,7 @@ class CacheDrop:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedProcess:
+class MarkedProcess(Struct, frozen=True):
     """A process of one of our runs."""
 
     pid: int
@@ -66,8 +63,7 @@ class MarkedProcess:
     command: str
 
 
-@dataclass(frozen=True, slots=True)
-class FileExtents:
+class FileExtents(Struct, frozen=True):
     """A file's size, the bytes that have blocks, and those of them that were never written."""
 
     size: int
@@ -80,8 +76,7 @@ class FileExtents:
         return min(self.size, max(0, self.size - self.mapped) + self.unwritten)
 
 
-@dataclass(frozen=True, slots=True)
-class TaskDir:
+class TaskDir(Struct, frozen=True):
     """A private directory of a task on a host."""
 
     run: str
@@ -92,8 +87,7 @@ class TaskDir:
     age_s: int
 
 
-@dataclass
-class Answer:
+class Answer(Struct):
     """The lines between BT-BEGIN and BT-END: KEY=VALUE pairs, and lines that are none."""
 
     values: dict[str, str] = field(default_factory=dict)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.remote.transport import Channel, HostError
 
@@ -13,8 +14,7 @@ STAMP = re.compile(rb"(\d{9,12})\.(\d{3,9})\n")
 READ_BYTES = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class ClockOffset:
+class ClockOffset(Struct, frozen=True):
     """`offset_s` is the host's clock minus ours, true within `uncertainty_s` (half the round trip)."""
 
     offset_s: float

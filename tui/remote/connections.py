@@ -18,12 +18,11 @@ from tui.remote.transport import HUNG_UP, BusyError, DeniedError, HostError, Tra
 from tui.remote.vault import Asker, Vault
 
 if TYPE_CHECKING:
-    import asyncssh
-
     from tui.remote.hostkeys import Presented
     from tui.remote.keys import LockedKey
     from tui.remote.login import Attempt, Entered
     from tui.remote.ssh import SshTransport
+    from tui.remote.ssh_library import asyncssh
     from tui.remote.sshconfig import Keyring, Resolved
     from tui.remote.sshfile import ConfigFiles
 
@@ -239,10 +238,9 @@ class Connections:
     async def _handshake(
         self, target: Resolved, tunnel: asyncssh.SSHClientConnection | None, attempt: Attempt
     ) -> asyncssh.SSHClientConnection:
-        import asyncssh
-
         from tui.remote import hostkeys
         from tui.remote.login import METHODS
+        from tui.remote.ssh_library import asyncssh
 
         keys, unusable = await asyncio.to_thread(self.keyring.client_keys, target)
         attempt.locked, _ = await asyncio.to_thread(self.keyring.locked, target)
@@ -316,7 +314,7 @@ def jump_address(jump: str, config: Path | None) -> HostAddress:
 
 def explained(target: Resolved, error: Exception, unusable: Sequence[LockedKey | str]) -> HostError:
     """Return what a failed connection means. `unusable` says why key files could not be offered."""
-    import asyncssh
+    from tui.remote.ssh_library import asyncssh
 
     name, place = target.name, target.place
     at = f"{target.host} port {target.port}"

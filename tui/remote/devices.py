@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.remote.answers import Answer
 from tui.remote.probe import DirFacts, as_int, in_bytes, parse_dir
@@ -21,8 +23,7 @@ UNSURE = {
 OCTAL = re.compile(r"\\([0-7]{3})")
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceUse:
+class DeviceUse(Struct, frozen=True):
     """Who uses a device. `member` is the kernel name of the device itself, of a partition, or of the whole disk."""
 
     member: str
@@ -50,8 +51,7 @@ class DeviceUse:
         return f"{self.member} is in use: the kernel does not open it exclusively"
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceSignature:
+class DeviceSignature(Struct, frozen=True):
     """A file system, volume manager or partition table that is on a device or on one of its partitions."""
 
     member: str
@@ -59,8 +59,7 @@ class DeviceSignature:
     offset: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadPart:
+class UnreadPart(Struct, frozen=True):
     """A device or partition whose contents no tool on the host has looked at; sectors of 512 bytes."""
 
     member: str
@@ -68,8 +67,7 @@ class UnreadPart:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceFacts:
+class DeviceFacts(Struct, frozen=True):
     """A device as it was found. `kind` is empty when nothing is there; sizes are bytes.
 
     `name` is the kernel's, `number` major:minor, `disk` the whole disk that a partition lies on. `unread` are parts

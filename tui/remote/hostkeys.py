@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import asyncssh
+from msgspec import Struct
 
+from tui.remote.ssh_library import asyncssh
 from tui.remote.transport import HUNG_UP, BusyError, HostError
 
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 TIMEOUT_S = 15.0
 
 
-@dataclass(frozen=True, slots=True)
-class Presented:
+class Presented(Struct, frozen=True):
     """The key that a host presents, the name it is filed under, and whether it is on file already."""
 
     name: str

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import asyncssh
-from asyncssh.agent import SSHAgentKeyPair
+from msgspec import Struct
+
+from tui.remote.ssh_library import SSHAgentKeyPair, asyncssh
 
 ClientKey = asyncssh.SSHKey | tuple[asyncssh.SSHKey, asyncssh.SSHCertificate]
 RSA_SIGNATURES = (b"rsa-sha2-256", b"rsa-sha2-512", b"ssh-rsa")
 
 
-@dataclass(frozen=True, slots=True)
-class LockedKey:
+class LockedKey(Struct, frozen=True):
     """A key file that is encrypted. `public` is None when its public half cannot be read."""
 
     path: str

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-import asyncssh
+from msgspec import Struct
 
 from tui.remote.keys import encrypted
+from tui.remote.ssh_library import asyncssh
 from tui.remote.transport import DeniedError, HostError
 from tui.remote.vault import CANCELLED, NOBODY, TRIES, Question, Vault
 
@@ -32,8 +32,7 @@ PASSWORD_LIKE = re.compile(r"pass ?(word|phrase)", re.IGNORECASE)
 ONE_TIME = re.compile(r"one.?time|\botp\b|token|code|verification", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Entered:
+class Entered(Struct, frozen=True):
     """A connection that is logged in. `one_time`: prompts whose answers are of no use for the next log-in."""
 
     connection: Connection

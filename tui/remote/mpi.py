@@ -5,8 +5,9 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from tui.remote.agent import Agent
 from tui.remote.answers import Answer
@@ -21,8 +22,7 @@ LAUNCHERS: Mapping[Family, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Launcher:
+class Launcher(Struct, frozen=True):
     """An mpiexec: its path, family and version as it says itself."""
 
     path: str
@@ -30,8 +30,7 @@ class Launcher:
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class MpiFacts:
+class MpiFacts(Struct, frozen=True):
     """What was found on one host. `family` is what the program was linked with, None: it cannot be told."""
 
     hostname: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from tui.model.hostfacts import Fact, is_number
 
@@ -14,8 +15,7 @@ VERSION = re.compile(r"(\d+)\.(\d+)")
 COUNT = re.compile(r"[0-9]{1,18}")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolFacts:
+class ToolFacts(Struct, frozen=True):
     """A command on a host; `version` None when its answer holds none."""
 
     path: str
@@ -23,8 +23,7 @@ class ToolFacts:
     version: tuple[int, int] | None
 
 
-@dataclass(frozen=True, slots=True)
-class DirFacts:
+class DirFacts(Struct, frozen=True):
     """A target directory. Sizes are bytes, None when unknown."""
 
     path: str
@@ -49,8 +48,7 @@ class DirFacts:
         return round(self.used_bytes / (self.used_bytes + self.free_bytes), 4)
 
 
-@dataclass(frozen=True, slots=True)
-class HostProbe:
+class HostProbe(Struct, frozen=True):
     """Everything that one probe found."""
 
     values: Mapping[str, Fact]

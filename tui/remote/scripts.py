@@ -10,8 +10,9 @@ import functools
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 AGENT = ("base", "probe", "files", "start", "supervise", "stream", "upkeep", "locks", "clock")
 PARTS = (*AGENT, "devices", "facts", "facts_target", "extents", "mpi")  # in the order they are sent
@@ -49,8 +50,7 @@ def supervisor_script() -> str:
     return functions("base", "supervise")
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(Struct, frozen=True):
     """One call of a function of the agent. `token` marks its answer; user input only ever stands in it quoted."""
 
     token: str

@@ -6,7 +6,8 @@ For hosts that have neither wipefs nor blkid. Offsets and magic bytes are those 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 SECTOR = 512
 Sectors = Mapping[int, bytes]  # number of the first sector -> bytes from there on
@@ -14,8 +15,7 @@ ZFS_LABEL = 32  # sector of the pool's name-value list
 HEAD = ((0, 20), (ZFS_LABEL, 16), (64, 2), (120, 16), (2048, 1))  # (first sector, count)
 
 
-@dataclass(frozen=True, slots=True)
-class Magic:
+class Magic(Struct, frozen=True):
     """Bytes that stand at an offset of whatever is of this type."""
 
     type: str

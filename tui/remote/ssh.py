@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
-import asyncssh
-
 from tui.model.plan import HostAddress
 from tui.remote.scripts import Script
 from tui.remote.shells import Shells
+from tui.remote.ssh_library import asyncssh
 from tui.remote.transport import Channel, Completed, HostError, read_all
 
 Connection = asyncssh.SSHClientConnection

@@ -12,11 +12,10 @@ import ipaddress
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-import asyncssh
+from msgspec import Struct
 
 from tui.model.plan import HostAddress
 from tui.remote.answers import printable
@@ -31,6 +30,7 @@ from tui.remote.keys import (
     unlock,
     with_certificates,
 )
+from tui.remote.ssh_library import asyncssh
 from tui.remote.sshfile import ConfigFiles, HostConfig
 from tui.remote.transport import HostError
 
@@ -46,8 +46,7 @@ FAST_CIPHERS = "^aes128-gcm@openssh.com,aes256-gcm@openssh.com"
 KnownKeys = tuple[Sequence[Any], ...]  # trusted, authorities, revoked, then the same of X.509
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(Struct, frozen=True):
     """Everything needed to connect to one host."""
 
     name: str  # as the user calls it

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from asyncssh import ConfigParseError
-from asyncssh.config import SSHClientConfig
+from msgspec import Struct
+
+from tui.remote.ssh_library import SSHClientConfig, asyncssh
 
 MOST_FILES = 1000  # of one host: files that include each other multiply
 BLOCK = re.compile(rb"(?im)^[ \t]*(?:host|match)(?=[\s=])")
@@ -25,8 +25,7 @@ UNSURE = re.compile(rb"[\"'\\]|[^\t\n -~]|^[ \t]*=", re.MULTILINE)  # another li
 DEEP = re.compile(rb"(?im)^([ \t]*include\b.*?)\*\*+")  # glob(7) knows no **: it would search whole file systems
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """Lines up to the next Host or Match. `names`: the hosts that alone it can speak of; None: anybody can tell."""
 
     names: frozenset[bytes] | None
@@ -75,10 +74,11 @@ class HostConfig(SSHClientConfig):
         self._count = 0
 
     def parse(self, path: Path) -> None:
-        """Read a file, or one that it includes. Raises ConfigParseError, OSError, UnicodeDecodeError."""
+        """Read a file, or one that it includes. Raises asyncssh.ConfigParseError, OSError, UnicodeDecodeError."""
         self._count += 1
         if path in self._open or self._count > MOST_FILES:
-            raise ConfigParseError(f"{path} includes itself" if path in self._open else "too many files are included")
+            why = f"{path} includes itself" if path in self._open else "too many files are included"
+            raise asyncssh.ConfigParseError(why)
         text = self._files.text(path, self._orig_host)
         self._open.append(path)
         memory = os.memfd_create("ssh_config")
@@ -90,4 +90,4 @@ class HostConfig(SSHClientConfig):
             self._open.pop()
 
     def _error(self, reason: str) -> Any:
-        raise ConfigParseError(f"{self._open[-1]} line {self._line_no}: {reason}")
+        raise asyncssh.ConfigParseError(f"{self._open[-1]} line {self._line_no}: {reason}")

@@ -6,8 +6,9 @@ import functools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import resources
+
+from msgspec import Struct
 
 from tui.remote.scripts import functions
 
@@ -40,39 +41,34 @@ def telemetry_command(loads: Sequence[str], groups: Sequence[str], targets: Sequ
     return ["sh", "-c", RUN, "benchtui-telemetry", " ".join(loads), " ".join(groups), *targets]
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(Struct, frozen=True):
     """The host's time of day in ms at this uptime in s."""
 
     epoch_ms: float
     uptime_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(Struct, frozen=True):
     """A block device of the target: `top` is what is mounted or used, `below` what that lies on."""
 
     name: str
     place: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lacking:
+class Lacking(Struct, frozen=True):
     """What the host cannot give, and why."""
 
     name: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(Struct, frozen=True):
     """The names of the values that follow."""
 
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(Struct, frozen=True):
     """One value a column over the last `interval_s` seconds before this uptime; None is unknown."""
 
     uptime_s: float

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from tui.model.plan import HostAddress
 from tui.model.problem import BenchtuiError, Problem
@@ -56,8 +57,7 @@ class BusyError(HostError):
         super().__init__("lost", host, message)
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(Struct, frozen=True):
     """A script that has run. `exit_status` None is unknown, never success."""
 
     stdout: bytes

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 TRIES = 3
 NOBODY = "there is no terminal to ask on"
 CANCELLED = "nothing was typed"
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """What to ask a person. `prompts`: (text, whether what is typed may be seen). `note`: what a server says to it.
 
     `key` names what the answer is for when it holds for more than one log-in.

@@ -9,10 +9,11 @@ chance (its own interval), because capacity is not the same at all times (unknow
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, hypot, pi, sqrt
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from tui.sizing.evidence import Evidence
 
@@ -38,8 +39,7 @@ BEYOND = 0.06  # prior mass above the maximum: a system may thrash at full load
 NEAR = 1.05  # of the maximum: up to there a capacity is no surprise
 
 
-@dataclass(frozen=True)
-class Belief:
+class Belief(Struct, frozen=True):
     """A posterior over the capacity: ascending rates, and the share of it up to each."""
 
     rates: tuple[float, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.model.search import RATE, Offer, Point, Search
 from tui.sizing.belief import Belief, believe
@@ -30,8 +31,7 @@ SHARPEN = 0.5  # of the tolerance: a point that tells less surely by itself last
 Setting = tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """What is known of one setting of the knobs. `belief` is None as long as there is no paced point."""
 
     setting: Setting

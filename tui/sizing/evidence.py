@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import log, sqrt
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.model.search import Limit, Measured, Point, Search
 from tui.sizing.points import SURELY_OVER, not_achieved
@@ -16,8 +18,7 @@ UNSURE = 1.0  # standard error of a share of which none is known
 NEAR = 0.7  # |ln(latency / limit)| of points that are as sure as each other, second for second
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """A point at `rate`: ln(latency / limit) of its binding limit with a standard error; or only on which side it is.
 
     `side`: "least" where the ratio is that at least, because the point was ended early or did not do what was offered;

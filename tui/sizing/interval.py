@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from math import exp, inf, log, sqrt
 from statistics import NormalDist
+
+from msgspec import Struct
 
 from tui.metrics.buckets import index_to_value, rank, value_to_index
 from tui.metrics.repeat import t_975
@@ -62,8 +63,7 @@ def lag_of(residuals: Sequence[float]) -> int:
     return max(1, len(residuals) // LEAST_BLOCKS)
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """A figure in ns with its 95 % interval; `high` is infinite where too few I/Os lie behind it to tell.
 
     `share_error`: standard error of the share of I/Os behind a percentile, as a share of it; of a mean, of the mean.

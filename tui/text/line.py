@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 Run = tuple[str, str]
 """Text and its role: a name that screens have a style for, with ``*60`` for 60 % of its strength, ``~`` for reverse,
@@ -49,8 +50,7 @@ def fit(text: str, width: int, *, right: bool = False) -> str:
     return " " * (width - taken) + text if right else text + " " * (width - taken)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One row: runs from left to right, and the role of the row's background, if it has one of its own."""
 
     runs: tuple[Run, ...] = ()

@@ -8,8 +8,10 @@ its figure is one for the whole process: not for several threads.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import groupby
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tui.text.line import BAD, FAINT, GOOD, LABEL, TEXT, TITLE, Line, Run, packed, spread, width_of, width_of_runs
 
@@ -27,16 +29,14 @@ DASH = 4  # dots of a dash, and of the gap behind it
 FILL = 45  # per cent of a curve's strength, for what is below it
 
 
-@dataclass(frozen=True, slots=True)
-class Ticks:
+class Ticks(Struct, frozen=True):
     """Where an axis has marks, and what stands there."""
 
     positions: list[float]
     labels: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(Struct, frozen=True):
     """What an axis spans, and its marks; `step`: they are so far apart, and fall on whole cells."""
 
     low: float
@@ -45,8 +45,7 @@ class Axis:
     step: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Struct, frozen=True):
     """Points joined by lines, in parts where values between them are unknown; `points` stand out on it, `wrong` too.
 
     `dashed`: not measured, such as a limit or a model beyond what it was made from. `mark`: its own of MARKS' kind.
@@ -65,8 +64,7 @@ class Curve:
 Cells = dict[tuple[int, int], int]  # dots by row and column of a cell, as in Unicode's braille patterns
 
 
-@dataclass(slots=True)
-class Canvas:
+class Canvas(Struct):
     """The cells that curves are drawn in."""
 
     columns: int

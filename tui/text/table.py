@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.text.line import LABEL, TEXT, Line, Run, fit, padded, width_of, width_of_runs
 
@@ -13,8 +15,7 @@ Cell = str | Run | list[Run]
 """What stands in one place of a table: a text in the column's role, a run, or several."""
 
 
-@dataclass(frozen=True)
-class Column(Generic[Row]):
+class Column(Struct, Generic[Row], frozen=True):
     """One column: its heading, what it shows of a row, how wide it is, what gives way to it.
 
     A `width` of 0 takes what the others leave, `least` to `most` cells of it; in a `measured` table it is as wide as

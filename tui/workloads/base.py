@@ -8,8 +8,9 @@ differs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
+
+from msgspec import Struct
 
 from tui.model.problem import Problem, UsageError
 from tui.model.tool import InProfile
@@ -27,8 +28,7 @@ CourseName = Literal["commands", "mpi"]
 __all__ = ["Item", "LogLine", "Reader", "Requirement", "Workload"]  # a load generator takes all from here
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(Struct, frozen=True):
     """A command that a host must have before anything starts: by name on PATH, or by absolute path.
 
     With the arguments `trial_args` it must end well: a look that touches no target. `trial_of` is what that shows, such
@@ -43,8 +43,7 @@ class Requirement:
     trial_fine: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Paced:
+class Paced(Struct, frozen=True):
     """A step that offers a rate; `remarks` are what to know of how it does."""
 
     step: Step
@@ -134,8 +133,7 @@ class Reading(Protocol):
         """Return a reader for one command's output."""
 
 
-@dataclass(frozen=True, slots=True)
-class Doubt:
+class Doubt(Struct, frozen=True):
     """Why a result may not be what it seems, as a finding: `phases` are those it holds for."""
 
     code: str
@@ -171,16 +169,14 @@ class Showing(Protocol):
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """Profiles made of a job file, as (tag, YAML), the one to run first; and what was changed on the way."""
 
     profiles: list[tuple[str, str]]
     messages: list[Problem]
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedOutput:
+class ImportedOutput(Struct, frozen=True):
     """One output that was kept of a run elsewhere: what one host did in one measurement.
 
     `place` is the number of the measurement in its file, from 0. `host` is as the output names it; empty: it does not.
@@ -203,8 +199,7 @@ class ImportedOutput:
     tool: str = ""  # whose output it is; empty: of the load generator that read it
 
 
-@dataclass(frozen=True, slots=True)
-class KeptFile:
+class KeptFile(Struct, frozen=True):
     """One file of what was kept: `name` is its path within what was given, `place` what messages call it."""
 
     name: str
@@ -212,8 +207,7 @@ class KeptFile:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class KeptLog:
+class KeptLog(Struct, frozen=True):
     """What logs of one load tell: `output` is made of them alone, `stem` is what its result would be called.
 
     Times of its samples are of day, or count from the begin of the load.
@@ -224,8 +218,7 @@ class KeptLog:
     files: Sequence[KeptFile]
 
 
-@dataclass(frozen=True, slots=True)
-class KeptRun:
+class KeptRun(Struct, frozen=True):
     """Outputs of a directory that belong together, measurement by measurement, those of each by host.
 
     `files` are those that they were read from, `remarks` what was left out and why.

@@ -79,7 +79,7 @@ def files_text(files: list[Path], locked: list[Path]) -> str:
 
 async def agent_keys(socket: str) -> int | None:
     """Return how many keys the agent holds, or None when it cannot be reached."""
-    import asyncssh
+    from tui.remote.ssh_library import asyncssh
 
     try:
         async with asyncio.timeout(AGENT_DEADLINE_S), asyncssh.connect_agent(socket) as agent:

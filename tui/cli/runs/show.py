@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,7 +52,7 @@ def show_run(args: argparse.Namespace, store: RunStore) -> int:
     marks = read_marks(run_dir)
     if marks.title or marks.starred:
         print("* " * marks.starred + marks.title)
-    width = max(80, shutil.get_terminal_size((80, 24)).columns)
+    width = max(80, columns())
     print(summary_text(with_tags(record, marks), shown, running=running, steps=args.steps, width=width), end="")
     if not running:
         show_criteria(record)
@@ -61,6 +60,13 @@ def show_run(args: argparse.Namespace, store: RunStore) -> int:
     if args.plot:
         print(f"\n{plot(record, args.metric)}")
     return 0
+
+
+def columns() -> int:
+    """Return how wide the terminal is, 80 where there is none."""
+    import shutil
+
+    return shutil.get_terminal_size((80, 24)).columns
 
 
 def defend_text(record: RunRecord) -> str:
@@ -78,6 +84,8 @@ def defend_text(record: RunRecord) -> str:
 
 def show_criteria(record: RunRecord) -> None:
     """Print how the run stands by the thresholds of its profile; those against another run are for `compare`."""
+    if not record.criteria:
+        return
     from tui.results.compare.criteria import criteria_of, judge
 
     for at, each in enumerate(judge([], [record], criteria_of([record]))):
@@ -116,7 +124,7 @@ def plot(record: RunRecord, metric: str | None) -> str:
     known: dict[str | None, ChartMetric] = {"iops": "iops", "bandwidth": "bandwidth", "latency": "latency"}
     wanted = metric or (record.headline.metric if record.headline is not None else "iops")
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    width = shutil.get_terminal_size((80, 24)).columns
+    width = columns()
     tables = tables_of(cells_of_record(record)) if metric is None else []
     drawn = (table_chart(table, width, 20, named=len(tables) > 1, coloured=color) for table in tables)
     charts = [lines for lines in drawn if lines]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import fnmatch
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tui import workloads
 from tui.engine.hosts.fan_out import agent_on, fan_out
@@ -27,8 +29,7 @@ Origin = Literal["inventory", "ssh config", "this machine"]
 LOCAL_ADDRESS = HostAddress(name=hostspec.LOCAL, transport="local")
 
 
-@dataclass(frozen=True, slots=True)
-class HostCheck:
+class HostCheck(Struct, frozen=True):
     """One host looked at: `code` and `message` say what is wrong when not `ok`."""
 
     name: str

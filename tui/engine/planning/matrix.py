@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from tui import workloads
@@ -34,8 +33,7 @@ Params = dict[str, ParamValue]
 Overrides = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """What was asked for at launch: repetitions (None: as the profile says), and values to sweep over, as typed.
 
     `precondition`: whether the profile's preconditioning is done.
@@ -46,8 +44,7 @@ class Wanted:
     precondition: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedProfile:
+class PlannedProfile(Struct, frozen=True):
     """One profile to measure: alone, or as a member of a suite."""
 
     profile: Profile
@@ -71,7 +68,7 @@ def build_steps(
         for planned in planned_profiles(loaded, overrides, wanted):
             planned = planned if wanted.precondition else unprepared(planned)
             own: list[Step] = []
-            for step in _steps_of(dataclasses.replace(planned, made=turn * planned.most), hosts):
+            for step in _steps_of(replace(planned, made=turn * planned.most), hosts):
                 own.append(step)
                 if len(steps) + len(own) > MAX_STEPS:
                     tag = loaded.profile.profile
@@ -86,7 +83,7 @@ def build_steps(
 def unprepared(planned: PlannedProfile) -> PlannedProfile:
     """Return a profile without its preconditioning."""
     prepare = planned.profile.prepare.model_copy(update={"precondition": None})
-    return dataclasses.replace(planned, profile=planned.profile.model_copy(update={"prepare": prepare}))
+    return replace(planned, profile=planned.profile.model_copy(update={"prepare": prepare}))
 
 
 def suite_rounds(profile: Profile, wanted: Wanted) -> int:
@@ -151,7 +148,7 @@ def _planned_members(loaded: LoadedProfile, overrides: Overrides, wanted: Wanted
         given |= {name: value for name, value in overrides.items() if name not in own and name in profile.params}
         every.append((profile, given))
     found = [(_planned(profile, given, Wanted(), member=True), told_apart(profile, every)) for profile, given in every]
-    return [dataclasses.replace(planned, apart=apart) for planned, apart in found]
+    return [replace(planned, apart=apart) for planned, apart in found]
 
 
 def told_apart(profile: Profile, members: Sequence[tuple[Profile, Overrides]]) -> tuple[str, ...]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
 
 from tui.engine.planning.attest import attested
 from tui.engine.planning.matrix import Wanted, build_steps, person_text, planned_profiles
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 MIN_LEASE_S = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
+class Choices(Struct, frozen=True):
     """What is chosen at launch. `overrides` are parameters as typed; None means: as the profile says."""
 
     hosts: Sequence[HostAddress]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui import workloads
@@ -38,8 +38,7 @@ SPARE = 2  # measurements beyond those that a curve needs, for such as have to b
 AROUND = (0.25, 0.5, 1, 2, 4)  # times the default, where nobody says what values a parameter shall have
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """What was asked for at launch; what is None or empty is as the profile says. "none": to measure, not to search."""
 
     kind: SearchKind | Literal["none"] | None = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from tui.engine.safety.host_look import HostFindings, Problem, tasks_of
 from tui.metrics import units
@@ -17,8 +18,7 @@ HEADROOM = 1.05  # a file system that is filled to the last block measures its a
 DIRECTORIES_LOOKED_AT = 50
 
 
-@dataclass
-class Place:
+class Place(Struct):
     """A file system: bytes that files will newly take, by path, and who was seen on it with which free space."""
 
     files: dict[str, int] = field(default_factory=dict)

@@ -10,11 +10,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
+from msgspec import Struct
 
 from tui.engine.planning.attest import signed
 from tui.engine.process.identity import announce, owner
@@ -34,8 +34,7 @@ ROOM_BYTES = 2 << 20  # twice what the journal holds back for its last words
 EngineMode = Literal["start", "recover", "resume", "resume-failed"]
 
 
-@dataclass(frozen=True, slots=True)
-class Launched:
+class Launched(Struct, frozen=True):
     """A run whose engine has been started, and what it asks before its hosts are logged in."""
 
     run_dir: Path

@@ -10,13 +10,12 @@ import traceback
 from collections.abc import Coroutine
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tui.engine.process.control import ControlServer, Request
 from tui.engine.process.identity import sole_engine
 from tui.engine.process.launch import EngineMode, load_plan
 from tui.engine.process.questions import EngineAsker, take_link
-from tui.engine.recovery.history import History, read_history
-from tui.engine.recovery.recover import execute_missing, execute_rest
 from tui.engine.running.context import RunContext
 from tui.engine.running.load import stop_host
 from tui.engine.running.run import execute, open_run
@@ -28,6 +27,9 @@ from tui.model.plan import Plan
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE, SUMMARY_FILE
 from tui.remote.connections import Connections
 
+if TYPE_CHECKING:
+    from tui.engine.recovery.history import History  # a run that begins has none
+
 
 def run_engine(run_dir: Path, mode: EngineMode = "start", *, ask: bool = False) -> RunEnded:
     """Execute the plan of a run directory in this process, or go on with what another engine began; return its end.
@@ -37,12 +39,18 @@ def run_engine(run_dir: Path, mode: EngineMode = "start", *, ask: bool = False) 
     asker = EngineAsker(take_link()) if ask else None
     plan = load_plan(run_dir)
     with sole_engine(run_dir):
-        history = None if mode == "start" else read_history(run_dir / JOURNAL_FILE)
+        history = None if mode == "start" else _history(run_dir)
         if history is not None and mode != "recover":
             history.going_on = True
             for name in (RECORD_FILE, SUMMARY_FILE):  # they are derived again from the journal at the end
                 (run_dir / name).unlink(missing_ok=True)
         return asyncio.run(_serve(run_dir, plan, history, mode, asker))
+
+
+def _history(run_dir: Path) -> History:
+    from tui.engine.recovery.history import read_history
+
+    return read_history(run_dir / JOURNAL_FILE)
 
 
 async def _serve(
@@ -93,6 +101,8 @@ def _course(ctx: RunContext, history: History | None, mode: EngineMode) -> Corou
     """Return what this engine does."""
     if history is None:
         return execute(ctx)
+    from tui.engine.recovery.recover import execute_missing, execute_rest
+
     if mode == "recover":
         return execute_rest(ctx, history)
     return execute_missing(ctx, history, failed=mode == "resume-failed")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui.journal.reader import JournalEvent, read_events
@@ -16,8 +16,7 @@ from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError
 
 
-@dataclass
-class History:
+class History(Struct):
     """The past of a run: a view of its journal's state."""
 
     seen: RunState = field(default_factory=RunState)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
+
+from msgspec import Struct
 
 from tui import workloads
 from tui.model.plan import Plan, Step
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 ROOMS: dict[CourseName, str] = {"commands": "tui.engine.running.commands", "mpi": "tui.engine.mpi.course"}
 
 
-@dataclass(frozen=True, slots=True)
-class Adopted:
+class Adopted(Struct, frozen=True):
     """What became of a step that was going on when its engine died.
 
     `alive`: its load still ran. `whole`: every host came to its own end, before or since.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tui.model.plan import FileSpec, HostTask
 from tui.remote.agent import FileInfo
 
 
-@dataclass(frozen=True, slots=True)
-class FileNeed:
+class FileNeed(Struct, frozen=True):
     """A file that must be written before it can be measured, and why."""
 
     spec: FileSpec

@@ -9,8 +9,9 @@ import asyncio
 import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from tui.engine.hosts.fan_out import OUR_FAULT, host_error
 from tui.engine.running.context import RunContext, RunRefused, RunStopped
@@ -30,8 +31,7 @@ class HostsAway(RunRefused):
         super().__init__("partial", EXIT_PARTIAL, f"{', '.join(hosts)} lost: {why}")
 
 
-@dataclass(frozen=True, slots=True)
-class Duty:
+class Duty(Struct, frozen=True):
     """What all hosts do. `refusal`, before their names, refuses the run when some fail; empty: the others go on."""
 
     phase: PhaseName

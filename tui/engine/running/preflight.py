@@ -6,9 +6,10 @@ import asyncio
 import posixpath
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from tui import workloads
 from tui.engine.planning.space import directories_to_look_at, judge_space

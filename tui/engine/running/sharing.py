@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.engine.planning.space import file_system_of
 from tui.engine.running.context import RunContext
@@ -16,8 +17,7 @@ from tui.model.plan import Plan, Step
 from tui.model.sharing import common_paths, sharing_text
 
 
-@dataclass(frozen=True, slots=True)
-class SharedFiles:
+class SharedFiles(Struct, frozen=True):
     """Files that the same hosts use on one file system. The first host makes them, and has them in its record."""
 
     hosts: tuple[str, ...]

@@ -7,8 +7,9 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tui import workloads
 from tui.engine.running.secrets import NO_SECRET
@@ -27,8 +28,7 @@ SILENCE_S = 15.0  # without a word from the host: is it the load that is silent,
 LOOK_S = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How a command ended. `exit_code` None is unknown. `collected`: every byte the host spooled has arrived."""
 
     exit_code: int | None

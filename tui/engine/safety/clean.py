@@ -10,9 +10,11 @@ import asyncio
 import posixpath
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tui.engine.hosts.fan_out import agent_on, fan_out
 from tui.engine.process.identity import no_engine, owner
@@ -33,8 +35,7 @@ LEASE_S = CLEAN_S + 60.0  # nobody renews it meanwhile
 NAMES_SHOWN = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Created:
+class Created(Struct, frozen=True):
     """What a run's record names on one host. `sizes` are those the plan gave its files, 0 when it knew none.
 
     `grown` are those that later runs of ours gave the same files.
@@ -53,8 +54,7 @@ class Created:
     shared_with: tuple[str, ...] = ()  # hosts for which these files are the same ones
 
 
-@dataclass
-class Cleaning:
+class Cleaning(Struct):
     """One host before or after: what goes (with its bytes), what was not there, what stays and why."""
 
     host: str

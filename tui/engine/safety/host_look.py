@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from tui.model.plan import HostTask, Plan
 from tui.remote.agent import FileInfo
@@ -14,8 +15,7 @@ from tui.remote.probe import DirFacts, HostProbe
 Problem = tuple[str, str]  # code and message
 
 
-@dataclass
-class HostFindings:
+class HostFindings(Struct):
     """What was found on one host. `files` are those of the plan by path, None for those that are not there."""
 
     probe: HostProbe

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from statistics import median
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 from tui.metrics.figures import Latency, latency_of, shown_percentile
-from tui.model.baseline import Baseline, Figure, Scalar
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration, parse_size, plain_duration, plain_size
 from tui.model.record import RunRecord, Verdict
 from tui.model.step_record import StepRecord
+
+if TYPE_CHECKING:
+    from tui.model.baseline import Baseline, Figure, Scalar  # most runs have no published figures beside them
 
 Weight = Literal["scaled", "param", "profile", "setup", "note"]
 SPAN = re.compile(r"\d+(\.\d+)?(us|ms|s|h|d)|(\d+(us|ms|s|m|h|d)){2,}")
@@ -24,8 +27,7 @@ PLACES = ("directory", "filename", "image", "target", "lun_a", "lun_b", "program
 OUR_RUN = "our run is"
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """One published figure and ours. Ratios are ours / theirs; two of them when theirs is a range; None: unknown."""
 
     figure: Figure
@@ -34,8 +36,7 @@ class Compared:
     ratio_high: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """Something that is not the same in the two set-ups, and how much it matters for comparing."""
 
     what: str
@@ -49,8 +50,7 @@ class Difference:
         return f"{self.what} {self.ours} (published {self.theirs})" if self.theirs else f"{self.what} {self.ours}"
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """One baseline beside the steps of a run that measured the same point; several steps are repetitions."""
 
     baseline: Baseline

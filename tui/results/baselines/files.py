@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tui.model.baseline import Baseline, load_baselines
+from msgspec import Struct
+
 from tui.model.paths import presets_dir
 from tui.model.problem import Problem, UsageError, unreadable
+
+if TYPE_CHECKING:
+    from tui.model.baseline import Baseline
 
 SUFFIXES = (".yaml", ".yml")
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineFiles:
+class BaselineFiles(Struct, frozen=True):
     """Baselines with what is wrong in files that could not be read; such a file hides nothing else."""
 
     baselines: tuple[Baseline, ...]
@@ -50,6 +53,8 @@ def read_text(path: Path) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _parsed(text: str, file: str) -> tuple[Baseline, ...]:
+    from tui.model.baseline import load_baselines
+
     return tuple(load_baselines(text, file))
 
 

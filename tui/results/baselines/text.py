@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from tui.metrics import units
 from tui.metrics.registry import METRICS
-from tui.model.baseline import Baseline, Figure
 from tui.model.problem import Problem
 from tui.model.record import RunRecord
 from tui.results.baselines.compare import Compared, Comparison, compare, tags_of
 from tui.results.baselines.files import find_baselines
 from tui.text.line import BAD, LABEL, TEXT, VALUE, WARN, Line, plain_lines
 from tui.text.table import Column, text_table
+
+if TYPE_CHECKING:
+    from tui.model.baseline import Baseline, Figure
 
 IN_FULL = 6  # more comparisons are a sweep: one figure each
 LATENCIES = ("mean", "p50", "p99", "p99.5", "p99.9", "max")
@@ -30,8 +34,7 @@ OURS = {"valid-with-warnings": WARN, "invalid": BAD}
 ROLES = {"ok": TEXT, "doubtful": WARN, "error": BAD}
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One figure of one baseline. `number` stands on the first row of a baseline only."""
 
     number: int | None
@@ -44,8 +47,7 @@ class Row:
     verdict: str = "valid"  # of our run
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """Something to know of some of the baselines; `numbers` is empty when it holds for all."""
 
     kind: str
@@ -58,8 +60,7 @@ class Note:
         return self.numbers or "all" if self.kind == "badge" else f"{self.kind} {self.numbers}".rstrip()
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """What is shown of a run beside published figures."""
 
     tag: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Literal
+
+from msgspec import Struct
 
 from tui.metrics import units
 from tui.metrics.registry import METRICS, MIXED, meaning
@@ -19,8 +20,7 @@ from tui.results.compare.measured import Point, points_of
 Outcome = Literal["kept", "broken", "not measured"]
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """What became of a criterion in one figure of one point; `measured` is for people."""
 
     criterion: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.metrics import figures
 from tui.metrics.registry import MIXED, direction, in_order
@@ -18,8 +19,7 @@ LEFT_OUT = ("skipped", "missing", "running")
 PointKey = tuple[str, tuple[tuple[str, str], ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """One repetition of a point."""
 
     record: RunRecord
@@ -57,8 +57,7 @@ class Attempt:
         return list(operations[figure.direction].iterations) if figure.direction in operations else []
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """One point of a sweep, one profile of a suite, or all there is: its repetitions, and what it is about."""
 
     key: PointKey

@@ -12,7 +12,7 @@ from tui.metrics.figures import kind_of, latency_of, percentile_of, shown_percen
 from tui.metrics.histogram import Histogram
 from tui.metrics.registry import MIXED, direction
 from tui.results.defend.defence import Answer, Attack, Said, answers
-from tui.results.findings.check import Moot
+from tui.results.findings.unknown import Moot
 from tui.results.text.conditions import attest_texts, precondition_texts
 from tui.results.text.host_load import fullest_texts
 from tui.results.text.judged import is_short, length_text, submission_text
@@ -110,8 +110,8 @@ def how_long(_: RunRecord, step: StepRecord | None) -> Iterator[Said]:
 def steadiness(record: RunRecord, step: StepRecord | None) -> Iterator[Said]:
     """How far five equal windows of the load are apart."""
     from tui.metrics.steady import window_across
-    from tui.results.findings.check import UnknownError
-    from tui.results.findings.steadiness import cluster_rates
+    from tui.results.findings.rates import cluster_rates
+    from tui.results.findings.unknown import UnknownError
 
     if step is not None:
         try:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tui.results.findings.check import Moot
+from msgspec import Struct
+
+from tui.results.findings.unknown import Moot
 
 if TYPE_CHECKING:
     from tui.model.record import Finding, RunRecord
@@ -23,20 +24,31 @@ MOOT = frozenset(map(str, Moot))
 WEIGHT_OF: dict[str, Weight] = {"error": "for", "warning": "doubt", "info": "doubt"}
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """One piece of evidence, with the check that it comes from; empty: it stands in the record itself."""
+class Said(Struct, frozen=True):
+    """One piece of evidence, with the check that it comes from; empty: it stands in the record itself.
+
+    `holds`: the rule of the check was looked at and holds; `words` follow it.
+    """
 
     weight: Weight
-    text: str
+    words: str
     check: str = ""
+    holds: bool = False
+
+    @property
+    def text(self) -> str:
+        """For people. A rule stands in the catalogue of checks, which is loaded by whoever shows it alone."""
+        if not self.holds:
+            return self.words
+        from tui.results.findings.catalogue import BY_ID
+
+        return f"checked: {BY_ID[self.check].rule}{self.words}"
 
 
 Look = Callable[["RunRecord", "StepRecord | None"], Iterator[Said]]
 
 
-@dataclass(frozen=True, slots=True)
-class Attack:
+class Attack(Struct, frozen=True):
     """Something that is said against a figure.
 
     `checks` speak of it; when one of the `decisive` could not be made, it is not known whether the attack is right.
@@ -51,8 +63,7 @@ class Attack:
     moot: Callable[[RunRecord], str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """How one attack stands, and by what."""
 
     attack: Attack
@@ -115,15 +126,11 @@ def _where(record: RunRecord, finding: Finding) -> str:
 
 def _of_checks(attack: Attack, record: RunRecord) -> Iterator[Said]:
     """Yield the rules that were looked at and hold, then what could not be looked at, with the reason."""
-    from tui.results.findings.catalogue import BY_ID
-
     if record.checks is None:
         return
     found = {finding.id for finding in record.findings}
     made = [name for name in attack.checks if name in record.checks and name not in found]
-    for name in made:
-        if name in BY_ID:
-            yield Said("against", f"checked: {BY_ID[name].rule}{_changed(record, name)}", name)
+    yield from (Said("against", _changed(record, name), name, holds=True) for name in made)
     for name in attack.checks:
         reason = (record.checks_not_made or {}).get(name)
         if reason is not None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from tui.model.record import Finding, RecordState, Verdict
 from tui.model.step_record import StepRecord
@@ -39,8 +40,7 @@ WHOLE: tuple[RecordState, ...] = ("complete", "imported", "baseline")
 BY_ID = {check.id: check for check in CHECKS}
 
 
-@dataclass(frozen=True, slots=True)
-class Examination:
+class Examination(Struct, frozen=True):
     """What came of looking: findings, the ids of checks that were made, and why others were not."""
 
     findings: list[Finding] = field(default_factory=list)

@@ -6,48 +6,24 @@ A check is made when there was evidence. Without it, it raises UnknownError, and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from inspect import cleandoc
 from typing import Literal, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tui.model.plan import Plan, Step
 from tui.model.record import Finding, HostRecord
 from tui.model.step_record import Scalar, StepRecord
 from tui.model.thresholds import default
+from tui.results.findings.unknown import Moot, UnknownError
 from tui.results.record.journal import JournalData
 
 Severity = Literal["info", "warning", "error"]
+__all__ = ["Check", "Evidence", "Found", "Moot", "Severity", "StepEvidence", "UnknownError", "run_check", "step_check"]
 
 
-class UnknownError(Exception):
-    """Why a check could not be made, in a few words."""
-
-
-class Moot(StrEnum):
-    """Reasons for which a check has nothing to be about: what it asks cannot be wrong here."""
-
-    READS = "nothing is read"
-    WRITES = "nothing is written"
-    RANDOM = "no random I/O"
-    SHARED = "one host shares with nobody"
-    DROPPED = "no cache was to be dropped"
-    RAMP = "the load has a ramp"
-    ROUNDS = "no rounds were asked for"
-    ASKED = "the profile asks about nothing"
-    SHIFT = "no ranks were shifted"
-    SWEPT = "nothing was swept"
-    RATE = "no rate was asked for"
-    PACED = "the load is held back by a rate or think time"
-    DATA = "the load moves no data"
-    NETWORK = "the load does not go over the network"
-    SUBMISSION = "the engine has no submission latency"
-    SYNCS = "no syncs were measured"
-    ITERATIONS = "no operation has a largest and a smallest rate over iterations"
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """What a check found. `scope` beyond the step: hosts, direction, ..."""
 
     severity: Severity
@@ -57,8 +33,7 @@ class Found:
     scope: dict[str, Scalar] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """Everything that a run left, as its record holds it. `from_begin`: series hold the first second of their steps.
 
     `rounding`: the share by which figures may be off as they were printed. `foreign`: the run was somebody else's, so
@@ -78,8 +53,7 @@ class Evidence:
         return self.plan.thresholds.get(name, default(name))
 
 
-@dataclass(frozen=True, slots=True)
-class StepEvidence:
+class StepEvidence(Struct, frozen=True):
     """What one step left."""
 
     run: Evidence
@@ -96,8 +70,7 @@ LookAtStep = Callable[[StepEvidence], Iterable[Found]]
 T = TypeVar("T", Look, LookAtStep)
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One check. `means` is the docstring of its function: what it is to an engineer who reads the finding.
 
     `live`: it is made while a run goes on too; else it says something only once a step, or the run, is over.

@@ -14,7 +14,7 @@ from tui.metrics.repeat import relative_ci
 from tui.model.plan import Plan
 from tui.model.proof import FIGURES, OUTCOMES, SAID, Figure, Outcome, Prediction, Proof, ProofResult
 from tui.model.step_record import AggregateRecord, ProofRecord, StepRecord
-from tui.results.findings.steadiness import cluster_rates
+from tui.results.findings.rates import cluster_rates
 
 WINDOWS, LEAST_SECONDS = 5, 4
 DRIFT = 0.2  # of the figure between the run and the same load now: beyond it the state is another one

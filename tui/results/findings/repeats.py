@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 from statistics import fmean, stdev
+
+from msgspec.structs import replace
 
 from tui.journal.loss import names_of
 from tui.metrics.registry import headline_text

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean, pstdev
 
-from tui.metrics.registry import MIXED, direction
 from tui.metrics.steady import RANGE, ROUND_S, ROUNDS, SLOPE, window_across
 from tui.model.step_record import SeriesRecord
 from tui.model.thresholds import default
 from tui.results.findings.check import Found, Moot, StepEvidence, UnknownError, step_check
+from tui.results.findings.rates import cluster_rates
 
 WARM_SHARE, WARM_OFF, WARM_S = 0.1, 0.10, 20  # first part of the series, how far it may be off, seconds it takes
 MISSING = default("V30.missing")
@@ -96,16 +96,6 @@ def _gaps(series: SeriesRecord) -> dict[str, int]:
             gap = known[-1] - known[0] + 1 - len(known)
             found[column.host] = min(found.get(column.host, gap), gap)
     return found
-
-
-def cluster_rates(series: SeriesRecord | None) -> list[float]:
-    """Return IOPS of all hosts and directions by second, without the seconds of which nothing is known."""
-    if series is None:
-        raise UnknownError("there are no samples")
-    columns = [each for each in series.columns if each.host is None and direction(each.direction).in_total]
-    columns = [each for each in columns if each.direction == MIXED] or columns
-    rows = zip(*(column.iops for column in columns), strict=True)
-    return [sum(value or 0.0 for value in row) for row in rows if any(value is not None for value in row)]
 
 
 CHECKS = (steady_state, warm_up, missing_seconds)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
@@ -51,7 +50,7 @@ def outputs_of(file: KeptFile, known: Sequence[Format]) -> list[ImportedOutput]:
         first = 1 + max((each.place for each in found), default=-1)
         outputs = _guarded(reader, file)
         found += [
-            dataclasses.replace(each, place=each.place + first, tool=each.tool or reader.name) for each in outputs
+            msgspec.structs.replace(each, place=each.place + first, tool=each.tool or reader.name) for each in outputs
         ]
     return found
 
@@ -86,7 +85,7 @@ def _of_files(files: Sequence[KeptFile], known: Sequence[Format]) -> KeptRun:
 def side_by_side(name: str, outputs: Sequence[ImportedOutput]) -> list[dict[str, ImportedOutput]]:
     """Return the outputs of one file measurement by measurement: what ran at the same time is of several hosts."""
     parts = list(_parts(name, outputs))
-    apart = [dataclasses.replace(part, stem=f"{name}#{number}") for number, part in enumerate(parts, 1)]
+    apart = [msgspec.structs.replace(part, stem=f"{name}#{number}") for number, part in enumerate(parts, 1)]
     groups = [group if len(group) > 1 else [parts[apart.index(group[0])]] for group in _groups(apart)]
     return [_measurement(group, together=True) for group in groups]
 
@@ -144,10 +143,10 @@ def _of_tree(source: Source, known: Sequence[Format]) -> Iterator[KeptRun]:
 def _told(run: KeptRun, reader: Format) -> KeptRun:
     """Return a run whose outputs say whose they are."""
     parts = [
-        {host: dataclasses.replace(each, tool=each.tool or reader.name) for host, each in part.items()}
+        {host: msgspec.structs.replace(each, tool=each.tool or reader.name) for host, each in part.items()}
         for part in run.measurements
     ]
-    return dataclasses.replace(run, measurements=parts)
+    return msgspec.structs.replace(run, measurements=parts)
 
 
 def _folders(files: Sequence[KeptFile]) -> dict[str, list[KeptFile]]:
@@ -185,7 +184,7 @@ def _logs(files: Sequence[KeptFile], known: Sequence[Format]) -> tuple[list[Kept
     for reader in known:
         try:
             logs += [
-                dataclasses.replace(log, output=dataclasses.replace(log.output, tool=reader.name))
+                msgspec.structs.replace(log, output=msgspec.structs.replace(log.output, tool=reader.name))
                 for log in reader.import_logs(files)
             ]
         except UsageError as error:
@@ -208,7 +207,7 @@ def _put_beside(log: KeptLog, found: Sequence[tuple[KeptFile, list[ImportedOutpu
     output = found[index][1][place]
     if output.samples:
         return False
-    found[index][1][place] = dataclasses.replace(output, samples=_placed(log.output.samples, output))
+    found[index][1][place] = msgspec.structs.replace(output, samples=_placed(log.output.samples, output))
     return True
 
 
@@ -244,8 +243,7 @@ def _groups(parts: Sequence[_Part]) -> list[list[_Part]]:
     return groups
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(msgspec.Struct, frozen=True):
     """One measurement of one file: `alone` that it has no other."""
 
     stem: str
@@ -302,5 +300,5 @@ def _measurement(group: Sequence[_Part], *, together: bool, own_name: bool = Fal
     for part in group:
         for host, output in part.hosts.items():
             name = part.stem if own_name and len(group) == 1 and part.alone else output.name
-            found[host or (part.stem if together else HOST)] = dataclasses.replace(output, name=name)
+            found[host or (part.stem if together else HOST)] = msgspec.structs.replace(output, name=name)
     return found

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.metrics import figures, units
 from tui.metrics.registry import BY_UNIT, METRICS, meaning
@@ -23,8 +25,7 @@ WORST: tuple[CellState, ...] = ("failed", "cut", "running", "missing")  # a cell
 MADE = ("done", "failed", "cut")
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """One point of a matrix. `value` is the median of `values`; `made` of `planned` repetitions are over.
 
     `texts` are the swept values as people write them, `numbers` those of them that are numbers. `skipped` repetitions
@@ -67,8 +68,7 @@ class Cell:
         return BY_UNIT[self.unit].better == "higher"
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """One step of a point: how it stands, and the figure that it is about."""
 
     index: int

@@ -8,17 +8,17 @@ doubling. A curve that still rises at its end, one that is flat from its begin, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import log2
+
+from msgspec import Struct
 
 LEAST_GAIN = 0.10  # of throughput, per doubling of the axis
 LEAST_POINTS = 4
 Point = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Knee:
+class Knee(Struct, frozen=True):
     """`place` is the index of the knee among the points; `gain` what the next one gives on top, as a share."""
 
     place: int

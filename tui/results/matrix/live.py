@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from tui.metrics.buckets import label
 from tui.metrics.figures import OPERATIONS_AS, over_hosts, value_of

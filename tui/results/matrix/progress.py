@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tui.model.plan import Plan, Step
 
@@ -15,8 +16,7 @@ OVERHEAD_S = 3.0  # around the load of a step, until one is over: connecting, ba
 OVER = ("done", "failed", "cut", "skipped")
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixProgress:
+class MatrixProgress(Struct, frozen=True):
     """`number` is the step at work, from 1 (0: none yet); `over` steps and `cells_over` points are behind us.
 
     `remaining_s` is None when nothing bounds a step to come; `at_most` says that optional repetitions are among them.

@@ -6,7 +6,8 @@ All widths are settled here, so that the same table is read in `runs show` and o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT
@@ -32,8 +33,7 @@ EQUALS_TOLD = 4
 GROUNDS = (8, 16, 24, 32, 40, 48)  # per cent of the series' colour behind a figure, in few steps that can be told apart
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """How tables are drawn. `details`: spreads, latencies, bars; without them a row is one short line.
 
     `cursor` is the key of the chosen cell; with `heat` figures stand on a ground that is the stronger the higher.
@@ -42,6 +42,9 @@ class Look:
     details: bool = True
     cursor: str = ""
     heat: bool = True
+
+
+PLAIN_LOOK = Look()
 
 
 def title_of(table: MatrixTable, *, profile: bool = False) -> str:
@@ -53,7 +56,7 @@ def title_of(table: MatrixTable, *, profile: bool = False) -> str:
     return f"{lead}{name}{f', {unit}' if unit and not name.endswith(unit) else ''}"
 
 
-def table_lines(table: MatrixTable, width: int, look: Look = Look()) -> list[Line]:
+def table_lines(table: MatrixTable, width: int, look: Look = PLAIN_LOOK) -> list[Line]:
     """Return the heading and the rows of a table in at most `width` cells, as far as that can be."""
     return list(_grid_lines(table, width, look) if table.is_grid else _list_lines(table, width, look))
 
@@ -159,8 +162,7 @@ def _share(tops: Mapping[str, float], cell: Cell | None) -> float:
 # -- grids
 
 
-@dataclass(frozen=True, slots=True)
-class _Grid:
+class _Grid(Struct, frozen=True):
     """Texts and widths of a grid: `heads` of the values that go down, `lead` of them all, `cell` of a figure."""
 
     main: Sequence[Sequence[str]]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tui.metrics import units
 from tui.metrics.steady import Round, Window, is_steady, round_of, rounds_before, window_over, window_text
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 MADE = ("done", "failed", "cut", "running")
 
 
-@dataclass(frozen=True, slots=True)
-class Rounds:
+class Rounds(Struct, frozen=True):
     """The rounds before one point. `planned` are all that could be made, `steps` those that were, `rounds` theirs."""
 
     rule: Precondition

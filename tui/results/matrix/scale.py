@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT, METRICS
@@ -13,8 +14,7 @@ BINARY = (("GiB/s", 2.0**30), ("MiB/s", 2.0**20), ("KiB/s", 2.0**10), ("B/s", 1.
 LARGEST = 100_000  # of figures in a common unit; larger ones cannot be compared at a glance
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """How the figures of a table are written: their unit in its heading (may be empty), and each figure."""
 
     unit: str

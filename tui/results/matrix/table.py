@@ -10,22 +10,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from msgspec import Struct
+
 from tui.model.matrix import HOSTS_AXIS
 from tui.results.matrix.cells import Cell
 from tui.results.matrix.knee import LEAST_POINTS, efficiency, knee
 from tui.results.matrix.spread import same
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
+class TableRow(Struct, frozen=True):
     """The values of the axes that go down, and a cell a column; None where no point is."""
 
     labels: tuple[str, ...]
     cells: tuple[Cell | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KneeAt:
+class KneeAt(Struct, frozen=True):
     """A knee: its cell, the axis it lies on, the values of the other axes, and what the next point gives on top.
 
     `equal`: the next point cannot be told from it.

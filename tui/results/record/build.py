@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import asdict
 
 from tui.journal.search import plan_as_run
@@ -14,6 +14,7 @@ from tui.model.plan import Plan, ProfileRef
 from tui.model.record import (
     ArtefactRecord,
     CommandRecord,
+    HeadlineRecord,
     JobFile,
     JournalRecord,
     LeftOutRecord,
@@ -27,6 +28,7 @@ from tui.model.record import (
     RunRecord,
 )
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
+from tui.model.search_record import SearchRecord
 from tui.model.step_record import ProofRecord, StepRecord
 from tui.model.utc import format_utc, parse_utc
 from tui.results.findings.catalogue import examine, verdict_of
@@ -40,7 +42,6 @@ from tui.results.record.facts import facts_record
 from tui.results.record.hosts import host_record, server_records
 from tui.results.record.journal import JournalData, read_journal
 from tui.results.record.step import build_step, phase_record, rounded
-from tui.results.sizing.record import search_headline, search_record
 from tui.results.store.rundir import load_plan, write_atomic
 from tui.results.store.summary import summary_of, write_summary
 from tui.results.text.headline import run_headline
@@ -49,8 +50,7 @@ UNFINISHED = "the journal was not closed: the run's process ended early"
 NAMED_LOSSES = 3
 
 
-@dataclass(slots=True)
-class Source:
+class Source(Struct):
     """What a record is made from."""
 
     run_dir: Path
@@ -77,7 +77,7 @@ def build_record(run_dir: Path) -> RunRecord:
         if record.limiter is not None and (proved := run.proved.get(step.index)):
             record.limiter.proof = ProofRecord(**asdict(proved))
     judged = examine(evidence)
-    search = search_record(plan, run, steps)
+    search, sought = _searched(plan, run, steps)
     headline = run_headline(plan.headline, steps, plan.latency_kind, steps_in_error(judged.findings))
     return RunRecord(
         schema_name="benchtui.run/1",
@@ -88,7 +88,7 @@ def build_record(run_dir: Path) -> RunRecord:
         state=state,
         reason=reason_of(source, state, steps),
         exit_code=run.exit_code,
-        headline=headline if search is None else search_headline(search, plan.headline),
+        headline=sought or headline,
         profile=_profile(plan),
         target=plan.target,
         latency_kind=plan.latency_kind,
@@ -118,6 +118,18 @@ def build_record(run_dir: Path) -> RunRecord:
         messages=_messages(run),
         provenance=_provenance(source),
     )
+
+
+def _searched(
+    plan: Plan, run: RunState, steps: list[StepRecord]
+) -> tuple[SearchRecord | None, HeadlineRecord | None]:
+    """Return what a search found and its headline; nothing of a run that was none."""
+    if plan.search is None:
+        return None, None
+    from tui.results.sizing.record import search_headline, search_record
+
+    found = search_record(plan, run, steps)
+    return found, search_headline(found, plan.headline) if found is not None else None
 
 
 def write_record(run_dir: Path) -> RunRecord:

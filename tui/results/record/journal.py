@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from tui.journal.clock import ClockStep
 from tui.journal.reader import read_events
@@ -13,8 +14,7 @@ from tui.journal.survey import survey
 from tui.journal.tails import CLUSTER_OPEN_S
 
 
-@dataclass(slots=True)
-class JournalData:
+class JournalData(Struct):
     """What a journal holds. `clock_steps`: hosts whose clock was set during the run."""
 
     state: RunState

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from tui.journal.clock import Reading
 from tui.journal.measurement import Measurement, Window
@@ -18,8 +19,7 @@ AGREES_S = 10.0  # what the tool prints of start and end is never farther from i
 SHORTEST_S = 1e-3  # a common window shorter than this is none
 
 
-@dataclass(frozen=True, slots=True)
-class HostSpan:
+class HostSpan(Struct, frozen=True):
     """When one host measured, run time. Errors are what the tool leaves open; the clock's stands apart."""
 
     start_t: float

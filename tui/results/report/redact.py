@@ -173,9 +173,9 @@ def _nameless(names: Names, found: Trend, own: str, kept: str) -> Trend:
 
 def _without_names(view: View, names: Names) -> View:
     """Return published figures without names: one's own baselines may hold some."""
-    rows = [replace(row, label=names.in_text(row.label)) for row in view.rows]
-    notes = [replace(note, text=names.in_text(note.text)) for note in view.notes]
-    return replace(view, tag=names.in_text(view.tag), rows=tuple(rows), notes=tuple(notes))
+    rows = [msgspec.structs.replace(row, label=names.in_text(row.label)) for row in view.rows]
+    notes = [msgspec.structs.replace(note, text=names.in_text(note.text)) for note in view.notes]
+    return msgspec.structs.replace(view, tag=names.in_text(view.tag), rows=tuple(rows), notes=tuple(notes))
 
 
 def _without_free_text(data: dict[str, Any], *, own: bool) -> dict[str, Any]:

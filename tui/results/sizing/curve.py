@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
+
+from msgspec import Struct
 
 from tui.metrics.buckets import label
 from tui.metrics.registry import MIXED, in_order
@@ -14,8 +15,7 @@ USUAL = ("50", "99", "99.9")
 MOST_TRACES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class CurvePoint:
+class CurvePoint(Struct, frozen=True):
     """One point of a trace: the achieved rate, and a latency in ns."""
 
     rate: float
@@ -23,8 +23,7 @@ class CurvePoint:
     point: SearchPointRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(Struct, frozen=True):
     """One percentile of one direction over the achieved rate, by ascending load; `most_ns` is the limit on it."""
 
     direction: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.metrics import units
 from tui.metrics.buckets import label
@@ -129,8 +130,7 @@ def _small(value: float) -> str:
     return "0" if abs(value) < NOTHING else f"{value:.2g}"
 
 
-@dataclass(frozen=True, slots=True)
-class PointRow:
+class PointRow(Struct, frozen=True):
     """A row of the evidence: a point, and which one it is."""
 
     place: int

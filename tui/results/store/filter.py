@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
+
+from msgspec import Struct
 
 from tui.model.problem import UsageError, did_you_mean
 from tui.results.store.summary import RunSummary
@@ -33,8 +34,7 @@ DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(\d\d):(\d\d)Z?)?)?)?")
 STAMP = "%Y-%m-%dT%H:%M:%S"
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Struct, frozen=True):
     """What a run must be."""
 
     tests: tuple[Test, ...] = ()

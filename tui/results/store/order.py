@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from tui.results.store.marks import tags_text
 from tui.results.store.summary import RunSummary
@@ -14,8 +15,7 @@ FURTHEST_FIRST = ("running", "interrupted", "unreadable", "failed", "aborted", "
 LESS_IS_BETTER = ("ns",)  # units of headlines
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True):
     """What runs are sorted by; `falling`: the largest comes first."""
 
     key: Callable[[RunSummary], Any]

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, PLAN_FILE, RECORD_FILE
@@ -22,8 +23,7 @@ from tui.results.store.summary import RunSummary
 LAST = re.compile(r"last(?:~(\d{1,6}))?")
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """All runs, newest first, and why some directory of others cannot be listed."""
 
     runs: list[RunSummary]

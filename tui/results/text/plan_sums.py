@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tui.metrics import units
 from tui.model.plan import Plan, Step, is_device
@@ -11,8 +11,7 @@ from tui.results.matrix.cells import value_texts
 STEPS_IN_FULL = 4  # of a plan with more, the first one stands for all
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One profile of a plan: its steps, the seconds they take (None: not bound by time), the values it sweeps over."""
 
     profile: str

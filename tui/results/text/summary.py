@@ -11,12 +11,11 @@ from tui.metrics.fact_groups import FactsTogether, compare
 from tui.metrics.figures import Latency, kind_of, latency_of, shown_percentile
 from tui.metrics.registry import OPERATIONS
 from tui.model.record import Finding, HostRecord, RunRecord
+from tui.model.search_record import SearchRecord
 from tui.model.step_record import DirectionRecord, StepRecord
 from tui.results.matrix.cells import invalid_steps
-from tui.results.matrix.text import matrix_blocks
 from tui.results.record.facts import facts_together
 from tui.results.record.metadata import metadata_lines, metadata_remarks
-from tui.results.sizing.text import summary_blocks
 from tui.results.text.conditions import attest_texts, precondition_texts, step_label
 from tui.results.text.headline import repeated_text
 from tui.results.text.host_load import load_lines
@@ -124,15 +123,27 @@ def _where(record: RunRecord) -> str:
     return f" (step {record.steps[step].name})" if step is not None and several else ""
 
 
+def _searched(search: SearchRecord, width: int) -> list[list[str]]:
+    from tui.results.sizing.text import summary_blocks  # few runs are searches
+
+    return summary_blocks(search, width)
+
+
+def _matrix(record: RunRecord, width: int, *, running: bool) -> list[list[str]]:
+    from tui.results.matrix.text import matrix_blocks  # few runs have several points
+
+    return matrix_blocks(record, width, running=running)
+
+
 def _results(record: RunRecord, width: int, *, every: bool, running: bool) -> list[list[str]]:
-    searched = summary_blocks(record.search, width) if record.search is not None else []
+    searched = _searched(record.search, width) if record.search is not None else []
     if searched and not every:
         return [*searched, ["the figures of every point:", f"  benchtui runs show --steps {record.run_id}"]]
     prepares = {step for part in (record.precondition.rounds if record.precondition else []) for step in part.steps}
     prepares |= {fill.step for fill in (record.precondition.fills if record.precondition else [])}
     steps = [step for step in record.steps if every or step.index not in prepares]
     measured = [step for step in steps if step.results.aggregate or step.metadata]
-    matrix = matrix_blocks(record, width, running=running) if any(step.cell for step in record.steps) else []
+    matrix = _matrix(record, width, running=running) if any(step.cell for step in record.steps) else []
     if len(measured) <= STEPS_IN_FULL:
         return [*searched, *matrix, *(_step(record, step, named=len(record.steps) > 1) for step in measured)]
     if matrix and not every:

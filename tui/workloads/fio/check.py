@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from tui.model.problem import NEEDS_OPTION, Problem
 from tui.model.profile import Profile, expand, placeholders
@@ -26,8 +27,7 @@ READS = ("read", "randread", "rw", "readwrite", "randrw")
 WRITES = ("write", "randwrite", "rw", "readwrite", "randrw", "trimwrite", "randtrimwrite")
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """One option that holds for a job: where it stands, and its value with the parameters' defaults."""
 
     path: KeyPath

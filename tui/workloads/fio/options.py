@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration, parse_size
@@ -119,8 +120,7 @@ _FALSE = frozenset({"0", "false", "no"})
 _RANGE = re.compile(r"[-:]")
 
 
-@dataclass(frozen=True, slots=True)
-class JobOptions:
+class JobOptions(Struct, frozen=True):
     """The options of one job as fio sees them: those of [global], overridden by its own."""
 
     name: str

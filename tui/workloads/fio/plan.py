@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from tui.metrics.registry import in_order
 from tui.model.plan import FileSpec, HostAddress, HostTask, Step, is_device
@@ -26,8 +27,7 @@ Resolved = tuple[Mapping[str, str], Jobs]
 """Options of [global], and of each job, as one host has them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(Struct, frozen=True):
     """Seconds of a job file. `runtime_s` counts to the latest end of the last job, None when only a size ends one."""
 
     startdelay_s: float

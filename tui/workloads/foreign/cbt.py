@@ -6,12 +6,13 @@ what process N of a host printed, ``json_output.N.HOST`` the JSON in it. What a 
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import nan
 from pathlib import PurePosixPath
+
+from msgspec.structs import replace
 
 from tui import workloads
 from tui.metrics.histogram import combine_directions
@@ -82,7 +83,7 @@ def _run(name: str, points: Mapping[str, Sequence[KeptFile]]) -> KeptRun:
                 hosts.setdefault(each.host or host, []).append(each)
         if hosts:
             called = point or PurePosixPath(name).name
-            measured.append({host: dataclasses.replace(_summed(each), name=called) for host, each in hosts.items()})
+            measured.append({host: replace(_summed(each), name=called) for host, each in hosts.items()})
     return KeptRun(name, measured, kept, remarks)
 
 
@@ -102,7 +103,7 @@ def _read(file: KeptFile) -> list[ImportedOutput]:
     readers: list[Format] = [*workloads.every(), ELBENCHO, FORMAT]
     for reader in readers:
         if outputs := reader.import_output(file.text, file.place):
-            return [dataclasses.replace(each, tool=each.tool or reader.name) for each in outputs]
+            return [replace(each, tool=each.tool or reader.name) for each in outputs]
     return []
 
 
@@ -126,7 +127,7 @@ def _summed(outputs: Sequence[ImportedOutput]) -> ImportedOutput:
         end_ms=max(ends, default=None),
     )
     loads = [load for each in outputs for load in each.loads] if all(each.loads for each in outputs) else []
-    return dataclasses.replace(first, result=result, loads=loads)
+    return replace(first, result=result, loads=loads)
 
 
 def _lines(text: str) -> list[str]:

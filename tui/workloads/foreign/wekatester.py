@@ -6,11 +6,12 @@ generator told of each host.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import nan
 from pathlib import PurePosixPath
+
+from msgspec.structs import replace
 
 from tui import workloads
 from tui.model.event import DirectionResult, HostResult, LatencyResult
@@ -75,7 +76,7 @@ def _bundle(folder: str, jobs: Sequence[tuple[str, KeptFile]], layouts: set[str]
             continue
         if outputs:
             files.append(file)
-            measured.append({each.host or "host": dataclasses.replace(each, name=job) for each in outputs})
+            measured.append({each.host or "host": replace(each, name=job) for each in outputs})
     return KeptRun(folder, measured, files, remarks)
 
 
@@ -84,7 +85,7 @@ def _last(file: KeptFile) -> list[ImportedOutput]:
     for reader in workloads.every():
         if outputs := reader.import_output(file.text, file.place):
             last = outputs[-1].place
-            return [dataclasses.replace(each, tool=reader.name) for each in outputs if each.place == last]
+            return [replace(each, tool=reader.name) for each in outputs if each.place == last]
     return []
 
 
