@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from tests.e2e.test_matrix import events, last_run
 from tests.e2e.test_recovery import kill_engine, record_of
 from tests.lab.disks import SIZE, loop_device
 from tests.lab.sshd import SshdLab
+from tests.lies import nbd
 from tests.patience import wait_until
 
 pytestmark = pytest.mark.e2e
@@ -225,3 +228,30 @@ def test_conditions_are_kept_with_user_and_time_or_named_as_not_attested(home: P
     assert [each["message"] for each in findings(record, "attest")] == ["not attested: quiet"]
     assert findings(record, "V25") == []
     assert "yes: Is it off? (cache-off, " in done.stdout
+
+
+IMAGE = """\
+profile: own/image
+title: An image that no host has a file of
+tool: fio
+fio:
+  global: {{ioengine: nbd, uri: "{uri}", direct: 1, time_based: 1, runtime: 1s, rate_iops: 50}}
+  jobs: {{r: {{rw: randread, bs: 4k}}}}
+prepare: {{precondition: {{fill: 1, bs: 1m, rounds: 0}}}}
+headline: {{metric: iops, direction: read}}
+"""
+
+
+async def test_an_image_is_written_whole_through_its_engine_once_it_was_named(home: Path, tmp_path: Path) -> None:
+    image = nbd.Server(0, 0)
+    serving = await asyncio.start_server(image.serve, "127.0.0.1", 0)
+    uri = f"nbd://127.0.0.1:{serving.sockets[0].getsockname()[1]}/"
+    (tmp_path / "image.yaml").write_text(IMAGE.format(uri=uri))
+    words = ("run", tmp_path / "image.yaml", "--hosts", "local", "--yes", "--json")
+    refused = await asyncio.to_thread(benchtui, home, *words)
+    assert (refused.returncode, image.written) == (3, {}) and f"--destroy {uri}" in refused.stderr
+    done = await asyncio.to_thread(benchtui, home, *words, "--destroy", uri)
+    assert done.returncode == 0, done.stderr
+    assert image.written == {at << 20: 1 << 20 for at in range(nbd.SIZE >> 20)}
+    assert json.loads(done.stdout)["precondition"]["fills"][0]["whole"]
+    serving.close()

@@ -11,6 +11,7 @@ from tests.engine.test_matrix import HOSTS
 from tui.cli.review import review_text
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
+from tui.engine.running.precondition import fills_of
 from tui.engine.safety.destroy import unnamed_devices
 from tui.metrics.steady import rounds_before
 from tui.model.plan import Plan
@@ -181,3 +182,47 @@ def test_the_jobs_of_fill_and_measurement_are_both_shown(tmp_path: Path) -> None
     text = review_text(plan(tmp_path))
     assert "step 1: my/pre, write, fill, not counted" in text
     assert "step 9: my/pre, read, repetition 1" in text
+
+
+RBD = "ioengine: rbd, clientname: admin, pool: p, rbdname: img, iodepth: 8, direct: 1, thread: 1, runtime: 60"
+IMAGE_PROFILE = """\
+profile: my/image
+title: An image
+tool: fio
+fio:
+  global: {{{options}}}
+  jobs: {{r: {{rw: randread, bs: 4k, numjobs: 2}}}}
+prepare: {{precondition: {{fill: 2, rounds: 0}}}}
+headline: {{metric: iops, direction: read}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "reached_by"),
+    [
+        (RBD, ["ioengine=rbd", "clientname=admin", "pool=p", "rbdname=img", "thread=1"]),
+        (
+            "ioengine: libfio_vitastor.so, etcd: 'h1:2379', image: img, iodepth: 8, thread: 1, runtime: 60",
+            ["ioengine=libfio_vitastor.so", "etcd=h1:2379", "image=img", "thread=1"],
+        ),
+        ('ioengine: nbd, uri: "nbd://h1/img", runtime: 60', ["ioengine=nbd", "uri=nbd://h1/img"]),
+    ],
+)
+def test_an_image_is_filled_by_its_engine_on_one_host_when_it_was_named(
+    tmp_path: Path, options: str, reached_by: list[str]
+) -> None:
+    (tmp_path / "image.yaml").write_text(IMAGE_PROFILE.format(options=options))
+    made = build_plan(Catalogue(tmp_path).load("my/image"), Choices(hosts=HOSTS[:2]))
+    assert (kinds(made), made.steps[0].hosts, made.steps[1].hosts) == (["fill", "measure"], ["h1"], ["h1", "h2"])
+    job = job_of(made)
+    assert job[job.index("[fill0]") + 1 :] == ["iodepth=32", *reached_by]
+    assert {"rw=write", "loops=2", "bs=131072"} <= set(job) and not [line for line in job if line.startswith("size")]
+    (name,) = made.steps[0].tasks[0].images
+    assert unnamed_devices(made) == [name] and made.steps[0].tasks[0].writes_bytes is None
+    assert list(fills_of(made.steps, made.steps[1])) == [made.steps[0]]
+
+
+def test_an_engine_that_names_no_image_cannot_be_filled(tmp_path: Path) -> None:
+    (tmp_path / "image.yaml").write_text(IMAGE_PROFILE.format(options="ioengine: rados, pool: p, runtime: 60"))
+    with pytest.raises(UsageError, match="precondition: fill: the load uses no files that could be filled"):
+        build_plan(Catalogue(tmp_path).load("my/image"), Choices(hosts=HOSTS[:1]))

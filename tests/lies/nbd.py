@@ -23,6 +23,7 @@ class Server:
 
     def __init__(self, delay_s: float, burn_s: float) -> None:
         self.delay_s, self.burn_s = delay_s, burn_s
+        self.written: dict[int, int] = {}  # bytes by offset
         self.answers: set[asyncio.Task[None]] = set()
 
     def change(self, delay_ms: str) -> None:
@@ -64,11 +65,12 @@ class Server:
     async def transmit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer requests until the client has enough."""
         while True:
-            _, _, kind, handle, _, length = struct.unpack(">IHHQQI", await reader.readexactly(28))
+            _, _, kind, handle, offset, length = struct.unpack(">IHHQQI", await reader.readexactly(28))
             if kind == DISCONNECT:
                 return
             if kind == WRITE:
                 await reader.readexactly(length)
+                self.written[offset] = length
             answer = struct.pack(">IIQ", REPLY, 0, handle) + bytes(length if kind == READ else 0)
             end = time.perf_counter() + self.burn_s
             while time.perf_counter() < end:

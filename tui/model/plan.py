@@ -159,6 +159,7 @@ class HostTask(Struct, omit_defaults=True):
     required_dir: str | None = None  # must exist and be writable before anything starts
     only_read: list[str] = field(default_factory=list)  # paths that a task which writes leaves as they are
     images: list[str] = field(default_factory=list)  # images of a storage cluster that are written to, past the host
+    images_used: list[str] = field(default_factory=list)  # images that are read or written
     expects: Literal["", "absent", "present"] = ""  # how files must be found, for jobs that only create, stat or remove
 
     @property

@@ -59,12 +59,15 @@ def _fill(
 
 
 def _is_filled(task: HostTask, times: int, before: Sequence[Step]) -> bool:
-    """Tell whether earlier steps fill all of these files as often, and as much of them."""
+    """Tell whether earlier steps fill all of these files as often, and as much of them; images: in the same way."""
+    fills = [step for step in before if step.precondition is not None and step.is_fill]
+    if task.images:
+        return any(task.job_file == other.job_file for step in fills for other in step.tasks)
     filled = {
         spec.path: spec
-        for step in before
+        for step in fills
         for other in step.tasks
-        if step.precondition is not None and step.is_fill and step.precondition.times >= times
+        if step.precondition is not None and step.precondition.times >= times
         if other.host == task.host
         for spec in other.files
     }

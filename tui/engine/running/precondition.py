@@ -15,6 +15,8 @@ def check_filled(ctx: RunContext, step: Step) -> None:
     """Raise RunRefused when a host that takes part has not filled the files of a step as planned."""
     for fill in fills_of(ctx.plan.steps, step):
         hosts = [session.name for session in ctx.taking_part(step) if session.name in fill.hosts]
+        if any(task.images for task in fill.tasks):  # one host fills an image for all
+            hosts = fill.hosts
         results = {host: ctx.results.get((fill.index, host)) for host in hosts}
         bare = [host for host, each in results.items() if each is None or not each.final or each.errors]
         if bare:
@@ -24,10 +26,16 @@ def check_filled(ctx: RunContext, step: Step) -> None:
 
 def fills_of(steps: list[Step], step: Step) -> Iterator[Step]:
     """Yield the steps that fill files which a later step uses."""
-    used = {(task.host, spec.path) for task in step.tasks for spec in task.files}
+    used = _used(step)
     for fill in steps[: step.index] if not step.is_fill else ():
-        if fill.is_fill and used & {(task.host, spec.path) for task in fill.tasks for spec in task.files}:
+        if fill.is_fill and used & _used(fill):
             yield fill
+
+
+def _used(step: Step) -> set[tuple[str, str]]:
+    """Return the files of a step, by host, and the images, which all hosts share."""
+    files = {(task.host, spec.path) for task in step.tasks for spec in task.files}
+    return files | {("", image) for task in step.tasks for image in task.images_used}
 
 
 def steady_already(ctx: RunContext, step: Step) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from tui.model.plan import FileSpec, HostTask, Step, is_device
 from tui.model.problem import UsageError
 from tui.workloads.fio.engines import engines_of
+from tui.workloads.fio.images import Image, images_of
 from tui.workloads.fio.layout import by_size
 from tui.workloads.fio.layout_job import job_name
 from tui.workloads.fio.plan import argv
@@ -34,32 +35,39 @@ _GLOBAL = {
 
 def fill(steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
     """Return what each host does to fill all files of these steps. Raises UsageError."""
-    for step in steps:
-        if any(task.images for task in step.tasks):
-            raise UsageError("fill: the load writes to an image of a cluster, past any file; fill: 0 leaves it out")
+    images = images_of([task for step in steps for task in step.tasks])
     tasks: dict[str, list[HostTask]] = {}
     for step in steps:
         for task in step.tasks:
-            tasks.setdefault(task.host, []).append(task)
+            if task.files or not task.images_used or task.host in images:
+                tasks.setdefault(task.host, []).append(task)
     direct = all(job.direct for step in steps for job in step.jobs)
-    return [_task(every, times, block_bytes, direct=direct) for every in tasks.values()]
+    return [
+        _task(every, images.get(host, []), times, block_bytes, direct=direct) for host, every in tasks.items()
+    ]
 
 
-def _task(tasks: Sequence[HostTask], times: int, block_bytes: int, *, direct: bool) -> HostTask:
+def _task(
+    tasks: Sequence[HostTask], images: Sequence[Image], times: int, block_bytes: int, *, direct: bool
+) -> HostTask:
     """Return the one task that fills what all these tasks of a host use."""
     files = _together(tasks)
+    if not files and not images:
+        raise UsageError("fill: the load uses no files that could be filled; fill: 0 leaves it out")
     sizes = [spec.size_bytes - (spec.start_bytes or 0) for spec in files]
     whole_device = any(not spec.size_bytes for spec in files)
     first = tasks[0]
     return HostTask(
         host=first.host,
         randseed=first.randseed,
-        job_file=fill_job(files, times, block_bytes, direct=direct, engine=_engine(tasks)),
+        job_file=fill_job(files, times, block_bytes, direct=direct, engine=_engine(tasks), images=images),
         argv=argv([]),
         directories=list(dict.fromkeys(path for task in tasks for path in task.directories)),
         files=files,
-        writes_bytes=None if whole_device else times * sum(sizes),
+        writes_bytes=None if whole_device or images else times * sum(sizes),
         required_dir=first.required_dir,
+        images=[image.name for image in images],
+        images_used=[image.name for image in images],
     )
 
 
@@ -73,8 +81,6 @@ def _together(tasks: Sequence[HostTask]) -> list[FileSpec]:
         whole = not spec.size_bytes or not other.size_bytes
         size = 0 if whole else max(spec.size_bytes, other.size_bytes)
         found[spec.path] = FileSpec(spec.path, size, start_bytes=min(spec.start_bytes, other.start_bytes))
-    if not found:
-        raise UsageError("fill: the load uses no files that could be filled; fill: 0 leaves it out")
     return list(found.values())
 
 
@@ -83,15 +89,26 @@ def _engine(tasks: Sequence[HostTask]) -> str:
     return next((name for name in engines_of(task.job_file for task in tasks) if name in QUEUEING), "psync")
 
 
-def fill_job(files: Sequence[FileSpec], times: int, block_bytes: int, *, direct: bool, engine: str) -> str:
-    """Return the job file that fills these: files at most 16 at a time, each device by a job of its own.
+def fill_job(
+    files: Sequence[FileSpec],
+    times: int,
+    block_bytes: int,
+    *,
+    direct: bool,
+    engine: str,
+    images: Sequence[Image] = (),
+) -> str:
+    """Return the job file that fills these: files at most 16 at a time, each device and image by a job of its own.
+
+    An image is written from its begin to its end by the engine that the load uses: how large it is, that knows.
 
     What does not fill a whole block at the end of a file is written beside it, buffered: O_DIRECT takes whole blocks.
     """
     shared = {**_GLOBAL, "ioengine": engine, "direct": str(int(direct)), "loops": str(times), "bs": str(block_bytes)}
     shared |= {"iodepth": str(DEPTH)} if engine in QUEUEING else {}
     lines = ["[global]", *(f"{name}={value}" for name, value in shared.items())]
-    for number, section in enumerate([*_devices(files), *_bodies(files, block_bytes), *_tails(files, block_bytes)]):
+    whole = [*_devices(files), *map(_image, images)]
+    for number, section in enumerate([*whole, *_bodies(files, block_bytes), *_tails(files, block_bytes)]):
         lines += [f"[fill{number}]", *section]
     return "\n".join(lines) + "\n"
 
@@ -106,6 +123,10 @@ def _device(spec: FileSpec) -> list[str]:
     offset = [f"offset={start}"] if start else []
     size = [f"size={spec.size_bytes - start}"] if spec.size_bytes else []
     return [*offset, *size, f"filename={job_name(spec.path)}"]
+
+
+def _image(image: Image) -> list[str]:
+    return [f"iodepth={DEPTH}", *(f"{name}={value}" for name, value in image.options)]
 
 
 def _bodies(files: Sequence[FileSpec], block_bytes: int) -> list[list[str]]:

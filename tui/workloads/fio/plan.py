@@ -12,6 +12,7 @@ from tui.metrics.registry import in_order
 from tui.model.plan import FileSpec, HostAddress, HostTask, Step, is_device
 from tui.model.profile import ParamValue, Profile, host_params
 from tui.workloads.fio.body import resolve_options
+from tui.workloads.fio.images import images_used
 from tui.workloads.fio.jobfile import added_options, explicit_seed, render_options
 from tui.workloads.fio.layout import files_of
 from tui.workloads.fio.loads import job_loads, waves
@@ -20,7 +21,6 @@ from tui.workloads.fio.options import JobOptions, job_options
 JOB_FILE = "job.fio"
 ARGV = ("fio", "--output-format=json+", "--status-interval=1", "--eta=never")
 DEFAULT_MAX_JOBS = 4096
-IMAGE_OPTIONS = ("image", "rbdname", "uri")  # what an image is named by: vitastor, rbd, nbd
 
 Jobs = Mapping[str, Mapping[str, str]]
 Resolved = tuple[Mapping[str, str], Jobs]
@@ -111,20 +111,21 @@ def _task(
     layout = wants_layout(profile, params)
     files, directories = files_of(shared, jobs, strict=layout)
     required = required_dir(profile, params, directories)
-    own_seed = explicit_seed(shared, jobs)
+    own_seed, plans = explicit_seed(shared, jobs), job_options(shared, jobs)
     return HostTask(
         host=host,
         randseed=seed if own_seed is None else own_seed,
         job_file=render_options(shared, jobs, seed),
-        argv=argv(job_options(shared, jobs)),
+        argv=argv(plans),
         directories=[path for path in directories if not _holds(path, required)],
         files=files,
         layout=layout and any(not is_device(spec.path) for spec in files),
         writes_bytes=writes_bytes(shared, jobs, files),
         required_dir=required,
         only_read=only_read(shared, jobs, files),
-        images=images(shared, jobs),
-        expects=expects(job_options(shared, jobs)),
+        images=images_used(job for job in plans if job.writes),
+        images_used=images_used(plans),
+        expects=expects(plans),
     )
 
 
@@ -177,13 +178,6 @@ def expects(jobs: Sequence[JobOptions]) -> Literal["", "absent", "present"]:
     if engines == {"filecreate"}:
         return "absent"
     return "present" if engines and engines <= {"filestat", "filedelete"} else ""
-
-
-def images(shared: Mapping[str, str], jobs: Jobs) -> list[str]:
-    """Return the images of a storage cluster that jobs write to: no host has a file or device of them."""
-    writers = (job for job in job_options(shared, jobs) if job.writes and job.fileless and not job.harmless)
-    named = (next(filter(None, map(job.get, IMAGE_OPTIONS)), None) for job in writers)
-    return list(dict.fromkeys(name for name in named if name))
 
 
 def required_dir(profile: Profile, params: Mapping[str, ParamValue], directories: Sequence[str]) -> str | None:

@@ -1,0 +1,63 @@
+"""Images of a storage cluster, which an engine reaches past any file of a host: which a load uses, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tui.model.plan import HostTask
+from tui.workloads.fio.options import JobOptions
+
+NAMED_BY = ("image", "rbdname", "uri")  # vitastor, rbd, nbd
+OF_ANY_ENGINE = ("ioengine", "thread")  # what an engine is reached by beside its own options
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image, and the options by which a job reaches it: engine, pool, cluster, ..., in the order of the job."""
+
+    name: str
+    options: tuple[tuple[str, str], ...]
+
+
+def images_used(jobs: Iterable[JobOptions]) -> list[str]:
+    """Return the names of the images that jobs read or write, each once."""
+    named = (image_name(job) for job in jobs if job.fileless and not job.harmless)
+    return list(dict.fromkeys(name for name in named if name))
+
+
+def image_name(job: JobOptions) -> str | None:
+    """Return what a job calls the image it works on; None when it names none."""
+    return next(filter(None, map(job.get, NAMED_BY)), None)
+
+
+def images_of(tasks: Sequence[HostTask]) -> dict[str, list[Image]]:
+    """Return the images that tasks use, by host. One that several hosts share is the first one's alone."""
+    seen: set[Image] = set()
+    found: dict[str, list[Image]] = {}
+    for task in tasks:
+        for image in _of_job_file(task.job_file) if task.images_used else ():
+            if image not in seen:
+                seen.add(image)
+                found.setdefault(task.host, []).append(image)
+    return found
+
+
+def _of_job_file(text: str) -> list[Image]:
+    """Return the images of a job file of ours."""
+    from tui.workloads.fio.jobimport_ini import read_sections
+    from tui.workloads.fio.option_table import table
+
+    of_all: dict[str, object] = table()["options"]
+    shared: dict[str, str] = {}
+    found: list[Image] = []
+    for section in read_sections(text, "job file"):
+        own = {option.name: option.value or "1" for option in section.options}
+        if section.shared:
+            shared |= own
+            continue
+        job = {**shared, **own}
+        name = next((job[option] for option in NAMED_BY if job.get(option)), "")
+        kept = tuple((key, value) for key, value in job.items() if key not in of_all or key in OF_ANY_ENGINE)
+        found += [Image(name, kept)] if name else []
+    return found
