@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
-
-from msgspec import Struct
 
 Unit = Literal["iops", "bytes_per_s", "ns", "ops_per_s", "percent", "bytes", "s"]
 
@@ -40,7 +39,8 @@ _NAMES = "|".join(sorted({re.escape(name) for names in UNITS.values() for name i
 _PRINTED = re.compile(rf"(~?)\s*({_NUMBER})(?:\s*-\s*({_NUMBER}))?\s*({_NAMES})(?:\s*\([^()]*\))?", re.ASCII)
 
 
-class Quantity(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Quantity:
     """One figure: as printed, and in `unit`. `value` is None for a range; `low` and `high` are what it may be."""
 
     printed: str
