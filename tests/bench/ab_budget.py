@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tui.results.compare.noise import Floor
-from tui.results.compare.sequential import LEAST_RUNS, look, side_of
+from tui.results.compare.sequential import LEAST_RUNS, look, runs_for, side_of
 
 FIXED = 10  # runs of a fixed n = 5 of both
 FLOOR_RUNS = 6
@@ -34,7 +34,9 @@ def experiment(
 def shares(change: float, cov: float, times: int = 1000, seed: int = 1, **more: int) -> tuple[float, float]:
     """Return how often a difference was said, and the runs in the mean, as a share of a fixed n = 5 of both."""
     random = np.random.default_rng(seed)
-    found = [experiment(random, change, cov, floor_runs=more.get("floor_runs", 0)) for _ in range(times)]
+    found = [
+        experiment(random, change, cov, more.get("most", FIXED), more.get("floor_runs", 0)) for _ in range(times)
+    ]
     return sum(said for said, _ in found) / times, sum(runs for _, runs in found) / times / FIXED
 
 
@@ -47,6 +49,14 @@ def main() -> int:
             wrong, _ = shares(0.0, cov, floor_runs=floor_runs)
             known = f"floor of {floor_runs} runs" if floor_runs else "no floor"
             print(f"  deviation {cov:.1%}, {known:<15} found {found:6.1%}  time {time:5.1%}  wrong {wrong:5.1%}")
+    print("as many runs as a noisy target needs")
+    for floor_runs in (0, FLOOR_RUNS):
+        for cov in (0.03, 0.05):
+            most = runs_for(0.05, cov)
+            found, time = shares(0.05, cov, 300, floor_runs=floor_runs, most=most)
+            wrong, _ = shares(0.0, cov, 300, floor_runs=floor_runs, most=most)
+            runs = f"{most} runs at most, {time * FIXED:.0f} in the mean"
+            print(f"  deviation {cov:.1%}, floor of {floor_runs}: {runs}: found {found:6.1%}  wrong {wrong:5.1%}")
     return 0
 
 

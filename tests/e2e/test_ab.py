@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
 
 from tests.cli.test_compare import keep
-from tests.e2e.command import benchtui
+from tests.e2e.command import benchtui, start
+from tests.patience import PATIENCE_S, wait_until
 from tests.results.compare_runs import IOPS, run, step
 from tui.cli.main import main
 
@@ -19,8 +21,9 @@ tool: fio
 params:
   directory: {kind: directory, default: /tmp}
   rate: {kind: count, default: 300}
+  runtime: {kind: duration, default: 1s}
 fio:
-  global: {ioengine: psync, time_based: 1, runtime: 1s, directory: "{directory}"}
+  global: {ioengine: psync, time_based: 1, runtime: "{runtime}", directory: "{directory}"}
   jobs: {read: {rw: randread, bs: 4k, filesize: 1M, rate_iops: "{rate}"}}
 prepare: {layout: true}
 headline: {metric: iops, direction: read}
@@ -62,6 +65,42 @@ def test_runs_that_are_there_already_count(
     assert "4 runs of it are there already" in captured.err
     assert said in captured.out
     assert len(list((home / "runs").glob("*/run.json"))) == 4, "the answer is known: nothing is run"
+    assert main([*profile, "--set-b", "rate=200", "--name", "mine", "--json"]) == code
+    told = json.loads(capsys.readouterr().out)
+    assert said.partition(":")[0].removeprefix("B is ").startswith(told["answer"])
+    assert [len(told["runs"][side]) for side in "AB"] == [2, 2]
+    assert told["look"]["runs"] == 4 and len(told["comparison"]["points"][0]["figures"]) > 2
+
+
+@pytest.mark.e2e
+def test_ctrl_c_keeps_what_is_whole_and_says_how_to_go_on(home: Path, profile: list[str]) -> None:
+    for at, side in enumerate("AB"):
+        record = run(step(IOPS, count=0), run_id=f"2026010{at + 1}T000000Z-x")
+        record.tags = {"ab": "mine", "ab.side": side}
+        keep(home / "runs", record)
+    process = start(home, *profile, "--set-b", "rate=200", "--set", "runtime=60s", "--name", "mine", "--json")
+    try:
+        wait_until(lambda: any((home / "runs").glob("*/control.sock")), "a run goes on", PATIENCE_S)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE_S)
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    assert "interrupted; 1 of A and 1 of B are whole and stay" in err and "--name mine" in err
+    told = json.loads(out)
+    assert told["answer"] == "interrupted"
+    assert told["runs"] == {"A": ["20260101T000000Z-x"], "B": ["20260102T000000Z-x"]}
+
+
+SWEPT = PROFILE.replace("lab/paced", "lab/swept").replace("headline:", "sweep: {grid: {rate: [300, 200]}}\nheadline:")
+
+
+def test_of_a_sweep_it_is_said_what_to_do(home: Path, profile: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "profiles" / "lab" / "swept.yaml").write_text(SWEPT)
+    words = ["lab/swept" if word == "lab/paced" else word for word in profile if not word.startswith("rate=")]
+    words.remove("--set-a")
+    assert main([*words, "--set-a", "directory=/tmp/a", "--set-b", "directory=/tmp/b"]) == 2
+    assert "point by point, with benchtui compare" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("words", "said"), [

@@ -4,7 +4,7 @@ import pytest
 
 from tests.bench.ab_budget import shares
 from tui.results.compare.noise import Floor
-from tui.results.compare.sequential import look, side_of, spent
+from tui.results.compare.sequential import look, runs_for, side_of, spent
 
 
 def test_the_order_is_abba() -> None:
@@ -46,6 +46,18 @@ def test_a_change_of_five_per_cent_is_found_in_half_the_time_of_five_and_five(co
     found, time = shares(0.05, cov, times=200, floor_runs=floor_runs)
     assert found >= 0.9
     assert time <= 0.5
+
+
+@pytest.mark.parametrize(("deviation", "runs"), [(0.005, 10), (0.01, 10), (0.02, 16), (0.03, 36), (0.05, 100)])
+def test_a_noisy_target_needs_more_runs(deviation: float, runs: int) -> None:
+    assert runs_for(0.05, deviation) == runs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("deviation", [0.03, 0.05])
+def test_with_so_many_runs_five_per_cent_is_found_on_a_noisy_target(deviation: float) -> None:
+    found, _ = shares(0.05, deviation, times=300, floor_runs=6, most=runs_for(0.05, deviation))
+    assert found >= 0.88
 
 
 @pytest.mark.parametrize("floor_runs", [0, 6])

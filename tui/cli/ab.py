@@ -22,6 +22,7 @@ from tui.model.quantities import parse_duration
 
 if TYPE_CHECKING:
     from tui.model.record import RunRecord
+    from tui.results.compare.compare import Comparison
     from tui.results.compare.noise import Floor
     from tui.results.compare.sequential import Look
 
@@ -29,7 +30,8 @@ TAG, SIDE = "ab", "ab.side"
 WORSE, NOT_KNOWN, FAILED = 1, 3, 4
 OVERHEAD_S = 15.0  # of a run beside its load, until the first one tells
 MOST_RUNS = 40
-TAKEN = ("repeat", "sweep", "detach", "json", "prove_limiter", "skip_missing")
+TAKEN = ("repeat", "sweep", "detach", "prove_limiter", "skip_missing")
+AB_SCHEMA = "benchtui.ab/1"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +56,9 @@ class Experiment:
     detect: float
     until_s: float
     most: int = MOST_RUNS
+    as_json: bool = False
+    room: int = MOST_RUNS  # runs that there is time for
+    sized: bool = False
     records: dict[str, list[RunRecord]] = field(default_factory=lambda: {"A": [], "B": []})
 
     @property
@@ -64,6 +69,8 @@ class Experiment:
 
 def main(args: argparse.Namespace) -> int:
     """Run both sides in turns and return what came out."""
+    if args.dry_run and args.json:
+        raise UsageError("--json tells what came out, --dry-run runs nothing: one of them")
     experiment = experiment_of(args)
     if args.dry_run:
         from tui.cli.review import review_text
@@ -91,10 +98,15 @@ def experiment_of(args: argparse.Namespace) -> Experiment:
     plan = run.plan_from(sides["A"])
     run.plan_from(sides["B"])
     if plan.headline is None or len([step for step in plan.steps if not step.warmup]) != 1:
-        raise UsageError(f"{plan.profile.tag} measures several points; ab takes a profile of one and repeats it itself")
+        raise UsageError(
+            f"{plan.profile.tag} measures several points; ab takes one, and repeats it itself: fix what is swept with "
+            "--set NAME=VALUE, or run the sweep for both sides with --repeat 4 and hold them against each other, "
+            "point by point, with benchtui compare"
+        )
     each_s = (plan.expected_s or 0.0) + OVERHEAD_S
-    most = max(4, min(MOST_RUNS, int(within_s / each_s) // 2 * 2))
-    return Experiment(name, sides, plan, share_of(args.detect), time.monotonic() + within_s, most)
+    room = max(4, int(within_s / each_s) // 2 * 2)
+    until_s = time.monotonic() + within_s
+    return Experiment(name, sides, plan, share_of(args.detect), until_s, min(MOST_RUNS, room), args.json, room)
 
 
 def side_args(args: argparse.Namespace, side: str, name: str, given: Sequence[str]) -> argparse.Namespace:
@@ -146,16 +158,27 @@ def measured(experiment: Experiment) -> int:
             say("the time is up")
             break
         begun = time.monotonic()
-        code, record = one_run(experiment, next_side(experiment))
+        try:
+            code, record = one_run(experiment, next_side(experiment))
+        except KeyboardInterrupt:  # while nothing runs
+            code, record = INTERRUPTED, None
         longest = max(longest, time.monotonic() - begun)
         if code == INTERRUPTED:
-            say(f"to go on: the same command with --name {experiment.name}")
-            return INTERRUPTED
+            return interrupted(experiment, found)
         failed = 0 if record is not None else failed + 1
         if failed == 2:
             raise_failed(experiment)
         found = looked(experiment)
     return concluded(experiment, found)
+
+
+def interrupted(experiment: Experiment, found: Look | None) -> int:
+    """Say what stays of an experiment that somebody stopped; return the exit code."""
+    whole = " and ".join(f"{len(experiment.records[side])} of {side}" for side in "AB")
+    say(f"interrupted; {whole} are whole and stay. To go on: the same command with --name {experiment.name}")
+    if experiment.as_json:
+        print(document(experiment, found, "interrupted"))
+    return INTERRUPTED
 
 
 def next_side(experiment: Experiment) -> str:
@@ -197,6 +220,7 @@ def looked(experiment: Experiment) -> Look | None:
     from tui.results.compare.sequential import LEAST_RUNS, look
 
     a, b = experiment.records["A"], experiment.records["B"]
+    size(experiment)
     if len(a) != len(b) or experiment.runs < LEAST_RUNS:
         return None
     values = [[each.headline.value for each in side if each.headline and each.headline.value] for side in (a, b)]
@@ -206,6 +230,22 @@ def looked(experiment: Experiment) -> Look | None:
     interval = f"{said(found.low)} … {said(found.high)}"
     say(f"after {found.runs} runs: B against A {said(found.ratio)} ({interval}), {found.answer}")
     return found
+
+
+def size(experiment: Experiment) -> None:
+    """Take as many runs as a change needs by the noise floor, once a run says whether somebody measured one."""
+    from tui.results.compare.sequential import runs_for
+
+    if experiment.sized or not experiment.records["A"]:
+        return
+    experiment.sized = True
+    if (floor := floor_of(experiment.records["A"][0])) is None:
+        return
+    wanted = runs_for(experiment.detect, floor.cov)
+    experiment.most = max(min(wanted, experiment.room), experiment.runs)
+    short = f"; there is time for {experiment.room}, more may stay unknown" if wanted > experiment.room else ""
+    say(f"runs of the same differ by {floor.cov * 100:.2g} % (noise floor): {wanted} runs at most, half of them in the "
+        f"mean, find a change of {experiment.detect * 100:g} % in 9 of 10 cases{short}")  # fmt: skip
 
 
 def floor_of(record: RunRecord) -> Floor | None:
@@ -225,26 +265,68 @@ def said(ratio: float) -> str:
 
 def concluded(experiment: Experiment, found: Look | None) -> int:
     """Print the sides beside each other and the answer; return the exit code."""
-    from tui.metrics.registry import METRICS
-    from tui.results.compare.compare import compare
     from tui.results.compare.text import comparison_lines
     from tui.text.line import plain_lines
 
-    a, b = experiment.records["A"], experiment.records["B"]
-    if a and b:
-        across = sorted({name for text in "AB" for name in pairs(experiment.sides[text].overrides, "--set")})
-        print("\n".join(plain_lines(comparison_lines(compare(a, b, across=across), text_width()))) + "\n")
+    word = word_of(experiment, found)
+    if experiment.as_json:
+        print(document(experiment, found, word))
+    else:
+        if (compared := compared_sides(experiment)) is not None:
+            print("\n".join(plain_lines(comparison_lines(compared, text_width()))) + "\n")
+        print(answer_text(experiment, found, word))
+    return {"worse": WORSE, "not known": NOT_KNOWN}.get(word, 0)
+
+
+def word_of(experiment: Experiment, found: Look | None) -> str:
+    """Return the answer in a word: better, worse, no difference as large, not known."""
+    from tui.metrics.registry import METRICS
+
     headline = experiment.plan.headline
     assert headline is not None
     if found is None or found.answer == "go on":
-        least = "" if found is None else f"; so many runs would have found a change of {found.detectable * 100:.1f} %"
-        print(f"not known within the time{least}. To go on: --name {experiment.name} --within DURATION")
-        return NOT_KNOWN
+        return "not known"
     if found.answer == "no difference as large":
-        print(f"no difference as large as {experiment.detect * 100:g} % ({said(found.low)} … {said(found.high)})")
-        return 0
-    better = (found.answer == "higher") == (METRICS[headline.metric].better == "higher")
-    word = "better" if better else "worse"
-    print(f"B is {word}: {said(found.ratio)} ({said(found.low)} … {said(found.high)}), known after {found.runs} runs;"
-          f" a change of {found.detectable * 100:.1f} % would have been found")  # fmt: skip
-    return 0 if better else WORSE
+        return found.answer
+    return "better" if (found.answer == "higher") == (METRICS[headline.metric].better == "higher") else "worse"
+
+
+def compared_sides(experiment: Experiment) -> Comparison | None:
+    """Return B against A with all figures; None when a side has no run."""
+    from tui.results.compare.compare import compare
+
+    a, b = experiment.records["A"], experiment.records["B"]
+    across = sorted({name for side in "AB" for name in pairs(experiment.sides[side].overrides, "--set")})
+    return compare(a, b, across=across) if a and b else None
+
+
+def answer_text(experiment: Experiment, found: Look | None, word: str) -> str:
+    """Return the answer as a sentence, with what would have been found."""
+    if found is None or word == "not known":
+        least = "" if found is None else f"; so many runs would have found a change of {found.detectable * 100:.1f} %"
+        return f"not known within the time{least}. To go on: --name {experiment.name} --within DURATION"
+    interval = f"({said(found.low)} … {said(found.high)})"
+    if word == "no difference as large":
+        return f"no difference as large as {experiment.detect * 100:g} % {interval}"
+    return (f"B is {word}: {said(found.ratio)} {interval}, known after {found.runs} runs;"
+            f" a change of {found.detectable * 100:.1f} % would have been found")  # fmt: skip
+
+
+def document(experiment: Experiment, found: Look | None, word: str) -> str:
+    """Return what came out as JSON: the answer, the last look, the runs of both sides and all their figures."""
+    import msgspec
+
+    from tui.results.compare.document import as_builtins
+
+    compared = compared_sides(experiment)
+    whole = {
+        "schema": AB_SCHEMA,
+        "name": experiment.name,
+        "answer": word,
+        "detect": experiment.detect,
+        "most_runs": experiment.most,
+        "look": None if found is None else msgspec.to_builtins(found),
+        "runs": {side: [each.run_id for each in experiment.records[side]] for side in "AB"},
+        "comparison": None if compared is None else as_builtins(compared),
+    }
+    return msgspec.json.format(msgspec.json.encode(whole), indent=1).decode()

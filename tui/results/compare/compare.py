@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Word = Literal["better", "worse", "no difference detected", "inconclusive", "too few repetitions to say",
                "too few samples", "not measured", "not comparable"]  # fmt: skip
 THRESHOLD = 0.02  # what is less is not worth a word, however surely it is known
+HEADLINE_ALPHA, OTHERS_ALPHA = 0.04, 0.01  # of the 5 %: what others lack they get from headlines that all differ
 WIDE = 0.05  # an interval that reaches further says that a difference may well be there
 
 
@@ -226,18 +227,23 @@ def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> stat
 
 
 def _judged(changes: Iterable[Change]) -> list[Change]:
-    """Return the changes with their words. The headlines are a family of their own: they were declared before."""
+    """Return the changes with their words. The headlines are a family of their own: they were declared before.
+
+    Both families share the error of 5 %; where all headlines differ their part goes to the others (Wiens 2003).
+    """
     found = list(changes)
+    alpha = HEADLINE_ALPHA
     for headline in (True, False):
         family = [at for at, each in enumerate(found) if each.headline is headline and each.effect is not None]
         effects = [effect for at in family if (effect := found[at].effect) is not None]
         corrected = stats.holm([each.p for each in effects])
         for at, p in zip(family, corrected, strict=True):
-            found[at] = _worded(replace(found[at], p_corrected=p), len(family))
+            found[at] = _worded(replace(found[at], p_corrected=p), len(family), alpha)
+        alpha = stats.ALPHA if all(p is not None and p <= alpha for p in corrected) else OTHERS_ALPHA
     return found
 
 
-def _worded(change: Change, family: int) -> Change:
+def _worded(change: Change, family: int, alpha: float) -> Change:
     """Return a change with its word and, where the word needs one, the reason."""
     effect = change.effect
     if effect is None:
@@ -245,13 +251,13 @@ def _worded(change: Change, family: int) -> Change:
     counts = len(change.values_a), len(change.values_b)
     if effect.p is None or effect.low is None or effect.high is None:
         return replace(change, word="too few repetitions to say", why=_why_too_few(change))
-    surely = change.p_corrected is not None and change.p_corrected <= stats.ALPHA
+    surely = change.p_corrected is not None and change.p_corrected <= alpha
     if surely and abs(effect.ratio - 1) >= change.threshold:
         larger_is_better = METRICS[change.figure.metric].better == "higher"
         return replace(change, word="better" if (effect.ratio > 1) == larger_is_better else "worse")
     if surely:
         return replace(change, word="no difference detected", why=f"less than {_percent(change.threshold)}")
-    if effect.method == "repetitions" and stats.least_p(*counts) * family > stats.ALPHA:
+    if effect.method == "repetitions" and stats.least_p(*counts) * family > alpha:
         why = f"{family} figures at once need more than {min(counts)} repetitions"
         return replace(change, word="too few repetitions to say", why=why)
     if max(effect.high - 1, 1 - effect.low) <= max(WIDE, change.threshold):

@@ -19,11 +19,12 @@ COMPARE_SCHEMA = "benchtui.compare/1"
 
 def as_json(found: Sequence[tuple[Comparison, Sequence[Judged]]]) -> str:
     """Return comparisons and how they stand by their criteria as one JSON object, newline at the end."""
-    whole = {"schema": COMPARE_SCHEMA, "comparisons": [_comparison(*each) for each in found]}
+    whole = {"schema": COMPARE_SCHEMA, "comparisons": [as_builtins(*each) for each in found]}
     return msgspec.json.format(msgspec.json.encode(whole), indent=1).decode() + "\n"
 
 
-def _comparison(found: Comparison, judged: Sequence[Judged]) -> dict[str, Any]:
+def as_builtins(found: Comparison, judged: Sequence[Judged] = ()) -> dict[str, Any]:
+    """Return one comparison as it stands in a document."""
     return {
         "a": [_run(record) for record in found.a],
         "b": [_run(record) for record in found.b],

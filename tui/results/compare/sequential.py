@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import e, exp, log, sqrt
+from math import ceil, e, exp, log, sqrt
 from typing import Literal
 
 import numpy as np
@@ -22,7 +22,9 @@ from tui.results.compare.stats import ALPHA
 Answer = Literal["higher", "lower", "no difference as large", "go on"]
 ORDER = "ABBA"  # what drifts in a straight line drifts out
 LEAST_RUNS = 4
+LEAST_MOST = 10
 POWER = 0.9
+PRICE = 95.0  # runs at most, by (deviation / change)², until a change is found in 9 of 10: tests/bench/ab_budget.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,14 @@ def side_of(index: int) -> str:
 def spent(share: float) -> float:
     """Return how much of alpha is spent when a share of the runs is made."""
     return ALPHA * log(1 + (e - 1) * min(max(share, 0.0), 1.0))
+
+
+def runs_for(detect: float, deviation: float) -> int:
+    """Return how many runs there must be time for, so that a change of `detect` is found in 9 of 10 experiments.
+
+    Both are shares; the deviation is that between runs. In the mean half as many are made when there is such a change.
+    """
+    return max(LEAST_MOST, 2 * ceil(PRICE * (deviation / log(1 + detect)) ** 2 / 2))
 
 
 def look(a: Sequence[float], b: Sequence[float], most: int, detect: float, floor: Floor | None = None) -> Look:
