@@ -188,6 +188,30 @@ async def test_hosts_of_the_command_line_are_ticked(home: Path, spec: tuple[str,
         assert user.cursor == sorted(spec)[0]
 
 
+async def test_hosts_of_the_command_line_that_only_dns_or_a_pattern_knows_keep_their_ticks(home: Path) -> None:
+    config = home / "my_ssh_config"
+    config.write_text("Host *.lab\n  User me\n")
+    spec = ("a.lab", "127.0.0.1", "local")
+    async with opened(options(home, ssh_config=config, hosts=spec)) as user:
+        assert user.app.selection.ticked == ["a.lab", "127.0.0.1", "local"]
+        assert "command line  2/2" in user.text and "3 of 3 ticked" in user.text
+
+
+async def test_enter_before_the_hosts_are_read_goes_on_once_they_are(home: Path) -> None:
+    async with opened(options(home)) as user:
+        screen = user.app.screen
+        assert isinstance(screen, HostsScreen)
+        screen.was_read, found = False, screen.hosts
+        screen.hosts = screen.shown = []
+        screen.show_rows()
+        assert "reading the inventory" in "".join(map(str, screen.detail_lines(None, 60)))
+        screen.action_next()
+        assert user.scope == "hosts" and user.app.selection.ticked == [] and user.told == ""
+        screen.take_hosts(found, None, None)
+        await user.sees("demo/quick")
+        assert user.app.selection.ticked == ["local"]
+
+
 async def test_200_hosts_are_no_problem(home: Path) -> None:
     write_inventory(home, "hosts: {'n[001-200]': {}}\n")
     async with opened(options(home)) as user:

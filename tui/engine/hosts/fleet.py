@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tui.remote.connections import Connections
     from tui.remote.probe import HostProbe
 
-Origin = Literal["inventory", "ssh config", "this machine"]
+Origin = Literal["inventory", "ssh config", "command line", "this machine"]
 LOCAL_ADDRESS = HostAddress(name=hostspec.LOCAL, transport="local")
 
 
@@ -62,11 +62,17 @@ class Fleet:
             self._config_words = list(dict.fromkeys(words_in(path)))
         return self._config_words
 
-    def all(self) -> list[tuple[HostAddress, Origin]]:
-        """Return every host that is known by name, this machine last."""
+    def all(self, named: Sequence[str] = ()) -> list[tuple[HostAddress, Origin]]:
+        """Return every host that is known by name, this machine last.
+
+        `named` are those of the command line or of a run: they count when DNS or a pattern of ssh's configuration
+        knows them.
+        """
         found: list[tuple[HostAddress, Origin]] = []
         found += [(self._address(name), "inventory") for name in self.inventory.hosts]
         found += [(self._address(name), "ssh config") for name in self.config_names if name not in self.inventory.hosts]
+        known = {address.name for address, _ in found} | {hostspec.LOCAL}
+        found += [(self._address(name), "command line") for name in named if name not in known and self._known(name)]
         return [*found, (LOCAL_ADDRESS, "this machine")]
 
     def resolve(self, specs: Sequence[str]) -> list[HostAddress]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tui.engine.hosts.fleet import HostCheck
 
 EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machine"
+READING = "reading the inventory and ssh's configuration"
 RESOLVE_AFTER_S = 0.7  # until then the app imports what the next screens need
 WHAT_NOW = (
     ("Enter", "measures this machine; a profile comes next"),
@@ -56,6 +57,8 @@ class HostsScreen(FilteredScreen):
         self.shown: list[KnownHost] = []
         self.checking: set[str] = set()
         self.problem: str | None = None
+        self.was_read = False  # inventory and ssh config were
+        self.goes_on = False  # somebody asked for the next screen before that
         self.notices: dict[str, str] = {}
         self.peers = host_rows.Peers()
         self.columns: tuple[Column[KnownHost], ...] = ()
@@ -106,14 +109,15 @@ class HostsScreen(FilteredScreen):
     def load_hosts(self, focus: str | None = None) -> None:
         """Read inventory and ssh config."""
         try:
-            hosts, problem = [host_rows.KnownHost(*found) for found in self.shell.fleet.all()], None
+            named = list(self.shell.selection.ticked)
+            hosts, problem = [host_rows.KnownHost(*found) for found in self.shell.fleet.all(named)], None
         except BenchtuiError as error:
             hosts, problem = [], str(error)
         self.app.call_from_thread(self.take_hosts, hosts, problem, focus)
 
     def take_hosts(self, hosts: list[KnownHost], problem: str | None, focus: str | None) -> None:
         """Show what was read."""
-        self.hosts, self.problem = list(hosts), problem
+        self.hosts, self.problem, self.was_read = list(hosts), problem, True
         self.set_class(not self.knows_others, "-first")
         self.shell.selection.order_by(host.name for host in self.hosts)
         if self.seen.places:
@@ -123,6 +127,9 @@ class HostsScreen(FilteredScreen):
         if first:
             self.picklist.move_to(first)
         self.show_details()
+        goes_on, self.goes_on = self.goes_on and self.is_current, False
+        if goes_on:
+            self.action_next()
 
     # -- showing
 
@@ -160,7 +167,7 @@ class HostsScreen(FilteredScreen):
         if self.current_group:
             names = ", ".join(member.name for member in self.members(self.current_group))
             return indented([("Space ticks the whole group: ", LABEL), (names, TEXT)], width, 0)
-        return indented([(NO_MATCH if self.hosts else EMPTY, LABEL)], width, 0)
+        return indented([(NO_MATCH if self.hosts else EMPTY if self.was_read else READING, LABEL)], width, 0)
 
     def show_notice(self, about: str, text: str) -> bool:
         """Show a line above the list; an empty text takes it back."""
@@ -233,7 +240,10 @@ class HostsScreen(FilteredScreen):
         self.show_rows()
 
     def action_next(self) -> None:
-        """Go on to Profiles; with no tick at all, the host under the cursor is meant."""
+        """Go on to Profiles, once the hosts are known; with no tick at all, the host under the cursor is meant."""
+        if not self.was_read:
+            self.goes_on = True
+            return
         if not self.shell.selection.ticked and self.current:
             self.action_tick()
         if self.shell.selection.ticked:
