@@ -12,6 +12,7 @@ from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names, plan_of
 from tests.app.stage import SMALL, WIDE, stage
 from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.result.screen import ResultScreen
+from tui.app.services import remedies
 from tui.app.services.taking import again
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.lines import Lines
@@ -416,13 +417,28 @@ async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_th
         assert shown.count("in use by run") == 1 and "or run with --wait or --take-locks" in shown
         assert "weka-01, weka-02, weka-03: in use" in shown and "no load" not in shown
         keys = app.screen.query_one(KeyBar).render().plain
-        assert "T take over" in keys and "stop" not in keys
+        assert "T remedy" in keys and "stop" not in keys
         await pilot.press("T")
         await app.settle(pilot)
-        assert isinstance(app.screen, Confirm) and "ann@jump" in app.screen.body
+        assert isinstance(app.screen, Confirm) and "ann@jump" in app.screen.body and app.screen.warns
         await pilot.press("n")
         await app.settle(pilot)
         assert app.live.is_current
+        app.open_result(maker.run_dir)
+        await app.settle(pilot)
+        assert "T take the hosts over" in app.text_of("#result-page")
+        await pilot.press("T")
+        await app.settle(pilot)
+        assert isinstance(app.screen, Confirm) and "ann@jump" in app.screen.body
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "kind"),
+    [("failed", "host-key-unknown", "trust"), ("failed", "auth-failed", "change"), ("partial", "host-lost", None)],
+)
+def test_what_helps_follows_from_the_problems(state: str, code: str, kind: str | None) -> None:
+    found = remedies.remedy_of(state, [remedies.Trouble("h1", code, "because")])
+    assert (found.kind if found is not None else None) == kind
 
 
 def test_the_plan_that_is_run_again_waits_or_takes_the_hosts_over() -> None:

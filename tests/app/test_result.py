@@ -14,6 +14,7 @@ from tests.app.stage import SMALL, WIDE, stage, tab
 from tests.patience import seen
 from tui.app.dialogs.copying import CopyDialog
 from tui.app.screens.live.screen import LiveScreen
+from tui.app.screens.result.hosts_text import hosts_lines
 from tui.app.screens.result.page import Page
 from tui.app.screens.result.screen import ResultScreen
 from tui.app.screens.result.text import big_digits, headline, title_line
@@ -210,7 +211,7 @@ async def test_tabs_are_moved_between_by_keys_and_clicks_and_each_fits_and_scrol
     maker.look_at("weka-01", {"cpu.busy": 91.0, "core.busy": 99.0})
     maker.measure(20).finish()
     write_record(maker.run_dir)
-    shown = {"defend": "It was too short", "latency": "I/Os by latency", "time": "p99 latency", "hosts": "of median",
+    shown = {"defend": "It was too short", "latency": "I/Os by latency", "time": "p99 latency", "hosts": "median",
              "findings": "Could not be checked", "facts": "Record", "load": "CPU busy over time",
              "commands": "Job file", "published": "aws, one client"}  # fmt: skip
     async with stage(maker, SMALL, step="result") as (app, pilot):
@@ -241,10 +242,14 @@ async def test_a_host_that_lags_is_named_with_the_headline_and_stands_first(make
     (maker.run_dir / "run.json").write_text(record.to_json())
     async with stage(maker, SMALL, step="result") as (app, pilot):
         page = app.text_of("#result-page")
-        assert "! weka-02 at 25 % of the median" in page and page.index("weka-02 at") < page.index("Findings")
+        assert "▼ weka-02 at 25 % of the median" in page and page.index("weka-02 at") < page.index("Findings")
         assert "2 of 3 hosts within ±1 % of the median host" in page
         rows = (await tab(app, pilot, "hosts")).splitlines()
-        assert next(row for row in rows if "-75 %" in row).startswith("! weka-02")
+        late = next(row for row in rows if "-75 %" in row)
+        assert late.startswith("▼ weka-02")
+        assert isinstance(app.screen, ResultScreen) and app.screen.page is not None
+        wide = plain_lines(hosts_lines(app.screen.page, 118, 10))
+        assert "━" in next(row for row in wide if "-75 %" in row)
         assert rows.index(next(row for row in rows if "-75 %" in row)) < rows.index(
             next(row for row in rows if "weka-01" in row)
         )

@@ -314,7 +314,7 @@ class BenchtuiApp(Shell):
             self.exit()
             return
         body = "Detach leaves it running; it needs neither this program nor this terminal."
-        question = Confirm(f"Run {run_dir.name} goes on", body, LEAVE_RUNNING)
+        question = Confirm(f"Run {run_dir.name} goes on", body, LEAVE_RUNNING, warns=True)
         self.push_screen(question, partial(self.leave_running, run_dir))
 
     def leave_running(self, run_dir: Path, answer: str | None) -> None:

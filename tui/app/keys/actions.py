@@ -54,6 +54,7 @@ KEY_NAMES = {
     "asterisk": "*",
 }
 
+REMEDY_HELP = "Of a failed run: take its hosts over, trust their keys, or change it on Review"
 COPY_HELP = "Copy headline, table, CSV, command line or path (OSC 52, over SSH too)"
 
 
@@ -194,7 +195,7 @@ LIVE = (
     Action("live.pause", ("p",), "pause", "Hold the display; the run goes on", footer=5),
     Action("live.faster", ("plus", "equals_sign"), "faster", "Refresh more often, up to 4 Hz; play a replay faster"),
     Action("live.slower", ("minus",), "slower", "Refresh less often; play a replay slower"),
-    Action("live.take-over", ("T",), "take over", "Run again on hosts that another run held", footer=1),
+    Action("live.remedy", ("T",), "remedy", REMEDY_HELP, footer=1),
     Action("live.note", ("n",), "note", "Add a remark to the run"),
     Action("live.detach", ("d",), "detach", "Leave this screen; the run goes on without it"),
     Action("live.play", ("space",), "play", "In a replay: play or hold"),
@@ -219,6 +220,7 @@ RESULT = (
     Action("result.replay", ("p",), "replay", "Play the run again on the Live screen", footer=6),
     Action("result.job", ("J",), "job", "Show the next job alone; after the last one all together", footer=3),
     Action("result.published", ("v",), "published", "Switch between the run's figures and published ones beside them"),
+    Action("result.remedy", ("T",), "remedy", REMEDY_HELP, footer=1),
     Action("result.resume", ("u",), "resume", "Measure what the run still lacks; what is done stays"),
     Action("result.prove", ("P",), "prove limiter", "Confirm what limited the run by a short counter-experiment"),
     Action(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from tui.app.dialogs.confirm import Confirm
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
+    from tui.app.screens.base import StepScreen
     from tui.app.screens.hosts.forms import NewHost
     from tui.engine.hosts.fleet import HostCheck
     from tui.model.paths import Paths
@@ -48,6 +50,24 @@ async def presented_keys(
     async with Connections(ssh_config=ssh_config, known_hosts=[paths.known_hosts], asker=asker) as connections:
         keys, errors = await fan_out({each.name: connections.presented(each) for each in addresses})
     return list(keys.values()), list(errors.values())
+
+
+async def ask_to_trust(screen: StepScreen, hosts: Sequence[HostAddress]) -> list[str]:
+    """Show the fingerprints of hosts' keys, and pin them once agreed; return the names of those that were pinned."""
+    from tui.app.dialogs import log_in
+    from tui.remote import hostkeys
+
+    shell, asker = screen.shell, partial(log_in.ask, screen.app)
+    keys, errors = await presented_keys(hosts, shell.paths, shell.options.ssh_config, asker)
+    for error in errors:
+        screen.notify(str(error), severity="error", markup=False)
+    new = [key for key in keys if not key.known]
+    if keys and not new:
+        screen.notify(f"{', '.join(key.name for key in keys)}: trusted already", markup=False)
+    if not new or await screen.app.push_screen_wait(trust_question(new)) != "yes":
+        return []
+    hostkeys.pin(shell.paths.known_hosts, {key.pattern: key.key for key in new})
+    return [key.name for key in new]
 
 
 def trust_question(keys: Sequence[Presented]) -> Confirm:

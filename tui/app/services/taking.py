@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tui.app.dialogs.confirm import Answer, Confirm
 
 if TYPE_CHECKING:
-    from tui.journal.state import RunState
+    from tui.app.services.remedies import Trouble
     from tui.model.plan import Plan
 
 LOCKED = "host-locked"
@@ -15,22 +16,16 @@ WAIT_S = 3600.0
 ANSWERS = (
     Answer("no", "n", "Not now"),
     Answer("wait", "w", "Wait for it, an hour at most"),
-    Answer("take", "t", "Run beside it now"),
+    Answer("take", "t", "Run beside it now", harmful=True),
 )
 
 
-def locked_hosts(state: RunState) -> list[str]:
-    """Return the hosts of a run that is over which another run held."""
-    return [problem.host for problem in state.problems if problem.code == LOCKED] if state.ended else []
-
-
-def question(state: RunState) -> Confirm:
+def question(held: Sequence[Trouble]) -> Confirm:
     """Return the question how to go on: who holds which hosts, and what it means to run beside it."""
-    held = [problem for problem in state.problems if problem.code == LOCKED]
-    lines = [f"{problem.host}: {problem.message.partition(';')[0]}" for problem in held[:6]]
+    lines = [f"{trouble.host}: {trouble.message.partition(';')[0]}" for trouble in held[:6]]
     more = [f"and {len(held) - 6} more hosts"] if len(held) > 6 else []
     warning = "Two loads on one host measure each other: what both say is not to be trusted."
-    return Confirm("Run the same plan again?", "\n".join([*lines, *more, "", warning]), ANSWERS)
+    return Confirm("Run the same plan again?", "\n".join([*lines, *more, "", warning]), ANSWERS, warns=True)
 
 
 def again(plan: Plan, answer: str) -> Plan | None:

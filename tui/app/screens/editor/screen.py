@@ -341,7 +341,7 @@ class EditorScreen(StepScreen):
         self.look_at_file()
         if self.outside is not None:
             body = "Somebody else has changed it since you opened it. Overwriting loses what they did."
-            question = Confirm(f"{self.shown_path} was changed outside", body, OVERWRITE)
+            question = Confirm(f"{self.shown_path} was changed outside", body, OVERWRITE, warns=True)
             if await self.app.push_screen_wait(question) != "overwrite":
                 return
         if self.write() and then is not None:

@@ -16,7 +16,7 @@ from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.hosts import rows as host_rows
 from tui.app.screens.hosts.forms import AddHost, NewHost
 from tui.app.screens.hosts.rows import KnownHost
-from tui.app.services.hosts import add_to_inventory, check_each, places_of, presented_keys, trust_question
+from tui.app.services.hosts import add_to_inventory, ask_to_trust, check_each, places_of
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
 from tui.app.widgets.textpane import TextPane
@@ -313,22 +313,8 @@ class HostsScreen(FilteredScreen):
     @work(group="trust", exclusive=True)
     async def trust(self, hosts: list[KnownHost]) -> None:
         """Read the keys, show their fingerprints, pin them once agreed, check the hosts."""
-        from tui.remote import hostkeys
-
-        shell = self.shell
-        keys, errors = await presented_keys(
-            [host.address for host in hosts], shell.paths, shell.options.ssh_config, partial(log_in.ask, self.app)
-        )
-        for error in errors:
-            self.notify(str(error), severity="error", markup=False)
-        new = [key for key in keys if not key.known]
-        if not new:
-            if keys:
-                self.notify(f"{', '.join(key.name for key in keys)}: trusted already", markup=False)
-            return
-        if await self.app.push_screen_wait(trust_question(new)) == "yes":
-            hostkeys.pin(shell.paths.known_hosts, {key.pattern: key.key for key in new})
-            self.start_check([host for host in hosts if host.name in {key.name for key in new}])
+        if pinned := await ask_to_trust(self, [host.address for host in hosts]):
+            self.start_check([host for host in hosts if host.name in pinned])
 
     def action_new(self) -> None:
         """Ask for a host."""

@@ -21,7 +21,7 @@ from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import LiveFeed, Now
 from tui.app.screens.live.room import ROOMY_LINES, rooms_of
 from tui.app.screens.live.searching import SearchingScreen
-from tui.app.services.taking import locked_hosts
+from tui.app.services import remedies
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.graph import Graph, GraphPanel
@@ -172,7 +172,8 @@ class LiveScreen(SearchingScreen):
             return
         jobs, bar = len(self.feed.state.current.jobs) > 1, self.query_one(KeyBar)
         over = self.feed.state.ended
-        useless = {"live.job": jobs, "live.stop": not over, "live.take-over": bool(locked_hosts(self.feed.state))}
+        mends = remedies.of_state(self.feed.state) is not None
+        useless = {"live.job": jobs, "live.stop": not over, "live.remedy": mends}
         bar.leave_out(*(key for key, useful in useless.items() if not useful))
         if self.feed.replay:
             bar.show_hint(*REPLAY_KEYS, ("J", "job") if jobs else ("L", "log"), ("?", "help"), ("q", "quit"))

@@ -13,6 +13,7 @@ from tui.app.dialogs.note import NoteDialog
 from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import LiveFeed, ReplayFeed
+from tui.app.services import remedies
 from tui.app.widgets.host_table import HostTable
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError
@@ -58,7 +59,7 @@ class SteeringScreen(FilteredScreen):
             return
         body = f"{self.run_dir.name}\nThe others go on; what {view.name} measured is kept, and the run is partial."
         request = {"verb": "stop-host", "host": view.name, "by": "app"}
-        question = Confirm(f"End the load of {view.name} alone?", body)
+        question = Confirm(f"End the load of {view.name} alone?", body, warns=True)
         self.app.push_screen(question, partial(self.told_by_answer, request))
 
     def can_end(self) -> bool:
@@ -75,42 +76,19 @@ class SteeringScreen(FilteredScreen):
         count = len(self.feed.state.hosts)
         body = f"{self.run_dir.name}\n{count} host{'s' if count != 1 else ''}. {body}"
         request = {"verb": verb, "by": "app"}
-        self.app.push_screen(Confirm(question, body), partial(self.told_by_answer, request))
+        self.app.push_screen(Confirm(question, body, warns=True), partial(self.told_by_answer, request))
 
     def told_by_answer(self, request: dict[str, str], answer: str | None) -> None:
         """Send a request when the answer was yes."""
         if answer == "yes":
             self.tell_engine(request)
 
-    def action_take_over(self) -> None:
-        """Ask how to go on on hosts that another run held, then run the same plan again."""
-        from tui.app.services import taking
-
-        if not taking.locked_hosts(self.feed.state) or self.plan is None or self.feed.replay:
-            self.notify("no host of this run was held by another one")
-            return
-        self.app.push_screen(taking.question(self.feed.state), self.taken_over)
-
-    def taken_over(self, answer: str | None) -> None:
-        """Run again as was answered."""
-        from tui.app.services import taking
-
-        plan = taking.again(self.plan, answer or "") if self.plan is not None else None
-        if plan is not None:
-            self.run_again(plan)
-
-    @work(group="launch", exclusive=True)
-    async def run_again(self, plan: Plan) -> None:
-        """Start an engine on a plan, and watch it."""
-        from tui.engine.process.launch import launch_asking
-
-        try:
-            launched = await asyncio.to_thread(launch_asking, plan, self.shell.paths.runs)
-        except BenchtuiError as error:
-            self.notify(str(error), severity="error", markup=False)
-            return
-        self.shell.open_live(launched.run_dir)
-        self.shell.answer_questions(launched.questions)
+    def action_remedy(self) -> None:
+        """Do what can be done about a run that was refused or failed, after a question."""
+        if self.feed.replay:
+            self.notify("a replay needs no remedy")
+        else:
+            remedies.mend(self, remedies.of_state(self.feed.state), self.run_dir, self.plan)
 
     def action_note(self) -> None:
         """Ask for a remark."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tui import workloads
 from tui.app.screens.live.feed import PHASES, Feed, LiveFeed, ReplayFeed
-from tui.app.services.taking import locked_hosts
+from tui.app.services import remedies
 from tui.app.widgets.graph_panels import KEYS, Subject
 from tui.app.widgets.host_rows import message_of
 from tui.app.widgets.messages import LogLine
@@ -222,7 +222,8 @@ def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]
     if state.ended:
         title, key = TITLES[state.state]
         said = "; ".join(part for part in (state.reason, measured_text(state, plan)) if part)
-        hint = "T: take the hosts over   Enter: result" if locked_hosts(state) else "Enter: result"
+        remedy = remedies.of_state(state)
+        hint = f"T: {remedy.words}   Enter: result" if remedy is not None else "Enter: result"
         return ending(f" {title} ", key, said, hint, problems, width)
     return []
 

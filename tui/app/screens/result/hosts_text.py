@@ -10,11 +10,13 @@ from tui.metrics import registry, units
 from tui.metrics.deviation import LAG, Spread, behind_text, share_text, spread_of, within_text
 from tui.metrics.figures import latency_of, shown_percentile
 from tui.metrics.registry import MIXED
+from tui.metrics.sparkline import Symbols
 from tui.model.step_record import DirectionRecord
+from tui.text.bars import diverging, reach_of
 from tui.text.line import BAD, LABEL, TEXT, VALUE, WARN, Line, Run, labelled, rule
 from tui.text.table import Column, head_line, measured, table_line, widths
 
-PERCENTILES = ((50.0, 1), (95.0, 4), (99.0, 0), (99.5, 6), (99.9, 3))  # and which goes first where room is short
+PERCENTILES = ((50.0, 1), (95.0, 5), (99.0, 0), (99.5, 6), (99.9, 4))  # and which goes first where room is short
 LEAST_HOSTS = 3
 
 
@@ -29,6 +31,7 @@ class Row:
     spread: Spread
     kind: str
     named: bool  # there are several directions
+    symbols: Symbols = "braille"
 
 
 def spread_of_hosts(page: Page) -> Spread:
@@ -49,10 +52,11 @@ def laggard_lines(page: Page, width: int) -> list[Line]:
     late = spread.laggards
     near = [host for host in spread.shares if not spread.is_far(host)]
     lines = []
+    mark: Run = ("v " if page.symbols == "ascii" else "▼ ", BAD)
     for host in late[:LEAST_HOSTS]:
-        lines += labelled([("! ", WARN)], [(f"{host} at {behind_text(spread.shares[host] or 0.0)}", TEXT)], width)
+        lines += labelled([mark], [(f"{host} at {behind_text(spread.shares[host] or 0.0)}", TEXT)], width)
     if len(late) > LEAST_HOSTS:
-        lines.append(Line.of(("! ", WARN), (f"{len(late) - LEAST_HOSTS} more hosts lag", TEXT)))
+        lines.append(Line.of(mark, (f"{len(late) - LEAST_HOSTS} more hosts lag", TEXT)))
     if near:
         said = f"{len(near)} of {len(spread.shares)} hosts {within_text(spread.widest(near))} of the median host"
         lines += labelled([("  ", TEXT)], [(said, LABEL)], width)
@@ -86,21 +90,23 @@ def rows_of(page: Page, spread: Spread) -> list[Row]:
     for host in far if len(spread.shares) >= LEAST_HOSTS else page.by_host:
         dirs = page.by_host[host]
         shown = [name for name in registry.in_order(dirs) if name != MIXED or len(dirs) == 1]
-        rows += [Row(host, name, dirs[name], not at, spread, kind, len(page.all_hosts) > 1)
+        rows += [Row(host, name, dirs[name], not at, spread, kind, len(page.all_hosts) > 1, page.symbols)
                  for at, name in enumerate(shown)]  # fmt: skip
     return rows
 
 
 def columns_of(page: Page) -> list[Column[Row]]:
     """Return the columns of the table."""
+    some = len(page.by_host) >= LEAST_HOSTS
     named: Column[Row] = Column("", lambda row: (row.direction, KEYS.get(row.direction, TEXT)))
     return [
         Column("host", _name),
-        *([Column("of median", _deviation, right=True)] if len(page.by_host) > 1 else []),
+        *([Column("median", _deviation, right=True)] if len(page.by_host) > 1 else []),
+        *([Column(f"±{reach_of(_widest(page)):.0%}", _bar, 9, gap=1, drop=3)] if some else []),
         *([named] if len(page.all_hosts) > 1 else []),
         Column("IOPS", lambda row: (units.iops(row.result.iops), VALUE), right=True),
         Column("BW", _bandwidth, right=True, drop=2),
-        Column("mean", lambda row: _latency(row, None), right=True, drop=5),
+        Column("mean", lambda row: _latency(row, None), right=True, drop=7),
         *(Column(f"p{value:g}", lambda row, value=value: _latency(row, value), right=True, drop=drop)  # type: ignore[misc]
           for value, drop in PERCENTILES),
         Column("max", lambda row: _latency(row, 100.0), right=True),
@@ -111,14 +117,28 @@ def _name(row: Row) -> list[Run]:
     if not row.first:
         return [("", TEXT)]
     late = row.spread.lags(row.host)
-    mark: Run = ("! ", WARN) if late else ("  ", TEXT)
+    mark: Run = (("v " if row.symbols == "ascii" else "▼ ") if late else "  ", BAD if late else TEXT)
     return [mark, (row.host + ("~" if row.result.from_samples else ""), BAD if late else TEXT)]
 
 
+def _role(row: Row) -> str:
+    return BAD if row.spread.lags(row.host) else WARN if row.spread.is_far(row.host) else LABEL
+
+
 def _deviation(row: Row) -> Run:
-    share = row.spread.shares.get(row.host)
-    role = BAD if row.spread.lags(row.host) else WARN if row.spread.is_far(row.host) else LABEL
-    return (share_text(share), role) if row.first else ("", TEXT)
+    return (share_text(row.spread.shares.get(row.host)), _role(row)) if row.first else ("", TEXT)
+
+
+def _widest(page: Page) -> float:
+    spread = spread_of_hosts(page)
+    return spread.widest(list(spread.shares))
+
+
+def _bar(row: Row) -> list[Run]:
+    if not row.first:
+        return [(" " * 9, TEXT)]
+    reach = reach_of(row.spread.widest(list(row.spread.shares)))
+    return diverging(row.spread.shares.get(row.host), reach, 9, _role(row), row.symbols)
 
 
 def _bandwidth(row: Row) -> str:

@@ -19,11 +19,12 @@ from textual.widget import Widget
 
 from tui.app.dialogs.note import NoteDialog
 from tui.app.screens.base import StepScreen
-from tui.app.screens.live.text import keep_note
+from tui.app.screens.live.text import keep_note, plan_of
 from tui.app.screens.result.matrix import matrix_of, moved
 from tui.app.screens.result.page import Page
 from tui.app.screens.result.tabs import beside, page_lines, tab_at, tab_line
 from tui.app.screens.result.text import title_line
+from tui.app.services import remedies
 from tui.app.services.cleaning import ask_to_clean, clean_now
 from tui.app.services.copying import copy_of_run
 from tui.app.services.exporting import export_run
@@ -176,7 +177,8 @@ class ResultScreen(StepScreen):
         top = self.query_one(ResultTop)
         top.page = page
         top.update_lines()
-        self.query_one(KeyBar).leave_out(*(() if len(page.jobs) > 1 else ("result.job",)))
+        useful = {"result.job": len(page.jobs) > 1, "result.remedy": remedies.of_record(page.record) is not None}
+        self.query_one(KeyBar).leave_out(*(key for key, is_useful in useful.items() if not is_useful))
 
     def show_tab(self, name: str) -> None:
         """Show another tab from its top."""
@@ -334,6 +336,11 @@ class ResultScreen(StepScreen):
             self.notify(str(error), severity="error", markup=False)
             return
         self.load()
+
+    def action_remedy(self) -> None:
+        """Do what can be done about a run that was refused or failed, after a question."""
+        if self.page is not None and self.is_ours(self.run_dir, hosts=True):
+            remedies.mend(self, remedies.of_record(self.page.record), self.run_dir, plan_of(self.run_dir))
 
     def action_resume(self) -> None:
         """Measure what the run lacks, after a question."""

@@ -280,6 +280,7 @@ def chart_lines(page: Page, width: int, height: int) -> list[Line]:
 
 def problems(page: Page, width: int) -> list[Line]:
     """Return problems of hosts and findings; nothing when there is none."""
+    from tui.app.services.remedies import of_record
     from tui.results.text.findings import MARKS, brief_lines
 
     lines: list[Line] = []
@@ -288,6 +289,8 @@ def problems(page: Page, width: int) -> list[Line]:
         for problem in host.problems:
             mark, key = MARKS["error" if problem.fatal else "warning"]
             lines += labelled([(f"{mark} ", key)], [(f"{host.name}  {problem.message} ({problem.code})", TEXT)], width)
+    if (remedy := of_record(page.record)) is not None:
+        lines += labelled([("  ", TEXT)], [("T", "accent"), (f" {remedy.words}", LABEL)], width)
     lines += brief_lines(page.record.findings, width)
     keys: list[Run] = [(f" {count}  ", LABEL), ("f", "accent"), (" explains", LABEL)]
     head = spread([("Findings", "title"), (" ", TEXT)], keys, width, "─", "faint")
