@@ -60,6 +60,34 @@ def test_a_run_again_takes_three_keys(tmp_path: Path) -> None:
     assert json.loads((after / "run.json").read_text())["state"] == "complete"
 
 
+def test_a_profile_is_edited_and_its_new_value_stands_on_review(tmp_path: Path) -> None:
+    own = tmp_path / "home" / "profiles" / "my" / "reads.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text("profile: my/reads\nextends: demo/quick  # mine\nparams:\n  runtime: 30s\n")
+    with terminal(tmp_path, "120x36") as screen:
+        screen.wait_for("this machine")
+        screen.keys("Enter")
+        screen.wait_for("demo/quick")
+        screen.keys("/", "my/reads")
+        screen.wait_for("1 of ")
+        screen.keys("Enter")
+        screen.wait_for("Enter choose")
+        screen.keys("e")
+        screen.wait_for("Ctrl+S save")
+        screen.keys("F5")
+        screen.wait_for("Where the test files go")
+        screen.keys("Tab")
+        screen.wait_for("Measured time")
+        screen.keys("C-a", "C-k", "45s")
+        screen.wait_for("runtime: 45s")
+        screen.keys("C-s")
+        wait_until(lambda: "runtime: 45s" in own.read_text() and "# mine" in own.read_text(), "the file")
+        screen.keys("Escape", "Escape")
+        screen.wait_for("e edit")
+        screen.keys("Enter")
+        screen.wait_for("Enter runs on local, 00:45")
+
+
 @pytest.mark.slow
 def test_the_first_run_from_an_empty_home_takes_three_keys(tmp_path: Path) -> None:
     with terminal(tmp_path) as screen:
