@@ -2,7 +2,7 @@
 
 The sandbox is a PATH with the usual utilities, without fio and without a package manager unless a test puts one
 there. A `pip` module in the project's folder stands in for the real one, so that nothing is fetched: it writes down
-its arguments and leaves the command that an install leaves.
+its arguments and leaves the command that an install leaves. A venv is made without pip: unpacking it takes seconds.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def sandbox(tmp_path: Path) -> Sandbox:
     made.bin.mkdir()
     for name in UTILITIES:
         (made.bin / name).symlink_to(shutil.which(name) or f"/bin/{name}")
-    made.script("python3", f'exec "{sys.executable}" "$@"')
+    made.script("python3", f'[ "$1 $2" != "-m venv" ] || set -- "$@" --without-pip\nexec "{sys.executable}" "$@"')
     return made
 
 

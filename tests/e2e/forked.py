@@ -58,6 +58,16 @@ PRELOADED = (
     "tui.cli.settings",
     "tui.cli.engine",
     "tui.engine.process.main",
+    "asyncssh",
+    "tui.remote.login",
+    "tui.remote.ssh",
+    "tui.remote.sshconfig",
+    "tui.results.record.load",
+    "tui.results.store.proofs",
+    "tui.workloads.fio.engines",
+    "tui.workloads.fio.layout_job",
+    "tui.workloads.fio.reader",
+    "tui.workloads.fio.results",
 )
 
 
