@@ -113,22 +113,30 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "home").mkdir()
+        rows = []
         for title, text in LOADS.items():
             options = text.format(folder=folder)
             led(folder, options)  # lays out the file
-            compare(title, {
+            kinds = {
                 "fio alone": partial(bare, folder, options),
                 "without telemetry": partial(rate_of, folder, options, "--no-telemetry"),
                 "with telemetry": partial(rate_of, folder, options),
-            })  # fmt: skip
+            }
+            rows.append(f"{title} {compare(title, kinds)}")
         with watched(folder / "home") as seen:
             _, run_dir = led(folder, LOADS["a file"].format(folder=folder))
         told(seen, run_dir)
+    print(f"row for docs/telemetry.md, beside a load of {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs:")
+    print(f"| fio under it | against bare fio, {ROUNDS} rounds, median of the ratios: {'; '.join(rows)} |")
     return 0
 
 
-def compare(title: str, kinds: Mapping[str, Callable[[], float]]) -> None:
-    """Measure all kinds in turn, in another order each round, and print medians, and those of the rounds' ratios."""
+def compare(title: str, kinds: Mapping[str, Callable[[], float]]) -> str:
+    """Measure all kinds in turn, in another order each round, and print medians, and those of the rounds' ratios.
+
+    Return the ratio to bare fio for people.
+    """
+    against: dict[str, str] = {}
     seen: dict[str, list[float]] = {kind: [] for kind in kinds}
     for turn in range(ROUNDS):
         for kind in sorted(kinds, reverse=turn % 2 == 1):
@@ -138,7 +146,9 @@ def compare(title: str, kinds: Mapping[str, Callable[[], float]]) -> None:
     for other in ("fio alone", "without telemetry"):
         ratios = sorted(mine / theirs for mine, theirs in zip(seen["with telemetry"], seen[other], strict=True))
         spread = f"{ratios[0]:.2f} to {ratios[-1]:.2f}"
-        print(f"  with telemetry against {other}: {median(ratios):.3f} ({spread})", flush=True)
+        against[other] = f"{median(ratios):.3f} ({spread})"
+        print(f"  with telemetry against {other}: {against[other]}", flush=True)
+    return against["fio alone"]
 
 
 def told(seen: Seen, run_dir: Path) -> None:
