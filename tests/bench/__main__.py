@@ -11,7 +11,6 @@ import sys
 from tests.bench.report import BENCHES as REPORTED
 
 BENCHES = (
-    "start_skew",
     "frozen_host",
     "host_cost",
     "telemetry_cost",

@@ -86,13 +86,17 @@ def run(root: Path, hosts: int) -> Row:
 
 
 def row_of(hosts: int, run_dir: Path, looks: list[Look]) -> Row:
-    """Put the figures together; those of the load leave out its first three and last two seconds."""
+    """Put the figures together; those of the load leave out its first three and last two seconds.
+
+    The slope of memory is of the second half: before, each stream fills its window and its packer.
+    """
     course = course_of(run_dir)
     load = [look for look in looks if course.begun + 3 < look.at < course.ended - 2]
     before = [look for look in looks if look.at < course.begun]
     seconds = load[-1].at - load[0].at
     lags = sorted(lag for look in load for lag in look.lags)
-    slope = linear_regression([look.at for look in load], [look.memory for look in load]).slope
+    late = load[len(load) // 2 :]
+    slope = linear_regression([look.at for look in late], [look.memory for look in late]).slope
     journal = (run_dir / JOURNAL_FILE).stat().st_size
     return {
         "hosts": hosts,

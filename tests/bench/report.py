@@ -12,7 +12,7 @@ from typing import Any
 from tests.bench.kept import FOLDER, ROOT, table
 
 PAGE, DATA = ROOT / "docs" / "performance.md", ROOT / "docs" / "performance.json"
-BENCHES = ("engine_scale", "app_scale", "fan_out", "cold_start", "observer", "true_percentiles")
+BENCHES = ("engine_scale", "app_scale", "fan_out", "cold_start", "start_skew", "observer", "true_percentiles")
 MARK = re.compile(r"(<!-- bench: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
