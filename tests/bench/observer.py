@@ -12,7 +12,7 @@ from statistics import mean, stdev
 from tests.bench.kept import Row, told
 from tests.e2e.command import benchtui, only_run
 
-ROUNDS, RUNTIME_S = int(os.environ.get("TIMES", "4")), 8
+ROUNDS, RUNTIME_S = max(2, int(os.environ.get("TIMES", "4"))), 8
 OPTIONS = {"ioengine": "null", "rw": "randread", "bs": "4k", "size": "1G", "time_based": "1"}
 OPTIONS["runtime"] = f"{RUNTIME_S}s"
 PROFILE = f"""\

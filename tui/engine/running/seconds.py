@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import msgspec
 
 from tui.metrics.histogram import Histogram
@@ -15,12 +13,11 @@ _unpack = msgspec.msgpack.Decoder(dict[str, DirectionSample]).decode
 _pack = msgspec.msgpack.Encoder().encode
 
 
-@dataclass(slots=True)
-class _Sum:
+class _Sum(msgspec.Struct):
     """What all hosts did in one direction of one second."""
 
     ios: int = 0
-    lat: Histogram = field(default_factory=Histogram)
+    lat: Histogram = msgspec.field(default_factory=Histogram)
 
     def add(self, part: DirectionSample) -> None:
         self.ios += part.ios
