@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import ceil, floor, log10
+
+from msgspec.structs import replace
 
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT
