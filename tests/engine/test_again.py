@@ -8,6 +8,7 @@ import pytest
 
 from tui.engine.planning.again import choices_again
 from tui.engine.planning.plan import Choices, build_plan
+from tui.engine.planning.search import Wish
 from tui.engine.profiles.catalogue import Catalogue
 from tui.model.plan import HostAddress, Plan
 from tui.model.problem import UsageError
@@ -19,6 +20,7 @@ OWN = {
     "until": "profile: my/until\ntitle: U\nextends: demo/quick\nrepeat: {until: 5%, min: 3, max: 4}\n",
     "key": "profile: my/key\ntitle: K\nextends: demo/quick\nparams:\n  key: {kind: secret, default: '${OUR_KEY}'}\n"
     "fio:\n  global: {description: '{key}'}\n",
+    "sized": "profile: my/sized\ntitle: Z\nextends: demo/quick\ncapacity: {limits: ['p99 < 2ms']}\n",
     "suite": "profile: my/suite\ntitle: T\ntool: suite\nrepeat: 2\n"
     "suite: [{profile: demo/quick}, {profile: my/swept}]\n",
 }
@@ -82,3 +84,25 @@ def test_a_counter_experiment_is_not_made_again(catalogue: Catalogue) -> None:
     plan.proves = Proof("r", 0, "cpu", "host-cpu", Experiment("half-workers", Prediction("iops")))
     with pytest.raises(UsageError, match="counter-experiment"):
         choices_again(plan, catalogue.load("demo/quick"))
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        Wish("capacity", ("p99 < 5ms", "errors = 0"), {"rate": ()}, 9, 600.0),
+        Wish("capacity", ("p99 < 5ms",), {"numjobs": (1, 2)}),
+        Wish("curve"),
+        Wish("scaling"),
+        Wish("none"),
+    ],
+)
+def test_a_search_made_again_searches_for_the_same_and_a_measurement_measures(
+    catalogue: Catalogue, wish: Wish
+) -> None:
+    loaded = catalogue.load("my/sized")
+    plan = build_plan(loaded, Choices(hosts=HOSTS, overrides={"runtime": "3s"}, search=wish))
+    again = choices_again(plan, loaded)
+    assert (again.repeat, again.sweep, again.overrides) == (None, {}, {"runtime": "3s"})
+    made = build_plan(loaded, Choices(hosts=HOSTS, overrides=again.overrides, search=again.search or Wish()))
+    assert made.search == plan.search
+    assert what_is_measured(made) == what_is_measured(plan)

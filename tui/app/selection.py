@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tui.engine.hosts.fleet import HostCheck
+    from tui.engine.planning.search import Wish
 
 
 @dataclass(slots=True)
@@ -26,6 +27,7 @@ class Selection:
     cleanup: bool | None = None
     precondition: bool = True
     attest: dict[str, str] = field(default_factory=dict)  # answers by condition
+    search: Wish | None = None  # None: what the profile searches for, if it does
     servers: list[str] = field(default_factory=list)  # storage nodes to look at meanwhile
     remarks: list[str] = field(default_factory=list)  # what to know of a choice that a run before made
     changes: int = 0  # times that everything was chosen anew: what shows it has to be filled again
@@ -58,7 +60,7 @@ class Selection:
             self.overrides = {}
             self.repeat = self.sweep = ""
             self.cleanup = None
-            self.precondition, self.attest = True, {}
+            self.precondition, self.attest, self.search = True, {}, None
             self.servers, self.remarks = [], []
             self.changes += 1
 

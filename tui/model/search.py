@@ -76,6 +76,7 @@ class Measured(Struct, frozen=True, omit_defaults=True):
 
     `share_error`: standard error of the share of I/Os behind a percentile (of a mean: of the mean), as a share of it;
     `slope`: by how much the figure's logarithm falls where the logarithm of that share grows by 1.
+    `over`: the share of I/Os above the limit, as a multiple of the share that may be.
     """
 
     limit: str  # its text
@@ -86,6 +87,7 @@ class Measured(Struct, frozen=True, omit_defaults=True):
     verdict: Verdict = "void"
     share_error: float | None = None
     slope: float = 1.0
+    over: float | None = None
 
 
 class Point(Struct, frozen=True, omit_defaults=True):

@@ -25,11 +25,17 @@ if TYPE_CHECKING:
 CELLS, FINE = 200, 160
 LOWEST, HIGHEST = 0.005, 4.0  # of the maximum that was measured, where a capacity is looked for
 SLOPES = (0.12, 0.22, 0.4, 0.7, 1.2, 2.2, 4.0, 7.0, 13.0, 25.0, 60.0)
+FLAT_SLOPE, FLAT_PRIOR = 1.0, 0.25  # latencies that grow less than the load does, near a limit, are rare
 WANDER = (0.003, 0.008, 0.02, 0.045)  # by how much the capacity differs from point to point, as a share
 WANDER_PRIOR = (0.2, 0.3, 0.3, 0.2)
-CLIFF = 0.3  # prior share of the model with a cliff
+CLIFF_WANDER_PRIOR = (0.05, 0.15, 0.4, 0.4)  # whether a short point falls off is chance
+BUNCHED = (1.0, 1.4, 2.0, 3.0)  # times as unsure as a point looks by its own seconds
+BUNCHED_PRIOR = (0.3, 0.3, 0.25, 0.15)
+LEAST_SHARE_ERROR = 0.02
+SHARE_MISFIT = 0.15  # of ln(share above the limit / allowed share)
+CLIFF = 0.2  # prior share of the model with a cliff
 CAP = 1.5  # ln(latency / limit) from which on a point only says that it was over
-MISFIT = 0.12  # of ln(latency / limit): how far the smooth model may be off
+MISFIT = 0.35  # of ln(latency / limit): how far the smooth model may be off
 LEAST_MISFIT = 0.01
 ODD = 0.03  # share of points that fit nothing
 BREAKS_ODDLY = 0.004  # share of those that break down for no reason
@@ -90,16 +96,19 @@ def _posterior(evidence: Sequence[Evidence], logs: Array, top: float) -> tuple[A
 
     prior = np.log(_prior(np.exp(logs) / top))
     wander = np.asarray(WANDER)
-    smooth = np.zeros((len(logs), len(SLOPES), len(wander)))
+    bunched = np.asarray(BUNCHED)
+    smooth = np.zeros((len(logs), len(SLOPES), len(wander), len(bunched)))
     cliff = np.zeros((len(logs), len(wander)))
     for each in evidence:
-        smooth += _smooth(each, logs[:, None, None], np.asarray(SLOPES)[None, :, None], wander[None, None, :])
+        smooth += _smooth(each, logs[:, None, None, None], np.asarray(SLOPES)[:, None, None], wander[:, None], bunched)
         cliff += _cliff(each, logs[:, None], wander[None, :], _calm(each, evidence))
     weights = np.log(np.asarray(WANDER_PRIOR))
-    smooth += prior[:, None, None] + weights + np.log((1 - CLIFF) / len(SLOPES))
-    cliff += prior[:, None] + weights + np.log(CLIFF)
+    slopes = np.where(np.asarray(SLOPES) < FLAT_SLOPE, FLAT_PRIOR, 1.0)
+    slopes = np.log((1 - CLIFF) * slopes / slopes.sum())
+    smooth += prior[:, None, None, None] + slopes[:, None, None] + weights[:, None] + np.log(BUNCHED_PRIOR)
+    cliff += prior[:, None] + np.log(CLIFF_WANDER_PRIOR) + np.log(CLIFF)
     highest = max(smooth.max(), cliff.max())
-    smooth_mass = np.exp(smooth - highest).sum(axis=(1, 2))
+    smooth_mass = np.exp(smooth - highest).sum(axis=(1, 2, 3))
     cliff_mass = np.exp(cliff - highest).sum(axis=1)
     mass = smooth_mass + cliff_mass
     return mass, float(cliff_mass.sum() / mass.sum())
@@ -136,7 +145,7 @@ def _said(shift: Array, slopes: Array) -> Array:
     return found
 
 
-def _smooth(each: Evidence, logs: Array, slopes: Array, wander: Array) -> Array:
+def _smooth(each: Evidence, logs: Array, slopes: Array, wander: Array, bunched: Array) -> Array:
     """Return the logarithm of the likelihood of a point in the smooth model."""
     import numpy as np
 
@@ -145,11 +154,27 @@ def _smooth(each: Evidence, logs: Array, slopes: Array, wander: Array) -> Array:
         return _log((1 - ODD) * _normal(_sign(each) * shift / np.sqrt(wander**2 + 0.01**2)) + ODD / 2)
     said = _said(shift, slopes)
     wandered = (_said(shift + wander, slopes) - _said(shift - wander, slopes)) / 2
+    if each.near:
+        return _by_share(each, slopes * (np.exp(shift) - 1) / each.slope, wandered / each.slope, bunched)
     spread = np.sqrt(each.error**2 + LEAST_MISFIT**2 + (MISFIT * said) ** 2 + wandered**2)
     if each.side == "least" or each.ratio >= CAP:
         return _log(_normal((said - min(each.ratio, CAP)) / spread) + BREAKS_ODDLY)
     density = np.exp(-0.5 * ((each.ratio - said) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
     return _log((1 - ODD) * density + ODD / RANGE)
+
+
+def _by_share(each: Evidence, expected: Array, wandered: Array, bunched: Array) -> Array:
+    """Return the same of a point near the limit, by the share of I/Os above it: its logarithm is linear in the rate.
+
+    Where slow I/Os come in bunches most points have fewer of them than the mean and few have many: log-normal around
+    the mean. How bunched they are is unknown, `bunched` times what each point shows of it.
+    """
+    import numpy as np
+
+    drawn = np.log1p((bunched * each.share_error) ** 2 / np.exp(np.clip(expected, -4, 4)))
+    variance = drawn + wandered**2 + (SHARE_MISFIT * expected) ** 2 + LEAST_SHARE_ERROR**2
+    density = np.exp(-0.5 * (each.share - expected + drawn / 2) ** 2 / variance) / np.sqrt(2 * np.pi * variance)
+    return _log((1 - ODD) * density / each.slope + ODD / RANGE)
 
 
 def _cliff(each: Evidence, logs: Array, wander: Array, calm: float) -> Array:

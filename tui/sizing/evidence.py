@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log, sqrt
+from statistics import fmean
 from typing import Literal
 
 from msgspec import Struct
@@ -22,7 +23,8 @@ class Evidence(Struct, frozen=True):
     """A point at `rate`: ln(latency / limit) of its binding limit with a standard error; or only on which side it is.
 
     `side`: "least" where the ratio is that at least, because the point was ended early or did not do what was offered;
-    "over", "under" where there is no latency to go by.
+    "over", "under" where there is no latency to go by. `share`: ln(I/Os above the limit / those that may be); of a mean
+    ln(mean / limit): what adds up over seconds, so that its mean over points is right where seconds differ.
     """
 
     rate: float
@@ -31,6 +33,7 @@ class Evidence(Struct, frozen=True):
     slope: float = 1.0
     side: Literal["figure", "least", "over", "under"] = "figure"
     seconds: float = 0.0
+    share: float = 0.0
 
     @property
     def error(self) -> float:
@@ -62,18 +65,18 @@ def _evened(found: Sequence[Evidence]) -> list[Evidence]:
     """Return evidence whose figures near the limit are as sure as each other, by their seconds.
 
     By chance a point has few slow I/Os: then it is low, and looks surer than one that has many. Weighed by what each
-    says of itself, latencies would be too low. The logarithm of a share is low in the mean besides, by half its
-    variance, and a percentile with it.
+    says of itself, latencies would be too low.
     """
     near = [each for each in found if each.near]
     if not near:
         return list(found)
     a_second = sum(each.share_error**2 * each.seconds for each in near) / len(near)
-    return [_even(each, min(a_second / each.seconds, 1.0)) if each in near else each for each in found]
+    slope = fmean(each.slope for each in near)
+    return [_even(each, min(a_second / each.seconds, 1.0), slope) if each in near else each for each in found]
 
 
-def _even(each: Evidence, variance: float) -> Evidence:
-    return replace(each, ratio=each.ratio + each.slope * variance / 2, share_error=sqrt(variance))
+def _even(each: Evidence, variance: float, slope: float) -> Evidence:
+    return replace(each, slope=slope, share_error=sqrt(variance))
 
 
 def not_recovered(points: Sequence[Point], at: int) -> bool:
@@ -110,4 +113,14 @@ def _of_point(search: Search, point: Point) -> Evidence:
     if point.cut:
         surely = figure.slope * log(SURELY_OVER)
         return Evidence(offered, min(surely, log(value / limit.most)), error, figure.slope, "least", point.seconds)
-    return Evidence(point.iops, log(value / limit.most), error, figure.slope, seconds=point.seconds)
+    ratio = log(value / limit.most)
+    share = _share(limit, figure, ratio, point)
+    return Evidence(point.iops, ratio, error, figure.slope, seconds=point.seconds, share=share)
+
+
+def _share(limit: Limit, figure: Measured, ratio: float, point: Point) -> float:
+    """Return ln(I/Os above a limit / those that may be); points of old journals tell it by their percentile alone."""
+    if limit.percentile is None or figure.over is None:
+        return ratio / figure.slope
+    allowed = (1 - limit.percentile / 100) * point.iops * point.seconds
+    return log(max(figure.over, 0.5 / max(allowed, 0.5)))

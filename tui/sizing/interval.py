@@ -143,3 +143,12 @@ def mean_told(mean: float, deviation: float, total: int, seconds: Sequence[Bucke
 def over_limit(buckets: Buckets, most_ns: float) -> int:
     """Return how many I/Os took surely longer than that: those in buckets behind the limit's own."""
     return above(buckets, value_to_index(int(most_ns)))
+
+
+def share_over(buckets: Buckets, most_ns: float) -> float:
+    """Return the share of I/Os that took longer than that; of the limit's own bucket as much as lies above it."""
+    own = value_to_index(int(most_ns))
+    middle, behind = index_to_value(own), above(buckets, own)
+    width = index_to_value(own + 1) - middle
+    part = min(max((middle - most_ns) / width + 0.5, 0.0), 1.0)
+    return (behind + part * (above(buckets, own - 1) - behind)) / max(sum(buckets.n), 1)

@@ -19,7 +19,7 @@ from tui.metrics.units import latency as latency_text
 from tui.model.event import Buckets, DirectionResult, LatencyResult
 from tui.model.search import Limit, Measured, Offer, Point, Search, Verdict
 from tui.sizing.intended import CLOSED, NO_SECONDS, WHY, backlog, intended, late_ios, of_direction
-from tui.sizing.interval import Told, mean_told, over_limit, percentile_told
+from tui.sizing.interval import Told, mean_told, over_limit, percentile_told, share_over
 
 SHORT = 0.02  # of the offered rate: so much less is no longer what was offered
 SURE = 3.0  # standard deviations of the number of Poisson arrivals
@@ -154,7 +154,10 @@ def _latency(limit: Limit, name: str, latency: LatencyResult, seconds: Sequence[
         return Measured(limit.text, name, None)
     verdict: Verdict = "meets" if told.high < limit.most else "breaks" if told.low >= limit.most else "unclear"
     high = None if told.high == inf else told.high  # JSON has no infinity
-    return Measured(limit.text, name, told.value, told.low, high, verdict, told.share_error, told.slope)
+    over = None
+    if limit.percentile is not None and latency.buckets is not None:
+        over = share_over(latency.buckets, limit.most) / max(1 - limit.percentile / 100, 1e-9)
+    return Measured(limit.text, name, told.value, told.low, high, verdict, told.share_error, told.slope, over)
 
 
 def _deviation(seconds: Sequence[Second]) -> float | None:

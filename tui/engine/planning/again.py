@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tui.engine.planning.matrix import Wanted, build_steps, person_text
+from tui.engine.planning.search import Wish
 from tui.model.matrix import HOSTS_AXIS, axes
 from tui.model.problem import UsageError
 from tui.model.profile import resolve_params
@@ -28,6 +29,7 @@ class Again:
     sweep: dict[str, list[str]] = field(default_factory=dict)
     cleanup: bool | None = None
     precondition: bool = True
+    search: Wish | None = None  # None: as the profile says
     remarks: tuple[str, ...] = ()
 
 
@@ -38,19 +40,29 @@ def choices_again(plan: Plan, loaded: LoadedProfile) -> Again:
     """
     if plan.proves is not None:
         raise UsageError("a counter-experiment is made from the result that it is about")
-    if plan.search is not None:
-        raise UsageError("a search chooses its points by itself; see benchtui --help for how it is started")
     profile = loaded.profile
     overrides = {**_own(plan, profile), **_reaching(plan, loaded)}
-    repeat, sweep = _repeat(plan, loaded, overrides), _sweep(plan, loaded, overrides)
+    searches = plan.search is not None
+    repeat = None if searches else _repeat(plan, loaded, overrides)
+    sweep = {} if searches else _sweep(plan, loaded, overrides)
     return Again(
         overrides=overrides,
         repeat=repeat,
         sweep=sweep,
         cleanup=None if plan.cleanup == profile.prepare.cleanup else plan.cleanup,
         precondition=not plan.no_precondition,
+        search=_search(plan, profile),
         remarks=tuple(_remarks(plan, loaded, overrides)),
     )
+
+
+def _search(plan: Plan, profile: Profile) -> Wish | None:
+    """Return what to ask for so that the same is searched for; a run that measured measures again."""
+    search = plan.search
+    if search is None:
+        return Wish("none") if profile.capacity or profile.curve else None
+    over = {knob.name: knob.values for knob in search.over}
+    return Wish(search.kind, tuple(each.text for each in search.limits), over, search.points, search.within_s)
 
 
 def _own(plan: Plan, profile: Profile) -> dict[str, str]:

@@ -43,6 +43,8 @@ def nothing_written(plan: Plan) -> str:
 def launch_line(plan: Plan) -> str:
     """Return the run in one line: hosts, time, steps."""
     hosts = plan.hosts[0].name if len(plan.hosts) == 1 else f"{len(plan.hosts)} hosts"
+    if plan.search is not None:
+        return f"searches on {hosts}, at most {plan.search.points} points, {time_text(plan.expected_s)}"
     steps = "" if len(plan.steps) == 1 else f", {len(plan.steps)} steps"
     return f"runs on {hosts}, {time_text(plan.expected_s)}{steps}"
 

@@ -23,13 +23,17 @@ from tui.app.screens.review.ahead_text import ahead_lines, refusal
 from tui.app.screens.review.form import (
     ATTEST,
     CLEANUP,
+    LIMITS,
     NOTE,
+    POINTS,
     PRECONDITION,
     REPEAT,
     SWEEP,
+    WITHIN,
     check_field,
     form_of,
     sweep_values,
+    wish_of,
 )
 from tui.app.screens.review.overwrite import OverwriteDialog
 from tui.app.services.at_logout import AtLogout
@@ -152,21 +156,20 @@ class ReviewScreen(StepScreen):
     def form_edited(self) -> None:
         """Keep what was typed and plan again."""
         selection, values = self.shell.selection, self.form.values
-        selection.repeat = "" if values[REPEAT] == self.form_default(REPEAT) else values[REPEAT]
-        del values[REPEAT]
+        defaults = {field.spec.name: field.spec.default for field in self.form.fields}
+        repeat = values.pop(REPEAT, "")
+        selection.repeat = "" if repeat == defaults.get(REPEAT) else repeat
+        bounds = {name: values.pop(name) for name in (LIMITS, POINTS, WITHIN) if name in values}
+        if bounds and not self.form.errors:
+            selection.search = wish_of(bounds, defaults, selection.search)
         selection.sweep = values.pop(SWEEP, "")
         selection.note = values.pop(NOTE)
         selection.cleanup = {"yes": True, "no": False}.get(values.pop(CLEANUP))
         selection.precondition = values.pop(PRECONDITION, "yes") != "no"
         answers = {name: values.pop(name) for name in list(values) if name.startswith(ATTEST)}
         selection.attest = {name.removeprefix(ATTEST): text for name, text in answers.items() if text != "unknown"}
-        defaults = {field.spec.name: field.spec.default for field in self.form.fields}
         selection.overrides = {name: text for name, text in values.items() if text != defaults[name]}
         self.replan()
-
-    def form_default(self, name: str) -> str:
-        """Return what a field holds unless somebody changes it."""
-        return next(field.spec.default for field in self.form.fields if field.spec.name == name)
 
     def replan(self) -> None:
         """Build the plan from what is chosen now and show it."""
@@ -193,6 +196,7 @@ class ReviewScreen(StepScreen):
     def build_plan(self) -> Plan:
         """Return the plan of what is chosen. Raises UsageError."""
         from tui.engine.planning.plan import Choices, build_plan
+        from tui.engine.planning.search import Wish
 
         selection = self.shell.selection
         if self.loaded is None:
@@ -208,6 +212,7 @@ class ReviewScreen(StepScreen):
             precondition=selection.precondition,
             attest=selection.attest,
             servers=self.shell.fleet.resolve(selection.servers),
+            search=selection.search or Wish(),
         )
         return build_plan(self.loaded, choices)
 

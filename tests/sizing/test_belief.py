@@ -1,0 +1,28 @@
+"""How surely the capacity is known, by points that differ from each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sizing.systems import System, bucket_of, buckets_of, p99_limit, searched
+from tui.model.search import Search
+from tui.sizing.interval import share_over
+
+TRUTH = 1683.8  # of the system whose speed differs by 5 % each second, by 96,000 s of simulation
+
+
+def test_share_above_a_limit_counts_of_its_own_bucket_what_lies_above() -> None:
+    import numpy as np
+
+    values = np.arange(1_000_000, 3_000_000, 1_000)  # ns, evenly
+    for limit in (1_500_000, 2_000_000, 2_900_000):
+        assert share_over(buckets_of(bucket_of(values)), limit) == pytest.approx((3e6 - limit) / 2e6, abs=0.002)
+
+
+@pytest.mark.parametrize("seed", [50001, 50012])  # missed by intervals of what is within points alone
+def test_interval_holds_the_capacity_of_a_system_whose_speed_differs_from_second_to_second(seed: int) -> None:
+    found, points = searched(System(noise=0.05, memory=0.0), Search("capacity", limits=(p99_limit(20),)), seed)
+    low, high = found.capacity.low, found.capacity.high
+    assert low is not None and high is not None
+    assert low <= TRUTH <= high
+    assert len(points) <= 15
