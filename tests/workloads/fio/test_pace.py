@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.workloads.fio.real import needs_fio, run
@@ -72,6 +72,7 @@ def test_rates_of_all_workers_add_up_to_what_is_offered(hosts: int, rate: float)
 
 
 @given(st.integers(1, 400), st.integers(1, 3_000_000))
+@example(1, 514_286)  # between gaps of 2 and 3 us
 def test_what_fio_makes_of_workers_rates_comes_to_the_total(workers: int, total: int) -> None:
     workers = min(workers, total)
     options = worker_rates(total, workers)
@@ -79,8 +80,10 @@ def test_what_fio_makes_of_workers_rates_comes_to_the_total(workers: int, total:
     if total <= 1000 * workers:
         assert sum(options) == total and max(options) - min(options) <= 1
     else:
-        step = rate_of_gap(1_000_000 // options[0]) - rate_of_gap(1_000_000 // options[0] + 1)
-        assert abs(sum(rate_of_gap(1_000_000 // each) for each in options) - total) <= step
+        gap = 1_000_000 // options[0]
+        above = rate_of_gap(gap - 1) if gap > 1 else rate_of_gap(gap)
+        furthest = max(rate_of_gap(gap) - rate_of_gap(gap + 1), (above - rate_of_gap(gap)) / 2)
+        assert abs(sum(rate_of_gap(1_000_000 // each) for each in options) - total) <= furthest
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=5))
