@@ -39,7 +39,7 @@ def form_of(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
 
 def search_specs(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
     """Return what a search may be bounded by; nothing where none is asked for, or none is possible."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from tui.engine.planning.search import Wish, search_of
     from tui.model.problem import UsageError
