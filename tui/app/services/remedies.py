@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tui.app.services.taking import LOCKED, again, question
+from tui.app.services.taking import LOCKED, Trouble, again, question
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
@@ -20,15 +20,6 @@ if TYPE_CHECKING:
 
 UNKNOWN_KEY = "host-key-unknown"
 WORDS = {"take": "take the hosts over", "trust": "look at the hosts' keys", "change": "change it and run again"}
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """One problem of one host."""
-
-    host: str
-    code: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui.app.dialogs.confirm import Answer, Confirm
 
 if TYPE_CHECKING:
-    from tui.app.services.remedies import Trouble
     from tui.model.plan import Plan
 
 LOCKED = "host-locked"
@@ -18,6 +18,15 @@ ANSWERS = (
     Answer("wait", "w", "Wait for it, an hour at most"),
     Answer("take", "t", "Run beside it now", harmful=True),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One problem of one host."""
+
+    host: str
+    code: str
+    message: str
 
 
 def question(held: Sequence[Trouble]) -> Confirm:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import msgspec
 from msgspec import Struct, field
@@ -103,20 +103,21 @@ class _Brief(Latency):
     bins: dict[int, int] | None = field(name=" ", default=None)
 
 
-def _brief(kept: LatencyKind) -> msgspec.json.Decoder[Snapshot]:
-    """Return a decoder that takes the bins of one kind alone."""
+def _brief(kept: LatencyKind) -> type[Snapshot]:
+    """Return a snapshot that takes the bins of one kind alone."""
     others = [name for name in get_args(LatencyKind) if name != kept]
     fields = [(name, _Brief | None, field(name=f"{name}_ns", default=None)) for name in others]
     part = msgspec.defstruct("BriefDirection", fields, bases=(Direction,))
     parts = [(name, part | None, None) for name in ("read", "write", "trim", "mixed")]
     job = msgspec.defstruct("BriefJob", parts, bases=(Job,))
     jobs: tuple[str, Any, Any] = ("jobs", list[job], field(default_factory=list))  # type: ignore[valid-type]
-    return msgspec.json.Decoder(msgspec.defstruct("BriefSnapshot", [jobs], bases=(Snapshot,)))
+    snapshot: Any = msgspec.defstruct("BriefSnapshot", [jobs], bases=(Snapshot,))
+    return cast(type[Snapshot], snapshot)
 
 
 _decoder = msgspec.json.Decoder(Snapshot)
 _lenient = msgspec.json.Decoder(Snapshot, strict=False)
-_briefs = {kind: _brief(kind) for kind in get_args(LatencyKind)}
+_briefs = {kind: msgspec.json.Decoder(_brief(kind)) for kind in get_args(LatencyKind)}
 
 
 def decode(text: bytes, brief: LatencyKind | None = None) -> Snapshot:

@@ -1,0 +1,132 @@
+"""The end of a run on Live: where it leads, why it failed, and the key that helps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.app.journal_maker import RUN_ID, RunMaker, host_names, plan_of
+from tests.app.stage import SMALL, stage
+from tui.app.dialogs.confirm import Confirm
+from tui.app.screens.result.screen import ResultScreen
+from tui.app.services import remedies
+from tui.app.services.taking import Trouble, again
+from tui.app.widgets.chrome import KeyBar
+from tui.model.event import HostProblem, HostState, RunEnded
+
+
+@pytest.fixture
+def maker(tmp_path: Path) -> RunMaker:
+    """A run on four hosts, hosts connected and checked."""
+    return RunMaker(tmp_path / "runs" / RUN_ID, host_names(4)).begin()
+
+
+async def test_a_run_that_ends_well_leads_to_its_result(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        maker.finish()
+        await app.tick(pilot, maker)
+        assert "complete" in app.text_of("#live-banner") and "Enter: result" in app.text_of("#live-banner")
+        app.wall += 3
+        app.live.tick()
+        await app.settle(pilot)
+        assert isinstance(app.screen, ResultScreen)
+        await pilot.press("4")
+        app.wall += 30
+        await app.tick(pilot)
+        assert app.live.feed.state.ended
+
+
+async def test_whoever_presses_a_key_after_the_end_is_left_alone(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        maker.finish()
+        await app.tick(pilot, maker)
+        await pilot.press("j")
+        app.wall += 30
+        await app.tick(pilot)
+        assert app.live.feed.state.ended
+        await pilot.press("enter")
+        await app.settle(pilot)
+        assert isinstance(app.screen, ResultScreen)
+
+
+async def test_a_failed_run_stays_and_lists_every_problem(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        maker.fail("weka-02", "no-space", "No space left on device").fail("weka-04", "host-lost", "connection lost")
+        maker.finish("partial", "2 problems on hosts", broken=["weka-02", "weka-04"])
+        await app.tick(pilot, maker)
+        app.wall += 60
+        await app.tick(pilot)
+        banner = app.text_of("#live-banner")
+        assert "partial" in banner and "2 problems on hosts" in banner
+        assert "weka-02: No space left on device (no-space)" in banner
+        assert "weka-04: connection lost (host-lost)" in banner
+
+
+async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_that_helps(maker: RunMaker) -> None:
+    held = "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump (for 48s more, unless that run renews it)"
+    async with stage(maker, SMALL) as (app, pilot):
+        for host in maker.hosts[:3]:
+            message = f"{held}; stop it, or run with --wait or --take-locks"
+            maker.add(HostProblem(t=maker.t, host=host, phase="preflight", code="host-locked", message=message))
+            maker.add(HostState(t=maker.t, host=host, state="failed", detail=message))
+        maker.add(RunEnded(t=maker.t, state="failed", exit_code=3, reason="3 hosts are in use"))
+        await app.tick(pilot, maker)
+        await app.settle(pilot)
+        shown = " ".join(app.screen_text().split())
+        assert shown.count("in use by run") == 1 and "or run with --wait or --take-locks" in shown
+        assert "weka-01, weka-02, weka-03: in use" in shown and "no load" not in shown
+        keys = app.screen.query_one(KeyBar).render().plain
+        assert "T remedy" in keys and "stop" not in keys
+        await pilot.press("T")
+        await app.settle(pilot)
+        assert isinstance(app.screen, Confirm) and "ann@jump" in app.screen.body and app.screen.warns
+        await pilot.press("n")
+        await app.settle(pilot)
+        assert app.live.is_current
+        app.open_result(maker.run_dir)
+        await app.settle(pilot)
+        assert "T take the hosts over" in app.text_of("#result-page")
+        await pilot.press("T")
+        await app.settle(pilot)
+        assert isinstance(app.screen, Confirm) and "ann@jump" in app.screen.body
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "kind"),
+    [("failed", "host-key-unknown", "trust"), ("failed", "auth-failed", "change"), ("partial", "host-lost", None)],
+)
+def test_what_helps_follows_from_the_problems(state: str, code: str, kind: str | None) -> None:
+    found = remedies.remedy_of(state, [Trouble("h1", code, "because")])
+    assert (found.kind if found is not None else None) == kind
+
+
+def test_the_plan_that_is_run_again_waits_or_takes_the_hosts_over() -> None:
+    plan = plan_of(["h1"], ["read"], 10.0)
+    assert (taken := again(plan, "take")) is not None and taken.take_locks and not taken.wait_s
+    assert (waits := again(plan, "wait")) is not None and waits.wait_s and not waits.take_locks
+    assert again(plan, "no") is None
+
+
+async def test_a_dead_engine_is_told_with_what_to_do(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        app.engine_lives = False
+        app.wall += 10
+        await app.tick(pilot)
+        assert "GONE" in app.text_of("#live-header")
+        assert "R takes the run over" in app.text_of("#live-banner")
+        assert "weka-01" in app.text_of("#live-hosts")
+
+
+async def test_an_engine_that_ended_properly_is_not_called_dead(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        maker.finish("failed", "nothing was measured")
+        app.engine_lives = False
+        app.wall += 10
+        await app.tick(pilot)
+        assert "GONE" not in app.text_of("#live-header") and "failed" in app.text_of("#live-banner")
