@@ -106,6 +106,11 @@ def test_listing_profiles_loads_no_models(tmp_path: Path) -> None:
     assert loaded(tmp_path, "profiles list") & {*HEAVY, "msgspec", "email"} == set()
 
 
+@pytest.mark.parametrize("arguments", ["hosts list", "profiles show demo/quick", "schema run", "schema profile"])
+def test_verbs_that_ask_no_host_load_no_event_loop(tmp_path: Path, arguments: str) -> None:
+    assert loaded(tmp_path, arguments) & {"asyncio", "asyncssh"} == set()
+
+
 def test_verbs_without_settings_do_not_load_what_reads_them(tmp_path: Path) -> None:
     unwanted = {"tui.model.settings", "tui.cli.settings", "difflib"}
     assert modules_of(tmp_path, "runs list") & unwanted == set()

@@ -9,6 +9,7 @@ import pytest
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names, plan_of
 from tests.app.stage import SMALL, stage
 from tui.app.dialogs.confirm import Confirm
+from tui.app.screens.live import watching
 from tui.app.screens.result.screen import ResultScreen
 from tui.app.services import remedies
 from tui.app.services.taking import Trouble, again
@@ -109,6 +110,16 @@ def test_the_plan_that_is_run_again_waits_or_takes_the_hosts_over() -> None:
     assert (taken := again(plan, "take")) is not None and taken.take_locks and not taken.wait_s
     assert (waits := again(plan, "wait")) is not None and waits.wait_s and not waits.take_locks
     assert again(plan, "no") is None
+
+
+async def test_whoever_leaves_while_a_long_journal_is_read_gets_no_error(
+    maker: RunMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "CATCH_UP_PAINT_S", 0.0)
+    maker.go().measure(3)
+    async with stage(maker) as (app, _):
+        monkeypatch.setattr(app.live.feed, "advance", lambda: True)  # there is always more
+        app.live.catch_up()
 
 
 async def test_a_dead_engine_is_told_with_what_to_do(maker: RunMaker) -> None:

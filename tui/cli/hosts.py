@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -62,6 +61,8 @@ def chosen(args: argparse.Namespace) -> list[HostAddress]:
 
 def connected(args: argparse.Namespace, work: Callable[[Connections], Awaitable[T]]) -> T:
     """Run something that needs connections, and close them."""
+    import asyncio
+
     from tui.cli.asking import terminal_asker
     from tui.remote.connections import Connections
 

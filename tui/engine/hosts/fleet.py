@@ -12,7 +12,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui import workloads
-from tui.engine.hosts.fan_out import agent_on, fan_out
 from tui.engine.hosts.ssh_names import PATTERN, words_in
 from tui.model import hostspec
 from tui.model.inventory import Inventory
@@ -132,7 +131,8 @@ async def check_hosts(
     addresses: Sequence[HostAddress], directory: str | None, connections: Connections
 ) -> list[HostCheck]:
     """Look at all hosts at once and return what was found, in the order asked."""
-    from tui.engine.hosts import mpi_check  # lists of hosts do without it
+    from tui.engine.hosts import mpi_check  # lists of hosts do without
+    from tui.engine.hosts.fan_out import fan_out
 
     checks, errors = await fan_out({each.name: check_host(each, directory, connections) for each in addresses})
     told = mpi_check.notes({name: check.seen for name, check in checks.items()})
@@ -144,6 +144,7 @@ async def check_hosts(
 async def check_host(address: HostAddress, directory: str | None, connections: Connections) -> HostCheck:
     """Connect to one host, probe it, judge it. Raises HostError."""
     from tui.engine.hosts import mpi_check
+    from tui.engine.hosts.fan_out import agent_on
     from tui.engine.running.preflight import commands_of
 
     async with agent_on(address, connections, "check") as agent:

@@ -66,15 +66,17 @@ class WatchingScreen(JudgingScreen):
     async def catch_up(self) -> None:
         """Read a journal that is long already in pieces, so that keys work meanwhile."""
         painted = 0.0
-        while self.feed.advance():
+        while self.display and self.feed.advance():  # whoever leaves takes the widgets away before this ends
             if time.monotonic() - painted >= CATCH_UP_PAINT_S:
                 self.paint()
                 painted = time.monotonic()
             await asyncio.sleep(0)
         if self.began_over is None:
             self.began_over = self.feed.state.ended
-        self.table.sort_anew()
         await self.load_checks()
+        if not self.display:
+            return
+        self.table.sort_anew()
         self.look()
         if not self.paused:
             self.paint()
