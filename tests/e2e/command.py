@@ -44,17 +44,24 @@ def command(*args: str | Path) -> Sequence[str]:
 def marked_processes(run_id: str) -> list[int]:
     """Pids of all processes that carry a run's mark, whoever is their parent."""
     mark = f"BENCHTUI_RUN={run_id}".encode()
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            environ = (entry / "environ").read_bytes()
-        except OSError:
-            continue
-        if mark in environ.split(b"\0"):
-            found.append(int(entry.name))
-    return found
+    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return [pid for pid in pids if mark in environ_of(pid)]
+
+
+def environ_of(pid: int) -> list[bytes]:
+    """The environment of a process; empty when it has ended meanwhile."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def comm(pid: int) -> str:
+    """The name of a process's program; empty when it has ended meanwhile."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def only_run(home: Path) -> Path:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.command import benchtui, marked_processes, only_run, start
+from tests.e2e.command import benchtui, comm, environ_of, marked_processes, only_run, start
 from tests.lab import mdtest_standin
 from tests.lab.netns import NetnsLab, possible
 from tests.lab.sshd import SshdLab, set_env
@@ -121,19 +121,8 @@ class Launch:
         return [pid for pid in self.processes() if comm(pid).startswith(program[:15])]
 
 
-def comm(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return ""
-
-
 def has_variable(pid: int, *names: str) -> bool:
-    try:
-        environ = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return False
-    return any(word.split(b"=")[0].decode() in names for word in environ)
+    return any(word.split(b"=")[0].decode() in names for word in environ_of(pid))
 
 
 def summary_rows(run_dir: Path) -> dict[str, list[float]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.command import benchtui, marked_processes
+from tests.e2e.command import benchtui, comm, marked_processes
 from tests.e2e.test_matrix import events, last_run
 from tests.e2e.test_recovery import kill_engine, record_of
 from tests.lab.disks import SIZE, loop_device
@@ -198,8 +198,7 @@ def test_a_fill_that_fails_ends_the_run_before_anything_is_measured(home: Path, 
 
 
 def fio_of(run_id: str) -> list[int]:
-    names = {pid: Path(f"/proc/{pid}/comm") for pid in marked_processes(run_id)}
-    return [pid for pid, comm in names.items() if comm.exists() and comm.read_text().strip() == "fio"]
+    return [pid for pid in marked_processes(run_id) if comm(pid) == "fio"]
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.command import benchtui, journal_has, marked_processes, only_run, start
+from tests.e2e.command import benchtui, environ_of, journal_has, marked_processes, only_run, start
 from tests.e2e.test_log_in import exit_code, terminal
 from tests.lab.sshd import SshdLab
 from tests.patience import wait_until
@@ -79,10 +79,10 @@ def test_a_secret_reaches_the_load_and_nothing_else(
     process = start(own, *words(lab, tmp_path / "target"), "--json")
     wait_until(lambda: (own / "runs").is_dir() and any((own / "runs").iterdir()), "a run")
     run_dir = only_run(own)
+    known = f"OUR_TEST_KEY={SECRET}".encode()
+    wait_until(lambda: any(known in environ_of(pid) for pid in marked_processes(run_dir.name)), "a load that knows it")
     wait_until(lambda: journal_has(run_dir, '"sample"'), "samples")
     assert not holds(command_lines()), "in a command line while it runs"
-    environs = [Path(f"/proc/{pid}/environ").read_bytes() for pid in marked_processes(run_dir.name)]
-    assert any(f"OUR_TEST_KEY={SECRET}".encode() in environ.split(b"\0") for environ in environs)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert not holds(out.encode() + err.encode())

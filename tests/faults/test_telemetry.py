@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.command import environ_of
 from tests.faults.conftest import Begin
 from tests.lab.faults import marked
 from tests.lab.faults_check import violations
@@ -82,7 +83,7 @@ def test_telemetry_that_is_killed_is_missed_once_and_the_run_is_complete(begin: 
     run.measuring()
     looked_at(run, "h1", 1)
     for pid in marked(run.run_id, "h1"):
-        if b"BENCHTUI_TASK=0.telemetry" in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+        if b"BENCHTUI_TASK=0.telemetry" in environ_of(pid):
             os.kill(pid, signal.SIGKILL)
             break
     record = run.finished()
