@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.model.quantities import parse_duration, parse_size, plain_duration, plain_size
+from tui.model.quantities import parse_duration, parse_size, plain_duration, plain_size, short_duration
 
 SIZES = st.integers(min_value=0, max_value=2**63 - 1)
 MICROSECONDS = st.integers(min_value=0, max_value=10**15)
@@ -68,6 +68,14 @@ def test_a_size_is_written_as_short_as_exact(size: int, text: str) -> None:
 )
 def test_a_duration_is_written_in_one_unit(seconds: float, text: str) -> None:
     assert plain_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(3600, "1h"), (5400, "90m"), (1800, "30m"), (90, "90s"), (2.5, "2.5s"), (0, "0s")]
+)
+def test_a_duration_is_told_as_people_type_it(seconds: float, text: str) -> None:
+    assert short_duration(seconds) == text
+    assert parse_duration(text) == seconds
 
 
 @given(SIZES)

@@ -90,6 +90,14 @@ def plain_duration(seconds: float) -> str:
     return f"{microseconds // 1000}ms" if microseconds % 1000 == 0 else f"{microseconds}us"
 
 
+def short_duration(seconds: float) -> str:
+    """Return the time as people type it, in whole hours or minutes where it is some: ``1h``, ``90m``, ``45s``."""
+    for unit, size in (("h", 3600), ("m", 60)):
+        if seconds and seconds % size == 0:
+            return f"{seconds / size:.0f}{unit}"
+    return f"{seconds:g}s"
+
+
 def shown(value: object) -> str:
     """Return a found value for a message, quoted when it is text, never long."""
     text = repr(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else _plain(value)

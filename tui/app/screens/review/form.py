@@ -57,12 +57,14 @@ def search_specs(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]
     return [FieldSpec(name, now[name], then[name], help_text, label) for name, label, help_text in (
         (LIMITS, "limits", "what must hold: p99.9 < 2ms, errors = 0"),
         (POINTS, "points", "measurements at most"),
-        (WITHIN, "within", "time of load and pauses at most, such as 30m; empty: no bound"),
+        (WITHIN, "within", "time of load and pauses at most, such as 30m; empty: what the profile says"),
     )]  # fmt: skip
 
 
 def _bounds(search: Search) -> dict[str, str]:
-    within = "" if search.within_s is None else f"{search.within_s:g}s"
+    from tui.model.quantities import short_duration
+
+    within = "" if search.within_s is None else short_duration(search.within_s)
     return {LIMITS: ", ".join(each.text for each in search.limits), POINTS: str(search.points), WITHIN: within}
 
 
