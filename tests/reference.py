@@ -17,6 +17,7 @@ from tui.metrics.telemetry import TELEMETRY
 from tui.model.hostfacts import HOST_FACTS
 from tui.model.profile_schema import profile_file_schema
 from tui.model.record import run_json_schema
+from tui.model.schemas import KINDS, made, path_of
 from tui.model.settings import KEYS
 from tui.results.findings.catalogue import CHECKS
 
@@ -188,10 +189,12 @@ def page(name: str) -> str:
 
 
 def main() -> int:
-    """Write all pages."""
+    """Write all pages, and the JSON Schemas that are shipped."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name in PAGES:
         (FOLDER / name).write_text(page(name), encoding="utf-8")
+    for each in KINDS:
+        path_of(each).write_text(made(each), encoding="utf-8")
     return 0
 
 

@@ -11,12 +11,18 @@ from tests.patience import PATIENCE_S
 from tests.reference import FOLDER, PAGES, page
 from tui.cli.main import VERBS, main
 from tui.cli.man import page as man_page
+from tui.model.schemas import KINDS, made, path_of
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_of_the_reference_is_current(name: str) -> None:
     current = (FOLDER / name).read_text(encoding="utf-8")
     assert current == page(name), f"docs/reference/{name} is old: make reference"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_schema_that_is_shipped_is_what_its_models_say(kind: str) -> None:
+    assert path_of(kind).read_text(encoding="utf-8") == made(kind), f"{path_of(kind)} is old: make reference"
 
 
 def test_there_are_no_other_pages() -> None:

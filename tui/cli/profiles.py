@@ -96,8 +96,12 @@ def list_all(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 def show_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
     """Print one profile as YAML, as JSON, or as the job file of its load generator."""
-    loaded = catalogue.load(args.name)
     overrides = pairs(args.overrides, "--set")
+    bare = not (args.job or args.json or overrides)
+    if bare and (text := catalogue.shipped_text(args.name)):
+        print(text, end="")
+        return 0
+    loaded = catalogue.load(args.name)
     if args.job:
         print(job_text(loaded, overrides), end="")
     elif args.json:

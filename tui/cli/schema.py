@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
+
+from tui.model.schemas import KINDS, schema_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("what", choices=["run", "profile", "inventory", "baselines"], help="the kind of file")
+    parser.add_argument("what", choices=list(KINDS), help="the kind of file")
 
 
 def main(args: argparse.Namespace) -> int:
     """Print one JSON Schema."""
-    if args.what == "run":
-        from tui.model.record import run_json_schema as schema
-    elif args.what == "profile":
-        from tui.model.profile_schema import profile_file_schema as schema
-    elif args.what == "baselines":
-        from tui.model.baseline import baseline_json_schema as schema
-    else:
-        from tui.model.inventory import inventory_json_schema as schema
-    print(json.dumps(schema(), indent=2))
+    print(schema_text(args.what), end="")
     return 0

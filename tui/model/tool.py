@@ -52,6 +52,11 @@ def installed() -> dict[str, EntryPoint]:
     return installed_in(GROUP)
 
 
+def foreign() -> list[str]:
+    """Return the names of load generators that other packages brought."""
+    return [name for name, point in installed().items() if not point.value.startswith("tui.")]
+
+
 @functools.cache
 def load(name: str) -> Any:
     """Return a load generator. Raises UsageError when there is none of this name, or it cannot be loaded."""

@@ -90,6 +90,12 @@ class Catalogue:
             raise UsageError(_twice(own[1].path, own[0].path))
         return loaded
 
+    def shipped_text(self, name: str) -> str | None:
+        """Return the text of a preset that no file of the user's has a part in: tests check those."""
+        shelf = Shelf(self.user_dir)
+        file = None if is_path(name) or shelf.own(name) else shelf.find(name)
+        return file.text if file and file.preset and not (file.base and shelf.own(file.base)) else None
+
     def load_file(self, path: Path, *, preset: bool = False) -> LoadedProfile:
         """Return the profile of a file. Raises UsageError with every problem in it."""
         return self.load_text(read_text(path), path, preset=preset)

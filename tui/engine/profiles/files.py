@@ -15,6 +15,7 @@ from tui.engine.profiles.shelf import SUFFIXES
 from tui.model.names import TAG_PATTERN
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import shown
+from tui.model.schemas import schema_text
 
 if TYPE_CHECKING:
     from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
@@ -29,10 +30,8 @@ def write_schema(user_dir: Path) -> Path:
 
     A folder that cannot be written is left alone: only completion in editors is lost.
     """
-    from tui.model.profile_schema import profile_file_schema
-
     path = user_dir / SCHEMA_FILE
-    text = json.dumps(profile_file_schema(), indent=1) + "\n"
+    text = schema_text("profile")
     with contextlib.suppress(OSError, UsageError):
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             save(path, text)
