@@ -4,7 +4,7 @@ export PYTHON
 # tests start hundreds of processes: each would compile the product again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint bench figures reference pictures site soak lies clean
+.PHONY: help demo test lint bench figures reference pictures recording site soak lies clean
 
 help:
 	@echo "make demo    a first run on this machine: the screens in a terminal, a summary without one"
@@ -14,6 +14,7 @@ help:
 	@echo "make figures the figures of docs/performance.md, beside other programs; 20 minutes on a machine that does nothing else"
 	@echo "make reference docs/reference and the tables of keys, from the code"
 	@echo "make pictures pictures of docs/images, of a real run; needs chromium for those of reports"
+	@echo "make recording a recording of the real program for the docs, of a run on loopback hosts; needs tmux"
 	@echo "make site    the pages of docs/ as a site, in site/"
 	@echo "make soak    random faults against real runs, random examples of properties; SEED=7 N=20 HOSTS=4 to choose"
 	@echo "make lies    sabotaged runs, each named by its own finding, and clean ones; TIMES=20 ONLY=unwritten JSON=FILE"
@@ -54,6 +55,10 @@ check:
 pictures:
 	@.ci/setup test
 	@$(BIN)/python -m tests.pictures
+
+recording:
+	@.ci/setup test
+	@$(BIN)/python -m tests.recording
 
 site:
 	@.ci/setup test

@@ -17,6 +17,7 @@ from tui.engine.process.control import ControlServer, Request
 from tui.metrics.units import iops, latency
 from tui.model.plan import Headline, Plan
 from tui.model.rundir import PLAN_FILE
+from tui.results.record.build import write_record
 
 
 @pytest.fixture
@@ -408,3 +409,50 @@ async def test_16_colours_leave_no_black_band_between_an_area_and_the_one_behind
         assert style.color is not None and style.bgcolor == style.color
         figure = app.screen.query_one("#live-latency", Lines).style_of("value/read*40")
         assert figure.bgcolor != app.screen.query_one("#live-latency", Lines).style_of("read").color
+
+
+async def test_the_heat_map_alone_follows_the_host_under_the_cursor(maker: RunMaker) -> None:
+    maker.go().measure(5)
+    async with stage(maker) as (app, pilot):
+        whole = sum(count for _, count in app.live.heat_of()["read"].between(0, 60))
+        await pilot.press("h")
+        await app.settle(pilot)
+        first = str(app.live.table.cursor_key)
+        assert f"read clat · {first}" in app.text_of("#live-heat") and first not in app.text_of("#live-iops")
+        assert 0 < sum(count for _, count in app.live.heat_of()["read"].between(0, 60)) < whole
+        await pilot.press("j")
+        await app.settle(pilot)
+        second = str(app.live.table.cursor_key)
+        assert second != first and f"read clat · {second}" in app.text_of("#live-heat")
+        await pilot.press("escape")
+        await app.settle(pilot)
+        assert app.live.heat_host is None and "weka" not in app.text_of("#live-heat").splitlines()[0]
+
+
+async def test_an_earlier_run_of_the_same_load_stands_behind_the_graphs(maker: RunMaker) -> None:
+    folder = maker.run_dir.parent
+    earlier = RunMaker(folder / "20261101T101530Z-weka-read-iops-0001", maker.hosts).begin().go().measure(30).finish()
+    write_record(earlier.run_dir)
+    maker.go().measure(5)
+    async with stage(maker) as (app, pilot):
+        alone = app.text_of("#live-iops")
+        await pilot.press("v")
+        await app.settle(pilot)
+        behind = app.text_of("#live-iops")
+        drawn = [sum(map("".join(text.splitlines()[2:-1]).count, "▁─▔")) for text in (alone, behind)]
+        assert "before" in behind and "before" not in alone
+        assert drawn[0] < 10 < drawn[1], "thirty seconds behind five"
+        await pilot.press("v")
+        await app.settle(pilot)
+        assert "published" in app.text_of("#live-iops"), "figures of this profile are shipped"
+        await pilot.press("v")
+        await app.settle(pilot)
+        assert app.text_of("#live-iops") == alone
+
+
+async def test_with_nothing_like_it_v_says_so(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2), tag="mine/reads").begin().go().measure(3)
+    async with stage(maker) as (app, pilot):
+        await pilot.press("v")
+        await app.settle(pilot)
+        assert any("no earlier run of mine/reads" in each.message for each in app._notifications)

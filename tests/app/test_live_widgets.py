@@ -10,7 +10,7 @@ from textual.app import App, ComposeResult
 from textual.geometry import Region
 
 from tui.app.terminal.theme import DARK
-from tui.app.widgets.graph_area import merge_values, nice_ceiling, painted
+from tui.app.widgets.graph_area import merge_values, nice_ceiling, painted, with_level
 from tui.app.widgets.lines import Lines, cells, changed_span, merged
 from tui.app.widgets.percentiles import shape_of, shown_columns
 from tui.text.bars import diverging
@@ -199,3 +199,18 @@ def test_the_shape_of_a_distribution_shows_single_outliers() -> None:
 def test_narrow_percentile_tables_lose_the_mean_before_the_tail() -> None:
     assert [name for _, name in shown_columns(80)] == ["mean", "p50", "p95", "p99", "p99.5", "p99.9", "max"]
     assert [name for _, name in shown_columns(50)] == ["p99", "p99.5", "p99.9", "max"]
+
+
+def test_a_level_crosses_an_area_and_keeps_its_colour() -> None:
+    rows = painted([4.0, 4.0, 1.0], [], "read", (3, 2), 4.0, "block")
+    drawn = with_level(rows, [2.5, None, 2.5], 4.0, "block")
+    cells = [[(mark, key) for text, key in row for mark in text] for row in drawn]
+    assert cells[0][0] == ("▁", "bright/read") and cells[0][1][0] == "█"
+    assert cells[0][2] == ("▁", "bright"), "above the area it stands alone"
+    assert with_level(rows, [], 4.0, "block") == rows
+
+
+def test_a_level_under_a_hanging_area_grows_downwards_and_ascii_has_marks_of_its_own() -> None:
+    rows = painted([0.0, 0.0], [], "write", (2, 2), 4.0, "ascii", hanging=True)
+    drawn = with_level(rows, [0.1, 4.0], 4.0, "ascii", hanging=True)
+    assert "".join(text for text, _ in drawn[0])[0] == "'" and "".join(text for text, _ in drawn[1])[1] == "_"

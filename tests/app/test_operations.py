@@ -9,9 +9,21 @@ import pytest
 
 from tests.app.journal_maker import RunMaker
 from tests.app.stage import SMALL, WIDE, stage
-from tui.model.event import ALL_OVER, HostResult, MetadataIteration, MetadataPhase, MetadataResult, OperationResult
+from tui.app.screens.live.hosts_over_time import LANES, HostsOverTime
+from tui.journal.telemetry import HostTelemetry
+from tui.model.event import (
+    ALL_OVER,
+    HostResult,
+    MetadataIteration,
+    MetadataPhase,
+    MetadataResult,
+    OperationResult,
+    TelemetryColumns,
+    TelemetrySample,
+)
 from tui.model.plan import Headline, MpiLaunch, Plan
 from tui.model.rundir import PLAN_FILE
+from tui.results.compare.behind import Behind
 
 HOSTS = ("c1", "c2")
 
@@ -72,7 +84,8 @@ async def test_the_iteration_before_tells_what_is_left_and_how_long_phases_take(
     async with stage(maker) as (app, _):
         shown = app.text_of("#live-operations").splitlines()
         assert shown[0].startswith("Operations  iteration 2 of 3  stat for 0:05 of ~0:10")
-        lanes = {line.split()[1]: line for line in shown if line.startswith("  it.")}
+        bars = next(place for place, line in enumerate(shown) if line.startswith("Rate of each iteration"))
+        lanes = {line.split()[1]: line for line in shown[:bars] if line.startswith("  it.")}
         assert lanes["1"].split()[-1] == "1:00" and lanes["2"].split()[-1] == "0:45" and "3" not in lanes
         assert lanes["1"].count("━") > lanes["2"].count("━") and "─" in lanes["2"]
         header = app.text_of("#live-header")
@@ -116,3 +129,60 @@ async def test_the_result_is_a_table_of_operations(maker: RunMaker) -> None:
         assert "operations/s        max      min     mean  std dev     it. 1    it. 2" in shown
         assert "create            50000    40000    45000     5000     40000    50000" in shown
         assert "mdtest 4.0.0: 272 ranks on 2 nodes" in shown and "Over time" not in shown
+
+
+def iterations(maker: RunMaker, *seconds: float) -> RunMaker:
+    """Whole iterations of so many seconds a phase, with what two hosts and a server do meanwhile; the next begins."""
+    for host in HOSTS:
+        maker.look_at(host, {"cpu.busy": 40.0, "core.busy": 99.0, "nic.eth0.rx": 1e9, "nic.eth0.tx": 5e8})
+    maker.look_at("mds-1", {"cpu.busy": 88.0, "dev.nvme0n1.busy": 30.0}, server=True)
+    phases = ("create", "stat", "read", "remove")
+    maker.add(phase("create", t=maker.t))
+    for number, each in enumerate(seconds, 1):
+        for name, after in zip(phases, (*phases[1:], "create"), strict=True):
+            begin = maker.t
+            for second in range(int(each)):
+                maker.add(*(maker.telemetry(host, begin + second + 1) for host in (*HOSTS, "mds-1")))
+            at = number + (name == "remove")
+            maker.add(phase(after, at, maker.t, ended=name, ops=1_000_000, seconds=each))
+    return maker
+
+
+async def test_where_there_is_room_iterations_are_compared_and_hosts_drawn_over_time(maker: RunMaker) -> None:
+    async with stage(iterations(maker, 10.0, 8.0)) as (app, _):
+        shown = app.text_of("#live-operations").splitlines()
+        bars = shown.index(next(line for line in shown if line.startswith("Rate of each iteration")))
+        assert shown[bars + 1].split() == ["create", "stat", "read", "remove"]
+        assert shown[bars + 2].count("-20%") == 4 and shown[bars + 3].count("best") == 4
+        over = shown.index(next(line for line in shown if line.startswith("Hosts over time")))
+        assert shown[over + 1].split()[:2] == ["phase", "create"] and "remove" in shown[over + 1]
+        lanes = {line[:15].strip(): line.split()[-2:] for line in shown[over + 2 :]}
+        assert lanes["CPU"] == ["40", "%"] and lanes["busiest core"] == ["99", "%"]
+        assert app.screen.query_one("#live-hosts").size.height <= len(HOSTS) + 4, "hardly a line stays empty"
+
+
+async def test_a_run_before_stands_beside_the_rates(maker: RunMaker) -> None:
+    async with stage(iterations(maker, 10.0)) as (app, _):
+        app.live.behind = Behind("before", "a run", rates={0: {"create": 50_000.0, "stat": 200_000.0}})
+        app.live.paint()
+        rows = {line.split()[0]: line.split() for line in app.text_of("#live-operations").splitlines() if line}
+        assert rows["ops/s"][-1] == "before" and rows["stat"][-1] == "200k" and rows["read"][-1] != "200k"
+        assert any(line.startswith("  before") for line in app.text_of("#live-operations").splitlines())
+
+
+def test_what_hosts_did_is_taken_once_and_other_devices_are_left_out() -> None:
+    host = HostTelemetry("c1")
+    names = ["cpu.busy", "nic.eth0.rx", "nic.others.rx", "dev.sda.busy", "dev.sdb.busy"]
+    host.head(TelemetryColumns(t=0.0, host="c1", step=0, columns=names))
+    over = HostsOverTime()
+    for second in (1, 2):
+        values = [50.0, 100.0, 900.0, 10.0, None if second == 1 else 70.0]
+        sample = TelemetrySample(t=second, host="c1", step=0, host_time_ms=second, interval_s=1.0, values=values)
+        host.add(sample, float(second), keep_all=False)
+        over.take([host])
+        over.take([host])
+    assert {name: over.values(lane)[1] for lane in LANES if (name := lane.title) in over.lanes} == {
+        "CPU": [50.0, 50.0],
+        "network": [100.0, 100.0],
+        "disk": [10.0, 70.0],
+    }

@@ -34,12 +34,14 @@ class MetadataView(Struct):
     finished: list[Finished] = field(default_factory=list)
     operations: dict[str, OperationResult] = field(default_factory=dict)
     result: MetadataResult | None = None
+    begun: list[tuple[float, str]] = field(default_factory=list)  # (time of the run, phase) of each begin
 
     def enter(self, event: MetadataPhase) -> None:
         """Take the begin of a phase."""
         if event.ended and event.seconds and event.ops and not self._known(event.ended, self.iteration):
             rate = event.ops / event.seconds
             self.finished.append(Finished(event.ended, self.iteration, rate, estimated=True, seconds=event.seconds))
+        self.begun.append((event.t, event.phase))
         self.phase, self.iteration, self.iterations = event.phase, event.iteration, event.iterations
         self.since_t = event.t
 

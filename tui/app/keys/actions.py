@@ -184,6 +184,10 @@ LIVE = (
     Action("live.filter", ("slash",), "filter", "Show only hosts whose name holds a text"),
     Action("live.zoom", ("z",), "zoom", "Give all room to the heat map, then to each graph, then share it again"),
     Action("live.direction", ("t",), "direction", "Show the latencies of the next direction, then of all I/O together"),
+    Action("live.heat-host", ("h",), "heat of host", "Show the heat map of the host under the cursor, or of all hosts"),
+    Action(
+        "live.behind", ("v",), "before", "Draw the run before behind the graphs, published figures, or none", footer=7
+    ),
     Action(
         "live.cursor-back", ("left_square_bracket",), "look back", "Move the cursor of all graphs back; Esc: to now"
     ),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tui.app.widgets.graph_area import Value, joined, nice_ceiling, painted
+from tui.app.widgets.graph_area import Value, joined, nice_ceiling, painted, with_level
 from tui.app.widgets.lines import Lines
 from tui.metrics.sparkline import Symbols
-from tui.text.line import FAINT, LABEL, Line, Run, fit, padded, spread, with_cell
+from tui.text.line import BRIGHT, FAINT, LABEL, Line, Run, fit, padded, spread, width_of_runs, with_cell
 from tui.text.timeaxis import TimeAxis, spread_over
 
 NO_AXIS = TimeAxis(0, 60)
@@ -26,6 +26,9 @@ class Layer:
     peaks: bool = False
     first_s: int = 0  # second of the run of the first value
     weights: Sequence[Value] = ()  # of means of latencies: the I/Os of each second
+    behind: Sequence[Value] = ()  # what it is watched against, a line over it
+    behind_s: int = 0  # second of the run that its first value stands at
+    behind_weights: Sequence[Value] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class Graph:
     axis: TimeAxis = NO_AXIS
     meter: float | None = None  # a full-width bar under the figure, 0..1
     notes: tuple[tuple[Run, ...], ...] = field(default=())  # lines instead of an area
+    against: str = ""  # the figure of what it is watched against: "390k before"
 
 
 class GraphPanel(Lines):
@@ -65,12 +69,20 @@ class GraphPanel(Lines):
         body = self._body(inner, height - 3)
         top = self._scale(inner)
         sides = ASCII_FRAME if self.symbols == "ascii" else ROUND_FRAME
-        rows = [tuple(spread(self.graph.figures, self.graph.aside, inner)), *body]
+        rows = [tuple(self._figure_line(inner)), *body]
         framed = [Line.of((sides[5] + " ", FAINT), *padded(row, inner), (" " + sides[5], FAINT)) for row in rows]
         if len(self.graph.title) + len(top) + 5 > width - 4:
             top = top.removeprefix("0–")
         head = frame_line(sides[0], sides[4], sides[1], [(self.graph.title, "title")], [(top, LABEL)], width)
         return [head, *framed, self._foot(sides, inner, timed=bool(top))]
+
+    def _figure_line(self, inner: int) -> list[Run]:
+        """The figure, and at the right what else is known: what it is watched against before all."""
+        graph = self.graph
+        against: list[Run] = [("─ ", BRIGHT), (graph.against, LABEL)] if graph.against else []
+        aside = [*graph.aside, ("  ", LABEL), *against] if against and graph.aside else [*graph.aside, *against]
+        fits = width_of_runs([*graph.figures, *aside]) < inner
+        return spread(graph.figures, aside if fits or not against else against, inner)
 
     def _foot(self, sides: str, inner: int, *, timed: bool) -> Line:
         """The lower frame, with the times of the axis set into it."""
@@ -86,12 +98,19 @@ class GraphPanel(Lines):
 
     def _top(self, columns: int) -> float:
         shown = [self._spread(layer.values, layer, columns) for layer in self.graph.layers]
+        shown += [self._behind(layer, columns) for layer in self.graph.layers]
         largest = max((value for values in shown for value in values if value is not None), default=0.0)
         return nice_ceiling(largest, self.graph.base)
 
     def _spread(self, values: Sequence[Value], layer: Layer, columns: int) -> list[Value]:
         weights = () if layer.peaks else layer.weights
         return spread_over(values, layer.first_s, self.graph.axis, columns, peaks=layer.peaks, weights=weights)
+
+    def _behind(self, layer: Layer, columns: int) -> list[Value]:
+        if not layer.behind:
+            return []
+        weights, axis = layer.behind_weights, self.graph.axis
+        return spread_over(layer.behind, layer.behind_s, axis, columns, peaks=layer.peaks, weights=weights)
 
     def _body(self, inner: int, rows: int) -> list[tuple[Run, ...]]:
         graph = self.graph
@@ -124,7 +143,8 @@ class GraphPanel(Lines):
         values = self._spread(layer.values, layer, size[0])
         axis = self.graph.axis
         front = spread_over(layer.front, layer.first_s, axis, size[0], weights=layer.weights) if layer.front else []
-        return painted(values, front, layer.key, size, top, self.symbols, hanging=hanging)
+        rows = painted(values, front, layer.key, size, top, self.symbols, hanging=hanging)
+        return with_level(rows, self._behind(layer, size[0]), top, self.symbols, hanging=hanging)
 
 
 def times_in_frame(times: str, filler: str) -> list[Run]:

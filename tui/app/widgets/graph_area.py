@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from tui.metrics.sparkline import Symbols, area
-from tui.text.line import TEXT, Run
+from tui.text.line import BRIGHT, TEXT, Run
 
 Value = float | None
 NICE = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 BLOCKS = " ▁▂▃▄▅▆▇█"
 FULL = 8
+LEVELS = "▁─▔"  # a line low, in the middle or high in its cell
+PLAIN_LEVELS = "_-'"
 
 
 def nice_ceiling(value: float, base: int = 1000) -> float:
@@ -61,6 +63,38 @@ def painted(
         return [_row(texts[row], "", keys[row], keys[row], hanging=hanging and marks == "block") for row in order]
     weak = f"{key}*45"
     return [_row(texts[row], fronts[row], weak, key, hanging=hanging and marks == "block") for row in order]
+
+
+def with_level(
+    rows: Sequence[tuple[Run, ...]], values: Sequence[Value], top: float, symbols: Symbols, *, hanging: bool = False
+) -> list[tuple[Run, ...]]:
+    """Return the rows of an area with a line at these values, one a column; it keeps the colour of what it crosses."""
+    if not values:
+        return list(rows)
+    marks = PLAIN_LEVELS if symbols == "ascii" else LEVELS
+    cells = [[(mark, key) for text, key in row for mark in text] for row in rows]
+    for column, value in enumerate(values):
+        if value is None or not cells:
+            continue
+        row, mark = _place(value / top, len(cells), marks, hanging=hanging)
+        if column < len(cells[row]):
+            cells[row][column] = _over(cells[row][column], mark)
+    return [joined(row) for row in cells]
+
+
+def _place(share: float, rows: int, marks: str, *, hanging: bool) -> tuple[int, str]:
+    """Return the row, 0 at the top, and the mark of a height; what hangs grows downwards."""
+    level = max(0, min(rows * len(marks) - 1, int(share * rows * len(marks))))
+    row, third = divmod(level, len(marks))
+    return (row, marks[-1 - third]) if hanging else (rows - 1 - row, marks[third])
+
+
+def _over(cell: Run, mark: str) -> Run:
+    """Return a mark on the colour of a cell that is filled, else alone."""
+    behind, key = cell
+    if behind != BLOCKS[FULL]:
+        return mark, BRIGHT
+    return mark, f"{BRIGHT}/{key.partition('/')[0].removesuffix('~')}"
 
 
 def shade(key: str, row: int, rows: int) -> str:

@@ -35,7 +35,8 @@ class Pulse(Lines):
         for graph in self.graphs:
             title, _, name = graph.title.partition(" · ")
             title = SHORT.get(title, title) + (f" {name}" if name and not runs else "")
-            runs += [("   " if runs else "", TEXT), (title + " ", LABEL), *graph.figures]
+            against = f" ({graph.against})" if graph.against and not runs else ""
+            runs += [("   " if runs else "", TEXT), (title + " ", LABEL), *graph.figures, (against, LABEL)]
         room = width - width_of_runs(runs) - 2
         layers = self.graphs[0].layers if self.graphs else ()
         if room >= LEAST_TREND and layers:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 from tui.metrics.figures import Latency, latency_of, shown_percentile
+from tui.model.plan import Step
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration, parse_size, plain_duration, plain_size
 from tui.model.record import RunRecord, Verdict
@@ -103,7 +104,7 @@ def is_of(baseline: Baseline, tags: Collection[str]) -> bool:
     return baseline.profile in tags or any(tag in tags for tag in baseline.variants)
 
 
-def is_at(baseline: Baseline, step: StepRecord) -> bool:
+def is_at(baseline: Baseline, step: StepRecord | Step) -> bool:
     """Tell whether a step measured the point of a baseline."""
     values = {**step.params, **step.point}
     return all(name in values and same(values[name], value) for name, value in baseline.at.items())

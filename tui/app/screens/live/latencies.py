@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from textual import work
@@ -37,6 +38,7 @@ class LatenciesScreen(WatchingScreen):
         self.job: str | None = None  # that was chosen; steps that have no such job show all
         self.direction: str | None = None  # whose latencies the heat map shows; None: the first there is
         self.cursor_s: int | None = None  # second of the run that all graphs look at
+        self.by_host = False  # the heat map shows the host under the cursor, while all else shows all hosts
         self._host_heat: HostHeat | None = None
 
     @property
@@ -79,13 +81,20 @@ class LatenciesScreen(WatchingScreen):
 
     # -- the heat map
 
+    @property
+    def heat_host(self) -> str | None:
+        """The host whose latencies the heat map shows: the one in all panels, or that under the cursor; None: all."""
+        hosts = self.feed.state.hosts
+        name = self.host if self.host in hosts else self.table.cursor_key if self.by_host else None
+        return name if name in hosts else None
+
     def heat_of(self) -> dict[str, HeatBins]:
         """Return the latencies over time of what is shown: all hosts, one job, or one host."""
         state = self.feed.state
         if live_text.is_between(state):
             return {}
-        if self.host in state.hosts:
-            return self.host_heat(str(self.host)).heat
+        if (host := self.heat_host) is not None:
+            return self.host_heat(host).heat
         job = self.shown_job
         return (state.current.jobs[job] if job is not None else state.current).heat
 
@@ -102,9 +111,12 @@ class LatenciesScreen(WatchingScreen):
         """Read on in the journal; the next paint shows it."""
         if heat.lock.acquire(blocking=False):
             try:
+                new = not heat.heat
                 heat.advance(until_t)
             finally:
                 heat.lock.release()
+            if new and heat.heat:  # nobody waits a second for the map of another host
+                self.app.call_from_thread(self.paint)
 
     def choices(self, heat: dict[str, HeatBins], subject: Subject) -> list[Together]:
         """Return the directions that can be shown: each alone, that of the headline first, then all I/O together."""
@@ -120,11 +132,26 @@ class LatenciesScreen(WatchingScreen):
         shown = next((names for names in choices if "+".join(names) == self.direction), choices[0] if choices else ())
         kind = live_text.latency_kind_of(self.feed.state, self.plan)
         what = " + ".join(shown)
-        title = subject.title(f"Latency over time · {what} {kind}" if what else "Latency over time")
+        whose = replace(subject, name=" ".join(each for each in (self.heat_host, self.shown_job) if each))
+        title = whose.title(f"Latency over time · {what} {kind}" if what else "Latency over time")
         role = KEYS[shown[0]] if len(shown) == 1 and len(choices) > 1 else "latency"
         span = subject.total.span
         panel = self.query_one("#live-heat", HeatPanel)
         panel.show([heat[name] for name in shown], title, role, axis, span[1] if span is not None else None)
+
+    def action_heat_host(self) -> None:
+        """Show the latencies of the host under the cursor, which the map follows, or of all hosts again."""
+        if not self.query_one("#live-heat").display:
+            self.notify("no heat map is shown here")
+            return
+        if not self.by_host and self.table.cursor_key not in self.feed.state.hosts:
+            self.notify("no host is under the cursor: Enter shows those that are folded")
+            return
+        if len(self.feed.state.hosts) < 2:
+            self.notify("there is one host: nothing to choose from")
+            return
+        self.by_host = not self.by_host
+        self.paint()
 
     def action_direction(self) -> None:
         """Show the latencies of the next direction; after the last one all I/O together."""

@@ -2,46 +2,83 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from tui.metrics import units
+from tui.model.event import ALL_OVER
 from tui.text.line import FAINT, LABEL, TEXT, VALUE, Line, Run, clip, fit, rule, width_of_runs
+from tui.text.timeaxis import TimeAxis, axis_of
 
 if TYPE_CHECKING:
+    from tui.app.screens.live.hosts_over_time import HostsOverTime
     from tui.journal.metadata import MetadataView
+    from tui.metrics.sparkline import Symbols
     from tui.model.step_record import MetadataRecord
 
 NAME = 15
 CELL = 10
 SPREAD = 9
-TOTAL = 8  # cells of a lane's time
+TOTAL = 11  # cells of a lane's time, or of its figure
 MOST_LANES = 8
+LEAST_OVER_TIME = 4  # rule, phases, one lane, times
 COLOURS = {"create": "write", "stat": "read", "read": "latency", "remove": "other"}
 PHASES = ("create", "stat", "read", "remove")
 
 
+class Beside(Struct, frozen=True):
+    """What stands beside a benchmark's own words: what its hosts do, and rates of another run with a word for them."""
+
+    hosts: HostsOverTime | None = None
+    symbols: Symbols = "braille"
+    word: str = ""
+    rates: Mapping[str, float] = {}
+
+
+NOTHING = Beside()
+
+
 def live_lines(
-    view: MetadataView | None, now: float, width: int, phases: tuple[str, ...] = PHASES, room: int = 99
+    view: MetadataView | None,
+    now: float,
+    width: int,
+    phases: tuple[str, ...] = PHASES,
+    room: int = 99,
+    beside: Beside = NOTHING,
 ) -> list[Line]:
     """Return the phase of now, a row an operation with its rate in each iteration, and the time of each iteration.
 
-    Estimates carry "~". `room`: lines that there are at most for all of it.
+    Where there is room, how the iterations compare, and what the hosts do over time. Estimates carry "~". `room`: lines
+    that there are at most for all of it.
     """
     if view is None or not view.phase:
         return [Line.of(("Operations  ", "title"), ("ranks are starting", LABEL))]
-    columns = max(1, min(view.iterations, (width - NAME - SPREAD) // CELL))
+    lines = rate_lines(view, now, width, phases, beside)
+    lanes = min(MOST_LANES, room - len(lines) - 1)
+    if lanes > 0:
+        lines += time_lines(view, now, width, lanes, phases)
+    bars = bar_lines(view, width, phases, beside)
+    if bars and len(lines) + len(bars) <= room:
+        lines += bars
+    return [*lines, *over_time_lines(view, now, width, room - len(lines), beside)]
+
+
+def rate_lines(view: MetadataView, now: float, width: int, phases: tuple[str, ...], beside: Beside) -> list[Line]:
+    """Return where it is, and a row an operation with its rates."""
+    before = CELL if beside.rates else 0
+    columns = max(1, min(view.iterations, (width - NAME - SPREAD - before) // CELL))
     first = max(1, view.iteration - columns + 1)
     shown = range(first, first + columns)
     head = Line.of(*clip([("Operations  ", "title"), *where(view, now)], width))
     titles = "".join(f"{f'it. {number}':>{CELL}}" for number in shown) + f"{'spread':>{SPREAD}}"
-    lines = [head, Line.of((fit("ops/s", NAME), LABEL), (titles, LABEL))]
-    lines += [_operation(view, phase, shown) for phase in phases]
-    lanes = min(MOST_LANES, room - len(lines) - 1)
-    return [*lines, *time_lines(view, now, width, lanes, phases)] if lanes > 0 else lines
+    lines = [head, Line.of((fit("ops/s", NAME), LABEL), (titles, LABEL), (f"{beside.word:>{before}}", LABEL))]
+    return [*lines, *(_operation(view, phase, shown, beside.rates.get(phase), before) for phase in phases)]
 
 
-def _operation(view: MetadataView, phase: str, shown: range) -> Line:
-    """Return the rates of one operation, and how far its iterations are apart."""
+def _operation(view: MetadataView, phase: str, shown: range, other: float | None = None, before: int = 0) -> Line:
+    """Return the rates of one operation, how far its iterations are apart, and that of the other run."""
     rates = {each.iteration: each for each in view.finished if each.operation == phase}
     here = phase == view.phase and not view.over
     runs: list[Run] = [(fit(f"{'› ' if here else '  '}{phase}", NAME), COLOURS.get(phase, TEXT))]
@@ -51,7 +88,62 @@ def _operation(view: MetadataView, phase: str, shown: range) -> Line:
         runs.append((f"{text:>{CELL}}", VALUE if found else "accent" if running else FAINT))
     values = [each.rate for each in rates.values()]
     apart = (max(values) - min(values)) / max(values) if len(values) > 1 and max(values) else None
-    return Line.of(*runs, (f"{'' if apart is None else units.percent(apart):>{SPREAD}}", LABEL))
+    runs.append((f"{'' if apart is None else units.percent(apart):>{SPREAD}}", LABEL))
+    return Line.of(*runs, (f"{units.iops(other) if other is not None else '':>{before}}", TEXT))
+
+
+def bar_lines(view: MetadataView, width: int, phases: tuple[str, ...], beside: Beside = NOTHING) -> list[Line]:
+    """Return a bar an operation and iteration, each operation on a scale of its own; empty with nothing to compare.
+
+    The scale ends at the best, with which all others are compared.
+    """
+    rates = {name: {each.iteration: each.rate for each in view.finished if each.operation == name} for name in phases}
+    numbers = sorted({number for known in rates.values() for number in known})[-MOST_LANES:]
+    if len(numbers) < 2 and not (numbers and beside.rates):
+        return []
+    cell = (width - NAME) // len(phases)
+    best = {phase: max([*rates[phase].values(), beside.rates.get(phase, 0.0)], default=0.0) for phase in phases}
+    titles = "".join(fit(phase, cell) for phase in phases)
+    lines = [rule("Rate of each iteration", "beside the best", width), Line.of((" " * NAME, TEXT), (titles, LABEL))]
+    if beside.rates:
+        runs = [run for phase in phases for run in _bar(beside.rates.get(phase), best[phase], cell, LABEL)]
+        lines.append(Line.of((fit(f"  {beside.word}", NAME), LABEL), *runs))
+    for number in numbers:
+        runs = [run for p in phases for run in _bar(rates[p].get(number), best[p], cell, COLOURS.get(p, TEXT))]
+        lines.append(Line.of((fit(f"  it. {number}", NAME), LABEL), *runs))
+    return lines
+
+
+def _bar(rate: float | None, best: float, cell: int, role: str) -> list[Run]:
+    """Return a bar in a cell, and how far below the best it is."""
+    if rate is None or not best:
+        return [(" " * cell, TEXT)]
+    room = max(1, cell - 8)
+    full = max(1, round(rate / best * room))
+    said = "best" if rate == best else f"{rate / best - 1:+.0%}"
+    return [("━" * full, role), (fit(" " * (room - full) + " " + said, cell - full), TEXT if rate == best else LABEL)]
+
+
+def over_time_lines(view: MetadataView, now: float, width: int, room: int, beside: Beside) -> list[Line]:
+    """Return what the hosts did over time under the phases of the benchmark; empty without telemetry, or room."""
+    columns = width - NAME - TOTAL
+    if beside.hosts is None or not view.begun or room < LEAST_OVER_TIME or columns < 1:
+        return []
+    start, now = view.begun[0][0], view.since_t if view.over else now
+    progress = view.progress(now)
+    axis = axis_of(int(start), None, max(1.0, now - start + (progress[1] if progress is not None else 0.0)))
+    lanes = beside.hosts.lines(axis, NAME, columns, TOTAL, room - 2, beside.symbols)
+    if not lanes:
+        return []
+    cells = _cells(_course(view, now, axis), axis.span_s, columns)
+    return [rule("Hosts over time", "now", width), Line.of((fit("  phase", NAME), LABEL), *cells), *lanes]
+
+
+def _course(view: MetadataView, now: float, axis: TimeAxis) -> list[tuple[str, float, bool]]:
+    """Return (phase, seconds, whether it was seen) from the begin of the axis to now."""
+    ends = [*(t for t, _ in view.begun[1:]), max(now, view.begun[-1][0])]
+    spans = [(phase, end - t, phase not in ("", ALL_OVER)) for (t, phase), end in zip(view.begun, ends, strict=True)]
+    return [("", view.begun[0][0] - axis.start_s, False), *spans]
 
 
 def time_lines(view: MetadataView, now: float, width: int, lanes: int, phases: tuple[str, ...] = PHASES) -> list[Line]:

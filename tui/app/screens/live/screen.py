@@ -19,12 +19,14 @@ from textual.widget import Widget
 from tui.app.screens.live import health, operations_text
 from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import LiveFeed, Now
-from tui.app.screens.live.room import ROOMY_LINES, rooms_of
-from tui.app.screens.live.searching import SearchingScreen
+from tui.app.screens.live.hosts_over_time import HostsOverTime
+from tui.app.screens.live.room import HEADS, LEAST_HOST_LINES, ROOMY_LINES, rooms_of
+from tui.app.screens.live.versus import VersusScreen
 from tui.app.services import remedies
-from tui.app.widgets.chrome import KeyBar
+from tui.app.widgets.chrome import ROOMY, KeyBar
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.graph import Graph, GraphPanel
+from tui.app.widgets.graph_behind import with_behind
 from tui.app.widgets.graph_panels import Subject, panels
 from tui.app.widgets.heat_panel import HeatPanel
 from tui.app.widgets.host_table import FOLD, HostTable
@@ -47,7 +49,7 @@ REPLAY_KEYS = (("Space", "play/hold"), ("←→", "10 s"), ("+-", "speed"), ("En
 
 
 
-class LiveScreen(SearchingScreen):
+class LiveScreen(VersusScreen):
     """One run, live or (with a speed) as a replay: what is chosen to be looked at, and the panels that show it."""
 
     SCOPE = "live"
@@ -68,6 +70,7 @@ class LiveScreen(SearchingScreen):
         self.search = LiveSearch(self.plan)
         self.matrix = LiveMatrix(None if self.search.searches else self.plan)
         self.matrix_size = "some" if self.matrix.plan is not None else "none"  # most: in place of the hosts
+        self.together = HostsOverTime()  # of a metadata benchmark
 
     # -- building
 
@@ -120,18 +123,22 @@ class LiveScreen(SearchingScreen):
         self.paint_health()
         axis = self.axis
         plain, counted = self.shell.symbols.name == "ascii", live_text.operation_of(state, self.plan)
-        self.paint_graphs(panels(state, subject, axis, ascii_only=plain, counted=counted))
+        graphs: tuple[Graph, ...] = panels(state, subject, axis, ascii_only=plain, counted=counted)
+        if self.shown_job is None:  # of single jobs nothing is kept
+            graphs = with_behind(graphs, subject, self.behind, state.current.step, self.host or "")
+        self.paint_graphs(graphs)
         self.paint_heat(subject, axis)
         self.query_one("#live-facts", HostFacts).show(*live_text.host_facts(state, view))
         kind = live_text.latency_kind_of(state, self.plan)
         self.query_one("#live-percentiles", PercentileTable).show(*live_text.percentiles(subject, kind))
-        self.show_operations()
+        said = live_text.messages(state, view)
+        messages = self.room_for_messages(len(said))
+        operations = self.show_operations(messages)
         if self.matrix_size != "none":
             self.matrix_panel.show(self.matrix.cells(state), self.matrix.progress(state))
         self.show_search()
         self.show_keys()
-        said = live_text.messages(state, view)
-        self.share_room(self.room_for_messages(len(said)))
+        self.share_room(messages + operations)
         self.log_pane.show(said)
 
     def paint_health(self) -> None:
@@ -176,19 +183,41 @@ class LiveScreen(SearchingScreen):
         useless = {"live.job": jobs, "live.stop": not over, "live.remedy": mends}
         bar.leave_out(*(key for key, useful in useless.items() if not useful))
         if self.feed.replay:
-            bar.show_hint(*REPLAY_KEYS, ("J", "job") if jobs else ("L", "log"), ("?", "help"), ("q", "quit"))
+            before = (("v", "before"),) if self.size.width >= ROOMY else ()
+            more = (("J", "job") if jobs else ("L", "log"), *before)
+            bar.show_hint(*REPLAY_KEYS, *more, ("?", "help"), ("q", "quit"))
 
-    def show_operations(self) -> None:
-        """In a step of a metadata benchmark, show its phases in place of graphs that it has no samples for."""
+    def show_operations(self, messages: int) -> int:
+        """In a step of a metadata benchmark, show its phases in place of graphs that it has no samples for.
+
+        `messages`: lines that these take. Returns the height of what is shown.
+        """
         state = self.feed.state
-        self.set_class(live_text.says_all(state), "-nothing")
-        step = live_text.metadata_step(state, self.plan)
+        nothing = live_text.says_all(state)
+        self.set_class(nothing, "-nothing")
+        step = live_text.metadata_step(state, self.plan) if not nothing else None
         self.set_class(step is not None, "-operations")
-        if step is not None:
-            view, now = state.at_step(step.index).metadata, state.clock.now
-            phases = tuple(step.directions)
-            make = partial(operations_text.live_lines, view, now, phases=phases, room=self.size.height // 2)
-            self.query_one("#live-operations", OperationsPanel).show(make, len(make(self.size.width - 2)))
+        if step is None:
+            return 0
+        at = state.at_step(step.index)
+        if self.together.step is not at:
+            self.together = HostsOverTime(at)
+        self.together.take(at.telemetry.values())
+        word, rates = self.rates_before(step.index)
+        beside = operations_text.Beside(self.together, self.shell.symbols.name, word, rates)
+        room = self.room_for_operations(messages)
+        phases, now = tuple(step.directions), state.clock.now
+        make = partial(operations_text.live_lines, at.metadata, now, phases=phases, room=room, beside=beside)
+        height = len(make(self.size.width - 2))
+        self.query_one("#live-operations", OperationsPanel).show(make, height)
+        return height
+
+    def room_for_operations(self, messages: int) -> int:
+        """Return the lines that a metadata benchmark has: all but those of some hosts, servers and messages."""
+        strips = sum(len(self.query_one(f"#live-{name}", Banner).text) for name in STRIPS)
+        hosts = min(len(self.feed.state.hosts), max(LEAST_HOST_LINES, self.size.height // 6)) + HEADS
+        facts = 2 if self.host in self.feed.state.hosts else 0
+        return self.size.height - CHROME_LINES - strips - messages - facts - hosts - self.room_for_servers()
 
     def room_for_messages(self, count: int) -> int:
         """Give the messages a line each under their heading, up to an eighth of the screen; return their height."""
@@ -204,7 +233,9 @@ class LiveScreen(SearchingScreen):
     def share_room(self, others: int) -> None:
         """Share the lines among graphs, heat map and hosts: what has no room stands in a line, or is folded."""
         height = self.size.height
-        others += len(self.query_one(PercentileTable).rows) + 1 if self.is_shown("percentiles") else 0
+        sampled = not self.has_class("-operations")
+        if sampled and self.is_shown("percentiles"):
+            others += len(self.query_one(PercentileTable).rows) + 1
         others += sum(len(self.query_one(f"#live-{name}", Banner).text) for name in STRIPS)
         others += 2 if self.host in self.feed.state.hosts else 0
         others += self.room_for_servers()
@@ -214,7 +245,7 @@ class LiveScreen(SearchingScreen):
             return
         roomy = height >= ROOMY_LINES
         room = height - CHROME_LINES - others
-        graphs, heat = self.is_shown("graphs"), self.is_shown("heat")
+        graphs, heat = (sampled and self.is_shown(name) for name in ("graphs", "heat"))
         rooms = rooms_of(room, roomy, len(self.table.hosts), self.table.least_rows, graphs=graphs, heat=heat)
         wide = (rooms.graphs, rooms.heat, rooms.pulse)
         for name, lines in zip(("graphs", "heat", "pulse"), wide, strict=True):
@@ -369,6 +400,8 @@ class LiveScreen(SearchingScreen):
         """While one host is shown, the panels follow the cursor."""
         if self.host is not None and event.key != FOLD:
             self.show_host(event.key)
+        elif self.by_host:
+            self.paint()
 
     def action_back(self) -> None:
         """Leave the log or the host first, then the screen."""
@@ -383,6 +416,8 @@ class LiveScreen(SearchingScreen):
             self.paint()
         elif self.host is not None:
             self.show_host(None)
+        elif self.by_host:
+            self.action_heat_host()
         else:
             super().action_back()
 
