@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names, plan_of
 from tests.app.stage import SMALL, stage
 from tui.app.dialogs.confirm import Confirm
+from tui.app.screens.live import feed as live_feed
 from tui.app.screens.live import watching
 from tui.app.screens.result.screen import ResultScreen
 from tui.app.services import remedies
@@ -110,6 +112,23 @@ def test_the_plan_that_is_run_again_waits_or_takes_the_hosts_over() -> None:
     assert (taken := again(plan, "take")) is not None and taken.take_locks and not taken.wait_s
     assert (waits := again(plan, "wait")) is not None and waits.wait_s and not waits.take_locks
     assert again(plan, "no") is None
+
+
+async def test_a_tick_that_has_much_to_read_paints_once_and_leaves_the_hosts_where_they_are(
+    maker: RunMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        app.live.hold_timer()
+        monkeypatch.setattr(live_feed, "SLICE_S", 0.0)
+        monkeypatch.setattr(live_feed, "CHUNK_BYTES", 2000)
+        paint, sort_anew = Mock(wraps=app.live.paint), Mock()
+        monkeypatch.setattr(app.live, "paint", paint)
+        monkeypatch.setattr(app.live.table, "sort_anew", sort_anew)
+        maker.measure(2)
+        await app.tick(pilot, maker)
+        assert (paint.call_count, sort_anew.call_count) == (1, 0)
+        assert app.live.feed.tail.offset == maker.journal.stat().st_size
 
 
 async def test_whoever_leaves_while_a_long_journal_is_read_gets_no_error(

@@ -1,6 +1,7 @@
 """`python -m tests.bench [NAME ...]`: figures for people, never part of the tests.
 
-`figures` measures what docs/performance.md shows and writes it there; `report` only writes what was measured before.
+`figures` measures what docs/performance.md shows and writes it there, `scale` engine and screens alone; `report` only
+writes what was measured before.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ BENCHES = (
     *REPORTED,
     "real_limit",
 )
-SETS = {"figures": (*REPORTED, "report"), "report": ("report",)}
+SETS = {"scale": ("engine_scale", "app_scale", "report"), "figures": (*REPORTED, "report"), "report": ("report",)}
 
 
 def main(names: list[str]) -> int:

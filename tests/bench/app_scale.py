@@ -5,17 +5,21 @@ The journal grows by a second of all hosts each second, of what a real fio print
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import gc
 import os
 import pty
 import select
+import signal
 import struct
 import tempfile
 import termios
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median, quantiles
-from typing import Any
 
 from tests.app.journal_maker import RUN_ID, RunMaker
 from tests.app.measure_live import cpu_s, maker_at
@@ -25,45 +29,64 @@ SIZES = tuple(int(word) for word in os.environ.get("SIZES", "16,64,256,512").spl
 SECONDS = float(os.environ.get("SECONDS_EACH", "20"))
 WINDOW = os.environ.get("WINDOW", "160x50")
 WARM_UP_S, LONGEST_START_S, BEFORE_S = 4.0, 60.0, 30
-KEY_EVERY_S = 0.37  # out of step with the refresh, so that keys fall anywhere between two of them
+KEY_EVERY_S = 0.13  # out of step with the refresh, so that keys fall anywhere between two of them
 
 
 def run_app(folder: Path, lags: Path) -> None:
-    """Become the app, on Live; each refresh that had something new notes how old that was once it was worked in."""
+    """Become the app, on Live; each paint of something new notes how old that was."""
     os.environ.update(TERM="xterm-256color", COLORTERM="truecolor", BENCHTUI_HOME=str(folder))
     from tui.app.app import BenchtuiApp
     from tui.app.screens.live.screen import LiveScreen
     from tui.app.shell import Options
+    from tui.cli.main import COLLECTED_EVERY
     from tui.model.paths import Paths
 
     run_dir = folder / "runs" / RUN_ID
-    journal, tick, seen = run_dir / "journal.jsonl", LiveScreen.tick, 0
+    journal, paint, seen = run_dir / "journal.jsonl", LiveScreen.paint, 0
 
-    def timed(self: LiveScreen) -> Any:
+    def timed(self: LiveScreen) -> None:
         nonlocal seen
-        before = journal.stat()
-        found = tick(self)
-        if before.st_size != seen:
-            seen = before.st_size
+        paint(self)
+        written = journal.stat()
+        if self.feed.tail.offset == written.st_size != seen:
+            seen = written.st_size
             with lags.open("a") as file:
-                file.write(f"{time.time() - before.st_mtime:.4f}\n")
-        return found
+                file.write(f"{time.time() - written.st_mtime:.4f}\n")
 
-    LiveScreen.tick = timed  # type: ignore[method-assign, assignment]
+    gc.set_threshold(COLLECTED_EVERY)
+    LiveScreen.paint = timed  # type: ignore[method-assign]
     BenchtuiApp.run_is_alive = lambda self, run_dir: True  # type: ignore[method-assign]
     BenchtuiApp(Options(paths=Paths.from_environ(os.environ), watch=run_dir)).run()
     os._exit(0)
 
 
-class Screen:
-    """The app on a terminal, its journal, and what was seen of both."""
+@contextmanager
+def writing(maker: RunMaker) -> Iterator[None]:
+    """Append samples on time, in a process of its own: who waits for what a key paints does nothing else."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            while True:
+                time.sleep(max(0.0, maker.now + 1 - time.time()))
+                maker.measure(1)
+        finally:
+            os._exit(1)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
 
-    def __init__(self, terminal: int, maker: RunMaker) -> None:
-        self.terminal, self.maker = terminal, maker
+
+class Screen:
+    """The app on a terminal, and what was seen of it."""
+
+    def __init__(self, terminal: int) -> None:
+        self.terminal = terminal
         self.sent, self.paints = 0, list[float]()
 
     def pump(self, seconds: float, *, keys: bool = False) -> None:
-        """Read what is drawn and append samples on time; press j and k in turn."""
+        """Read what is drawn; press j and k in turn."""
         end = time.monotonic() + seconds
         pressed, next_key = 0.0, time.monotonic() + KEY_EVERY_S
         while (now := time.monotonic()) < end:
@@ -75,9 +98,6 @@ class Screen:
                 if pressed:
                     self.paints.append(time.monotonic() - pressed)
                     pressed, next_key = 0.0, time.monotonic() + KEY_EVERY_S
-            if time.time() >= self.maker.now + 1:
-                self.maker.measure(1)
-
 
     def await_refresh(self, lags: Path) -> None:
         """Wait for the first refresh: on a busy machine the app takes seconds to begin. Raises SystemExit."""
@@ -86,6 +106,18 @@ class Screen:
             if time.monotonic() > end:
                 raise SystemExit(f"no refresh of the screen in {LONGEST_START_S:g} s")
             self.pump(0.2)
+
+
+@contextmanager
+def ended(pid: int, terminal: int) -> Iterator[None]:
+    """End the app at last."""
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        with contextlib.suppress(OSError):
+            os.close(terminal)
 
 
 def run(folder: Path, hosts: int) -> Row:
@@ -98,8 +130,8 @@ def run(folder: Path, hosts: int) -> Row:
         run_app(folder, lags)
     width, height = map(int, WINDOW.split("x"))
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
-    screen = Screen(terminal, maker)
-    try:
+    screen = Screen(terminal)
+    with ended(pid, terminal), writing(maker):
         screen.await_refresh(lags)
         screen.pump(WARM_UP_S)
         screen.sent, burnt = 0, cpu_s(pid)
@@ -108,10 +140,6 @@ def run(folder: Path, hosts: int) -> Row:
         burnt, sent = cpu_s(pid) - burnt, screen.sent
         screen.pump(SECONDS, keys=True)
         old = [float(line) for line in lags.read_text().split()]
-    finally:
-        os.kill(pid, 15)
-        os.waitpid(pid, 0)
-        os.close(terminal)
     paints = sorted(screen.paints)
     return {
         "hosts": hosts,

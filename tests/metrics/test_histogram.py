@@ -208,3 +208,13 @@ def test_buckets_default_to_empty() -> None:
     assert Histogram.from_buckets(Buckets()) == Histogram()
     assert not Histogram()
     assert len(PERCENTILES) == 13
+
+
+@given(st.lists(st.dictionaries(st.integers(0, 300), st.integers(0, 9)), max_size=4))
+def test_what_is_taken_back_was_never_added(parts: list[dict[int, int]]) -> None:
+    joint = Histogram()
+    for part in parts:
+        joint.merge(Histogram(part))
+    for part in parts[1:]:
+        joint.take_back(Histogram(part))
+    assert joint == Histogram(parts[0] if parts else {})

@@ -3,6 +3,8 @@ from __future__ import annotations
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.results.samples import CASES, DATA, compared, direction, measured_in, sample, started
 from tui.journal.reader import read_events
@@ -352,3 +354,24 @@ def test_a_compared_clock_places_samples_from_the_first_one_on() -> None:
         sample(3.8, "h1", [1000] * 20, clock_s=3600.0, late_s=0.8),
     )
     assert state.total.series("iops") == pytest.approx([10.0, 20.0])
+
+
+HOST_SECONDS = st.tuples(
+    st.sampled_from(["h1", "h2", "h3"]), st.sampled_from(["read", "write"]), st.booleans(), st.booleans(),
+    st.lists(st.integers(1, 10**9), min_size=1, max_size=5),
+)  # fmt: skip
+
+
+@given(st.lists(HOST_SECONDS, max_size=12))
+def test_latencies_of_all_hosts_together_are_those_of_each_merged(
+    seconds: list[tuple[str, str, bool, bool, list[int]]],
+) -> None:
+    """Whatever restarts or is ramp: the running histograms hold what a merge of the hosts' own would."""
+    state = state_after(*started("h1", "h2", "h3"))
+    for t, (host, name, ramp, restart, latencies) in enumerate(seconds, 1):
+        state.apply(sample(float(t), host, latencies, name=name, ramp=ramp, restart=restart))
+    for group in (*state.cluster.values(), state.current.total, *state.current.host_totals.values()):
+        merged = Histogram()
+        for leaf in group.leaves:
+            merged.merge(leaf.so_far)
+        assert group.so_far == merged

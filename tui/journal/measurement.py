@@ -10,7 +10,9 @@ from msgspec import Struct
 from tui.journal.tails import HOST_OPEN_S, PercentileBins
 from tui.journal.views import Clock, Group, Leaf, SeriesSet
 from tui.metrics.heat import HeatBins
+from tui.metrics.histogram import Histogram
 from tui.metrics.registry import direction as known_direction
+from tui.metrics.series import Parts, parts_of
 from tui.model.event import DirectionSample, PhaseName, Sample
 
 NOTHING = DirectionSample(ios=0, bytes=0)
@@ -64,6 +66,7 @@ class Measurement:
         self.has_result: Collection[str] = ()  # hosts whose latencies the tool tells in the end
         self.jobs: dict[str, Measurement] = {}  # by name, where there is more than one
         self._series: dict[str, SeriesSet] = {}
+        self._joint: dict[str, Histogram] = {}  # latencies of all hosts, by direction
 
     def is_of(self, phase: PhaseName, step: int | None) -> bool:
         """Tell whether this is what was measured in a phase of a step."""
@@ -90,8 +93,9 @@ class Measurement:
         for direction, part in sample.dirs.items():
             if part.ios and direction not in leaves:  # tools list directions that they never use
                 leaves[direction] = self._new_leaf(sample.host, direction)
+        parts = parts_of(t0, t1)
         for direction, leaf in leaves.items():
-            self._feed(leaf, direction, sample, t0, t1)
+            self._feed(leaf, direction, sample, t0, t1, parts)
         if sample.ramp:
             return
         if any(leaf.ios for leaf in leaves.values()):
@@ -135,23 +139,26 @@ class Measurement:
         """The 99th percentile of all hosts together in ns, by direction and second of the run."""
         return {direction: bins.by_second for (host, direction), bins in self.tails.items() if host is None}
 
-    def _feed(self, leaf: Leaf, direction: str, sample: Sample, t0: float, t1: float) -> None:
+    def _feed(self, leaf: Leaf, direction: str, sample: Sample, t0: float, t1: float, parts: Parts) -> None:
         part = sample.dirs.get(direction, NOTHING)
-        in_series = not (self.for_record and sample.ramp)
-        leaf.add(sample.t, t0, t1, part, counts=not sample.ramp, in_series=in_series)
+        own = [] if self.for_record and sample.ramp else parts
+        leaf.add(sample.t, t0, t1, own, part, counts=not sample.ramp)
         if not self.for_record:
-            self._series[direction].add(t0, t1, part)
+            self._series[direction].add(t0, t1, part, parts)
 
     def _new_leaf(self, host: str, direction: str) -> Leaf:
-        leaf = Leaf(keeps_latencies=host not in self.has_result)
+        joint = self._joint.setdefault(direction, Histogram())
+        leaf = Leaf(joint, keeps_latencies=host not in self.has_result)
         totals = [self.total, self.total_of(host)] if known_direction(direction).in_total else []
         if direction not in self.cluster:
             self.cluster[direction] = Group(self.clock)
             self._series[direction] = SeriesSet()
             for group in (self.cluster[direction], *totals[:1]):
                 group.over_time.append(self._series[direction])
+                group.latencies.append(joint)
         for group in totals[1:]:
             group.over_time.append(leaf.over_time)
+            group.latencies.append(leaf.so_far)
         for group in (self.cluster[direction], *totals):
             group.leaves.append(leaf)
         return leaf

@@ -124,7 +124,7 @@ class JournalTail:
         self.more = False  # the last poll did not come to the end
         self._damaged_bytes = 0
         self._stamps = stamps
-        self._offset = start
+        self.offset = start
         self._partial = b""
         self._t = 0.0
 
@@ -154,12 +154,12 @@ class JournalTail:
     def _fresh_bytes(self, max_bytes: int | None) -> bytes:
         try:
             with self.path.open("rb", buffering=0) as file:
-                file.seek(self._offset)
+                file.seek(self.offset)
                 data = file.read() if max_bytes is None else file.read(max_bytes)
         except FileNotFoundError:
             self.more = False
             return b""
-        self._offset += len(data)
+        self.offset += len(data)
         self.more = len(data) == max_bytes
         return data
 

@@ -14,10 +14,10 @@ from typing import TypeVar
 from msgspec import Struct
 
 from tui.metrics.figures import marked
-from tui.metrics.histogram import Histogram, index_to_value
+from tui.metrics.histogram import Histogram, index_to_value, percentiles_of
 from tui.metrics.registry import MetricName
-from tui.metrics.series import RateSeries
-from tui.model.event import DirectionSample
+from tui.metrics.series import Parts, RateSeries, parts_of
+from tui.model.event import Buckets, DirectionSample
 
 FRESH_S = 3.0  # a running host that was silent for longer is stale
 SHORT_S = 0.3  # an interval shorter than this gives no rate worth showing; it counts in totals and series
@@ -62,15 +62,16 @@ class SeriesSet:
         self.first_t: float | None = None
         self.last_t: float | None = None
 
-    def add(self, t0: float, t1: float, sample: DirectionSample) -> None:
-        """Spread one interval over its seconds."""
+    def add(self, t0: float, t1: float, sample: DirectionSample, parts: Parts | None = None) -> None:
+        """Spread one interval over its seconds; `parts`: these, where they are known."""
+        parts = parts_of(t0, t1) if parts is None else parts
         lat_n = sum(sample.lat.n)
-        self.ios.add(t0, t1, sample.ios)
-        self.bytes.add(t0, t1, sample.bytes)
-        self.covered.add(t0, t1, t1 - t0)
+        self.ios.put(parts, sample.ios)
+        self.bytes.put(parts, sample.bytes)
+        self.covered.put(parts, t1 - t0)
         if lat_n:
-            self.lat_sum.add(t0, t1, sample.lat_sum_ns)
-            self.lat_n.add(t0, t1, lat_n)
+            self.lat_sum.put(parts, sample.lat_sum_ns)
+            self.lat_n.put(parts, lat_n)
         self.first_t = t0 if self.first_t is None else min(self.first_t, t0)
         self.last_t = t1 if self.last_t is None else max(self.last_t, t1)
 
@@ -88,6 +89,8 @@ def add_values(columns: Sequence[Values]) -> Values:
     """Return the sums of equally long columns; a second is unknown only where all are."""
     if len(columns) == 1:
         return columns[0]
+    if not any(None in column for column in columns):
+        return [*map(sum, zip(*columns, strict=True))]
     return [
         sum(value for value in row if value is not None) if any(value is not None for value in row) else None
         for row in zip(*columns, strict=True)
@@ -181,7 +184,12 @@ class DirectionView(ABC):
     @property
     def so_far_percentiles(self) -> dict[str, int | None]:
         """50, 95, 99, 99.5, 99.9 in ns of everything so far, and the exact max."""
-        return self._cached("so_far", self.version, lambda: _percentiles(self.so_far, self.so_far_max))
+        return self._cached("so_far", self.version, lambda: _percentiles(self.so_far_buckets, self.so_far_max))
+
+    @property
+    def so_far_buckets(self) -> Buckets:
+        """All latencies so far, in order."""
+        return self._cached("so_far_buckets", self.version, lambda: self.so_far.buckets)
 
     @property
     def so_far_mean_ns(self) -> float | None:
@@ -194,14 +202,26 @@ class DirectionView(ABC):
     def _current_version(self) -> object:
         return self.version, len(self.intervals())
 
-    def _interval_percentiles(self) -> dict[str, int | None]:
+    @property
+    def interval_buckets(self) -> Buckets:
+        """The latencies of the last interval, in order."""
+        return self._cached("interval_buckets", self._current_version(), self._interval_buckets)
+
+    def _interval_buckets(self) -> Buckets:
+        found = [each.sample.lat for each in self.intervals()]
+        if len(found) == 1:
+            return found[0]
         histogram = Histogram()
-        for each in self.intervals():
-            histogram.add(each.sample.lat)
-        if not histogram:
+        for each in found:
+            histogram.add(each)
+        return histogram.buckets
+
+    def _interval_percentiles(self) -> dict[str, int | None]:
+        buckets = self.interval_buckets
+        if not buckets.idx:
             return dict(UNKNOWN_PERCENTILES)
-        top, exact = index_to_value(histogram.buckets.idx[-1]), self.so_far_max
-        return _percentiles(histogram, min(top, exact) if exact else top)
+        top, exact = index_to_value(buckets.idx[-1]), self.so_far_max
+        return _percentiles(buckets, min(top, exact) if exact else top)
 
     def series(self, metric: MetricName, last: int | None = None) -> Values:
         """Return one value a second, oldest first: of all seconds, or of the `last` ones.
@@ -217,10 +237,10 @@ class DirectionView(ABC):
         return self._cached(f"{metric}:{last}", (self.version, start, end), lambda: self.values(metric, start, end))
 
 
-def _percentiles(histogram: Histogram, maximum: int | None) -> dict[str, int | None]:
-    if not histogram:
+def _percentiles(buckets: Buckets, maximum: int | None) -> dict[str, int | None]:
+    total, found = sum(buckets.n), percentiles_of(buckets, SHOWN, maximum)
+    if not found:
         return dict(UNKNOWN_PERCENTILES)
-    total, found = histogram.total, histogram.percentiles(SHOWN, maximum)
     return {**{name: marked(value, total, float(name)) for name, value in found.items()}, "max": maximum}
 
 
@@ -238,9 +258,10 @@ class Leaf(DirectionView):
     bytes: int = 0
     so_far_max: int | None = None
 
-    def __init__(self, *, keeps_latencies: bool = True) -> None:
+    def __init__(self, joint: Histogram, *, keeps_latencies: bool = True) -> None:
         super().__init__()
         self._histogram = Histogram()
+        self._joint = joint  # of all leaves of a direction: merged as samples come, not at each look
         self._keeps_latencies = keeps_latencies
         self.over_time = SeriesSet()
         self.last: Interval | None = None
@@ -251,18 +272,20 @@ class Leaf(DirectionView):
         self.ios = self.bytes = self.lat_sum_ns = 0
         self.so_far_max = None
         self.runtime_s = 0.0
+        self._joint.take_back(self._histogram)
         self._histogram.clear()
         self.version += 1
 
-    def add(
-        self, t: float, t0: float, t1: float, sample: DirectionSample, *, counts: bool = True, in_series: bool = True
-    ) -> None:
-        """Take an interval (t0, t1] that arrived at `t`; `counts` is False for load that is not measured."""
+    def add(self, t: float, t0: float, t1: float, parts: Parts, sample: DirectionSample, *, counts: bool) -> None:
+        """Take an interval (t0, t1] that arrived at `t`; `counts` is False for load that is not measured.
+
+        `parts`: the seconds of its series that it covers; none of load that is not to be in them.
+        """
         interval_s = max(t1 - t0, 1e-3)
         if interval_s >= SHORT_S or self.last is None:
             self.last = Interval(t, interval_s, sample)
-        if in_series:
-            self.over_time.add(t0, t1, sample)
+        if parts:
+            self.over_time.add(t0, t1, sample, parts)
         if counts:
             self._count(interval_s, sample)
         self.version += 1
@@ -275,6 +298,7 @@ class Leaf(DirectionView):
         self.lat_sum_ns += sample.lat_sum_ns
         if self._keeps_latencies:
             self._histogram.add(sample.lat)
+            self._joint.add(sample.lat)
         if sample.lat_max_ns:
             self.so_far_max = max(self.so_far_max or 0, sample.lat_max_ns)
 
@@ -315,6 +339,7 @@ class Group(DirectionView):
         self.clock = clock
         self.leaves: list[Leaf] = []
         self.over_time: list[SeriesSet] = []  # of the leaves, or of larger parts that cover them
+        self.latencies: list[Histogram] = []  # the same
 
     @property
     def version(self) -> int:
@@ -339,12 +364,12 @@ class Group(DirectionView):
     @property
     def so_far(self) -> Histogram:
         """All latencies so far, merged."""
-        return self._cached("histogram", self.version, self._merge)
+        return self.latencies[0] if len(self.latencies) == 1 else self._cached("histogram", self.version, self._merge)
 
     def _merge(self) -> Histogram:
         merged = Histogram()
-        for leaf in self.leaves:
-            merged.merge(leaf.so_far)
+        for part in self.latencies:
+            merged.merge(part)
         return merged
 
     def intervals(self) -> list[Interval]:

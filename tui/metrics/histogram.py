@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import compress, repeat
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate, compress, repeat
 from math import sqrt
 from operator import sub
 
@@ -77,6 +78,15 @@ class Histogram:
         for index, count in other._counts.items():
             counts[index] = counts.get(index, 0) + count
 
+    def take_back(self, other: Histogram) -> None:
+        """Subtract the counts of a histogram that were added before."""
+        counts = self._counts
+        for index, count in other._counts.items():
+            if left := counts.get(index, 0) - count:
+                counts[index] = left
+            else:
+                counts.pop(index, None)
+
     def copy(self) -> Histogram:
         """Return an independent copy."""
         return Histogram(self._counts)
@@ -111,24 +121,7 @@ class Histogram:
         `wanted` may be in any order; 100 gives the middle of the last bucket, not the maximum. `at_most` is the exact
         maximum: the middle of its bucket may lie above it, and fio prints that, but no I/O took so long.
         """
-        total = self.total
-        if not total:
-            return {}
-        ordered = sorted(set(wanted))
-        found = dict(zip(ordered, self._walk([rank(each, total) for each in ordered]), strict=True))
-        return {label(each): min(found[each], at_most or found[each]) for each in wanted}
-
-    def _walk(self, ranks: Iterable[int]) -> Iterator[int]:
-        """Yield the bucket middle that each rank (ascending) falls into."""
-        entries = self.items()
-        index, reached = next(entries)
-        for wanted in ranks:
-            while reached < wanted:
-                following = next(entries, None)
-                if following is None:
-                    break
-                index, reached = following[0], reached + following[1]
-            yield index_to_value(index)
+        return percentiles_of(self.buckets, wanted, at_most)
 
     def __bool__(self) -> bool:
         return any(self._counts.values())
@@ -140,6 +133,18 @@ class Histogram:
 
     def __repr__(self) -> str:
         return f"Histogram(total={self.total}, buckets={len(self._counts)})"
+
+
+def percentiles_of(
+    buckets: Buckets, wanted: Sequence[float] = PERCENTILES, at_most: int | None = None
+) -> dict[str, int]:
+    """Return the percentiles of journal buckets, as `Histogram.percentiles` does."""
+    reached = [*accumulate(buckets.n)]
+    if not reached or not reached[-1]:
+        return {}
+    places = [bisect_left(reached, rank(each, reached[-1])) for each in wanted]
+    values = [index_to_value(buckets.idx[min(place, len(reached) - 1)]) for place in places]
+    return {label(each): min(value, at_most or value) for each, value in zip(wanted, values, strict=True)}
 
 
 class Bins:

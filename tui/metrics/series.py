@@ -7,6 +7,16 @@ from math import ceil, floor, isnan, nan
 
 CHUNK = 64
 GAPS = array("d", [nan]) * CHUNK
+Parts = list[tuple[int, int, float, float]]
+"""Of each second that an interval covers: its chunk, its place in there, how much of it is covered, of how much."""
+
+
+def parts_of(t0: float, t1: float) -> Parts:
+    """Return the seconds that (t0, t1] covers. One without length belongs whole to the second it lies in."""
+    if t1 <= t0:
+        return [(*divmod(floor(t1), CHUNK), 1.0, 1.0)]
+    seconds = range(floor(t0), max(ceil(t1), floor(t0) + 1))
+    return [(*divmod(second, CHUNK), min(t1, second + 1) - max(t0, second), t1 - t0) for second in seconds]
 
 
 class RateSeries:
@@ -23,20 +33,16 @@ class RateSeries:
 
     def add(self, t0: float, t1: float, amount: float) -> None:
         """Add what happened in (t0, t1]. An interval without length belongs whole to the second it lies in."""
-        if t1 <= t0:
-            self._put(floor(t1), amount)
-            return
-        for second in range(floor(t0), max(ceil(t1), floor(t0) + 1)):
-            share = min(t1, second + 1) - max(t0, second)
-            self._put(second, amount * share / (t1 - t0))
+        self.put(parts_of(t0, t1), amount)
 
-    def _put(self, second: int, amount: float) -> None:
-        number, place = divmod(second, CHUNK)
-        chunk = self._chunks.get(number)
-        if chunk is None:
-            chunk = self._chunks[number] = GAPS[:]
-        before = chunk[place]
-        chunk[place] = amount if isnan(before) else before + amount
+    def put(self, parts: Parts, amount: float) -> None:
+        """Add what happened in an interval: its parts are made once for all series that it goes into."""
+        for number, place, covered, length in parts:
+            chunk = self._chunks.get(number)
+            if chunk is None:
+                chunk = self._chunks[number] = GAPS[:]
+            before, more = chunk[place], amount * covered / length
+            chunk[place] = more if before != before else before + more
 
     def rates(self, start_s: float, end_s: float) -> list[float | None]:
         """Return amount per second of every second from `start_s` to `end_s`; None is a gap."""
@@ -45,4 +51,5 @@ class RateSeries:
         for number in range(first // CHUNK, -(-end // CHUNK)):
             amounts += self._chunks.get(number, GAPS)
         skipped = first % CHUNK
-        return [None if isnan(amount) else amount for amount in amounts[skipped : skipped + max(0, end - first)]]
+        wanted = amounts[skipped : skipped + max(0, end - first)]
+        return [None if isnan(each) else each for each in wanted] if any(map(isnan, wanted)) else [*wanted]

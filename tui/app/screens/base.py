@@ -12,6 +12,7 @@ from textual.screen import Screen
 from tui.app.keys import actions
 from tui.app.screens.index import BY_NAME
 from tui.app.shell import Shell
+from tui.app.terminal.repaint import TightCompositor
 from tui.app.widgets.chrome import KeyBar, TopBar
 from tui.model.problem import UsageError
 
@@ -36,6 +37,10 @@ class StepScreen(Screen[None]):
 
     SCOPE: ClassVar[str] = ""
     AUTO_FOCUS = ""  # each screen says itself what has the focus, once its rows are there
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compositor = TightCompositor()
 
     def __init_subclass__(cls, **options: Any) -> None:
         own = actions.bindings(cls.SCOPE) if cls.SCOPE else []

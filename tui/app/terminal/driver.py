@@ -10,6 +10,8 @@ from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
 
+from tui.app.terminal.repaint import Colours
+
 
 class LenientFile(io.TextIOBase):
     """A terminal to write to. What it refuses is dropped: after a hangup every write fails with EIO.
@@ -48,6 +50,11 @@ class TerminalDriver(LinuxDriver):
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._file = LenientFile(sys.__stderr__)  # type: ignore[assignment, arg-type]
+        self._colours = Colours()
+
+    def write(self, data: str) -> None:
+        """Send to the terminal what it does not show yet."""
+        super().write(self._colours.lean(data))
 
     def _sigcont_application(self, *_: object) -> None:
         """Come back from Ctrl-Z alone: a hangup sends SIGCONT as well, and what it started again nobody would end."""

@@ -98,8 +98,9 @@ class KeyBar(Bar):
 
     def show_hint(self, *pairs: tuple[str, str]) -> None:
         """Show these (key, label) pairs instead of the registry's, while a field has the focus; none to end it."""
-        self.hint = pairs
-        self.refresh()
+        if self.hint != pairs:
+            self.hint = pairs
+            self.refresh()
 
     def render(self) -> Content:
         """Keys in the accent colour, labels beside them."""

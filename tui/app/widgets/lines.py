@@ -19,7 +19,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.text.line import TEXT, Line, Run, width_of
+from tui.text.line import TEXT, Line, Run, width_of, width_of_runs
 
 _COMBINED = re.compile("[\u0300-\u036f\u200d\ufe0f]")
 FANCY = "─━│╭╮╰╯–…·µ▲▼▾▴›✓✗●○■↔←→┌┐└┘├┤┬┴┼•◆±≤"
@@ -34,13 +34,27 @@ def changed_span(old: Line, new: Line) -> tuple[int, int] | None:
         return None
     if old.fill != new.fill:
         return 0, 10_000
-    before, after = cells(old), cells(new)
+    head, tail = alike(old.runs, new.runs)
+    first, rest = width_of_runs(old.runs[:head]), width_of_runs(old.runs[len(old.runs) - tail :])
+    before, after = (cells(Line(each.runs[head : len(each.runs) - tail])) for each in (old, new))
     end, shorter = max(len(before), len(after)), min(len(before), len(after))
     start = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), shorter)
-    if len(before) == len(after):
+    if len(before) != len(after):
+        end += rest
+    else:
         while end > start and before[end - 1] == after[end - 1]:
             end -= 1
-    return (start, end) if end > start else None
+    return (first + start, first + end) if end > start else None
+
+
+def alike(old: Sequence[Run], new: Sequence[Run]) -> tuple[int, int]:
+    """Return how many runs are the same at the begin, and at the end: few lines change as a whole."""
+    most = min(len(old), len(new))
+    head = next((place for place in range(most) if old[place] != new[place]), most)
+    if any(runs[head:] and _COMBINED.match(runs[head][0]) for runs in (old, new)):  # it belongs to the cell before
+        head = 0
+    left = most - head
+    return head, next((place for place in range(left) if old[-1 - place] != new[-1 - place]), left)
 
 
 def cells(line: Line) -> list[tuple[str, str]]:
@@ -165,8 +179,10 @@ class Lines(Widget):
     def render_line(self, y: int) -> Strip:
         """Return one row as a strip of the widget's width."""
         line = self.painted[y] if y < len(self.painted) else Line()
-        table = ASCII if self.plain else {}
-        segments = [Segment(text.translate(table), self.style_of(key, line.fill)) for text, key in merged(line.runs)]
+        runs = merged(line.runs)
+        if self.plain:
+            runs = ((text.translate(ASCII), key) for text, key in runs)
+        segments = [Segment(text, self.style_of(key, line.fill)) for text, key in runs]
         strip = Strip(segments, line.width)
         return strip.adjust_cell_length(self.size.width, self.style_of(TEXT, line.fill))
 

@@ -18,8 +18,8 @@ from tui.model.event import FilesRemoved, LimiterProved, Note, PhaseEnded, Phase
 from tui.model.rundir import JOURNAL_FILE
 
 PHASES = ("connect", "preflight", "layout", "barrier", "measure", "collect")
-CHUNK_BYTES = 1 << 17
-SLICE_S = 0.05
+CHUNK_BYTES = 1 << 16
+SLICE_S = 0.02  # between two looks at the keys
 TAILS_OPEN_S = 10  # a host that is farther behind counts in the record only
 SPEEDS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, float("inf"))
 SAID_LATER = (Note, LimiterProved, FilesRemoved)  # may be added long after the end

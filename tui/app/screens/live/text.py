@@ -19,9 +19,9 @@ from tui.app.widgets.run_header import RunHead, ending
 from tui.journal.views import Group
 from tui.metrics.facts import fact_text
 from tui.metrics.figures import over_hosts
-from tui.metrics.histogram import Histogram
 from tui.metrics.registry import OPERATIONS
 from tui.metrics.units import bandwidth, clock
+from tui.model.event import Buckets
 from tui.model.hostfacts import HOST_FACTS
 from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError
@@ -317,15 +317,17 @@ def percentiles(subject: Subject, kind: str) -> tuple[str, list[PercentileRow]]:
 
 def so_far_counts(view: DirectionView) -> tuple[tuple[int, int], ...]:
     """Return the histogram of the measurement so far."""
-    return tuple(view.so_far.items())
+    return counted(view.so_far_buckets)
 
 
 def interval_counts(view: DirectionView) -> tuple[tuple[int, int], ...]:
     """Return the histogram of the last interval."""
-    histogram = Histogram()
-    for each in view.intervals():
-        histogram.add(each.sample.lat)
-    return tuple(histogram.items())
+    return counted(view.interval_buckets)
+
+
+def counted(buckets: Buckets) -> tuple[tuple[int, int], ...]:
+    """Return the counts by bucket."""
+    return tuple(zip(buckets.idx, buckets.n, strict=True))
 
 
 def messages(state: RunState, view: HostView | None) -> Sequence[LogLine]:

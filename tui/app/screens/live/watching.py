@@ -11,7 +11,7 @@ from textual import events, on, work
 from textual.timer import Timer
 
 from tui.app.screens.live import text as live_text
-from tui.app.screens.live.feed import LiveFeed, Now, ReplayFeed
+from tui.app.screens.live.feed import SLICE_S, LiveFeed, Now, ReplayFeed
 from tui.app.screens.live.judging import JudgingScreen
 from tui.app.widgets.run_header import RunHeader
 from tui.model.settings import RATES_HZ
@@ -19,6 +19,7 @@ from tui.model.settings import RATES_HZ
 SWITCH_AFTER_S = 3.0
 CATCH_UP_PAINT_S = 0.3
 LOOK_AT_ENGINE_S = 2.0
+GIVE_WAY_S = 0.002  # a key goes through several turns of the loop until it is painted
 
 
 class WatchingScreen(JudgingScreen):
@@ -63,20 +64,26 @@ class WatchingScreen(JudgingScreen):
         raise NotImplementedError
 
     @work(exclusive=True, group="catch-up")
-    async def catch_up(self) -> None:
-        """Read a journal that is long already in pieces, so that keys work meanwhile."""
-        painted = 0.0
+    async def catch_up(self, *, anew: bool = True) -> None:
+        """Read a journal that is long already in pieces, so that keys work meanwhile.
+
+        `anew`: what was shown is of another time, so hosts are put in order again.
+        """
+        painted, gave_way = 0.0 if anew else time.monotonic(), 0.0
         while self.display and self.feed.advance():  # whoever leaves takes the widgets away before this ends
             if time.monotonic() - painted >= CATCH_UP_PAINT_S:
                 self.paint()
                 painted = time.monotonic()
-            await asyncio.sleep(0)
+            if time.monotonic() - gave_way >= SLICE_S:
+                await asyncio.sleep(GIVE_WAY_S)
+                gave_way = time.monotonic()
         if self.began_over is None:
             self.began_over = self.feed.state.ended
         await self.load_checks()
         if not self.display:
             return
-        self.table.sort_anew()
+        if anew:
+            self.table.sort_anew()
         self.look()
         if not self.paused:
             self.paint()
@@ -95,7 +102,7 @@ class WatchingScreen(JudgingScreen):
     def catch_up_if_behind(self) -> None:
         """More came than fits into a tick: many hosts, a seek, or a terminal that was asleep."""
         if not any(w.group == "catch-up" and w.is_running for w in self.workers):
-            self.catch_up()
+            self.catch_up(anew=False)
 
     def look_at_engine(self) -> None:
         """Find out every other second whether the engine still lives."""
