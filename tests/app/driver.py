@@ -54,7 +54,7 @@ class User:
 
     async def starts(self, key: str = "enter") -> None:
         """Read the plan, then press a key that starts it."""
-        await self.sees("Enter runs on")
+        await self.sees(lambda: "Enter runs on" in self.text or "Enter searches on" in self.text)
         await self.press(key)
 
     async def types(self, text: str) -> None:

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from tests.app.matrix_maker import sweep
 from tui.app.screens.review import plan_text
 from tui.cli.review import review_text
-from tui.model.plan import FileSpec, Headline, HostAddress, HostTask, MpiLaunch, Plan, ProfileRef, Step
+from tui.model.plan import FileSpec, Headline, HostAddress, HostTask, JobLoad, MpiLaunch, Plan, ProfileRef, Step
+from tui.model.search import Search
 from tui.results.text.plan_sums import layout_bytes
 from tui.text.line import plain_lines
 
@@ -162,3 +163,17 @@ def test_options_that_are_added_to_the_profile_are_named() -> None:
     what.steps = [replace(step, added_options={"group_reporting": "1", "randseed": "x"}) for step in what.steps]
     assert "added to the profile's options: group_reporting, randseed" in shown(what)
     assert "added to" not in shown(plan())
+
+
+def test_a_search_tells_how_long_its_points_take_at_least_and_at_most() -> None:
+    search = Search("capacity", points=15, point_s=60.0, most_point_s=180.0)
+    slots = [replace(step, runtime_s=60.0, jobs=[JobLoad("r", ("read",)), JobLoad("w", ("write",))])
+             for step in plan(steps=15).steps]  # fmt: skip
+    found = replace(plan(), steps=slots, search=search)
+    assert "time      about 20:00 to 50:45 of load" in shown(found)
+    assert plan_text.launch_line(found) == "searches on 2 hosts, at most 15 points, up to 50:45"
+    assert shown(found).count("\nsearches ") == 1
+    assert "shares    r, w share each offered rate as they share full load" in shown(found)
+    within = replace(found, search=replace(search, within_s=1200.0))
+    assert "time      about 20:00 to 25:00 of load" in shown(within)
+    assert "time      about 20:00 to 50:45 of load" in review_text(found)

@@ -225,6 +225,34 @@ async def test_enter_starts_the_run_shown_and_goes_to_live(home: Path, tmp_path:
         assert list(target.iterdir()) == []
 
 
+SEARCH = """\
+profile: my/sized
+title: Reads of a small file
+tool: fio
+params: {directory: {default: DIRECTORY, kind: directory}}
+fio:
+  global: {ioengine: psync, time_based: 1, runtime: 1s, size: 1M, ramp_time: 0}
+  jobs: {r: {rw: randread, bs: 4k, directory: "{directory}/{host}"}}
+prepare: {layout: true}
+headline: {metric: iops, direction: read}
+capacity: {limits: ["p99 < 9s"], point: 1s, most: 1s, points: 2}
+"""
+
+
+async def test_enter_starts_a_search_and_live_follows_it_to_its_answer(home: Path, tmp_path: Path) -> None:
+    (home / "profiles").mkdir(exist_ok=True)
+    (home / "profiles" / "sized.yaml").write_text(SEARCH.replace("DIRECTORY", str(tmp_path)))
+    async with opened(review(home, "my/sized"), size=(120, 36)) as user:
+        await user.starts()
+        await user.sees(lambda: user.scope == "live")
+        await user.sees("Search capacity p99 < 9 s")
+        run_dir = user.app.live_run
+        assert run_dir is not None
+        await user.sees(lambda: (run_dir / "run.json").exists() and not is_running(run_dir))
+        await user.sees("full load keeps it")
+        assert user.app.screen.search.record.answer.state == "met-at-full-load"  # type: ignore[attr-defined]
+
+
 async def test_no_key_starts_a_plan_before_it_has_been_on_the_screen(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

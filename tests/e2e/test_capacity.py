@@ -8,17 +8,18 @@ import json
 import os
 import shutil
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.command import benchtui
+from tests.e2e.command import benchtui, marked_processes, start
 from tests.e2e.test_matrix import events, last_run
-from tests.e2e.test_recovery import record_of
+from tests.e2e.test_recovery import kill_engine, record_of
 from tests.lab.course import course
 from tests.lab.sshd import SshdLab
-from tests.patience import wait_until
+from tests.patience import PATIENCE_S, wait_until
 from tui.engine.planning.search import Wish
 from tui.engine.running.run import execute
 
@@ -71,6 +72,58 @@ def test_a_search_that_is_stopped_goes_on_from_its_points_and_says_that_nothing_
     assert [kept[step] for step in paced] == [offered[step] for step in paced], "the record tells another load"
     verified = benchtui(home, "runs", "verify", run_dir.name)
     assert verified.returncode == 0, verified.stdout
+
+
+def test_a_search_whose_engine_is_killed_keeps_its_points_and_goes_on(home: Path, tmp_path: Path) -> None:
+    path = profile(tmp_path)
+    path.write_text(PROFILE.replace("DIRECTORY", str(tmp_path)).replace("point: 1s, most: 1s", "point: 2s, most: 2s"))
+    slo = ("--slo", "p99<9s", "--points", "2")
+    options = ("--hosts", "local", "--no-telemetry", "--detach")
+    run_dir = home / "runs" / benchtui(home, "capacity", path, *slo, *options).stdout.strip()
+    wait_until(lambda: any(each["phase"] == "measure" for each in events(run_dir, "sample")), "the first second")
+    kill_engine(run_dir)
+    wait_until(lambda: not marked_processes(run_dir.name), "the end of the load")
+    recovered = benchtui(home, "runs", "recover", run_dir.name)
+    assert recovered.returncode == 4, recovered.stderr
+    record = record_of(run_dir)
+    assert record["state"] == "partial"
+    assert "1 of at most 2 points measured" in record["reason"] and "runs resume" in record["reason"]
+    (point,) = record["search"]["points"]
+    assert (point["verdict"], point["seconds"]) == ("meets", pytest.approx(2.0, abs=0.3))
+    assert record["headline"]["text"].startswith("unfinished: capacity at least")
+    resumed = benchtui(home, "runs", "resume", run_dir.name)
+    assert resumed.returncode == 0, resumed.stderr
+    record = record_of(run_dir)
+    assert record["search"]["answer"]["state"] == "met-at-full-load"
+    assert record["search"]["points"][0] == point, "what was known is measured again"
+
+
+def told(run_dir: Path, kind: str, step: int) -> bool:
+    return any(each["step"] == step for each in events(run_dir, kind))
+
+
+def resumed(run_dir: Path, times: int) -> bool:
+    return len(events(run_dir, "run_resumed")) >= times
+
+
+@pytest.mark.slow
+def test_a_search_is_taken_over_while_a_point_is_measured(home: Path, tmp_path: Path) -> None:
+    path = profile(tmp_path)
+    path.write_text(PROFILE.replace("DIRECTORY", str(tmp_path)).replace("point: 1s, most: 1s", "point: 6s, most: 6s"))
+    slo = ("--slo", "p99<9s", "--points", "2")
+    options = ("--hosts", "local", "--no-telemetry", "--detach")
+    run_dir = home / "runs" / benchtui(home, "capacity", path, *slo, *options).stdout.strip()
+    recovering = []
+    for point in (0, 1):  # of the last one too something must be decided
+        wait_until(partial(told, run_dir, "sample", point), "a second of a point")
+        kill_engine(run_dir)
+        recovering.append(start(home, "runs", "recover", run_dir.name))
+        wait_until(partial(resumed, run_dir, point + 1), "another engine")
+    codes = [each.communicate(timeout=PATIENCE_S) and each.returncode for each in recovering]
+    assert codes[-1] == 0
+    record = record_of(run_dir)
+    assert (record["state"], record["search"]["answer"]["state"]) == ("complete", "met-at-full-load")
+    assert [each["seconds"] for each in record["search"]["points"]] == pytest.approx([6.0, 6.0], abs=0.5)
 
 
 @pytest.mark.slow

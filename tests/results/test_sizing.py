@@ -13,6 +13,7 @@ from tui.cli.compare import exit_code
 from tui.journal.state import RunState
 from tui.model.record import RunRecord
 from tui.model.search import Limit, Offer, Search
+from tui.model.search_record import IntervalRecord, SearchRecord
 from tui.results.compare.charts import charts
 from tui.results.compare.compare import compare
 from tui.results.compare.document import as_json
@@ -26,7 +27,7 @@ from tui.results.report.vega import svg_of
 from tui.results.sizing.chart import curve_chart, scaling_chart
 from tui.results.sizing.curve import curve_points, main_trace, traces
 from tui.results.sizing.live import LiveSearch
-from tui.results.sizing.words import headline_text
+from tui.results.sizing.words import headline_text, short_text
 from tui.results.store.summary import summarize
 from tui.results.text.summary import summary_text
 from tui.text.line import plain_lines
@@ -74,6 +75,7 @@ def test_capacity_stands_with_its_interval_in_headline_list_and_summary(found: S
     listed = summarize(found.run_dir)
     assert listed is not None
     assert listed.headline == record.headline.text
+    assert re.fullmatch(r"4\d\.\dk IOPS ±[\d.]+%", listed.headline_short)
     text = summary_text(record)
     for part in ("head room there: ", "latency there: p50", "broken first: p99.9 < 2 ms", "7 of 12 points"):
         assert part in text
@@ -141,6 +143,48 @@ def test_the_chart_draws_limit_capacity_and_verdicts_in_the_room_it_has(record: 
         assert "capacity" in text
         assert text.count("✗") >= 2
         assert text.count("◆") >= 2
+
+
+def test_a_limit_on_the_mean_has_its_own_line_in_the_curve(tmp_path: Path) -> None:
+    limit = Limit("mean < 500us", "", "latency", None, 5e5)
+    maker = search_in(tmp_path, Search("capacity", limits=(limit,), points=12)).measure_points()
+    maker.finish()
+    made = build_record(maker.run_dir)
+    assert made.search is not None
+    assert [(each.name, each.most_ns) for each in traces(made.search)] == [("mean", 5e5), ("p50", None), ("p99", None)]
+    trace = main_trace(made.search)
+    assert trace is not None
+    assert [each.latency_ns for each in trace.points] == sorted(each.latency_ns for each in trace.points)
+    assert len(trace.points) == 7
+    text = "\n".join(plain_lines(curve_chart(made.search, 78, 16)))
+    assert "mean < 500 µs" in text
+    (part,) = report_of([Source(made)]).runs
+    charts = [block for each in part.sections for block in each.blocks if isinstance(block, Chart)]
+    assert any("mean " in chart.alt for chart in charts)
+
+
+def shorter(made: SearchRecord, **changes: object) -> str:
+    assert made.answer is not None
+    return short_text(made.model_copy(update={"answer": made.answer.model_copy(update=changes)}))
+
+
+def test_what_was_found_fits_a_column_of_17_cells_whatever_it_is(record: RunRecord, tmp_path: Path) -> None:
+    assert record.search is not None
+    texts = [
+        shorter(record.search, state="never-met", step=None),
+        shorter(record.search, state="met-at-full-load"),
+        shorter(record.search, state="unfinished"),
+        shorter(record.search, state="unfinished", step=None),
+        shorter(record.search, unit="bytes_per_s", capacity=IntervalRecord(value=1.2e9, low=1.1e9, high=1.25e9)),
+    ]
+    for run in (curve_in(tmp_path / "curve"), scaling_in(tmp_path / "scaling")):
+        headline = build_record(run.run_dir).headline
+        assert headline is not None
+        texts.append(headline.short)
+    assert all(text and len(text) <= 17 for text in texts), texts
+    assert texts[0] == "no load keeps it"
+    assert texts[1].startswith("≥ ")
+    assert texts[-1] == "78.1 % of linear"
 
 
 def test_a_report_draws_the_curve_and_has_every_point_as_evidence(record: RunRecord, tmp_path: Path) -> None:
@@ -264,6 +308,14 @@ def test_two_searches_are_compared_by_capacity_and_by_latency_at_equal_load(reco
     (told,) = json.loads(as_json([(found, ())]))["comparisons"]
     assert told["search"]["word"] == "worse"
     assert exit_code(found, ()) == 1
+    for side, share in ((record, 0.7), (slower, 0.6)):
+        assert side.search is not None
+        side.search.job_shares = {"readers": share, "writers": 1 - share}
+    other = compare([record], [slower])
+    assert record.search is not None
+    record.search.job_shares = {}
+    assert other.word == "not comparable"
+    assert other.search is not None and "jobs share the load otherwise" in other.search.why
     slower.search.limits[0].most = 1e6
     assert compare([record], [slower]).word == "not comparable"
     assert compare([record], [record]).word == "no difference detected"

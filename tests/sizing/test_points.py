@@ -152,3 +152,13 @@ def test_point_at_its_capacity_is_seldom_ended_early() -> None:
         seconds = seconds_of(started, done, 20)
         cut += any(clearly_over(SEARCH, Offer(1770.0, 20.0), seconds[:at]) for at in range(1, 20))
     assert cut <= 1
+
+
+def test_one_job_of_several_that_falls_behind_breaks_a_point_that_is_whole_in_all() -> None:
+    seconds = seconds_like((1000, 1000))
+    offer = Offer(1000.0, 10.0, shares={"readers": 0.99, "writers": 0.01})
+    for writers, verdict in ((10.0, "meets"), (0.0, "breaks")):
+        did = {"readers": 1000.0 - writers, "writers": writers}
+        point = judge(SEARCH, offer, 0, results(seconds), seconds, 2, (), False, "lat", jobs=did)
+        assert point.verdict == verdict
+    assert point.why == "job writers: 0 of 10 IOPS done"

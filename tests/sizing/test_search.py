@@ -179,3 +179,32 @@ def test_capacity_in_bytes_is_that_in_operations_times_their_size() -> None:
     found = answer(search, went(search, queue(7_000)))
     assert found.unit == "bytes_per_s"
     assert found.capacity.value == pytest.approx(7_000 * 4096, rel=0.03)
+
+
+def test_several_jobs_share_every_rate_as_they_shared_full_load_at_first() -> None:
+    search = capacity_search()
+    full = replace(went(search, queue(7_000), most=1)[0], jobs={"readers": 7_500.0, "writers": 2_500.0})
+    points = went(search, queue(7_000), most=3, before=[full])
+    assert [each.offer.shares for each in points] == [{}, *[{"readers": 0.75, "writers": 0.25}] * 2]
+
+
+def test_where_less_is_done_than_offered_while_latency_is_kept_no_limit_is_blamed() -> None:
+    search = capacity_search()
+    points = went(search, queue(9_000), most=1)
+    fast = point(search, Offer(4_000.0, 10.0), 1, lambda rate: 1e6)
+    short = replace(point(search, Offer(8_000.0, 10.0), 2, lambda rate: 1e6), iops=6_000.0, verdict="breaks")
+    assert answer(search, [*points, fast, short]).binding == "the offered rate"
+    over = point(search, Offer(9_900.0, 10.0), 3, queue(9_000))
+    assert answer(search, [*points, fast, over]).binding == LIMIT.text
+
+
+def test_points_that_contradict_each_other_are_told_as_a_doubt() -> None:
+    search = capacity_search()
+    rates = (None, 5_000.0, 8_000.0, 6_000.0)
+    points = [point(search, Offer(rate, 10.0), at, queue(7_000)) for at, rate in enumerate(rates)]
+    assert answer(search, points).doubts == []
+    slower = point(search, Offer(3_000.0, 10.0), 4, lambda rate: 40e6)
+    (doubt,) = answer(search, [*points, slower]).doubts
+    assert "point 5 broke them at 3.00k: the system was not the same all the time" in doubt
+    well = point(search, replace(slower.offer, role="recover"), 5, queue(7_000))
+    assert answer(search, [*points, slower, well]).doubts == []

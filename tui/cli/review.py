@@ -21,6 +21,7 @@ from tui.results.text.plan_sums import (
     steps_in_full,
     steps_text,
     time_note,
+    time_told,
     values_text,
     written_bytes,
 )
@@ -40,9 +41,9 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield f"servers   {', '.join(server.name for server in plan.servers)} (looked at, no load)"
     yield f"params    {', '.join(f'{name}={value}' for name, value in {**plan.params, **plan.texts}.items())}"
     yield from (f"note      {remark}" for remark in plan.remarks)
-    bounded = f"{units.duration(plan.expected_s)}{time_note(plan)}" if plan.expected_s else "not bounded by time"
+    bounded = f"{time_told(plan, units.duration)}{time_note(plan)}" if plan.expected_s else "not bounded by time"
     yield f"time      {bounded}"
-    yield from (f"searches  {text}" for text in search_texts(plan))
+    yield from (f"{name:<10}{text}" for name, text in search_texts(plan))
     yield from (f"prepares  {text}" for text in precondition_texts(plan))
     yield f"after     {after_text(plan)}"
     yield from (f"attested  {each.answer}: {each.question} ({each.id})" for each in plan.attested)

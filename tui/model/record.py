@@ -155,6 +155,7 @@ class HeadlineRecord(Part):
         None, description="I/Os slower than a percentile, of `step`; below 10 its text is n<10; null: no percentile"
     )
     text: str = Field("", description="the figure for people")
+    short: str = Field("", description="the same in few words, for lists; empty: `text` is short")
 
 
 class CellRecord(Part):

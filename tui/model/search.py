@@ -69,6 +69,7 @@ class Offer(Struct, frozen=True, omit_defaults=True):
     role: Literal["maximum", "search", "confirm", "curve", "recover"] = "search"
     settle_s: float = 0.0
     why: str = ""
+    shares: dict[str, float] = field(default_factory=dict)  # of the rate, by job, where there are several
 
 
 class Measured(Struct, frozen=True, omit_defaults=True):
@@ -112,3 +113,4 @@ class Point(Struct, frozen=True, omit_defaults=True):
     deviation: float | None = None  # of the achieved rate, second by second, as a share of it
     intended: dict[str, float] = field(default_factory=dict)
     intended_why: str = ""
+    jobs: dict[str, float] = field(default_factory=dict)  # what each job achieved, I/Os a second, of several

@@ -74,12 +74,13 @@ class AnswerRecord(Part):
     unit: Literal["iops", "bytes_per_s"] = Field(description="unit of capacity")
     knobs: dict[str, Scalar] = Field(default_factory=dict, description="where it was reached")
     step: int | None = Field(None, description="index of the step that is the evidence")
-    binding: str = Field("", description="the limit that is broken first")
+    binding: str = Field("", description="the limit that is broken first; or the offered rate, where it was not done")
     limiter: str = Field("", description="what limits the system there, in words")
     headroom: dict[str, float] = Field(
         default_factory=dict, description="share of each limit that is left at the answer's step, by its text"
     )
     not_tried: list[str] = Field(default_factory=list, description="what was not measured, in words")
+    doubts: list[str] = Field(default_factory=list, description="why points do not fit each other, in words")
     text: str = Field("", description="the answer in one line, for people")
 
 
@@ -123,6 +124,9 @@ class SearchRecord(Part):
     within_s: float | None = Field(None, description="seconds that were allowed; null: no bound")
     spent_s: float = Field(0.0, description="seconds of load and pauses that were spent")
     maximum_iops: IntervalRecord | None = Field(None, description="what it did at full load")
+    job_shares: dict[str, float] = Field(
+        default_factory=dict, description="which part of each offered rate a job has, where there are several"
+    )
     points: list[SearchPointRecord] = Field(default_factory=list, description="in the order they were measured")
     answer: AnswerRecord | None = Field(None, description="of a capacity search")
     knee: KneeRecord | None = Field(None, description="of a load curve")

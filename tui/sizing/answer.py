@@ -11,23 +11,28 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui.metrics.repeat import t_975
+from tui.metrics.units import iops
 from tui.model.search import HOSTS, Point, Search
 from tui.sizing.capacity import Known, explored, has_rate
 from tui.sizing.estimate import Estimate
-from tui.sizing.evidence import binding, usable
+from tui.sizing.evidence import binding, not_recovered, usable
 from tui.sizing.interval import Z_975
 from tui.sizing.ladder import bounds, rungs
+from tui.sizing.points import not_achieved
 from tui.sizing.search import next_offer
 
 ENOUGH = 2.5  # tolerances: where points ran out before, a capacity known to that is still one
 EVIDENCE = 0.75  # of a capacity: a point that kept the limits has to be so near
+OFFERED = "the offered rate"  # what is broken where less is done than was offered, and no limit is
+APART = 0.9  # of a rate that kept the limits: what broke them below it was another state of the system
 State = Literal["found", "never-met", "met-at-full-load", "unfinished"]
 
 
 class Answer(Struct, frozen=True):
     """What the system sustains. `capacity` in `unit`; `step`: of the point that is the evidence.
 
-    `binding`: the limit that is broken first; `headroom`: share of each limit that is left at that point, by its text.
+    `binding`: the limit that is broken first, or OFFERED; `headroom`: share of each limit that is left at that point,
+    by its text; `doubts`: why points do not fit each other.
     """
 
     state: State
@@ -39,6 +44,7 @@ class Answer(Struct, frozen=True):
     binding: str = ""
     headroom: dict[str, float] = field(default_factory=dict)
     not_tried: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
 
 
 def answer(search: Search, points: Sequence[Point]) -> Answer:
@@ -57,6 +63,7 @@ def answer(search: Search, points: Sequence[Point]) -> Answer:
         nearest,
         {} if point is None else headroom(search, point),
         not_tried(search, points, state),
+        doubts(points),
     )
 
 
@@ -151,6 +158,8 @@ def _binding_point(search: Search, whole: Sequence[Point], point: Point | None) 
     """Return the limit that is broken first: by the least load that broke one, else the nearest at the answer."""
     broken = [each for each in whole if each.verdict == "breaks"]
     lowest = min(broken, key=lambda each: each.iops, default=None)
+    if lowest is not None and not_achieved(lowest) and all(each.verdict != "breaks" for each in lowest.measured):
+        return OFFERED
     for each in (lowest, point):
         texts = [] if each is None else [m.limit for m in each.measured if m.verdict == "breaks"]
         nearest = None if each is None else binding(search, each)
@@ -170,6 +179,28 @@ def headroom(search: Search, point: Point) -> dict[str, float]:
             left = 1 - each.value / limits[each.limit]
             found[each.limit] = min(left, found.get(each.limit, left))
     return found
+
+
+def doubts(points: Sequence[Point]) -> list[str]:
+    """Return why points do not fit each other: clearly less load than was kept at another time broke a limit."""
+    paced = [(at, each) for at, each in enumerate(points) if each.offer.rate_iops and not not_recovered(points, at)]
+    pairs = [
+        (met, broke)
+        for met in paced if met[1].verdict == "meets"
+        for broke in paced
+        if broke[1].verdict == "breaks" and broke[1].offer.knobs == met[1].offer.knobs
+        and _offered(broke) < APART * _offered(met)
+    ]  # fmt: skip
+    if not pairs:
+        return []
+    met, broke = max(pairs, key=lambda pair: _offered(pair[0]) / _offered(pair[1]))
+    kept, lost = iops(_offered(met)), iops(_offered(broke))
+    told = f"point {met[0] + 1} kept the limits at {kept} IOPS, point {broke[0] + 1} broke them at {lost}"
+    return [f"{told}: the system was not the same all the time"]
+
+
+def _offered(point: tuple[int, Point]) -> float:
+    return point[1].offer.rate_iops or 0.0
 
 
 def not_tried(search: Search, points: Sequence[Point], state: State) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import inf, sqrt
 from statistics import fmean, pstdev
+from types import MappingProxyType
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -49,11 +50,13 @@ def judge(
     cut: bool,
     kind: str,
     errors: int = 0,
+    jobs: Mapping[str, float] = MappingProxyType({}),
 ) -> Point:
     """Return what a point says, by merged results of all hosts and totals of each second.
 
     `kind`: latency kind of the step, "clat" or "lat"; `errors`: I/Os that failed, or how many kinds of errors were seen
-    where they are not counted. A point that lost a host is void: the others had another load than it says.
+    where they are not counted. `jobs`: I/Os a second of each job, where there are several.
+    A point that lost a host is void: the others had another load than it says.
     """
     length = max((each.runtime_s for each in dirs.values()), default=0.0)
     iops, bandwidth = total_rates(dirs)
@@ -62,6 +65,7 @@ def judge(
     point = Point(
         step=step, offer=offer, seconds=length, iops=iops, bw_bytes_per_s=bandwidth, measured=measured, hosts=hosts,
         lost=tuple(lost), cut=cut, deviation=_deviation(seconds), intended=from_intended, intended_why=unknown,
+        jobs=dict(jobs),
     )  # fmt: skip
     return _decided(search, point)
 
@@ -101,12 +105,23 @@ def _told(each: Measured) -> str:
 
 
 def not_achieved(point: Point) -> str:
-    """Return how far the achieved rate stays behind the offered one; empty: it does not, or none was offered."""
+    """Return how far the achieved rate stays behind the offered one; empty: it does not, or none was offered.
+
+    Nor may one of several jobs: what all did together hides that the smallest one stands still.
+    """
     rate = point.offer.rate_iops
     if rate is None or point.seconds <= 0:
         return ""
-    allowed = SHORT * rate + SURE * sqrt(rate / point.seconds)
-    return f"{iops_text(point.iops)} of {iops_text(rate)} IOPS done" if point.iops < rate - allowed else ""
+    if short := _short(point.iops, rate, point.seconds):
+        return short
+    behind = ((name, _short(point.jobs[name], rate * share, point.seconds))
+              for name, share in point.offer.shares.items() if name in point.jobs)  # fmt: skip
+    return next((f"job {name}: {short}" for name, short in behind if short), "")
+
+
+def _short(done: float, rate: float, seconds: float) -> str:
+    allowed = SHORT * rate + SURE * sqrt(rate / seconds)
+    return f"{iops_text(done)} of {iops_text(rate)} IOPS done" if done < rate - allowed else ""
 
 
 def _flattered(search: Search, point: Point) -> str:

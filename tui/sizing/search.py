@@ -34,7 +34,16 @@ def next_offer(search: Search, points: Sequence[Point]) -> Offer | None:
         last = points[-1]
         return fits(search, points, replace(last.offer, why=f"again: {last.why}"))
     offer = _NEXT[search.kind](search, usable(points))
-    return None if offer is None else fits(search, points, offer)
+    return None if offer is None else fits(search, points, replace(offer, shares=shares_of(offer, points)))
+
+
+def shares_of(offer: Offer, points: Sequence[Point]) -> dict[str, float]:
+    """Return which part of an offered rate each of several jobs has: in every point as they shared full load first."""
+    first = next((each for each in usable(points) if each.offer.rate_iops is None and any(each.jobs.values())), None)
+    if first is None or offer.rate_iops is None:
+        return {}
+    total = sum(first.jobs.values())
+    return {name: rate / total for name, rate in first.jobs.items()}
 
 
 def _voids(points: Sequence[Point]) -> int:

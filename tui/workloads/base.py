@@ -84,10 +84,12 @@ class Planning(Protocol):
         seeds: Mapping[str, int],
         rate_iops: float | None,
         seconds: float,
+        job_shares: Mapping[str, float],
     ) -> Paced:
         """Return the step that offers so many I/Os a second over all hosts and directions, for so long.
 
-        With `rate_iops` None as much as it can. Raises UsageError for a load that cannot be paced, with the reason.
+        With `rate_iops` None as much as it can. `job_shares`: which part of the rate each of several jobs has.
+        Raises UsageError for a load that cannot be paced, with the reason.
         """
         raise UsageError(f"{profile.profile}: {profile.tool} cannot be held to a rate")
 

@@ -24,8 +24,14 @@ from tui.workloads.fio.rates import rate_of_gap, spread, worker_rates
 JOB = {"rw": "randrw", "rwmixread": 70, "ioengine": "libaio", "iodepth": 4, "numjobs": 4, "size": "1M"}
 
 
-def paced(job: Mapping[str, Any], rate: float | None, hosts: int = 2, more: Mapping[str, Any] | None = None) -> Paced:
-    """The step of one job at a rate; an option that is None is not set."""
+def paced(
+    job: Mapping[str, Any],
+    rate: float | None,
+    hosts: int = 2,
+    more: Mapping[str, Any] | None = None,
+    shares: Mapping[str, float] | None = None,
+) -> Paced:
+    """The step of one job, or of more, at a rate; an option that is None is not set."""
     own = {name: value for name, value in {**JOB, "directory": "/mnt/t", **job}.items() if value is not None}
     profile = whole().model_validate(
         {
@@ -38,7 +44,7 @@ def paced(job: Mapping[str, Any], rate: float | None, hosts: int = 2, more: Mapp
     )
     names = [f"h{at}" for at in range(hosts)]
     addresses, seeds = [HostAddress(name) for name in names], {name: at + 1 for at, name in enumerate(names)}
-    return workloads.get("fio").pace(profile, resolve_params(profile, {}), addresses, seeds, rate, 10.0)
+    return workloads.get("fio").pace(profile, resolve_params(profile, {}), addresses, seeds, rate, 10.0, shares or {})
 
 
 def sections(task: HostTask) -> dict[str, dict[str, str]]:
@@ -93,6 +99,44 @@ def test_hosts_differ_by_one_worker_of_the_larger_rate_at_most(counts: list[int]
     assert all(own == sorted(own, reverse=True) for own in found)
 
 
+WRITERS = {"rw": "randwrite", "size": "1M", "directory": "/mnt/t", "numjobs": 3}
+
+
+def by_job(step: Step) -> Counter[str]:
+    """Sums of the rate options by job, over hosts and workers: sections without a group of their own belong to one."""
+    total: Counter[str] = Counter()
+    for task in step.tasks:
+        job = ""
+        for name, own in sections(task).items():
+            job = job if own.get("new_group") == "0" else name
+            rates_of = own["rate_iops"].split(",") if name != "global" else []
+            total[job] += sum(map(int, rates_of)) * int(own.get("numjobs", 0))
+    return total
+
+
+@pytest.mark.parametrize(("hosts", "rate"), [(1, 1003), (3, 2001), (2, 60_000)])
+def test_several_jobs_share_a_rate_as_they_are_told_over_all_hosts(hosts: int, rate: int) -> None:
+    found = paced({"rw": "randread"}, rate, hosts, {"w": WRITERS}, {"a": 0.7, "w": 0.3})
+    sums = by_job(found.step)
+    assert sums["a"] == pytest.approx(0.7 * rate, abs=1 if rate < 4000 else rate * 0.01)
+    assert sums["a"] + sums["w"] == pytest.approx(rate, abs=0 if rate < 4000 else rate * 0.01)
+    assert [load.name for load in found.step.jobs] == ["a", "w"]
+    assert not found.remarks
+
+
+def test_sections_for_workers_of_a_job_never_take_the_name_of_another_job() -> None:
+    found = paced({"rw": "randread"}, 1003, 1, {"a-4": WRITERS}, {"a": 0.5, "a-4": 0.5})
+    assert len(sections(found.step.tasks[0])) > 3, "no worker had a rate of its own"
+    assert sum(by_job(found.step).values()) == 1003
+
+
+def test_the_smallest_job_keeps_one_a_second_on_each_host_and_that_is_said() -> None:
+    found = paced({"rw": "randread"}, 100, 4, {"w": WRITERS}, {"a": 0.999, "w": 0.001})
+    assert by_job(found.step)["w"] == 4
+    assert sum(by_job(found.step).values()) == 100
+    assert "job w: 3 IOPS more than its share" in " ".join(found.remarks)
+
+
 def test_workers_of_a_section_of_their_own_keep_their_files() -> None:
     full = {task.host: {spec.path for spec in task.files} for task in paced({}, None).step.tasks}
     step = paced({}, 1003).step
@@ -120,7 +164,8 @@ def test_without_a_rate_the_profiles_own_is_left_out_and_the_time_is_as_offered(
     [
         ({"thinktime": 100}, {}, "thinktime holds it back"),
         ({"ioengine": "filestat", "rw": None, "rwmixread": None}, {}, "worked on once"),
-        ({}, {"b": {"rw": "read", "size": "1M", "directory": "/mnt/t"}}, "which share each has"),
+        ({}, {"b": {"rw": "read", "size": "1M", "directory": "/mnt/t"}}, "which share of the rate a, b shall have"),
+        ({}, {"b": {"rw": "read", "size": "1M", "directory": "/mnt/t", "new_group": 0}}, "reports its jobs as one"),
         ({}, {"b": {"rw": "read", "size": "1M", "directory": "/mnt/t", "stonewall": 1}}, "one after the other"),
         ({"filename": "/dev/sdz", "offset_increment": "1%", "numjobs": 3}, {}, "in percent"),
     ],
@@ -146,3 +191,18 @@ def test_fio_does_what_is_offered(tmp_path: Path, rate: int) -> None:
     chance = 4 / (rate * 0.3 * 3) ** 0.5  # arrivals are Poisson: four standard deviations of their number
     assert ios["read"] == pytest.approx(rate * 0.7, rel=0.01 + chance)
     assert ios["write"] == pytest.approx(rate * 0.3, rel=0.01 + chance)
+
+
+@needs_fio
+@pytest.mark.e2e
+def test_fio_does_of_each_job_what_is_offered_and_reports_it_by_its_name(tmp_path: Path) -> None:
+    more = {"w": {"rw": "randwrite", "size": "1M", "numjobs": 2}}
+    step = paced({"rw": "randread", "ioengine": "null", "iodepth": 1, "directory": None, "numjobs": 3}, 3001, 1,
+                 {"w": {**more["w"], "ioengine": "null"}}, {"a": 0.75, "w": 0.25}).step  # fmt: skip
+    text = step.tasks[0].job_file.replace("runtime=10s", "runtime=3s")
+    assert run(text, tmp_path, "--output=out.json").returncode == 0
+    jobs = msgspec.json.decode((tmp_path / "out.json").read_bytes())["jobs"]
+    did = {job["jobname"]: sum(job[d]["total_ios"] / 3 for d in ("read", "write")) for job in jobs}
+    assert list(did) == ["a", "w"]
+    assert did["a"] == pytest.approx(2251, rel=0.06)
+    assert did["w"] == pytest.approx(750, rel=0.1)

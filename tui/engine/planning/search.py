@@ -20,6 +20,7 @@ from tui.engine.planning.matrix import (
 )
 from tui.engine.planning.precondition import with_fill
 from tui.engine.planning.prove import kept_profile
+from tui.metrics.registry import MIXED
 from tui.model.plan import HostAddress, Plan, Step
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import Param, ParamValue, Profile, parse_limit, parse_param
@@ -138,9 +139,19 @@ def build_slots(
     profile, knobs = planned.profile, {knob.name: knob.values[-1] for knob in search.over if knob.values}
     params = with_knobs(profile, planned.params, knobs)
     slots = [_offered(profile, params, hosts, Offer(None, search.point_s), at) for at in range(1, search.points + 1)]
+    check_limits(search, profile, slots[0].step)
     steps = [*rounds_at(planned, params, {}, hosts, profile.profile), *(slot.step for slot in slots)]
     steps = list(with_fill(profile, steps, []))
     return [replace(step, index=index, pause_s=step.pause_s if index else 0.0) for index, step in enumerate(steps)]
+
+
+def check_limits(search: Search, profile: Profile, step: Step) -> None:
+    """Raise UsageError for limits on what the jobs do not do: no point could ever keep them."""
+    done = [*step.directions, *([MIXED] if {"read", "write"} <= set(step.directions) else [])]
+    wrong = [each for each in search.limits if each.direction and each.direction not in done]
+    if wrong:
+        text = f"has no {wrong[0].direction}: its jobs do {', '.join(done)}"
+        raise UsageError([Problem(f"limit '{each.text}': {profile.profile} {text}") for each in wrong])
 
 
 def with_knobs(profile: Profile, params: Mapping[str, ParamValue], knobs: Mapping[str, int]) -> dict[str, ParamValue]:
@@ -171,7 +182,7 @@ def _offered(
     name = f"{profile.profile} point {number}"
     seeds = {host.name: randseed(name, host.name, 1) for host in hosts}
     rate: dict[str, ParamValue] = {} if offer.rate_iops is None else {RATE: round(offer.rate_iops)}
-    made = workloads.get(profile.tool).pace(profile, params, hosts, seeds, offer.rate_iops, offer.seconds)
+    made = workloads.get(profile.tool).pace(profile, params, hosts, seeds, offer.rate_iops, offer.seconds, offer.shares)
     return Paced(replace(made.step, name=name, cell=name, point={**offer.knobs, **rate}), made.remarks)
 
 

@@ -38,11 +38,23 @@ async def _rest(ctx: RunContext, history: History) -> RunEnded:
     close_measured_step(ctx, history)
     unfinished = history.unfinished()
     taken_over = unfinished != [] and (await adopt(ctx, history, unfinished)).alive
+    known = search_is_over(ctx)
     rest = [step for step in ctx.plan.steps if step.index not in history.begun]
     if taken_over and rest:
         await preflight(ctx)
+    if taken_over or known:
         await run_steps(ctx, rest)
-    return how_it_ended(ctx) if taken_over or not rest else cut_short(ctx, rest)
+    return how_it_ended(ctx) if taken_over or known or not rest else cut_short(ctx, rest)
+
+
+def search_is_over(ctx: RunContext) -> bool:
+    """Decide what was measured of a search before; tell whether it needs no further point. False of other runs."""
+    if not ctx.plan.slots:
+        return False
+    from tui.engine.running.search import decide_measured, wants_more
+
+    decide_measured(ctx)
+    return not wants_more(ctx)
 
 
 async def execute_missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnded:
@@ -83,8 +95,10 @@ def close_measured_step(ctx: RunContext, history: History) -> None:
 
 def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
     """Return the end of a run whose later steps never began."""
-    reason = f"the engine died; {len(rest)} of {len(ctx.plan.steps)} steps never began"
-    return ended("partial" if ctx.measured_hosts else "failed", EXIT_PARTIAL, reason)
+    told = f"{len(rest)} of {len(ctx.plan.steps)} steps never began"
+    if ctx.plan.search is not None:
+        told = f"{len(ctx.search.points)} of at most {ctx.plan.search.points} points measured: runs resume goes on"
+    return ended("partial" if ctx.measured_hosts else "failed", EXIT_PARTIAL, f"the engine died; {told}")
 
 
 async def _adopt_if_any(ctx: RunContext, history: History) -> int | None:

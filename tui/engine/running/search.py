@@ -10,8 +10,8 @@ from tui.engine.running.load import end_early
 from tui.engine.running.on_hosts import EXIT_COMPLETE, EXIT_NEVER_MET, EXIT_PARTIAL, HostsAway
 from tui.engine.running.seconds import Seconds
 from tui.journal.reader import read_events
-from tui.metrics.figures import over_hosts
-from tui.model.event import HostResult, PointDecided, PointOffered, Sample, StepEnded
+from tui.metrics.figures import over_hosts, total_rates
+from tui.model.event import HostResult, PointDecided, PointOffered, Sample, StepEnded, StepStarted
 from tui.model.plan import Step
 from tui.model.problem import UsageError
 from tui.model.rundir import JOURNAL_FILE
@@ -50,6 +50,11 @@ def _search(ctx: RunContext) -> Search:
     if ctx.plan.search is None:
         raise ValueError(f"{ctx.run_id} searches for nothing")
     return ctx.plan.search
+
+
+def wants_more(ctx: RunContext) -> bool:
+    """Tell whether a search has a further point to measure."""
+    return next_offer(_search(ctx), ctx.search.points) is not None
 
 
 def _skip(ctx: RunContext, slot: Step) -> None:
@@ -100,9 +105,11 @@ def decide_measured(ctx: RunContext) -> None:
         step = ctx.plan.steps[index]
         if index not in ctx.search.decided and ctx.is_whole(step):
             ctx.seconds = Seconds(index, len(step.tasks))
-            for sample in read_events(ctx.run_dir / JOURNAL_FILE):
-                if isinstance(sample, Sample) and sample.step == index:
-                    ctx.seconds.add(sample)
+            for each in read_events(ctx.run_dir / JOURNAL_FILE):
+                if isinstance(each, StepStarted) and each.step == index:  # another attempt at it
+                    ctx.seconds = Seconds(index, len(step.tasks))
+                elif isinstance(each, Sample):
+                    ctx.seconds.add(each)
             _decide(ctx, step, event.offer)
 
 
@@ -122,12 +129,18 @@ def point_of(ctx: RunContext, step: Step, offer: Offer) -> Point:
     found = [each for each in results.values() if each is not None]
     return judge(
         _search(ctx), offer, step.index, over_hosts([each.dirs for each in found]), ctx.seconds.totals(),
-        len(whole), lost, cut, ctx.plan.latency_kind_of(step), _errors(found),
+        len(whole), lost, cut, ctx.plan.latency_kind_of(step), _errors(found), _of_jobs(found),
     )  # fmt: skip
 
 
 def _errors(results: Sequence[HostResult]) -> int:
     return sum(len(each.errors) for each in results)
+
+
+def _of_jobs(results: Sequence[HostResult]) -> dict[str, float]:
+    """Return what each of several jobs did a second, over all hosts."""
+    names = dict.fromkeys(name for each in results for name in each.jobs)
+    return {name: sum(total_rates(each.jobs.get(name, {}))[0] for each in results) for name in names}
 
 
 def how_search_ended(ctx: RunContext) -> tuple[int, str]:

@@ -54,7 +54,7 @@ def overlay_chart(a: SearchRecord, b: SearchRecord, width: int, height: int, *, 
             upright = Curve([([most, most], [y.low, y.high])], ROLES[place], f"capacity {name}", dashed=True)
             curves.append(replace(upright, mark="|:"[place]))
         curves.append(replace(_curve(trace, place, y), name=name, mark="•x"[place]))
-    title = f"{pair[0].direction} p{pair[0].percentile} over {BY_UNIT[rate_unit(a)].title}"
+    title = f"{pair[0].direction} {pair[0].kind} over {BY_UNIT[rate_unit(a)].title}"
     return plot(title, curves, x, y, width, height, coloured=coloured)
 
 

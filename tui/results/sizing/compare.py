@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Literal
@@ -11,7 +11,7 @@ from typing import Literal
 from tui.metrics import units
 from tui.model.search_record import IntervalRecord, SearchRecord
 from tui.results.sizing.curve import Trace, rate_unit, same_traces
-from tui.results.sizing.words import known, limits_text, rate
+from tui.results.sizing.words import known, limits_text, rate, shares_text
 from tui.sizing.curve import area
 from tui.sizing.estimate import Estimate, ratio_of
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, WARN, Line, Run, labelled
@@ -23,6 +23,7 @@ ROLES: dict[Word, str] = {"better": GOOD, "worse": BAD, "no difference detected"
 LEAST = 0.02  # what is less is not worth a word
 WIDE = 0.05  # an interval that reaches further says that a difference may well be there
 SHARES = (0.25, 0.5, 0.75, 1.0)  # of the load that both curves have
+SAME_SHARES = 0.05  # of the load: jobs never reach quite the same at full load
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,14 @@ def _obstacle(a: SearchRecord, b: SearchRecord) -> str:
         return f"a {a.kind} and a {b.kind}"
     if limits_text(a.limits) != limits_text(b.limits):
         return f"other limits: {limits_text(a.limits) or 'none'}; {limits_text(b.limits) or 'none'}"
+    if a.job_shares and b.job_shares and _apart(a.job_shares, b.job_shares) > SAME_SHARES:
+        return f"jobs share the load otherwise: {shares_text(a.job_shares)}; {shares_text(b.job_shares)}"
     return "another objective" if a.objective != b.objective else ""
+
+
+def _apart(a: Mapping[str, float], b: Mapping[str, float]) -> float:
+    """Return by how much the share of a job differs at most."""
+    return max((abs(a.get(name, 0.0) - b.get(name, 0.0)) for name in {*a, *b}), default=0.0)
 
 
 def _word(ratio: Estimate) -> Word:

@@ -13,6 +13,7 @@ from tui.model.search_record import SearchPointRecord, SearchRecord
 
 USUAL = ("50", "99", "99.9")
 MOST_TRACES = 4
+MEAN = "mean"  # in place of a percentile, where the mean is limited
 
 
 class CurvePoint(Struct, frozen=True):
@@ -24,7 +25,7 @@ class CurvePoint(Struct, frozen=True):
 
 
 class Trace(Struct, frozen=True):
-    """One percentile of one direction over the achieved rate, by ascending load; `most_ns` is the limit on it."""
+    """A percentile or the mean of one direction over the achieved rate, by ascending load; `most_ns` is its limit."""
 
     direction: str
     percentile: str
@@ -35,7 +36,12 @@ class Trace(Struct, frozen=True):
     @property
     def name(self) -> str:
         """``p99.9``, or ``write p99.9`` where several directions are drawn."""
-        return f"{self.direction} p{self.percentile}" if self.named else f"p{self.percentile}"
+        return f"{self.direction} {self.kind}" if self.named else self.kind
+
+    @property
+    def kind(self) -> str:
+        """``p99.9``, or ``mean``."""
+        return MEAN if self.percentile == MEAN else f"p{self.percentile}"
 
 
 def rate_unit(search: SearchRecord) -> str:
@@ -59,16 +65,16 @@ def curve_points(search: SearchRecord) -> list[SearchPointRecord]:
 
 
 def traces(search: SearchRecord) -> list[Trace]:
-    """Return what is drawn: the percentile of each limit, and p50 and p99 of the same direction."""
+    """Return what is drawn: the percentile or the mean of each limit, and p50 and p99 of the same direction."""
     points = curve_points(search)
     names = in_order({name for point in points for name in point.percentiles_ns if point.percentiles_ns[name]})
     if not names:
         return []
-    limits = [each for each in search.limits if each.metric == "latency" and each.percentile is not None]
+    limits = [each for each in search.limits if each.metric == "latency"]
     wanted: dict[tuple[str, str], float | None] = {}
     for limit in limits:
         for name in [limit.direction] if limit.direction else [each for each in names if each != MIXED] or names:
-            wanted[name, label(limit.percentile or 0.0)] = limit.most
+            wanted[name, MEAN if limit.percentile is None else label(limit.percentile)] = limit.most
     main = next(iter(wanted), (MIXED if MIXED in names else names[0], ""))[0]
     for percentile in USUAL[: 2 if wanted else 3]:
         wanted.setdefault((main, percentile), None)
@@ -77,7 +83,11 @@ def traces(search: SearchRecord) -> list[Trace]:
         _trace(search, points, name, percentile, most, several) for (name, percentile), most in wanted.items()
     ]
     made = sorted((each for each in made if each.points), key=lambda each: (each.most_ns is None, each.direction))
-    return sorted(made[:MOST_TRACES], key=lambda each: (each.direction, float(each.percentile)))
+    return sorted(made[:MOST_TRACES], key=_place)
+
+
+def _place(trace: Trace) -> tuple[str, float]:
+    return trace.direction, 0.0 if trace.percentile == MEAN else float(trace.percentile)
 
 
 def main_trace(search: SearchRecord) -> Trace | None:
@@ -108,6 +118,15 @@ def _trace(
     found = [
         CurvePoint(rate_of(search, point), value, point)
         for point in points
-        if (value := point.percentiles_ns.get(direction, {}).get(percentile)) is not None
+        if (value := _latency(search, point, direction, percentile)) is not None
     ]
     return Trace(direction, percentile, found, most, named)
+
+
+def _latency(search: SearchRecord, point: SearchPointRecord, direction: str, percentile: str) -> float | None:
+    """Return a figure of a point in ns; the mean is known where a limit asks for it."""
+    if percentile != MEAN:
+        return point.percentiles_ns.get(direction, {}).get(percentile)
+    means = {each.text for each in search.limits if each.metric == "latency" and each.percentile is None}
+    found = (each for each in point.figures if each.limit in means and each.direction == direction)
+    return next((each.figure.value for each in found), None)

@@ -22,7 +22,7 @@ from tui.model.search_record import (
 from tui.model.step_record import StepRecord
 from tui.results.sizing.curve import main_trace, rate_of, rate_unit
 from tui.results.sizing.points import Results, point_records, results_of_record, results_of_steps
-from tui.results.sizing.words import answer_text, headline_text
+from tui.results.sizing.words import answer_text, headline_text, short_text
 from tui.sizing.answer import answer, maximum_of
 from tui.sizing.curve import LEAST_POINTS, knee
 from tui.sizing.estimate import Estimate
@@ -56,6 +56,7 @@ def points_alone(
         within_s=search.within_s,
         spent_s=round(sum(each.seconds + each.offer.settle_s for each in seen.points), 3),
         maximum_iops=_maximum(search, seen.points),
+        job_shares=next((dict(each.offer.shares) for each in seen.points if each.offer.shares), {}),
         points=point_records(plan, seen, results, limiters),
     )
 
@@ -113,6 +114,7 @@ def _answer(search: Search, points: Sequence[Point], record: SearchRecord) -> An
         limiter=there.limiter if there is not None else "",
         headroom=dict(found.headroom),
         not_tried=list(found.not_tried),
+        doubts=list(found.doubts),
     )
     if there is not None and there.offered_iops is None and found.state != "found":
         made.capacity.high = None  # the load generator ended there, not the system
@@ -168,4 +170,5 @@ def search_headline(search: SearchRecord, headline: Headline | None) -> Headline
         unit="bytes_per_s" if unit == "bytes_per_s" else "iops",
         step=step,
         text=headline_text(search),
+        short=short_text(search),
     )

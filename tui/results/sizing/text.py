@@ -30,6 +30,7 @@ from tui.results.sizing.words import (
     limit_kind,
     limit_text,
     scaling_text,
+    shares_text,
     spent_text,
     spread,
 )
@@ -73,6 +74,10 @@ def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
         yield "knee", knee_text(search.knee).removeprefix("knee at "), TEXT
     if search.scaling is not None:
         yield from _scaling_facts(search.scaling, told)
+    if search.job_shares:
+        yield "jobs", shares_text(search.job_shares), TEXT
+    for text in answer.doubts if answer is not None else []:
+        yield "doubt", text, WARN
     yield "spent", spent_text(search), TEXT
     for text in answer.not_tried if answer is not None else []:
         yield "not tried", text, TEXT

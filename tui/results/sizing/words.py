@@ -128,3 +128,32 @@ def spent_text(search: SearchRecord) -> str:
     """Return what was spent: ``9 of 15 points, 2:40 of 30:00``."""
     within = f" of {units.duration(search.within_s)}" if search.within_s is not None else ""
     return f"{len(search.points)} of {search.most_points} points, {units.duration(search.spent_s)}{within}"
+
+
+def shares_text(shares: dict[str, float]) -> str:
+    """Return how jobs share an offered rate: ``readers 71.2 %, writers 28.8 % of each rate, as at full load``."""
+    told = ", ".join(f"{name} {units.percent(each)}" for name, each in shares.items())
+    return f"{told} of each rate, as at full load"
+
+
+def short_text(search: SearchRecord) -> str:
+    """Return what a search found in 17 cells, for lists: ``48.2k IOPS ±2.1%``, ``≥ 61.0k IOPS``."""
+    answer = search.answer
+    if answer is not None:
+        return _short_answer(answer)
+    if search.scaling is not None:
+        return scaling_text(search.scaling).partition(" at ")[0]
+    if search.knee is not None and search.knee.iops.value is not None:
+        return f"knee {METRICS['iops'].with_unit(search.knee.iops.value)}"
+    return rate(search.maximum_iops.value, "iops") if search.maximum_iops is not None else ""
+
+
+def _short_answer(answer: AnswerRecord) -> str:
+    capacity, unit = answer.capacity, answer.unit
+    if answer.state == "never-met":
+        return "no load keeps it"
+    if answer.state == "found":
+        known_to = spread(capacity, short=True).replace(" ", "")
+        return f"{rate(capacity.value, unit)} {known_to}".strip()
+    low = capacity.value if answer.state == "met-at-full-load" or capacity.low is None else capacity.low
+    return f"≥ {rate(low, unit)}" if answer.step is not None else "unfinished"

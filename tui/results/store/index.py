@@ -20,7 +20,7 @@ from tui.results.store.rundir import write_atomic
 from tui.results.store.summary import RunSummary, summarize, unreadable
 
 INDEX_FILE = ".index.msgpack"
-FORMAT = 1
+FORMAT = 2
 SETTLED_S = 2.0  # what changed later than this may change again without another time stamp
 NOT_JUDGED = -1
 

@@ -24,7 +24,7 @@ SummaryState = Literal[
     "complete", "partial", "aborted", "failed", "imported", "baseline", "running", "interrupted", "unreadable"
 ]
 Verdict = Literal["valid", "valid-with-warnings", "invalid"]  # as in model/record.py, which a list need not load
-FORMAT = 2  # of summary.json; what was written before had the newest note alone, and no target
+FORMAT = 3  # of summary.json; what was written before had no headline in short
 NAMED_FINDINGS = 2
 STARTING_S = 30.0  # how long a new run may take until its engine says who it is
 
@@ -55,6 +55,7 @@ class RunSummary(Struct, gc=False):  # nothing in it refers back to it, and list
     headline: str = ""  # for people: "read 390k IOPS"
     headline_value: float | None = None
     headline_unit: str = ""  # iops, bytes_per_s, ns
+    headline_short: str = ""  # where `headline` is long: "48.2k IOPS ±2.1%"
     duration_s: float | None = None
     note: str = ""  # the newest
     tags: dict[str, str] = field(default_factory=dict)
@@ -103,6 +104,7 @@ class _ProfileHead(Struct):
 
 class _HeadlineHead(Struct):
     text: str = ""
+    short: str = ""
     value: float | None = None
     unit: str = ""
 
@@ -180,6 +182,7 @@ def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
         hosts=[host.name for host in head.hosts],
         state=head.state,
         headline=headline.text,
+        headline_short=headline.short,
         headline_value=headline.value,
         headline_unit=headline.unit,
         duration_s=head.duration_s,
@@ -213,6 +216,7 @@ def summary_of(record: RunRecord) -> RunSummary:
         hosts=[host.name for host in record.hosts],
         state=record.state,
         headline=headline.text if headline is not None else "",
+        headline_short=headline.short if headline is not None else "",
         headline_value=headline.value if headline is not None else None,
         headline_unit=headline.unit if headline is not None else "",
         duration_s=record.duration_s,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from tui.metrics import units
 from tui.model.plan import Plan, Step, is_device
 from tui.results.matrix.cells import value_texts
+from tui.sizing.budget import AFTER_OVER_S
 
 STEPS_IN_FULL = 4  # of a plan with more, the first one stands for all
 
@@ -68,8 +71,8 @@ def time_note(plan: Plan) -> str:
 SOUGHT = {"capacity": "the most {} that keep", "curve": "latency over load", "scaling": "{} over numbers of hosts"}
 
 
-def search_texts(plan: Plan) -> list[str]:
-    """Return what a plan searches for, over what, and what it may cost; nothing for one that measures."""
+def search_texts(plan: Plan) -> list[tuple[str, str]]:
+    """Return what a plan searches for, over what, and what it may cost, each with its name; nothing of others."""
     search = plan.search
     if search is None:
         return []
@@ -81,7 +84,36 @@ def search_texts(plan: Plan) -> list[str]:
     spans = sorted({search.point_s, search.most_point_s})
     each = " to ".join(units.duration(span) for span in spans)
     within = f", {units.duration(search.within_s)} of load and pauses at most" if search.within_s else ""
-    return [wanted + tail, f"{search.points} points at most, {each} each{within}"]
+    found = [("searches", wanted + tail), ("measures", f"{search.points} points at most, {each} each{within}")]
+    names = [job.name for job in plan.slots[0].jobs]
+    if len(names) > 1 and search.kind != "scaling":
+        found.append(("shares", f"{', '.join(names)} share each offered rate as they share full load"))
+    return found
+
+
+def time_bounds(plan: Plan) -> tuple[float, float] | None:
+    """Return the seconds of load and pauses that a plan takes, and takes at most; None: it is not bound by time.
+
+    A search has shortest points in the first, and longest in the second, as far as it may spend so much.
+    """
+    planned, search = plan.expected_s, plan.search
+    if planned is None or search is None or search.kind == "scaling":
+        return None if planned is None else (planned, planned)
+    longest = max(search.most_point_s, search.point_s) + AFTER_OVER_S
+    may_spend = float("inf") if search.within_s is None else search.within_s
+    besides = planned - search.points * search.point_s
+    spent = (min(search.points * each, may_spend) for each in (search.point_s, longest))
+    least, most = (besides + each for each in spent)
+    return least, most
+
+
+def time_told(plan: Plan, text: Callable[[float], str]) -> str:
+    """Return how long a plan takes: `20:00`, of a search `about 20:00 to 1:02:00`; empty: as long as it takes."""
+    bounds = time_bounds(plan)
+    if bounds is None:
+        return ""
+    least, most = map(text, bounds)
+    return most if least == most else f"about {least} to {most}"
 
 
 def has_fill(plan: Plan) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
+from types import MappingProxyType
 
 from msgspec.structs import replace
 
@@ -17,7 +18,7 @@ from tui.workloads.fio.layout import DEFAULT_FORMAT, escape, file_name, names_fi
 from tui.workloads.fio.loads import RATED, waves
 from tui.workloads.fio.options import DELETING_ENGINES, JobOptions, job_options
 from tui.workloads.fio.plan import Resolved, planned_step, resolve_on
-from tui.workloads.fio.rates import LEAST, shares, spread, worker_rates
+from tui.workloads.fio.rates import LEAST, in_proportion, shares, spread, worker_rates
 from tui.workloads.fio.vary import RATES, WAITS, without
 
 HOLDING_BACK = ("thinktime", "flow", "latency_target", "ioscheduler")
@@ -32,6 +33,7 @@ class Shared:
     job: JobOptions
     workers: list[list[Rates]]
     left_out: int
+    more: int = 0  # I/Os a second beyond its share: a worker has one at least
 
     def load(self, load: JobLoad) -> JobLoad:
         """Return what the job is on the first host."""
@@ -48,6 +50,7 @@ def pace(
     seeds: Mapping[str, int],
     rate_iops: float | None,
     seconds: float,
+    job_shares: Mapping[str, float] = MappingProxyType({}),
 ) -> Paced:
     """Return the step that offers this load. Raises UsageError with why it cannot be paced."""
     timed = timed_profile(profile, seconds)
@@ -58,7 +61,7 @@ def pace(
     check(profile, plans[0])
     if rate_iops is None:
         return Paced(planned_step(timed, params, taking_part, resolved, seeds))
-    parts = shared_out(profile, plans, max(1, round(rate_iops)))
+    parts = shared_out(profile, plans, max(1, round(rate_iops)), job_shares)
     paced = [_on_host(own, parts, at) for at, own in enumerate(resolved)]
     step = planned_step(timed, params, taking_part, paced, seeds)
     loads = planned_step(timed, params, taking_part[:1], resolved[:1], seeds).jobs
@@ -90,22 +93,51 @@ def check(profile: Profile, jobs: Sequence[JobOptions]) -> None:
             raise UsageError(f"job {job.name}: {held} holds it back already: it cannot be paced")
     if len(waves(jobs)) > 1:
         raise UsageError(f"{profile.profile}: its jobs run one after the other: no one rate is theirs")
+    if any(job.get("new_group") == "0" for job in jobs[1:]):
+        raise UsageError(f"{profile.profile}: new_group=0 reports its jobs as one: which share each has is not known")
 
 
-def shared_out(profile: Profile, hosts: Sequence[Sequence[JobOptions]], total: int) -> list[Shared]:
+def shared_out(
+    profile: Profile, hosts: Sequence[Sequence[JobOptions]], total: int, job_shares: Mapping[str, float]
+) -> list[Shared]:
     """Return which worker of which job begins how many I/Os a second. Raises UsageError."""
-    first = hosts[0]
-    if len(first) > 1:
-        names = ", ".join(job.name for job in first)
-        raise UsageError(f"{profile.profile}: jobs {names} run beside each other: which share each has is not said")
-    (job,), counts = first, [own[0].numjobs for own in hosts]
+    by_job = list(zip(*hosts, strict=True))
+    parts = _parts(profile, hosts[0], job_shares)
+    try:
+        totals = in_proportion(total, parts, [_least(own[0], len(hosts)) for own in by_job])
+    except ValueError:
+        why = f"{total} IOPS are fewer than one a second of each direction on each of {len(hosts)} hosts"
+        raise UsageError(f"{why}, for each of {len(parts)} jobs" if len(parts) > 1 else why) from None
+    return [
+        _by_workers(own, mine, int(mine - total * part / sum(parts)))
+        for own, mine, part in zip(by_job, totals, parts, strict=True)
+    ]
+
+
+def _parts(profile: Profile, jobs: Sequence[JobOptions], job_shares: Mapping[str, float]) -> list[float]:
+    """Return which part of the rate each job has. Raises UsageError for jobs that nobody knows it of."""
+    if len(jobs) == 1:
+        return [1.0]
+    if unknown := [job.name for job in jobs if not job_shares.get(job.name)]:
+        names = ", ".join(job.name for job in jobs)
+        why = f"which share of the rate {', '.join(unknown)} shall have is not known: it did nothing at full load"
+        raise UsageError(f"{profile.profile}: jobs {names} run beside each other, and {why}")
+    return [job_shares[job.name] for job in jobs]
+
+
+def _least(job: JobOptions, hosts: int) -> int:
+    """Return the least rate of a job, of which each direction has one a second on each host."""
+    return -(-100 * hosts // min(_percent(job, name) for name in _paced_directions(job)))
+
+
+def _by_workers(own: Sequence[JobOptions], total: int, more: int) -> Shared:
+    """Return the rates of one job's workers; `own`: it as each host has it."""
+    job, counts = own[0], [each.numjobs for each in own]
     totals = shares(total, [_percent(job, name) for name in _paced_directions(job)])
-    workers = min(sum(counts), max(len(hosts), total // LEAST), *totals)
-    if workers < len(hosts):
-        raise UsageError(f"{total} IOPS are fewer than one a second of each direction on each of {len(hosts)} hosts")
+    workers = min(sum(counts), max(len(own), total // LEAST), *totals)
     by_host = [spread(worker_rates(each, workers), counts) for each in totals]
-    found = [list(zip(*own, strict=True)) for own in zip(*by_host, strict=True)]
-    return [Shared(job, found, sum(counts) - workers)]
+    found = [list(zip(*rates, strict=True)) for rates in zip(*by_host, strict=True)]
+    return Shared(job, found, sum(counts) - workers, more)
 
 
 def _paced_directions(job: JobOptions) -> list[str]:
@@ -127,6 +159,8 @@ def _remarks(parts: Sequence[Shared]) -> Iterator[str]:
         if part.left_out:
             have = sum(map(len, part.workers))
             yield f"job {part.job.name}: so low a rate is offered by {have} of {have + part.left_out} workers"
+        if part.more > 0:
+            yield f"job {part.job.name}: {part.more} IOPS more than its share, so that each host has one a second of it"
 
 
 def _depth(job: JobOptions) -> int:
@@ -139,11 +173,11 @@ def _on_host(resolved: Resolved, parts: Sequence[Shared], host: int) -> Resolved
     found: dict[str, dict[str, str]] = {}
     for part in parts:
         name = part.job.name
-        found |= _sections(JobOptions(name, shared, jobs[name]), part.workers[host])
+        found |= _sections(JobOptions(name, shared, jobs[name]), part.workers[host], jobs.keys() | found.keys())
     return {name: value for name, value in shared.items() if name not in RATES}, found
 
 
-def _sections(job: JobOptions, workers: Sequence[Rates]) -> dict[str, dict[str, str]]:
+def _sections(job: JobOptions, workers: Sequence[Rates], taken: Set[str]) -> dict[str, dict[str, str]]:
     """Return the sections of one job: workers with the same rates share one, but for the files that are their own."""
     own = {name: value for name, value in job.own.items() if name not in RATES}
     found: dict[str, dict[str, str]] = {}
@@ -156,12 +190,19 @@ def _sections(job: JobOptions, workers: Sequence[Rates]) -> dict[str, dict[str, 
         for first, many in _runs(job, begin, count) if begin else ():
             more = {name: value for name, value in own.items() if name not in WAITS}
             place = _placed(job, first)
-            name = f"{job.name.rpartition('/')[2]}-{first + 1}"
-            found[name] = {**more, **place, "numjobs": str(many), **paced}
+            found[_new_name(job, first, taken)] = {**more, **place, "numjobs": str(many), **paced}
         begin += count
-    if len(found) > 1:  # reported as the one job that they are
-        found = {name: {**options, "new_group": "0"} for name, options in found.items()}
-    return found
+    begun = found.pop(job.name)
+    more_of_it = {name: {**options, "new_group": "0"} for name, options in found.items()}  # reported as one job
+    return {job.name: begun, **more_of_it}
+
+
+def _new_name(job: JobOptions, worker: int, taken: Set[str]) -> str:
+    """Return the name of a section for workers of a job, which no other job has."""
+    name = f"{job.name.rpartition('/')[2]}-{worker + 1}"
+    while name in taken:
+        name += "-"
+    return name
 
 
 def _option(job: JobOptions, rates: Rates) -> str:

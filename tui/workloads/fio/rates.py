@@ -41,6 +41,20 @@ def shares(total: int, percents: Sequence[int]) -> list[int]:
     return [*found, total - sum(found)]
 
 
+def in_proportion(total: int, parts: Sequence[float], least: Sequence[int]) -> list[int]:
+    """Return a total split by parts, none less than its least; they add up to the total. Raises ValueError."""
+    if total < sum(least):
+        raise ValueError(f"{total} is less than {sum(least)}")
+    wanted = [total * part / sum(parts) for part in parts]
+    found = [max(low, int(each)) for each, low in zip(wanted, least, strict=True)]
+    while left := total - sum(found):
+        step = 1 if left > 0 else -1
+        free = [at for at, each in enumerate(found) if each + step >= least[at]]
+        furthest = max(free, key=lambda at: step * (wanted[at] - found[at]))
+        found[furthest] += step
+    return found
+
+
 def spread(rates: Sequence[int], hosts: Sequence[int]) -> list[list[int]]:
     """Return the rates by host, which have so many workers each: first workers of all hosts first."""
     order = sorted((worker, host) for host, count in enumerate(hosts) for worker in range(count))

@@ -94,11 +94,12 @@ class FioWorkload(Workload):
         seeds: Mapping[str, int],
         rate_iops: float | None,
         seconds: float,
+        job_shares: Mapping[str, float],
     ) -> Paced:
         """Return the step that offers so many I/Os a second over all hosts. Raises UsageError."""
         from tui.workloads.fio.pace import pace
 
-        return pace(profile, params, hosts, seeds, rate_iops, seconds)
+        return pace(profile, params, hosts, seeds, rate_iops, seconds, job_shares)
 
     def requirements(self, steps: Sequence[Step]) -> list[Requirement]:
         """Return fio itself, and that it can load the engines of these steps."""

@@ -19,7 +19,9 @@ from tui.results.text.plan_sums import (
     search_texts,
     steps_text,
     targets_of,
+    time_bounds,
     time_note,
+    time_told,
     values_text,
     writes_at_all,
     written_bytes,
@@ -44,7 +46,9 @@ def launch_line(plan: Plan) -> str:
     """Return the run in one line: hosts, time, steps."""
     hosts = plan.hosts[0].name if len(plan.hosts) == 1 else f"{len(plan.hosts)} hosts"
     if plan.search is not None:
-        return f"searches on {hosts}, at most {plan.search.points} points, {time_text(plan.expected_s)}"
+        bounds = time_bounds(plan)
+        most = f", up to {time_text(bounds[1])}" if bounds is not None else ""
+        return f"searches on {hosts}, at most {plan.search.points} points{most}"
     steps = "" if len(plan.steps) == 1 else f", {len(plan.steps)} steps"
     return f"runs on {hosts}, {time_text(plan.expected_s)}{steps}"
 
@@ -88,11 +92,11 @@ def summary(plan: Plan) -> Iterator[tuple[str, list[Run]]]:
     if plan.servers:
         yield "servers", [(some(server.name for server in plan.servers), TEXT), (" (looked at, no load)", LABEL)]
     yield pair("target", some(targets_of(plan)) or units.UNKNOWN)
-    yield pair("time", time_text(plan.expected_s), time_note(plan) if plan.expected_s else "")
+    yield pair("time", time_told(plan, time_text) or time_text(None), time_note(plan) if plan.expected_s else "")
     yield pair("layout", *each_and_all(layout_bytes(plan), "nothing is laid out", "where missing"))
     yield pair("writes", *each_and_all(written_bytes(plan), nothing_written(plan), "while it measures"))
-    for text in search_texts(plan):
-        yield pair("searches", text)
+    for name, text in search_texts(plan):
+        yield pair(name, text)
     for text in precondition_texts(plan):
         yield pair("prepares", text)
     yield pair("after", after_text(plan))

@@ -75,8 +75,7 @@ def columns(symbols: Symbols, marked: Sequence[str]) -> tuple[Column[RunSummary]
         ordered_by("started", "started (UTC)", lambda run: when(run.utc), 16, role=LABEL),
         ordered_by("profile", "profile", named, least=15, most=34),
         ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 6, right=True, gap=1),
-        ordered_by("headline", "headline", lambda run: (run.headline, BRIGHT) if run.headline else NO_FIGURE, 17,
-                   right=True),
+        ordered_by("headline", "headline", headline_of, 17, right=True),
         ordered_by("verdict", "verdict", lambda run: (run.judged, JUDGED[run.verdict]), 14, drop=1),
         ordered_by("time", "took", lambda run: units.duration(run.duration_s), 7, right=True, drop=2, role=LABEL),
         ordered_by("title", "note", said_of, least=14, drop=3),
@@ -94,6 +93,11 @@ def ordered_by(order: str, *declared: Any, **options: Any) -> Column[RunSummary]
 def named(run: RunSummary) -> list[Run]:
     """Return the profile of a run, behind its star."""
     return [*([("* ", ACCENT)] if run.starred else []), (run.profile or run.run_id, BRIGHT)]
+
+
+def headline_of(run: RunSummary) -> Run:
+    """Return the figure of a run, in few words where it has such."""
+    return (run.headline_short or run.headline, BRIGHT) if run.headline else NO_FIGURE
 
 
 def said_of(run: RunSummary) -> str:
