@@ -6,6 +6,7 @@ The run is made on loopback hosts; the screens are the real app on it, Live a re
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import subprocess
@@ -74,6 +75,18 @@ async def take_screens(home: Path, ssh_config: Path, run_dir: Path, folder: Path
             (folder / f"{name}.svg").write_text(user.app.export_screenshot(title="benchtui"))
 
 
+async def take_facts(folder: Path) -> None:
+    """Take the facts of a run whose hosts differ. It is made up: loopback hosts are one machine, and alike."""
+    from tests.app.stage import stage, tab
+    from tests.app.test_facts_differ import finished
+
+    with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+        async with stage(finished(Path()), WIDE, step="result") as (app, pilot):
+            await tab(app, pilot, "facts")
+            picture = app.export_screenshot(title="benchtui")
+    (folder / "facts.svg").write_text(picture)
+
+
 def main() -> int:
     """Run, report, take the pictures."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS
@@ -89,6 +102,7 @@ def main() -> int:
         subprocess.run(words, env=environment(home), stdin=subprocess.DEVNULL, check=False, timeout=WAIT_S)
         run_dir = only_run(home)
         asyncio.run(take_screens(home, lab.ssh_config, run_dir, folder))
+        asyncio.run(take_facts(folder))
         page = Path(scratch) / "report.html"
         report = command("report", str(run_dir), "--redact", "-o", str(page))
         subprocess.run(report, env=environment(home), check=True, timeout=WAIT_S)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import signal
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -254,3 +256,51 @@ async def test_an_image_is_written_whole_through_its_engine_once_it_was_named(ho
     assert image.written == {at << 20: 1 << 20 for at in range(nbd.SIZE >> 20)}
     assert json.loads(done.stdout)["precondition"]["fills"][0]["whole"]
     serving.close()
+
+
+class Broken(nbd.Server):
+    """A server whose images are broken at first: what is written there ends with EIO. Told apart by their port."""
+
+    broken = True
+
+    async def transmit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Refuse the first write; once it is mended, answer like any other."""
+        if not self.broken:
+            await super().transmit(reader, writer)
+            return
+        _, _, kind, handle, _, length = struct.unpack(">IHHQQI", await reader.readexactly(28))
+        await reader.readexactly(length if kind == nbd.WRITE else 0)
+        writer.write(struct.pack(">IIQ", nbd.REPLY, errno.EIO, handle))
+        await writer.drain()
+
+
+@pytest.mark.slow
+async def test_an_image_whose_fill_failed_on_one_of_two_hosts_is_filled_again(
+    lab: SshdLab, home: Path, tmp_path: Path
+) -> None:
+    """Each host has an image of its own; that of the second one is broken at first."""
+    well, broken = nbd.Server(0, 0), Broken(0, 0)
+    first = await asyncio.start_server(well.serve, "127.0.0.1", 0)
+    port = first.sockets[0].getsockname()[1]
+    second = await asyncio.start_server(broken.serve, "127.0.0.2", port)
+    (tmp_path / "image.yaml").write_text(IMAGE.format(uri=f"nbd://127.0.0.{{host_index}}:{port}/"))
+    named = [word for at in (1, 2) for word in ("--destroy", f"nbd://127.0.0.{at}:{port}/")]
+    hosts: list[str | Path] = ["--hosts", "h[1-2]", "--ssh-config", lab.ssh_config]
+    failed = await asyncio.to_thread(benchtui, home, "run", tmp_path / "image.yaml", *hosts, "--yes", *named)
+    run_dir = last_run(home)
+    record = record_of(run_dir)
+    assert (failed.returncode, record["state"], states(record)) == (4, "failed", ["failed", "missing"]), failed.stderr
+    assert record["reason"].startswith("not filled on h2; benchtui runs resume --failed")
+    assert record["verdict"] is None, "only the fill was measured, on one host"
+    again = await asyncio.to_thread(benchtui, home, "runs", "resume", run_dir.name)
+    assert (again.returncode, record_of(run_dir)["reason"]) == (4, record["reason"]), again.stderr
+    broken.broken = False
+    resumed = await asyncio.to_thread(benchtui, home, "runs", "resume", "--failed", run_dir.name)
+    assert resumed.returncode == 0, resumed.stderr
+    record = record_of(run_dir)
+    assert (record["state"], states(record), record["steps"][0]["attempt"]) == ("complete", ["done", "done"], 2)
+    assert well.written == broken.written == {at << 20: 1 << 20 for at in range(nbd.SIZE >> 20)}
+    assert record["precondition"]["fills"][0]["whole"]
+    assert findings(record, "V01") == []
+    first.close()
+    second.close()

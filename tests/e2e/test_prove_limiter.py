@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.e2e.command import benchtui, measures, start
+from tests.e2e.command import benchtui, marked_processes, measures, start
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
 from tui.engine.planning.prove import proof_plan
@@ -89,6 +89,27 @@ def test_a_limiter_that_is_wrong_is_refuted_and_the_run_is_told(proved: tuple[Pa
     assert the_other(home, before) == run_dir
     assert record(run_dir)["proves"]["outcome"] == "disagreed"
     assert record(first)["steps"][0]["limiter"]["proof"]["outcome"] == "disagreed", "the newest counts"
+
+
+def test_a_counter_experiment_that_is_interrupted_leaves_the_run_as_it_was(home: Path, tmp_path: Path) -> None:
+    (home / "profiles").mkdir()
+    (home / "profiles" / "waiting.yaml").write_text(PROFILE.replace("6s", "2s"))
+    words = ["--hosts", "local", "--set", f"directory={tmp_path}", "--cleanup", "--prove-limiter", "--json"]
+    process = start(home, "run", "own/waiting", *words)
+    wait_until(lambda: len(list(home.glob("runs/*/journal.jsonl"))) == 2, "a counter-experiment")
+    first, second = sorted((home / "runs").iterdir(), key=lambda path: (path / "plan.json").stat().st_mtime)
+    before = record(first)
+    wait_until(lambda: measures(second), "a measurement of the load as it was")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    printed = json.loads(out)
+    assert (process.returncode, printed["run_id"], printed["state"]) == (130, first.name, "complete"), err
+    assert (printed["headline"], printed["verdict"]) == (before["headline"], before["verdict"])
+    assert printed["steps"][0]["limiter"]["proof"]["outcome"] == "could-not-tell"
+    assert f"the counter-experiment is {second.name}; it did not come to its end" in err
+    assert f"benchtui runs resume {second.name}" in err
+    assert not marked_processes(first.name) and not marked_processes(second.name)
+    assert not (tmp_path / "local").exists(), "both runs have removed their files"
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from tui.model.search import Search
 from tui.model.step_record import (
     AggregateRecord,
     CacheDropRecord,
+    CoverageRecord,
     HostTelemetryRecord,
     LatencyRecord,
     StepRecord,
@@ -181,6 +182,15 @@ def test_a_load_that_was_stopped_on_request_has_no_error() -> None:
 def test_short_ios_are_an_error() -> None:
     at = evidence({"h1": {"write": direction(1.0, 1.0, short_ios=3)}}, tasks={"h1": TaskRecord(exit_code=0)})
     assert said("V01", at) == [("error", 3)]
+
+
+def test_a_host_that_ended_well_and_did_nothing_is_an_error() -> None:
+    ended = TaskRecord(exit_code=0, final=True)
+    whole = CoverageRecord(start_s=0.0, end_s=60.0, hosts=2, of=2)
+    at = evidence(coverage=[whole], tasks={"h1": ended, "h2": ended})
+    (only,) = found("host-loss", at)
+    assert (only.severity, only.scope["hosts"]) == ("error", "h2")
+    assert found("host-loss", evidence(coverage=[whole], tasks={"h1": ended, "h2": TaskRecord()})) == []
 
 
 def test_a_host_that_was_restarted_is_named() -> None:

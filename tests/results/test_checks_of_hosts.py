@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.results.evidence import direction, evidence, found, said
-from tui.model.plan import Headline, JobLoad, Plan
+from tui.model.plan import Headline, HostTask, JobLoad, Plan
 from tui.model.step_record import (
     HostTelemetryRecord,
     TelemetryColumn,
@@ -103,6 +103,13 @@ def test_a_profile_may_say_how_busy_the_cpu_of_a_client_may_be() -> None:
     assert [each.message for each in found("V15", at)] == ["the client's CPU may hold it back: h1: 80 % busy"]
 
 
+@pytest.mark.parametrize(("used", "told"), [(150.0, False), (192.0, True)])
+def test_a_load_that_uses_up_what_its_control_group_allows_is_told(used: float, told: bool) -> None:
+    at = looked({"cpus": 64, "cpus_usable": 2.0}, cpu_busy=3.0, gen_cpu=used)
+    said = "the client's CPU may hold it back: h1: the load uses 96 % of the 2 CPUs that it may use"
+    assert [each.message for each in found("V15", at)] == ([said] if told else [])
+
+
 def test_cpu_that_the_hypervisor_took_is_told() -> None:
     assert said("V15", looked(cpu_busy=10.0, cpu_steal=4.0)) == [("warning", 4.0)]
 
@@ -114,6 +121,31 @@ def test_a_link_that_is_full_is_named_with_its_speed(received: float, doubt: boo
     assert [each.message for each in result] == (
         ["the network may hold it back: h1: eth0 carries 92% of its 1 Gbit/s"] if doubt else []
     )
+
+
+@pytest.mark.parametrize(
+    ("rate", "received", "text"),
+    [
+        ("100 Gb/sec (4X EDR)", 12e9, "96% of its 100 Gbit/s"),
+        ("100 Gb/sec (4X EDR)", 9e9, ""),
+        ("40 Gb/sec (4X QDR)", 3.8e9, "95% of its 32 Gbit/s"),  # eight of ten bits are data
+    ],
+)
+def test_an_rdma_port_that_is_full_is_named_and_limits(rate: str, received: float, text: str) -> None:
+    port = {"device": "mlx5_0", "port": 1, "rate": rate, "rate_gbit": float(rate.partition(" ")[0])}
+    at = looked({"rdma": [port]}, cpu_busy=10.0, **{"rdma_mlx5_0:1.rx": received})
+    said = f"the network may hold it back: h1: mlx5_0:1 carries {text}"
+    assert [each.message for each in found("V16", at)] == ([said] if text else [])
+    assert (limit(at)[0] == "network") is bool(text)
+
+
+def test_a_link_of_unknown_speed_is_not_called_free() -> None:
+    nics = [{"name": "eth0", "speed_mbit": 1000}, {"name": "eth1"}]
+    at = looked({"nics": nics}, cpu_busy=10.0, **{"nic_eth0.rx": 1e5, "nic_eth1.rx": 100e6})
+    with pytest.raises(UnknownError, match="how fast the links of h1 are is not known"):
+        found("V16", at)
+    at.plan.steps[0].jobs = [JobLoad("r", ("read",), held=64, direct=True)]
+    assert limit(at)[1].endswith("as far as the clients can tell; how fast their links are is not known")
 
 
 def test_traffic_beside_the_load_is_not_judged() -> None:
@@ -205,17 +237,54 @@ def test_a_rate_that_was_reached_is_the_limiter() -> None:
     assert limit(at) == ("rate", "the rate that was offered: read 1.00k IOPS")
 
 
-def test_a_server_whose_processes_are_busy_is_named_with_them() -> None:
+def test_a_bandwidth_that_was_offered_and_reached_is_the_limiter() -> None:
     at = looked(cpu_busy=10.0)
-    columns = [("group.OSD.procs", 4.0), ("group.OSD.cpu", 396.0)]
-    server = HostTelemetryRecord(
-        host="s1",
-        role="server",
-        start_s=0.0,
-        end_s=60.0,
-        columns=[TelemetryColumn(name=name, unit="number", mean=mean) for name, mean in columns],
-    )
+    at.plan.steps[0].jobs = [JobLoad("r", ("read",), held=64, paced=True, rate_bytes_per_s={"read": 100e6})]
+    assert limit(at) == ("rate", "the rate that was offered: read 95.4 MiB/s")
+
+
+def test_a_rate_of_one_direction_does_not_limit_a_load_of_two() -> None:
+    at = looked(cpu_busy=10.0)
+    at.steps[0].results.aggregate["write"] = direction(5000.0, 4e6)
+    paced = JobLoad("r", ("read",), held=32, paced=True, rate_iops={"read": 1000.0})
+    at.plan.steps[0].jobs = [paced, JobLoad("w", ("write",), held=32)]
+    assert limit(at)[0] == "storage"
+
+
+def test_workers_that_think_are_not_held_up_by_the_storage() -> None:
+    at = looked(cpu_busy=10.0)
+    at.plan.steps[0].jobs = [JobLoad("r", ("read",), workers=16, held=16, paced=True)]
+    said = "concurrency: the workers think for 75% of their time; more of them would give more"
+    assert limit(at) == ("concurrency", said)
+
+
+def test_a_few_requests_of_several_hosts_together_are_few() -> None:
+    at = looked(cpu_busy=10.0)
+    at.plan.steps[0].tasks.append(HostTask("h2", 1, "", []))
+    assert limit(at)[1].startswith("concurrency: with 2 I/Os in flight")
+
+
+def with_server(**means: float) -> Evidence:
+    at = looked(cpu_busy=10.0)
+    columns = [TelemetryColumn(name=name.replace("_", "."), unit="number", mean=mean) for name, mean in means.items()]
+    server = HostTelemetryRecord(host="s1", role="server", start_s=0.0, end_s=60.0, columns=columns)
     at.steps[0].telemetry.append(server)
+    return at
+
+
+def test_processes_of_a_server_with_many_threads_say_nothing_of_its_limit() -> None:
+    assert limit(with_server(group_OSD_procs=4.0, group_OSD_cpu=1200.0, cpu_busy=20.0))[0] == "concurrency"
+
+
+def test_a_profile_may_say_how_busy_the_cpu_of_a_server_may_be() -> None:
+    at = with_server(cpu_busy=70.0)
+    assert limit(at)[0] == "concurrency"
+    at.plan.thresholds["V15.host"] = 60.0
+    assert limit(at) == ("server-cpu", "server CPU: s1: CPU 70 % busy")
+
+
+def test_a_server_whose_processes_are_busy_is_named_with_them() -> None:
+    at = with_server(group_OSD_procs=4.0, group_OSD_cpu=396.0)
     assert limit(at) == ("server-cpu", "server CPU: s1: OSD uses 99 % of a core in each of 4 processes")
 
 

@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.results.evidence import direction
 from tests.results.samples import closed, compared, doubts, load, result, run_of
 from tests.results.test_record import valid
 from tests.results.test_timing import host_run
 from tui.model.event import AnyEvent
 from tui.model.record import Finding, RunRecord
+from tui.model.step_record import ResultsRecord, StepRecord
+from tui.results.findings.catalogue import verdict_of
 from tui.results.record.build import build_record
 from tui.results.text.judged import checks_text
 from tui.results.text.summary import summary_text
@@ -133,6 +136,13 @@ def test_of_two_hosts_none_is_the_straggler(tmp_path: Path) -> None:
 def test_nothing_measured_is_not_judged(tmp_path: Path) -> None:
     record = build_record(run_of(tmp_path, ["h1"], [closed(5.0)]))
     assert (doubts(record), record.verdict) == ([], None)
+
+
+def test_a_fill_alone_is_nothing_to_judge() -> None:
+    results = ResultsRecord(aggregate={"write": direction(1000.0, 4e6)})
+    fill, load = (StepRecord(index=0, name="s", warmup=warmup, results=results) for warmup in (True, False))
+    assert verdict_of("failed", [fill], []) is None
+    assert verdict_of("partial", [fill, load], []) == "valid-with-warnings"
 
 
 def test_a_run_that_is_not_complete_is_never_plainly_valid(tmp_path: Path) -> None:

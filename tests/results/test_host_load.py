@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tui.metrics.telemetry import metric_of
 from tui.model.step_record import HostTelemetryRecord, StepRecord, TelemetryColumn
+from tui.results.report.tables import load_tables
 from tui.results.text.host_load import disks_in_use, load_lines, load_table
 from tui.text.line import WARN
 
@@ -67,3 +68,12 @@ def test_what_is_full_is_marked_by_the_thresholds_that_the_profile_changed() -> 
 
     assert marked({}) == ["97/99"]
     assert marked({"V15.host": 60.0, "V15.core": 98.0}) == ["70/80"]
+
+
+def test_rows_of_servers_are_marked_by_the_same_thresholds() -> None:
+    step = StepRecord(index=0, name="s", telemetry=[host("s1", "server", cpu__busy=(70, 80), core__busy=(97, 99))])
+    changed = {"V15.host": 60.0, "V15.core": 98.0}
+    runs = [run for line in load_table(step, thresholds=changed) for run in line.runs]
+    assert [text.strip() for text, role in runs if role == WARN] == ["70/80"]
+    (table,) = load_tables(step, changed)
+    assert [cell[0] for cell in table.rows[0] if isinstance(cell, tuple) and cell[1] == WARN] == ["70/80"]

@@ -32,6 +32,7 @@ from tui.results.findings.experiments import (
     question_of,
 )
 from tui.results.findings.proof import judged
+from tui.results.findings.unknown import Moot
 from tui.results.record.build import write_record
 from tui.results.record.journal import read_journal
 from tui.results.record.load import load_record
@@ -168,6 +169,16 @@ def test_one_that_was_cut_off_does_not_replace_what_another_one_showed(
     tell_proved(cut.run_dir, write_record(cut.run_dir))
     limiter = load_record(about.run_dir).steps[0].limiter
     assert limiter is not None and limiter.proof is not None and limiter.proof.run_id == told
+
+
+def test_a_counter_experiment_is_neither_a_sweep_nor_a_repetition(tmp_path: Path) -> None:
+    maker = MatrixMaker(tmp_path / "r2", ["h1"], READS)
+    steps = [replace(maker.first_step, cell=name, point={"load": name}) for name in ("as it was", "twice")]
+    maker.plan_matrix(steps, axes=["load"], proves=Proof(RUN_ID, 0, "storage", "words", MORE_IN_FLIGHT)).begin()
+    record = write_record(maker.steps_done({0: 500.0, 1: 510.0}).finish().run_dir)
+    assert not {each.id for each in record.findings} & {"V28", "sweep"}
+    assert record.checks_not_made is not None
+    assert record.checks_not_made["V28"] == record.checks_not_made["sweep"] == Moot.PROOF
 
 
 def test_a_step_that_only_prepares_cannot_be_asked_for(maker: RunMaker) -> None:

@@ -80,14 +80,38 @@ def prove_after(run_dir: Path) -> int:
 
     What was agreed to be overwritten by the run is so by this too: the targets are the same.
     """
+    from tui.cli.watching import INTERRUPTED
     from tui.engine.safety.preview import targets_named
     from tui.results.store.rundir import load_plan
 
     try:
+        check_whole(run_dir)
         plan = planned(run_dir)
         made, code = measured(plan, targets_named(plan, load_plan(run_dir).destroy), sure=True)
+        say(f"the counter-experiment is {made.name}{left_open(made)}")
     except BenchtuiError as error:  # the run itself is as good as it was
         print(f"benchtui: the limiter is not proved: {error}", file=sys.stderr)
         return 0 if isinstance(error, UsageError) else error.exit_code
-    say(f"the counter-experiment is {made.name}")
+    except KeyboardInterrupt:  # before it was followed; then Ctrl+C stops it
+        say("benchtui: interrupted: the limiter is not proved, the run is as it was")
+        return INTERRUPTED
     return code
+
+
+def check_whole(run_dir: Path) -> None:
+    """Raise UsageError for a run that did not come to its end: whoever stopped it wants no more load."""
+    from tui.results.record.load import load_record
+
+    if (state := load_record(run_dir).state) != "complete":
+        raise UsageError(f"{run_dir.name} is {state}")
+
+
+def left_open(run_dir: Path) -> str:
+    """Return what can be done about a counter-experiment that was not measured whole; empty for one that was."""
+    from tui.results.record.load import load_record
+    from tui.results.store.proofs import is_whole
+
+    if is_whole(load_record(run_dir)):
+        return ""
+    again = f"benchtui runs resume {run_dir.name}"
+    return f"; it did not come to its end, so the limiter is not proved: {again} measures both loads again"

@@ -109,7 +109,9 @@ def carried_out(args: argparse.Namespace, wish: Wish) -> int:
     from tui.cli.prove import prove_after
 
     code = followed(run_dir)
-    if code != INTERRUPTED:
+    if code == INTERRUPTED:
+        say("benchtui: the run was stopped: its limiter is not proved")
+    else:
         code = max(code, prove_after(run_dir))
     print_result(run_dir, as_json=args.json)
     return code

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from tui.engine.hosts.fan_out import agent_on, fan_out
 from tui.engine.planning.space import judge_space, new_bytes
 from tui.engine.safety.host_look import HostFindings, tasks_of
 from tui.metrics import units
+from tui.model.hostfacts import Fact
 from tui.model.plan import HostAddress, Plan
 
 if TYPE_CHECKING:
@@ -24,11 +25,12 @@ LOOK_S = 60.0  # a busy host takes its time
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One host: why it would refuse the run (it is ready without a problem), and what it has."""
+    """One host: why it would refuse the run (it is ready without a problem), what it has, and all that it is."""
 
     host: str
     problems: tuple[str, ...] = ()
     said: str = ""
+    facts: dict[str, Fact] = field(default_factory=dict)
 
 
 async def look_ahead(
@@ -39,12 +41,13 @@ async def look_ahead(
     Locks and MPI are not tried: both would be felt by others.
     """
     work = {address.name: _look(plan, address, connections, made_files, heard) for address in plan.hosts}
-    found, errors = await fan_out(work)
+    looked, errors = await fan_out(work)
+    found = {name: findings for name, (findings, _) in looked.items()}
     short = judge_space(plan, found)
-    answers = {name: _judged(plan, name, findings) for name, findings in found.items()}
+    answers = {name: _judged(plan, name, *each) for name, each in looked.items()}
     answers |= {name: Answer(name, (error.message,)) for name, error in errors.items()}
     for name, (_, message) in short.items():
-        answers[name] = Answer(name, (*answers[name].problems, message), answers[name].said)
+        answers[name] = replace(answers[name], problems=(*answers[name].problems, message))
     return [answers[address.name] for address in plan.hosts]
 
 
@@ -54,8 +57,8 @@ async def _look(
     connections: Connections,
     made_files: MadeFiles,
     heard: Callable[[str], object],
-) -> HostFindings:
-    from tui.engine.running.preflight import look_at
+) -> tuple[HostFindings, dict[str, Fact]]:
+    from tui.engine.running.preflight import facts_of, look_at
 
     try:
         async with asyncio.timeout(LOOK_S), agent_on(address, connections, "preflight") as agent:
@@ -63,16 +66,17 @@ async def _look(
             async def ask(call: Callable[[Agent], Awaitable[T]]) -> T:
                 return await call(agent)
 
-            return await look_at(plan, address.name, ask, made_files.sizes(address.name))
+            findings = await look_at(plan, address.name, ask, made_files.sizes(address.name))
+            return findings, await facts_of(plan, address.name, ask, findings)
     finally:
         heard(address.name)
 
 
-def _judged(plan: Plan, host: str, findings: HostFindings) -> Answer:
+def _judged(plan: Plan, host: str, findings: HostFindings, facts: dict[str, Fact]) -> Answer:
     from tui.engine.running.preflight import judge_host
 
     problems = tuple(message for _, message in judge_host(plan, host, findings))
-    return Answer(host, problems, ", ".join(_said(plan, host, findings)))
+    return Answer(host, problems, ", ".join(_said(plan, host, findings)), facts)
 
 
 def _said(plan: Plan, host: str, findings: HostFindings) -> list[str]:

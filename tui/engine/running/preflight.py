@@ -23,6 +23,7 @@ from tui.engine.safety.destroy import HARMLESS, device_line, devices_of, judge_a
 from tui.engine.safety.host_look import HostFindings, Problem, sizes_of, tasks_of
 from tui.journal.loss import names_of
 from tui.model.event import HostClock, HostFacts
+from tui.model.hostfacts import Fact
 from tui.model.plan import HostTask, Plan, Step, is_device
 from tui.remote.agent import Agent, ClockOffset, FileInfo, TaskDir
 from tui.remote.probe import HostProbe
@@ -134,6 +135,14 @@ async def look_at(plan: Plan, host: str, ask: Ask, made: Mapping[str, int]) -> H
     return HostFindings(probe, files, devices, room, ours(files, made), trials)
 
 
+async def facts_of(plan: Plan, host: str, ask: Ask, found: HostFindings) -> dict[str, Fact]:
+    """Return all facts of a host that was looked at, with what lies below its targets."""
+    tasks = tasks_of(plan, host)
+    targets = [*(required_directories(tasks) or directories_to_look_at(tasks)[:TARGETS]), *found.devices]
+    commands = list(commands_of(requirements_of(plan)))
+    return await ask(lambda agent: agent.facts(found.probe, targets, commands))
+
+
 def required_directories(tasks: Sequence[HostTask]) -> list[str]:
     """Return the directories that must be there."""
     return sorted({task.required_dir for task in tasks if task.required_dir})
@@ -141,14 +150,11 @@ def required_directories(tasks: Sequence[HostTask]) -> list[str]:
 
 async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
     found = await look_at(ctx.plan, session.name, session.ask, ctx.made_files.sizes(session.name))
-    tasks = tasks_of(ctx.plan, session.name)
-    targets = [*(required_directories(tasks) or directories_to_look_at(tasks)[:TARGETS]), *found.devices]
-    commands = list(commands_of(requirements_of(ctx.plan)))
-    known = await session.ask(lambda agent: agent.facts(found.probe, targets, commands))
+    known = await facts_of(ctx.plan, session.name, session.ask, found)
     clock = await session.ask(lambda agent: agent.clock())
     tell_leftovers(session, await session.ask(lambda agent: agent.tasks()))
     session.facts, session.ours, session.devices = known, found.ours, found.devices
-    written = {spec.path for task in tasks for spec in task.written}
+    written = {spec.path for task in tasks_of(ctx.plan, session.name) for spec in task.written}
     for path, facts in found.devices.items():
         session.say("warning" if facts.unsure and path in written else "info", device_line(facts))
     session.journal.append(HostFacts(t=0.0, host=session.name, facts=session.facts))

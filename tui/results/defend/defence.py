@@ -73,7 +73,7 @@ class Answer(Struct, frozen=True):
 
 def answers(attacks: Sequence[Attack], record: RunRecord) -> list[Answer]:
     """Return how a run stands against each attack, the worst first. Nothing when nothing was measured."""
-    if not any(step.results.aggregate or step.metadata for step in record.steps):
+    if headline_step(record) is None:
         return []
     found = [answer_to(attack, record) for attack in attacks]
     return sorted(found, key=lambda answer: STANDINGS.index(answer.standing))

@@ -62,8 +62,11 @@ def examine(evidence: Evidence) -> Examination:
 
 
 def verdict_of(state: RecordState, steps: Sequence[StepRecord], findings: Sequence[Finding]) -> Verdict | None:
-    """Return what the findings say together; None when nothing was measured. Only a complete run is valid."""
-    if not any(step.results.aggregate or step.metadata for step in steps):
+    """Return what the findings say together; None when nothing was measured that counts, such as a fill alone.
+
+    Only a complete run is valid.
+    """
+    if not any((step.results.aggregate or step.metadata) and not step.warmup for step in steps):
         return None
     severities = {finding.severity for finding in findings}
     if "error" in severities:

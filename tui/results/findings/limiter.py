@@ -7,18 +7,18 @@ from typing import Literal
 
 from tui.journal.loss import names_of
 from tui.metrics import units
+from tui.metrics.registry import direction
 from tui.metrics.telemetry import parse_column
+from tui.model.plan import Step
 from tui.model.step_record import HostTelemetryRecord, LimiterRecord
 from tui.results.findings.check import StepEvidence, UnknownError
-from tui.results.findings.load import RATE_REACHED
+from tui.results.findings.load import occupied, offered_rates
 from tui.results.findings.observed import (
-    CORE,
-    HOST,
     carries_load,
     clients_of,
-    cores_of,
     cpu_bound,
     full_link,
+    is_sized,
     mean_of,
     record_of,
 )
@@ -30,7 +30,9 @@ SATURATED, QUEUED = 90.0, 1.5  # per cent of the time, and requests in flight on
 LIMITED = 0.9  # of what a control group allows; it lets a little more pass
 OLD_LIMITS = ("read_bps", "write_bps", "read_iops", "write_iops")
 NEW_LIMITS = {"rbps": "read_bps", "wbps": "write_bps", "riops": "read_iops", "wiops": "write_iops"}
-FEW = 4  # I/Os in flight on a host: so few say how long one takes, not how many could be done
+ONE_CORE = 105.0  # per cent of a core that one thread can seem to use
+FEW = 4  # I/Os in flight over all hosts: so few say how long one takes, not how many could be done
+IDLE = 0.5  # of the workers' time: they wait for other than I/O
 
 
 def limiter_of(at: StepEvidence) -> LimiterRecord | None:
@@ -44,23 +46,27 @@ def limiter_of(at: StepEvidence) -> LimiterRecord | None:
     for kind, look in _LOOKS:
         if text := look(at, hosts):
             return LimiterRecord(kind=kind, text=text)
-    return LimiterRecord(kind="storage", text="the storage, as far as the clients can tell")
+    blind = any(carries_load(at, host) and not is_sized(at, host) for host in hosts)
+    more = "; how fast their links are is not known" if blind else ""
+    return LimiterRecord(kind="storage", text=f"the storage, as far as the clients can tell{more}")
 
 
 def _offered_rate(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
-    offered: dict[str, float] = {}
-    for job in at.step.jobs:
-        for name, rate in job.rate_iops.items():
-            offered[name] = offered.get(name, 0.0) + rate * len(at.step.tasks)
-    reached = {name: result.iops or 0.0 for name, result in at.record.results.aggregate.items() if name in offered}
-    if reached and all(reached[name] >= RATE_REACHED * offered[name] for name in reached):
-        said = ", ".join(f"{name} {units.iops(offered[name])} IOPS" for name in reached)
-        return f"the rate that was offered: {said}"
-    return ""
+    """Return the rates that were offered and reached; empty unless every direction is held at one."""
+    hosts = len(at.step.tasks)
+    said: dict[str, str] = {}
+    try:
+        for name, each, reached, text in offered_rates(at.step.jobs, at.record):
+            if reached >= at.limit("V24.reached") * each * hosts:
+                said[name] = f"{name} {text(each * hosts)}{' IOPS' if text is units.iops else ''}"
+    except UnknownError:
+        return ""
+    free = [name for name in at.record.results.aggregate if direction(name).in_total and name not in said]
+    return f"the rate that was offered: {', '.join(said.values())}" if said and not free else ""
 
 
 def _client_cpu(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
-    return _most("client CPU", hosts, lambda host: cpu_bound(host, cores_of(at.run, host.host), at.limit))
+    return _most("client CPU", hosts, lambda host: cpu_bound(host, record_of(at.run, host.host), at.limit))
 
 
 def _network(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
@@ -129,27 +135,39 @@ def _share_in(at: StepEvidence, host: HostTelemetryRecord, device: str) -> float
 
 def _server_cpu(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
     servers = [host for host in at.record.telemetry if host.role == "server" and host.start_s is not None]
-    found = {host.host: text for host in servers if (text := "; ".join(_busy_groups(host)))}
+    found = {host.host: text for host in servers if (text := "; ".join(_busy_groups(host, at.limit)))}
     return f"server CPU: {names_of([f'{host}: {text}' for host, text in found.items()])}" if found else ""
 
 
-def _busy_groups(host: HostTelemetryRecord) -> Iterator[str]:
-    """Yield the groups of processes whose every process uses a core, and the host itself when it is busy."""
+def _busy_groups(host: HostTelemetryRecord, limit: Callable[[str], float]) -> Iterator[str]:
+    """Yield the groups of processes whose every process uses a core, and the host itself when it is busy.
+
+    A process that uses more than one core has threads, and of a group of those nobody can tell that it is at its end.
+    """
     groups = [name.subject for name in map(parse_column, host.names) if name.family == "group" and name.field == "cpu"]
     for group in groups:
         count, cpu = (mean_of(host, f"group.{group}.{field}") or 0.0 for field in ("procs", "cpu"))
-        if count and cpu > CORE * count:
+        if count and limit("V15.core") < cpu / count <= ONE_CORE:
             yield f"{group} uses {cpu / count:.0f} % of a core in each of {count:.0f} processes"
-    if (busy := mean_of(host, "cpu.busy") or 0.0) > HOST:
+    if (busy := mean_of(host, "cpu.busy") or 0.0) > limit("V15.host"):
         yield f"CPU {busy:.0f} % busy"
 
 
 def _concurrency(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
-    held = sum(job.held for job in at.step.jobs)
-    if not held or held > FEW or len(at.step.tasks) > 1:
+    held = sum(job.held for job in at.step.jobs) * len(at.step.tasks)
+    if 0 < held <= FEW:
+        more = "1 I/O" if held == 1 else f"{held} I/Os"
+        return f"concurrency: with {more} in flight the figure is that of the latency; more would give more"
+    share = occupied(at.record.results.aggregate, held) if _thinks(at.step) else None
+    if share is None or share > 1 - IDLE:
         return ""
-    more = "1 I/O" if held == 1 else f"{held} I/Os"
-    return f"concurrency: with {more} in flight the figure is that of the latency; more would give more"
+    return f"concurrency: the workers think for {1 - share:.0%} of their time; more of them would give more"
+
+
+def _thinks(step: Step) -> bool:
+    """Tell whether workers wait for other than I/O, such as think time, at their own pace."""
+    together = len({job.wave for job in step.jobs}) == 1
+    return together and all(job.paced and not job.rate_iops and not job.rate_bytes_per_s for job in step.jobs)
 
 
 _LOOKS: tuple[tuple[Kind, Callable[[StepEvidence, list[HostTelemetryRecord]], str]], ...] = (

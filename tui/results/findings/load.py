@@ -121,7 +121,7 @@ def rate(at: StepEvidence) -> Iterator[Found]:
     on purpose, and judges such a point itself."""
     severity: Severity = "info" if at.run.plan.search is not None else "warning"
     hosts = len(at.step.tasks)
-    for name, offered, reached, text in _offered(at.step.jobs, at.record):
+    for name, offered, reached, text in offered_rates(at.step.jobs, at.record):
         if reached < at.limit("V24.reached") * offered * hosts:
             share = reached / (offered * hosts)
             message = f"{name}: {text(reached)} of the {text(offered * hosts)} that were offered ({share:.0%})"
@@ -131,7 +131,7 @@ def rate(at: StepEvidence) -> Iterator[Found]:
 Offered = tuple[str, float, float, Callable[[float | None], str]]
 
 
-def _offered(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[Offered]:
+def offered_rates(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[Offered]:
     """Yield each direction with what one host was offered, what all reached, and how that is written."""
     if not jobs or not any(job.rate_iops or job.rate_bytes_per_s for job in jobs):
         raise UnknownError(Moot.RATE)

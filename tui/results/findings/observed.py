@@ -9,7 +9,8 @@ from statistics import fmean
 from tui.journal.loss import names_of
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
-from tui.model.hosttables import BlockLayer, Mount, Nic, rows
+from tui.model.hostfacts import number_of
+from tui.model.hosttables import BlockLayer, Mount, Nic, RdmaLink, rows
 from tui.model.record import HostRecord
 from tui.model.step_record import HostTelemetryRecord
 from tui.model.thresholds import default
@@ -30,7 +31,9 @@ SOFTIRQ = 90.0
 FEW_CORES = 4  # on a host with so few cores, a single busy one is half of it: then others have to wait for it
 WAITED = 50.0  # per cent of the time in which something waits for a CPU
 LINK, RETRANSMITTED = 0.90, 0.001
+CODED = ("SDR", "DDR", "QDR")  # of the rate of these, eight of ten bits are data
 BY_NETWORK = ("iscsi", "tcp", "rdma", "nbd", "rbd", "drbd")  # transports and kinds of block devices
+LINKS = ("nic", "rdma")  # families of columns
 CARRIED = 0.1  # of what the load moves: less is other traffic
 CONSERVED, HALF = default("V03.moved"), 0.5
 EDGE_S = 1.0  # a look a second does not fit the measurement's begin and end exactly
@@ -125,8 +128,9 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
     "V15",
     "Client CPU",
     rule=f"no core is busy more than {CORE:.0f} % of the time (of {FEW_CORES} cores or fewer: while something waits "
-    f"for a CPU for more than {WAITED:.0f} %), no host for more than {HOST:.0f} %, no thread of the "
-    f"load for more than {THREAD:.0f} % of a core, and the hypervisor takes less than {STEAL:.0f} %",
+    f"for a CPU for more than {WAITED:.0f} %), no host, nor the CPUs of it that the load may "
+    f"use, for more than {HOST:.0f} %, no thread of the load for more than {THREAD:.0f} % of a core, and the "
+    f"hypervisor takes less than {STEAL:.0f} %",
     advice="The storage may be faster than this client. Use more clients or more jobs, spread interrupts, or "
     "a cheaper engine (io_uring).",
     source="/proc/stat, /proc/PID/task/*/stat",
@@ -150,10 +154,10 @@ def client_cpu(at: StepEvidence) -> Iterator[Found]:
 def cpu_bound_hosts(at: StepEvidence) -> dict[str, str]:
     """Return the clients whose CPU may hold their load back, and why; those that were not looked at are not in it."""
     looked = [host for host in at.record.telemetry if host.role == "client" and host.start_s is not None]
-    return {host.host: why for host in looked if (why := cpu_bound(host, cores_of(at.run, host.host), at.limit))}
+    return {host.host: why for host in looked if (why := cpu_bound(host, record_of(at.run, host.host), at.limit))}
 
 
-def cpu_bound(host: HostTelemetryRecord, cores: int | None, limit: Callable[[str], float]) -> str:
+def cpu_bound(host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]) -> str:
     """Return why the CPU of a host may hold its load back, by the thresholds that hold; empty when it does not."""
     busy, core, soft, thread = (
         mean_of(host, name) or 0.0 for name in ("cpu.busy", "core.busy", "core.softirq", "gen.thread")
@@ -164,12 +168,28 @@ def cpu_bound(host: HostTelemetryRecord, cores: int | None, limit: Callable[[str
         return f"a thread of the load uses {thread:.0f} % of a core"
     if soft > SOFTIRQ:
         return f"a core spends {soft:.0f} % in soft interrupts"
+    if allowed := _of_allowed(host, record, limit("V15.host")):
+        return allowed
     waits = (mean_of(host, "psi.cpu.some") or 0.0) > WAITED
-    if core > limit("V15.core") and ((cores or 0) > FEW_CORES or waits):
+    if core > limit("V15.core") and (_cpus(record) > FEW_CORES or waits):
         number = host.column("core.number")
         which = f" {number.constant:.0f}" if number is not None and number.constant is not None else ""
         return f"core{which} is {core:.0f} % busy"
     return ""
+
+
+def _cpus(record: HostRecord | None, fact: str = "cpus") -> float:
+    """Return how many CPUs a host has; 0: not known."""
+    return (number_of(record.facts, fact) or 0.0) if record is not None else 0.0
+
+
+def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: float) -> str:
+    """Return that a load uses up the CPUs that its host lets it have, where those are fewer than there are."""
+    allowed = _cpus(record, "cpus_usable")
+    share = (mean_of(host, "gen.cpu") or 0.0) / allowed if allowed else 0.0
+    if allowed >= _cpus(record) or share <= most:
+        return ""
+    return f"the load uses {share:.0f} % of the {allowed:g} CPUs that it may use"
 
 
 @step_check(
@@ -184,7 +204,7 @@ def cpu_bound(host: HostTelemetryRecord, cores: int | None, limit: Callable[[str
 def network(at: StepEvidence) -> Iterator[Found]:
     """A link that is full gives its own speed, not the storage's; one that loses packets waits for them."""
     hosts = clients_of(at)
-    if not any(parse_column(name).family == "nic" for host in hosts for name in host.names):
+    if not any(parse_column(name).family in LINKS for host in hosts for name in host.names):
         raise UnknownError("links of the clients were not looked at")
     hosts = [host for host in hosts if carries_load(at, host)]
     if not hosts:
@@ -197,6 +217,8 @@ def network(at: StepEvidence) -> Iterator[Found]:
     if lossy:
         named = names_of([f"{host}: {text}" for host, text in lossy.items()])
         yield Found("warning", f"the network loses packets: {named}", len(lossy), 0, {"hosts": " ".join(lossy)})
+    if not full and not lossy and (unsized := [host.host for host in hosts if not is_sized(at, host)]):
+        raise UnknownError(f"how fast the links of {names_of(unsized)} are is not known")
 
 
 def carries_load(at: StepEvidence, host: HostTelemetryRecord) -> bool:
@@ -205,7 +227,7 @@ def carries_load(at: StepEvidence, host: HostTelemetryRecord) -> bool:
         return False
     dirs = at.record.results.per_host.get(host.host, {}).values()
     moved = sum(result.bw_bytes_per_s or 0.0 for result in dirs)
-    links = [name for name in host.names if parse_column(name).family in ("nic", "rdma")]
+    links = [name for name in host.names if parse_column(name).family in LINKS]
     carried = sum(mean_of(host, name) or 0.0 for name in links if parse_column(name).field in ("rx", "tx"))
     return carried > CARRIED * moved
 
@@ -222,12 +244,29 @@ def on_own_disks(host: HostTelemetryRecord, record: HostRecord | None) -> bool:
 
 def full_link(host: HostTelemetryRecord, record: HostRecord | None) -> str:
     """Return which link of a host is full; empty when none is, or no speed is known."""
-    speeds = {nic.name: (nic.speed_mbit or 0) * 1e6 / 8 for nic in rows(record.facts, Nic)} if record else {}
-    for name, speed in speeds.items():
-        carried = max(mean_of(host, f"nic.{name}.{way}") or 0.0 for way in ("rx", "tx"))
-        if speed and carried > LINK * speed:
-            return f"{name} carries {carried / speed:.0%} of its {speed * 8 / 1e9:g} Gbit/s"
+    for name, speed in _speeds(record).items():
+        carried = max(mean_of(host, f"{name}.{way}") or 0.0 for way in ("rx", "tx"))
+        if carried > LINK * speed:
+            return f"{name.partition('.')[2]} carries {carried / speed:.0%} of its {speed * 8 / 1e9:g} Gbit/s"
     return ""
+
+
+def _speeds(record: HostRecord | None) -> dict[str, float]:
+    """Return bytes per second of every link whose speed is known, by what its columns' names begin with."""
+    if record is None:
+        return {}
+    speeds = {f"nic.{nic.name}": (nic.speed_mbit or 0) * 1e6 for nic in rows(record.facts, Nic)}
+    for port in rows(record.facts, RdmaLink):
+        data = 0.8 if any(word in port.rate for word in CODED) else 1.0
+        speeds[f"rdma.{port.device}:{port.port}"] = (port.rate_gbit or 0.0) * 1e9 * data
+    return {name: bits / 8 for name, bits in speeds.items() if bits}
+
+
+def is_sized(at: StepEvidence, host: HostTelemetryRecord) -> bool:
+    """Tell whether the speed of the link that carries most is known."""
+    links = {name.rpartition(".")[0] for name in host.names if parse_column(name).family in LINKS}
+    carried = {name: max(mean_of(host, f"{name}.{way}") or 0.0 for way in ("rx", "tx")) for name in links}
+    return max(carried, key=lambda name: carried[name]) in _speeds(record_of(at.run, host.host))
 
 
 def lost_packets(host: HostTelemetryRecord) -> str:
@@ -300,13 +339,6 @@ def mean_of(host: HostTelemetryRecord, name: str) -> float | None:
 def record_of(run: Evidence, name: str) -> HostRecord | None:
     """Return the record of a host."""
     return next((host for host in run.hosts if host.name == name), None)
-
-
-def cores_of(run: Evidence, name: str) -> int | None:
-    """Return how many cores a host has; None when it is not known."""
-    record = record_of(run, name)
-    cores = record.facts.get("cpus") if record is not None else None
-    return cores if isinstance(cores, int) else None
 
 
 CHECKS = (conservation, client_cpu, network, quiet)

@@ -31,6 +31,8 @@ SPREAD = default("V28.spread")
 )
 def repetitions(evidence: Evidence) -> Iterator[Found]:
     """One run says what happened once. Repetitions that are far apart say that the figure is not known."""
+    if evidence.plan.proves is not None:
+        raise UnknownError(Moot.PROOF)
     cells = _values(evidence)
     if not cells:
         raise UnknownError("no headline was measured")
@@ -73,6 +75,8 @@ def _headline(evidence: Evidence, key: str) -> Headline:
 )
 def sweep(evidence: Evidence) -> Iterator[Found]:
     """The highest point of a sweep is the best by chance when others come as high when they are measured again."""
+    if evidence.plan.proves is not None:
+        raise UnknownError(Moot.PROOF)
     tables = [table for table in tables_of(_cells(evidence)) if table.axes and len(table.cells) > 1]
     if not tables or evidence.plan.search is not None:
         raise UnknownError(Moot.SWEPT)

@@ -8,7 +8,7 @@ from statistics import median, quantiles
 
 from tui.journal.loss import names_of
 from tui.metrics.registry import direction
-from tui.model.step_record import SeriesRecord, TimingRecord
+from tui.model.step_record import SeriesRecord, StepRecord, TimingRecord
 from tui.model.thresholds import default
 from tui.results.findings.check import Evidence, Found, StepEvidence, UnknownError, run_check, step_check
 
@@ -122,6 +122,18 @@ def host_loss(at: StepEvidence) -> Iterator[Found]:
         last = at.record.coverage[-1]
         message = f"not all hosts measured to the end: {at.record.coverage_text}"
         yield Found("error", message, last.hosts, last.of, {"hosts": " ".join(last.missing)})
+    if idle := idle_hosts(at.record):
+        message = f"did no I/O at all: {names_of(idle)}; the total is that of the other hosts"
+        yield Found("error", message, len(idle), 0, {"hosts": " ".join(idle)})
+
+
+def idle_hosts(record: StepRecord) -> list[str]:
+    """Return hosts whose load generator ended by itself, without an error and any I/O, while others did some."""
+    did = record.results.per_host
+    if not did or record.state != "done":
+        return []
+    ended = (host for host, task in record.tasks.items() if task.final and not task.errors and not task.exit_code)
+    return [host for host in ended if host not in did]
 
 
 @step_check(

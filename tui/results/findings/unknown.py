@@ -22,6 +22,7 @@ class Moot(StrEnum):
     ASKED = "the profile asks about nothing"
     SHIFT = "no ranks were shifted"
     SWEPT = "nothing was swept"
+    PROOF = "a counter-experiment compares two loads that differ on purpose"
     RATE = "no rate was asked for"
     PACED = "the load is held back by a rate or think time"
     DATA = "the load moves no data"

@@ -211,7 +211,6 @@ def load_tables(step: StepRecord, thresholds: Mapping[str, float]) -> Iterator[T
     for role, title in (("client", "Load on hosts, %"), ("server", "Load on servers, %")):
         hosts = [each for each in step.telemetry if each.role == role and each.start_s is not None]
         columns = CLIENT_COLUMNS if role == "client" else CLIENT_COLUMNS[:2]
-        changed = thresholds if role == "client" else {}
         if hosts:
             heads = [
                 Column("host"),
@@ -219,7 +218,7 @@ def load_tables(step: StepRecord, thresholds: Mapping[str, float]) -> Iterator[T
                 Column("busiest NIC, disk"),
             ]
             rows: list[list[TableCell]] = [
-                [each.host, *(load_cell(each, name, 0, changed) for name, _, _ in columns), nic_and_disk(each)]
+                [each.host, *(load_cell(each, name, 0, thresholds) for name, _, _ in columns), nic_and_disk(each)]
                 for each in hosts
             ]
             yield Table(title, heads, rows, "Mean/maximum over the measured window; marked: at its limit.")

@@ -36,7 +36,7 @@ def load_table(
     servers = [each for each in step.telemetry if each.role == "server" and each.start_s is not None]
     return [
         *_table(title, clients, CLIENT_COLUMNS, thresholds or {}),
-        *_table("servers", servers, SERVER_COLUMNS, {}),
+        *_table("servers", servers, SERVER_COLUMNS, thresholds or {}),
         *(Line.of((text, TEXT)) for text in load_sums(step)),
     ]
 

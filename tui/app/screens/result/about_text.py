@@ -6,11 +6,12 @@ import shlex
 
 from tui.app.screens.result.page import Page, course
 from tui.metrics import units
+from tui.metrics.telemetry import metric_of
 from tui.results.text.conditions import attest_texts, precondition_texts
 from tui.results.text.findings import MARKS, record_lines
 from tui.results.text.plain import printable
 from tui.text.facts import common_lines, differing_lines
-from tui.text.line import BAD, GOOD, HEADING, LABEL, TEXT, VALUE, Line, Run, clip, fit, labelled, rule
+from tui.text.line import BAD, GOOD, HEADING, LABEL, TEXT, VALUE, WARN, Line, Run, clip, fit, labelled, rule
 
 
 def facts_lines(page: Page, width: int, _: int) -> list[Line]:
@@ -67,9 +68,12 @@ def telemetry_curves(page: Page, width: int) -> list[Line]:
     for host in looked:
         values = host.values_of("cpu.busy")[host.quiet :]
         column = host.column("cpu.busy")
-        mean = f"{column.mean:>5.0f} %" if column is not None and column.mean is not None else ""
+        mean: Run = ("", LABEL)
+        if column is not None and column.mean is not None:
+            full = metric_of("cpu.busy").is_full(column.mean, page.record.thresholds)
+            mean = (f"{column.mean:>5.0f} %", WARN if full else LABEL)
         line = course(values, room, page.symbols, 100.0)
-        lines.append(Line.of((fit(host.host, name_width), TEXT), (line, "other"), (mean, LABEL)))
+        lines.append(Line.of((fit(host.host, name_width), TEXT), (line, "other"), mean))
     return lines
 
 

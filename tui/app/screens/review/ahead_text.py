@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tui.app.screens.review.plan_text import some
+from tui.app.screens.review.plan_text import INDENT, some
 from tui.app.terminal.theme import Symbols
-from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, heading, indented
+from tui.metrics.fact_groups import compare
+from tui.model.hostfacts import Fact
+from tui.text.facts import differing_lines
+from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, heading, indented, labelled
 
 if TYPE_CHECKING:
     from tui.engine.hosts.ahead import Answer
@@ -27,6 +30,13 @@ def ahead_lines(answers: Sequence[Answer], symbols: Symbols, width: int) -> list
         hosts = some(each.host for each in answers if each.said == said and not each.problems)
         lines += indented([(f"{symbols.ok} ", GOOD), (hosts, TEXT), (f"  {said}", LABEL)], width)
     return [*lines, Line()]
+
+
+def difference_lines(facts: Mapping[str, Mapping[str, Fact]], width: int) -> list[Line]:
+    """Return what hosts differ in, as far as they were looked at; nothing when they are alike."""
+    found = differing_lines(compare(facts))
+    lines = [line for label, runs in found for line in labelled([(label, LABEL)], runs, width, INDENT)]
+    return [*lines, Line()] if lines else []
 
 
 def refusal(answers: Sequence[Answer]) -> str:

@@ -19,7 +19,7 @@ from tui.app.dialogs import log_in
 from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.base import StepScreen
 from tui.app.screens.review import plan_text
-from tui.app.screens.review.ahead_text import ahead_lines, refusal
+from tui.app.screens.review.ahead_text import ahead_lines, difference_lines, refusal
 from tui.app.screens.review.form import (
     ATTEST,
     CLEANUP,
@@ -48,6 +48,7 @@ from tui.text.line import BAD, Line, indented
 if TYPE_CHECKING:
     from tui.engine.hosts.ahead import Answer
     from tui.engine.profiles.catalogue import LoadedProfile
+    from tui.model.hostfacts import Fact
     from tui.model.plan import Plan
     from tui.remote.vault import Asker
 
@@ -234,7 +235,13 @@ class ReviewScreen(StepScreen):
         if self.shows_jobs:
             return plan_text.job_files(plan)
         answered = ahead_lines(self.answers, self.shell.symbols, width) if self.answers else []
-        return [*answered, *plan_text.plan_lines(plan, width)]
+        return [*answered, *difference_lines(self.facts_of(plan), width), *plan_text.plan_lines(plan, width)]
+
+    def facts_of(self, plan: Plan) -> dict[str, dict[str, Fact]]:
+        """Return what is known of the plan's hosts: by their answers, else by the checks of the Hosts screen."""
+        checks = self.shell.selection.checks
+        checked = {host.name: checks[host.name].facts for host in plan.hosts if host.name in checks}
+        return {each.host: each.facts for each in self.answers} or checked
 
     @property
     def answers(self) -> list[Answer]:
