@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 RESORT_S = 5.0  # rows that swap places every second cannot be read
 LEAST_FOLDED = 3  # a line for fewer saves nothing
+LEAST_SAID = 3  # of them: mark, how many and how near, of what
 FOLD = "\0fold"  # no host has such a name
 VIEWS = ("fit", "all", "bad")
 
@@ -303,8 +304,10 @@ class HostTable(PickList["HostView"]):
 
     def heading_line(self, row: Heading, width: int, fill: str) -> Line:  # noqa: ARG002
         """Return the line that stands for the hosts that are folded: how near they are, and the worst of them."""
-        runs: list[Run] = [*self._folded(), ("   Enter", "accent"), (" shows them", LABEL)]
-        return Line.of(*clip(runs, width), fill=fill)
+        runs, key = self._folded(), [("   Enter", "accent"), (" shows them", LABEL)]
+        while width_of_runs([*runs, *key]) > width and (len(key) > 1 or len(runs) > LEAST_SAID):
+            key, runs = (key[:1], runs) if len(key) > 1 else (key, runs[:-1])
+        return Line.of(*clip([*runs, *key], width), fill=fill)
 
     def _folded(self) -> list[Run]:
         symbol, plain, role = MARKS["running"]

@@ -9,7 +9,7 @@ from tui.app.widgets.graph import meter
 from tui.app.widgets.lines import Lines
 from tui.metrics.sparkline import Symbols
 from tui.metrics.units import clock
-from tui.text.line import FAINT, LABEL, TEXT, VALUE, Line, Run, clip, fit, spread
+from tui.text.line import FAINT, LABEL, TEXT, VALUE, Line, Run, clip, fit, spread, width_of_runs
 
 BADGES = {"running": "badge", "complete": "badge-good", "partial": "badge-warn", "aborted": "badge-warn"}
 BADGES |= {"failed": "badge-bad", "stopping": "badge-warn", "starting": "badge", "gone": "badge-bad"}
@@ -155,8 +155,10 @@ class HostFacts(Lines):
         """Name and state, then the facts that fit."""
         first = spread([(self.host, "title"), ("  ", TEXT), self.said], [("Esc all hosts", LABEL)], width)
         second: list[Run] = []
-        for name, value in self.facts:
-            second += [("   " if second else "", TEXT), (f"{name} ", LABEL), (value, TEXT)]
+        for place, (name, value) in enumerate(self.facts):
+            fact: list[Run] = [("   " if second else "", TEXT), (f"{name} ", LABEL), (value, TEXT)]
+            if width_of_runs([*second, *fact]) <= width or place == len(self.facts) - 1:  # the last may be long
+                second += fact
         return [Line.of(*first), Line.of(*clip(second, width))]
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tui.journal.telemetry import HostTelemetry
 
 MOST_ROWS = 3  # of a lane
+HEADROOM = 1.2  # full cells would join the lanes
 Together = Literal["mean", "sum", "most"]
 
 
@@ -38,9 +39,9 @@ LANES = (
     Lane("CPU", "client", ("cpu.busy",), "mean", "read", 100.0),
     Lane("busiest core", "client", ("core.busy",), "most", "read", 100.0),
     Lane("network", "client", ("nic.rx", "nic.tx", "rdma.rx", "rdma.tx"), "sum", "latency"),
-    Lane("disk", "client", ("dev.busy",), "most", "write", 100.0),
     Lane("servers CPU", "server", ("cpu.busy",), "mean", "other", 100.0),
     Lane("servers disk", "server", ("dev.busy",), "most", "other", 100.0),
+    Lane("disk", "client", ("dev.busy",), "most", "write", 100.0),
 )
 
 
@@ -88,7 +89,7 @@ class HostsOverTime:
             known = [value for values in columns if (value := values[place]) == value]
             if known:
                 seconds = self.lanes.setdefault(lane.title, {})
-                second = seconds.setdefault(int(host.end_t[place]), Second())
+                second = seconds.setdefault(int(host.end_t[place] - host.interval_s[place] / 2), Second())
                 second.add(max(known) if lane.together == "most" else sum(known))
 
     def _columns_of(self, lane: Lane, host: HostTelemetry) -> list[array[float]]:
@@ -117,17 +118,20 @@ class HostsOverTime:
         shown = [lane for lane in LANES if lane.title in self.lanes][: room - 1]
         if not shown or columns < 1:
             return []
-        rows = min(MOST_ROWS, max(1, (room - 1) // len(shown)))
-        lines = [line for lane in shown for line in self._lane(lane, axis, name, columns, figure, rows, symbols)]
+        each, more = divmod(room - 1, len(shown))  # the first ones are what one looks at most
+        lines = []
+        for place, lane in enumerate(shown):
+            rows = min(MOST_ROWS, each + (place < more))
+            lines += self._lane(lane, axis, name, columns, figure, rows, symbols)
         return [*lines, Line.of((" " * name, TEXT), (axis.labels(columns), LABEL))]
 
     def _lane(
         self, lane: Lane, axis: TimeAxis, name: int, columns: int, figure: int, rows: int, symbols: Symbols
     ) -> list[Line]:
         first, values = self.values(lane)
-        fine = columns * (2 if symbols == "braille" else 1)
-        drawn = spread_over(values, first, axis, fine, peaks=lane.together == "most")
-        course = area(drawn, columns, rows, symbols, 0, lane.top)
+        drawn = spread_over(values, first, axis, columns, peaks=lane.together == "most")
+        top = lane.top or max((value for value in drawn if value is not None), default=1.0)
+        course = area(drawn, columns, rows, "ascii" if symbols == "ascii" else "block", 0, top * HEADROOM)
         newest = next((value for value in reversed(values) if value is not None), None)
         metric = metric_of(lane.columns[0])
         said: Run = (fit(metric.text(newest), figure, right=True), TEXT if not metric.is_full(newest) else "warn")
@@ -135,7 +139,7 @@ class HostsOverTime:
         for row, text in enumerate(course):
             last = row == rows - 1  # name and figure stand on the base line
             title: Run = (fit(f"  {lane.title}" if last else "", name), LABEL)
-            lines.append(Line.of(title, (text.replace("\u2800", " "), lane.colour), *([said] if last else [])))
+            lines.append(Line.of(title, (text, lane.colour), *([said] if last else [])))
         return lines
 
 

@@ -103,8 +103,8 @@ def bar_lines(view: MetadataView, width: int, phases: tuple[str, ...], beside: B
         return []
     cell = (width - NAME) // len(phases)
     best = {phase: max([*rates[phase].values(), beside.rates.get(phase, 0.0)], default=0.0) for phase in phases}
-    titles = "".join(fit(phase, cell) for phase in phases)
-    lines = [rule("Rate of each iteration", "beside the best", width), Line.of((" " * NAME, TEXT), (titles, LABEL))]
+    titles = [(fit(phase, cell), COLOURS.get(phase, TEXT)) for phase in phases]
+    lines = [rule("Rate of each iteration", "beside the best", width), Line.of((" " * NAME, TEXT), *titles)]
     if beside.rates:
         runs = [run for phase in phases for run in _bar(beside.rates.get(phase), best[phase], cell, LABEL)]
         lines.append(Line.of((fit(f"  {beside.word}", NAME), LABEL), *runs))

@@ -35,7 +35,8 @@ def rooms_of(room: int, roomy: bool, hosts: int, least_hosts: int, *, graphs: bo
         return rooms_of(room, False, hosts, least_hosts, graphs=graphs, heat=heat)
     folds = hosts + HEADS > spare
     wanted = (least_hosts if folds else hosts) + HEADS
-    taken = max(min(wanted, spare), min(HOST_LINES if roomy else LEAST_HOST_LINES, spare))
+    least = min(HOST_LINES if roomy else LEAST_HOST_LINES, spare) if folds else 0
+    taken = max(min(wanted, spare), least)
     spare = max(0, spare - taken)
     more_graphs = min(spare * (2 if heat else 5) // 5, MOST_GRAPHS - least_graphs) if with_graphs else 0
     more_heat = min(spare - more_graphs, MOST_HEAT - least_heat) if heat else 0

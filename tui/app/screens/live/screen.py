@@ -128,7 +128,8 @@ class LiveScreen(VersusScreen):
             graphs = with_behind(graphs, subject, self.behind, state.current.step, self.host or "")
         self.paint_graphs(graphs)
         self.paint_heat(subject, axis)
-        self.query_one("#live-facts", HostFacts).show(*live_text.host_facts(state, view))
+        said_of_host = live_text.host_facts(state, view, self.table.found, self.table.spread)
+        self.query_one("#live-facts", HostFacts).show(*said_of_host)
         kind = live_text.latency_kind_of(state, self.plan)
         self.query_one("#live-percentiles", PercentileTable).show(*live_text.percentiles(subject, kind))
         said = live_text.messages(state, view)
@@ -255,8 +256,9 @@ class LiveScreen(VersusScreen):
         for name in self.PANELS:
             shown = self.zoomed == name if self.zoomed else name not in away
             self.query_one(f"#live-{name}").set_class(not shown, "-none")
-        if self.table.folds != rooms.folds:
-            self.table.folds = rooms.folds
+        folds = rooms.folds and sampled  # without figures nobody is like the others: they scroll
+        if self.table.folds != folds:
+            self.table.folds = folds
             self.table.put_rows()
 
     def give(self, name: str, lines: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from tui import workloads
 from tui.app.screens.live.feed import PHASES, Feed, LiveFeed, ReplayFeed
 from tui.app.services import remedies
 from tui.app.widgets.graph_panels import KEYS, Subject
-from tui.app.widgets.host_rows import message_of
+from tui.app.widgets.host_rows import NOTHING, message_of
 from tui.app.widgets.messages import LogLine
 from tui.app.widgets.percentiles import PercentileRow
 from tui.app.widgets.run_header import RunHead, ending
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tui.journal.state import RunState
     from tui.journal.telemetry import HostTelemetry
     from tui.journal.views import DirectionView
+    from tui.metrics.deviation import Spread
 
 FACTS_SHOWN = ("cpus", "target_free_bytes", "kernel", "target_fstype", "os")  # as far as there is room
 TITLES = {
@@ -256,7 +257,9 @@ def shortened(hosts: Iterable[str], most: int = 6) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def host_facts(state: RunState, view: HostView | None) -> tuple[str, list[tuple[str, str]], Run]:
+def host_facts(
+    state: RunState, view: HostView | None, found: Mapping[str, Run] = NOTHING, spread: Spread | None = None
+) -> tuple[str, list[tuple[str, str]], Run]:
     """Return name, facts and state of the host that is shown alone; an empty name for all hosts."""
     if view is None:
         return "", [], ("", LABEL)
@@ -265,7 +268,7 @@ def host_facts(state: RunState, view: HostView | None) -> tuple[str, list[tuple[
     facts += [(HOST_FACTS[name].title, text) for name in FACTS_SHOWN if (text := fact_text(view.facts, name))]
     loads = [task for (_, host), task in state.at_step(state.step or 0).loads.items() if host == view.name]
     facts += [("command", " ".join(loads[-1].argv))] if loads else []
-    return view.name, facts, message_of(view, state.clock.now)
+    return view.name, facts, message_of(view, state.clock.now, found, spread)
 
 
 def does(state: RunState, host: str) -> Iterator[tuple[str, str]]:
