@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.results.compare_runs import IOPS, run, step
+from tests.results.compare_runs import IOPS, latencies, latency_of, run, step
 from tui.cli.main import main
 from tui.model.record import RunRecord
 from tui.results.store.rundir import write_atomic
@@ -151,3 +151,36 @@ def test_a_record_that_cannot_be_read_is_not_said_to_be_worse(runs: Path, capsys
     (runs / OTHER / "run.json").write_text("{")
     assert main(["compare", SAME, OTHER]) == 3
     assert "is no run record" in capsys.readouterr().err
+
+
+def test_junit_fails_what_the_exit_code_goes_by(home: Path, tmp_path: Path) -> None:
+    """Of single runs the headline: their tails come and go with a stall."""
+    for record in (run(run_id=SAME), run(step(scale=1.5), run_id=OTHER)):
+        keep(home / "runs", record)
+    assert main(["compare", SAME, OTHER, "--junit", str(tmp_path / "out.xml")]) == 0
+    (suite,) = ElementTree.parse(tmp_path / "out.xml").getroot()
+    assert suite.get("failures") == "0"
+    skipped = {case.get("name"): case.find("skipped") for case in suite}["read p99 latency"]
+    assert skipped is not None and "builds go by the headline alone" in skipped.get("message", "")
+
+
+def test_a_criterion_is_not_kept_where_too_few_samples_are_behind_it(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = latency_of(latencies(count=500))
+    for name in (SAME, OTHER):
+        points = (step(point={"bs": "4k"}), step(index=1, point={"bs": "8k"}, latency=few))
+        keep(home / "runs", run(*points, run_id=name))
+    assert main(["compare", SAME, OTHER, "--fail-if", "read.p99.9 > 1s"]) == 3
+    out = capsys.readouterr().out
+    assert "read.p99.9 > 1s: kept" in out
+    assert "read.p99.9 > 1s: not measured, read p99.9 latency is n<10 at" in out and "bs=8k" in out
+
+
+@pytest.mark.parametrize("sides", [(SAME, SAME), (f"{SAME},{OTHER}", SLOWER, OTHER)])
+def test_a_run_is_not_held_against_itself(
+    runs: Path, sides: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A build that names the same run twice would always pass."""
+    assert main(["compare", *sides]) == 2
+    assert f"{sides[-1]} is on both sides" in capsys.readouterr().err

@@ -102,6 +102,29 @@ def test_a_report_shows_the_history_when_there_is_one(
     assert svg_of(found[0].spec, found[0].alt).count("(this run)") == 1
 
 
+def test_a_change_of_block_size_is_no_regression_but_another_history(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = "20251201T000000Z-test-p-0000"
+    large = run(step(IOPS / 4, params={"numjobs": 1, "bs": "64k"}), run_id=first)
+    large.created_utc = "2025-12-01T00:00:00Z"
+    keep(runs, large)
+    assert main(["trend", "test/p"]) == 0
+    out = capsys.readouterr().out
+    assert "8 runs" in out and f"1 run to {first}: bs 64k, here none" in " ".join(out.split())
+    assert main(["trend", "test/p", "--like", first, "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["trends"]
+    assert [each["run_id"] for each in told["runs"]] == [first] and told["setup"]["bs"] == "64k"
+    assert [(each["runs"], each["newest"]) for each in told["others"]] == [(8, NAMES[7])]
+    assert main(["trend", "test/p", "--all"]) == 0
+    assert capsys.readouterr().out.count("measured with: ") == 2
+    assert main(["report", NAMES[5]]) == 0
+    said = capsys.readouterr().out
+    assert "8 runs on this target: worse since" in said and "1 more run had other parameters" in said
+    assert main(["trend", "test/q", "--like", first]) == 2
+    assert "a run of test/p, not of test/q" in capsys.readouterr().err
+
+
 def test_a_profile_that_nobody_ran_is_wrong_usage(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["trend", "test/q"]) == 2
     assert "did you mean" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 from pathlib import Path
@@ -31,7 +32,7 @@ def test_a_line_is_what_the_record_has_of_a_second(plain: Source, tmp_path: Path
     reads = {int(line.split(", ")[0]): int(line.split(", ")[1]) for line in lines if line.split(", ")[2] == "0"}
     known = {(place + 1) * 1000: round(value) for place, value in enumerate(column.iops) if value is not None}
     assert reads == known and reads
-    assert all(line.endswith(", 4096, 0") for line in lines)
+    assert all(line.endswith(", 4096") for line in lines)
 
 
 @pytest.mark.parametrize("folder", [".", "hosts"])
@@ -50,3 +51,26 @@ def test_fios_own_script_adds_them_up(plain: Source, tmp_path: Path) -> None:
     values = [int(line.split(", ")[1]) for line in lines]
     found = dict(line.split("=") for line in (tmp_path / "out" / "sums.global").read_text().split())
     assert (int(found["values_count"]), float(found["max"])) == (len(values), max(values))
+
+
+@pytest.fixture
+def fiologparser(tmp_path: Path) -> Path:
+    """The script that Debian's package of fio has among its documentation."""
+    for packed in (Path("/usr/share/doc/fio/fiologparser.py.gz"), Path("/usr/share/doc/fio/fiologparser.py")):
+        if packed.exists():
+            data = packed.read_bytes()
+            (tmp_path / "fiologparser.py").write_bytes(gzip.decompress(data) if packed.suffix == ".gz" else data)
+            return tmp_path / "fiologparser.py"
+    pytest.skip("this fio brings no fiologparser.py")
+
+
+def test_fios_own_parser_adds_the_hosts_up_to_the_log_of_all(sweep: Source, tmp_path: Path, fiologparser: Path) -> None:
+    written = export(sweep, "fio-logs", str(tmp_path / "in"))
+    (whole, *_) = (path for path in written if path.name.endswith("_iops.1.log"))
+    hosts = sorted((whole.parent / "hosts").glob(f"{whole.name}.*"))
+    assert len(hosts) == 2
+    done = subprocess.run([sys.executable, fiologparser, "-s", *hosts], capture_output=True, text=True, check=True)
+    summed = {int(ms): float(value) for ms, value in (line.split(", ") for line in done.stdout.splitlines())}
+    together = {int(line.split(", ")[0]): int(line.split(", ")[1]) for line in whole.read_text().splitlines()}
+    seconds = sorted(summed)[1:-1]  # hosts begin and end within a second
+    assert seconds and all(summed[ms] == pytest.approx(together[ms], abs=2) for ms in seconds)

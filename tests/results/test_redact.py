@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pandas as pd
 import pytest
 
 from tui.cli.main import main
+from tui.model.exporter import installed, load
 from tui.model.record import RunRecord
 from tui.results.report.content import Source
 from tui.results.report.redact import Names, Replacer, redacted
@@ -26,14 +29,7 @@ SECRETS = (
 
 def renamed() -> dict[str, Any]:
     """Return a run in which everything that can be named is."""
-    text = (RUN / "run.json").read_text()
-    for plain, name in zip(("h1", "h2"), HOSTS, strict=True):
-        text = (
-            text.replace(f'"{plain}"', f'"{name}"')
-            .replace(f".{plain}.", f".{name}.")
-            .replace(f"/{plain}/", f"/{name}/")
-        )
-    record: dict[str, Any] = json.loads(text.replace("/mnt/test/t", "/mnt/ledger/eod"))
+    record: dict[str, Any] = json.loads(named((RUN / "run.json").read_text()))
     record["target"] = "AcmeFiler"
     record["notes"] = [{"utc": None, "text": "Project Falcon, ask mallory"}]
     record["tags"] = {"project": "falcon"}
@@ -129,17 +125,63 @@ def test_texts_without_names(text: str, shown: str) -> None:
     assert Replacer(Names()).text(text) == shown
 
 
-def test_exports_leave_names_out_too(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_dir = tmp_path / "20260101T000000Z-acme-bank-ledger-7f3a"
+# -- exports: every format that there is
+
+
+def named(text: str) -> str:
+    """Return a text of the run with hosts and paths that name somebody."""
+    for plain, name in zip(("h1", "h2"), HOSTS, strict=True):
+        text = (
+            text.replace(f'"{plain}"', f'"{name}"')
+            .replace(f".{plain}.", f".{name}.")
+            .replace(f"/{plain}/", f"/{name}/")
+        )
+    return text.replace("/mnt/test/t", "/mnt/ledger/eod")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run with its plan and journal, which name everybody too."""
+    run_dir = tmp_path_factory.mktemp("named") / "20260101T000000Z-acme-bank-ledger-7f3a"
     run_dir.mkdir()
+    for path in RUN.glob("*.json*"):
+        (run_dir / path.name).write_text(named(path.read_text()))
     (run_dir / "run.json").write_text(json.dumps(renamed() | {"run_id": run_dir.name}))
-    for name in ("csv", "parquet", "fio-json", "fio-client-json", "fio-logs", "influx", "openmetrics", "junit"):
-        assert main(["export", str(run_dir), name, "-o", f"{tmp_path}/out/", "--redact"]) == 0
+    return run_dir
+
+
+def texts_of(path: Path) -> Iterator[str]:
+    """Yield what a file holds: of a workbook every part, of columns the values and the bytes."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as book:
+            yield from (f"{name} {book.read(name).decode()}" for name in book.namelist())
+    else:
+        yield path.read_bytes().decode(errors="replace")
+        yield pd.read_parquet(path).to_csv() if path.suffix == ".parquet" else ""
+
+
+@pytest.mark.parametrize("name", installed())
+def test_no_export_has_a_name_in_it(
+    name: str, kept: Path, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["export", str(kept), name, "-o", f"{tmp_path}/out/", "--redact"])
     written = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
-    assert len(written) > 15
-    for path in written:
-        text = pd.read_parquet(path).to_csv() if path.suffix == ".parquet" else path.read_text()
-        said = f"{path.relative_to(tmp_path)} {text}".casefold()
-        assert [each for each in SECRETS if each.casefold() in said] == [], path.name
-    assert main(["export", str(run_dir), "influx", "--hide", "read"]) == 0
+    if load(name).reads_files:
+        assert (code, written) == (2, []) and "--redact" in capsys.readouterr().err
+        return
+    assert code == 0 and written
+    said = [f"{path.relative_to(tmp_path)} {text}".casefold() for path in written for text in texts_of(path)]
+    assert sum(map(len, said)) > 200
+    assert [(each, text[:40]) for each in SECRETS for text in said if each.casefold() in text] == []
+
+
+def test_the_same_exports_name_everybody_unless_asked(kept: Path, home: Path, tmp_path: Path) -> None:
+    for name in ("xlsx", "csv"):
+        assert main(["export", str(kept), name, "-o", f"{tmp_path}/{name}/"]) == 0
+        texts = [text for path in (tmp_path / name).rglob("*") if path.is_file() for text in texts_of(path)]
+        assert all(any(host in text for text in texts) for host in HOSTS)
+
+
+def test_a_word_that_is_hidden_is_redacted_in_exports(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", str(kept), "influx", "--hide", "read"]) == 0
     assert "host=host-1" in capsys.readouterr().out

@@ -64,3 +64,9 @@ def test_with_so_many_runs_five_per_cent_is_found_on_a_noisy_target(deviation: f
 def test_no_change_is_seldom_called_one(floor_runs: int) -> None:
     wrong, _ = shares(0.0, 0.01, times=300, floor_runs=floor_runs)
     assert wrong <= 0.06
+
+
+def test_what_is_surely_less_than_what_matters_is_no_difference_as_large() -> None:
+    found = look([100.0, 100.01, 100.0], [99.7, 99.71, 99.7], 10, 0.05)
+    assert found.high < 1
+    assert found.answer == "no difference as large"

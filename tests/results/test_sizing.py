@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from tests.app.search_maker import LIMIT, SearchMaker, curve_in, offers, scaling_in, search_in
+from tests.results.compare_runs import run as run_of
+from tests.results.compare_runs import step
 from tui.cli.compare import exit_code
 from tui.journal.state import RunState
 from tui.model.record import RunRecord
 from tui.model.search import Limit, Offer, Search
 from tui.model.search_record import IntervalRecord, SearchRecord
 from tui.results.compare.charts import charts
-from tui.results.compare.compare import compare
+from tui.results.compare.compare import compare, told_by
 from tui.results.compare.document import as_json
+from tui.results.compare.junit import as_junit
 from tui.results.compare.text import comparison_lines
 from tui.results.export.open_metrics import result_families
 from tui.results.export.tables import tables_of
@@ -25,6 +29,7 @@ from tui.results.report.content import Source, report_of
 from tui.results.report.document import Chart, Table
 from tui.results.report.vega import svg_of
 from tui.results.sizing.chart import curve_chart, scaling_chart
+from tui.results.sizing.compare import compare_searches
 from tui.results.sizing.curve import curve_points, main_trace, traces
 from tui.results.sizing.live import LiveSearch
 from tui.results.sizing.words import headline_text, short_text
@@ -304,7 +309,7 @@ def test_two_searches_are_compared_by_capacity_and_by_latency_at_equal_load(reco
     assert found.search.latency.value > 1.2
     text = "\n".join(plain_lines(comparison_lines(found, 80)))
     assert "-20.0 %" in text
-    assert "area between the curves" in text
+    assert "area between the curves" in " ".join(text.split())
     (told,) = json.loads(as_json([(found, ())]))["comparisons"]
     assert told["search"]["word"] == "worse"
     assert exit_code(found, ()) == 1
@@ -316,6 +321,64 @@ def test_two_searches_are_compared_by_capacity_and_by_latency_at_equal_load(reco
     record.search.job_shares = {}
     assert other.word == "not comparable"
     assert other.search is not None and "jobs share the load otherwise" in other.search.why
+    (suite,) = ElementTree.fromstring(as_junit([(found, ())]))
+    assert {case.get("name"): case[0].tag for case in suite if len(case)} == {"capacity": "failure"}
     slower.search.limits[0].most = 1e6
     assert compare([record], [slower]).word == "not comparable"
     assert compare([record], [record]).word == "no difference detected"
+
+
+def never_met(record: RunRecord) -> RunRecord:
+    """Return the same search as one that found no load that keeps its limits."""
+    made = record.model_copy(deep=True)
+    assert made.search is not None and made.search.answer is not None
+    made.search.answer.state, made.search.answer.step = "never-met", None
+    return made
+
+
+def test_a_system_that_keeps_the_limits_at_no_load_is_worse_than_one_that_does(record: RunRecord) -> None:
+    none = never_met(record)
+    found = compare([record], [none])
+    assert (found.word, exit_code(found, ())) == ("worse", 1)
+    assert "no load keeps the limits in 1 of 1 searches of B" in "\n".join(plain_lines(comparison_lines(found, 200)))
+    assert compare([none], [record]).word == "better"
+    assert compare([none], [none]).word == "not measured"
+    some = compare([record] * 4, [record, record, record, none])
+    assert some.search is not None
+    assert (some.word, some.search.why) == ("inconclusive", "4 and 3, 4 each are needed; ranges overlap; "
+                                            "no load keeps the limits in 1 of 4 searches of B")  # fmt: skip
+
+
+def test_latency_over_common_load_has_an_interval_of_the_points_or_says_why_not(tmp_path: Path) -> None:
+    a = build_record(curve_in(tmp_path).run_dir)
+    b = scaled_latency(a, 1.3)
+    without = compare([a], [b])
+    assert without.search is not None and without.search.latency.value == pytest.approx(1.3, 0.02)
+    assert without.search.latency.low is None
+    said = " ".join(" ".join(plain_lines(comparison_lines(without, 80))).split())
+    assert "how surely is not known: the points have no seconds" in said
+    assert a.search is not None and b.search is not None
+
+    def told(step: int, direction: str, percentile: float | None) -> tuple[float, float]:
+        return 0.02, 20.0
+
+    found = compare_searches([a.search], [b.search], (told, told)).latency
+    assert found.low is not None and found.high is not None
+    assert found.low < 1.3 < found.high and found.high / found.low < 1.08
+
+
+def scaled_latency(record: RunRecord, factor: float) -> RunRecord:
+    made = record.model_copy(deep=True)
+    assert made.search is not None
+    for point in made.search.points:
+        for latencies in point.percentiles_ns.values():
+            latencies.update({name: round(value * factor) for name, value in latencies.items()})
+    return made
+
+
+def test_a_point_is_as_sure_as_its_own_seconds_say() -> None:
+    found = told_by(run_of())(0, "read", 99.0)
+    assert found is not None and 0 < found[0] < 0.1 and found[1] >= 1
+    assert told_by(run_of(step(count=0)))(0, "read", 99.0) is None
+    assert told_by(run_of())(0, "read", None) is not None
+    assert told_by(run_of())(7, "read", 99.0) is None

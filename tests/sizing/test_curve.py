@@ -1,11 +1,11 @@
-"""A load curve: its knee, and two of them held against each other."""
+"""A load curve: its knee, and the ratio of what two of them found."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from tui.sizing.curve import area, knee
+from tui.sizing.curve import knee
 from tui.sizing.estimate import Estimate, ratio_of
 
 RATES = [100.0 * part for part in range(1, 10)] + [950.0]
@@ -34,15 +34,6 @@ def test_curve_that_stays_flat_has_no_knee() -> None:
     assert found.rate.value is None
     assert "does not grow faster" in found.remark
     assert knee(RATES[:4], [1e6] * 4).rate.value is None
-
-
-def test_area_between_curves_is_the_mean_ratio_of_latency() -> None:
-    a = [1e6 / (1 - rate / 1000) for rate in RATES]
-    found = area((RATES, noisy(a, 4)), (RATES, noisy([each * 1.3 for each in a], 5)))
-    assert found is not None and found.ratio.low is not None and found.ratio.high is not None
-    assert found.ratio.low <= 1.3 <= found.ratio.high
-    assert found.ratio.low > 1.1
-    assert area((RATES, a), ([each + 2000 for each in RATES], a)) is None
 
 
 def test_ratio_of_two_capacities_has_an_interval() -> None:

@@ -243,9 +243,9 @@ def size(experiment: Experiment) -> None:
         return
     wanted = runs_for(experiment.detect, floor.cov)
     experiment.most = max(min(wanted, experiment.room), experiment.runs)
-    short = f"; there is time for {experiment.room}, more may stay unknown" if wanted > experiment.room else ""
-    say(f"runs of the same differ by {floor.cov * 100:.2g} % (noise floor): {wanted} runs at most, half of them in the "
-        f"mean, find a change of {experiment.detect * 100:g} % in 9 of 10 cases{short}")  # fmt: skip
+    short = f"; there is time for {experiment.room}, so it may stay unknown" if wanted > experiment.room else ""
+    say(f"runs of the same differ by {floor.cov * 100:.2g} % (noise floor): a change of {experiment.detect * 100:g} % "
+        f"takes {wanted} runs at most, half as many in the mean, to be found in 9 of 10 cases{short}")  # fmt: skip
 
 
 def floor_of(record: RunRecord) -> Floor | None:

@@ -53,8 +53,8 @@ def main(args: argparse.Namespace) -> int:
     from tui.results.compare.noise import NoiseFloors
 
     store, floors = run_store(), NoiseFloors.read(paths().noise)
-    a = side_of(store, args.a)
-    found = [compare(a, side_of(store, other), floors, args.across) for other in args.others]
+    a, others = sides_of(store, args)
+    found = [compare(a, other, floors, args.across) for other in others]
     judged = [(each, judge(each.a, each.b, criteria_of(each.b, args.criteria))) for each in found]
     if args.junit is not None:
         from tui.results.compare.junit import as_junit
@@ -67,6 +67,14 @@ def main(args: argparse.Namespace) -> int:
     else:
         show(judged, every=args.all, plot=args.plot)
     return max(exit_code(*each) for each in judged)
+
+
+def sides_of(store: RunStore, args: argparse.Namespace) -> tuple[list[RunRecord], list[list[RunRecord]]]:
+    """Return the records of A and of each B. Raises UsageError for a run that is on both sides of a comparison."""
+    a, others = side_of(store, args.a), [side_of(store, other) for other in args.others]
+    if both := {each.run_id for each in a} & {each.run_id for other in others for each in other}:
+        raise UsageError(f"{', '.join(sorted(both))} is on both sides: a run does not differ from itself")
+    return a, others
 
 
 def side_of(store: RunStore, text: str) -> list[RunRecord]:

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,6 +16,7 @@ from tui.cli.common import run_store, text_width
 from tui.model.problem import UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from tui.results.compare.setup import Setup
     from tui.results.compare.trend import Trend
 
 TREND_SCHEMA = "benchtui.trend/1"
@@ -22,33 +24,65 @@ TREND_SCHEMA = "benchtui.trend/1"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
+    parser.description = (
+        "Shows the runs of a profile on a target, oldest first, and from which run on they are others. Runs with other "
+        "parameters, hosts or another tool are histories of their own: shown is that of the newest run."
+    )
     parser.add_argument("profile", metavar="PROFILE", help="the tag of a profile that runs were made of")
     parser.add_argument("--target", metavar="T", help="runs on this target alone (default: each for itself)")
     parser.add_argument(
         "--point", metavar="TEXT", help="of a sweep or a suite the points that hold TEXT, each with its runs and chart"
     )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--like", metavar="RUN", help="the history of runs that were measured like this one")
+    which.add_argument("--all", action="store_true", help="each history, the newest parameters and the others")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def main(args: argparse.Namespace) -> int:
     """Print the history of each target, of a sweep or a suite that of each point."""
-    from tui.results.compare.trend import points_in, trends_of
-
-    store = run_store()
-    runs = store.list()
-    found = trends_of(runs, args.profile, args.target, lambda run: points_in(store.directory_of(run)))
-    if not found:
-        near = did_you_mean(args.profile, sorted({run.profile for run in runs}))
-        where = f" on {args.target}" if args.target else ""
-        raise UsageError(f"no whole run of {args.profile}{where} has a headline{near}; see benchtui runs list")
+    found = asked_for(args)
     if args.point is not None:
         found = pointed(found, args.point)
     if args.json:
         document = {"schema": TREND_SCHEMA, "trends": [as_builtins(each) for each in found]}
         print(msgspec.json.format(msgspec.json.encode(document), indent=1).decode())
         return 0
-    print("\n\n".join(told(found, whole=args.point is not None)))
+    print("\n\n".join(told(found, whole=args.point is not None, which=args.all or args.like is not None)))
     return 0
+
+
+def asked_for(args: argparse.Namespace) -> list[Trend]:
+    """Return the histories that are asked for. Raises UsageError when there is none."""
+    from tui.results.compare.setup import measured_at
+    from tui.results.compare.trend import trends_of
+
+    store = run_store()
+    target, like = like_run(store.resolve(args.like), args) if args.like is not None else (args.target, None)
+    runs = store.list()
+    found = trends_of(
+        runs, args.profile, target, lambda run: measured_at(store.directory_of(run)), like, every=args.all
+    )
+    if not found:
+        near = did_you_mean(args.profile, sorted({run.profile for run in runs}))
+        where = f" on {target}" if target else ""
+        how = f" measured like {args.like}" if like is not None else ""
+        raise UsageError(f"no whole run of {args.profile}{where}{how} has a headline{near}; see benchtui runs list")
+    return found
+
+
+def like_run(run_dir: Path, args: argparse.Namespace) -> tuple[str, dict[str, Setup]]:
+    """Return the target of a run, and how each of its points was measured. Raises UsageError."""
+    from tui.results.compare.setup import head_at, measured
+
+    head = head_at(run_dir)
+    if head is None:
+        raise UsageError(f"--like {args.like}: it has no record yet; benchtui runs recover, when it was interrupted")
+    if head.profile.tag != args.profile:
+        raise UsageError(f"--like {args.like}: a run of {head.profile.tag}, not of {args.profile}")
+    if args.target not in (None, head.target or ""):
+        raise UsageError(f"--like {args.like}: a run on {head.target or 'no target'}, not on {args.target}")
+    return head.target or "", {each.point: each.setup for each in measured(head)}
 
 
 def pointed(found: Sequence[Trend], text: str) -> list[Trend]:
@@ -60,27 +94,33 @@ def pointed(found: Sequence[Trend], text: str) -> list[Trend]:
     return chosen
 
 
-def told(found: Sequence[Trend], *, whole: bool) -> Iterator[str]:
-    """Yield each history as text: the points of a target as one table, unless each is to be told whole."""
-    from tui.results.compare.trend import points_lines
+def told(found: Sequence[Trend], *, whole: bool, which: bool) -> Iterator[str]:
+    """Yield each history as text: the points of a target as one table, unless each is to be told `whole`.
+
+    `which`: it is said how the runs of a history were measured.
+    """
+    from tui.results.compare.trend import others_lines, points_lines
     from tui.text.line import plain_lines
 
-    points = [] if whole else [each for each in found if each.point]
+    points = [] if whole or which else [each for each in found if each.point]
     for target in dict.fromkeys(each.target for each in points):
-        lines = points_lines([each for each in points if each.target == target], text_width())
+        of_target = [each for each in points if each.target == target]
+        lines = [*points_lines(of_target, text_width()), *others_lines(of_target, text_width())]
         yield "\n".join(plain_lines(lines)) + "\n\n--point TEXT shows the runs of a point"
     for each in found:
         if each not in points:
-            yield whole_text(each)
+            yield whole_text(each, which=which)
 
 
-def whole_text(found: Trend) -> str:
-    """Return the runs of one history, and its chart."""
-    from tui.results.compare.trend import trend_chart, trend_lines
+def whole_text(found: Trend, *, which: bool) -> str:
+    """Return the runs of one history, what else was measured, and its chart."""
+    from tui.results.compare.trend import others_lines, setup_lines, trend_chart, trend_lines
     from tui.text.line import plain_lines
     from tui.text.plot import coloured
 
-    text = "\n".join(plain_lines(trend_lines(found, text_width())))
+    width = text_width()
+    lines = [*trend_lines(found, width), *(setup_lines(found, width) if which else ()), *others_lines([found], width)]
+    text = "\n".join(plain_lines(lines))
     if len(found.runs) < 2:
         return text
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
@@ -89,16 +129,18 @@ def whole_text(found: Trend) -> str:
 
 
 def as_builtins(found: Trend) -> dict[str, object]:
-    """Return a trend for JSON: of its runs what tells the history."""
+    """Return a trend for JSON: of its runs what tells the history, how they were measured, and what is not in it."""
     return {
         "profile": found.profile,
         "point": found.point,
         "target": found.target,
         "unit": found.unit,
         "left_out": found.left_out,
+        "setup": dict(found.setup.parts),
         "runs": [{"run_id": run.run_id, "utc": run.utc, "value": run.headline_value} for run in found.runs],
         "changes": [
             {"run_id": found.runs[each.at].run_id, "at": each.at, "ratio": each.ratio, "p": each.p}
             for each in found.changes
         ],
+        "others": [{"runs": each.runs, "newest": each.newest.run_id, "differs": each.differs} for each in found.others],
     }

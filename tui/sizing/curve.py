@@ -1,4 +1,4 @@
-"""A load curve: latency over achieved throughput, its knee, and two curves held against each other.
+"""A load curve: latency over achieved throughput, and its knee.
 
 The curve that is fitted: latency = a (1 + b u^p / (1 - u)), u = rate / m, which is M/M/1 with p = 1 and a cliff with
 large p. Its knee is where latency begins to grow faster than load: the rate with the highest rate / latency (the
@@ -40,14 +40,6 @@ class Knee(Struct, frozen=True):
     remark: str = ""
 
 
-class Area(Struct, frozen=True):
-    """Latency of curve B over that of A, in the mean over the rates from `low` to `high` that both were measured at."""
-
-    ratio: Estimate
-    low: float
-    high: float
-
-
 def knee(rates: Sequence[float], latencies_ns: Sequence[float]) -> Knee:
     """Return the knee of a curve by its points: achieved rates and one figure of latency at each."""
     import numpy as np
@@ -66,21 +58,7 @@ def knee(rates: Sequence[float], latencies_ns: Sequence[float]) -> Knee:
     return Knee(Estimate(value, min(low, value), max(high, value)), float(curves[0, at]))
 
 
-def area(a: tuple[Sequence[float], Sequence[float]], b: tuple[Sequence[float], Sequence[float]]) -> Area | None:
-    """Return how two curves, each rates and latencies, differ over what both have; None: too little in common."""
-    import numpy as np
-
-    low, high = max(min(a[0]), min(b[0])), min(max(a[0]), max(b[0]))
-    if min(len(a[0]), len(b[0])) < LEAST_POINTS or high <= low:
-        return None
-    grid = np.linspace(low, high, GRID)
-    apart = (_curves(*b, grid) - _curves(*a, grid, SEED + 1)).mean(axis=1)
-    ends = np.exp(np.percentile(apart[1:], [2.5, 97.5]))
-    value = float(np.exp(apart[0]))
-    return Area(Estimate(value, min(float(ends[0]), value), max(float(ends[1]), value)), low, high)
-
-
-def _curves(rates: Sequence[float], latencies_ns: Sequence[float], grid: Array, seed: int = SEED) -> Array:
+def _curves(rates: Sequence[float], latencies_ns: Sequence[float], grid: Array) -> Array:
     """Return ln(latency) over the grid: in the first row the fit's, below that of curves drawn around it."""
     import numpy as np
     from scipy.optimize import least_squares
@@ -98,7 +76,7 @@ def _curves(rates: Sequence[float], latencies_ns: Sequence[float], grid: Array, 
     degrees = max(len(x) - UNKNOWNS, 1)
     error = max(float(np.sqrt((wrong(fit.x) ** 2).sum() / degrees)) * min(t_975(degrees) / Z_975, 3.0), LEAST_ERROR)
     widths = np.linalg.pinv(fit.jac.T @ fit.jac + np.diag([0.0, 0.02, 0.02, 0.02]) * error**2) * error**2
-    drawn = np.random.default_rng(seed).multivariate_normal(fit.x, widths, DRAWS, check_valid="ignore")
+    drawn = np.random.default_rng(SEED).multivariate_normal(fit.x, widths, DRAWS, check_valid="ignore")
     terms = np.vstack([fit.x, np.clip(drawn, low, high)])
     return _log_latency(terms, grid, top)
 

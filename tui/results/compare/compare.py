@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import TYPE_CHECKING, Literal
@@ -116,7 +116,7 @@ def compare(
         from tui.results.sizing.compare import compare_searches  # loads numpy
 
         gate = differences(a, b, across, searches=True)
-        searched = compare_searches(*searches)
+        searched = compare_searches(searches[0], searches[1], (told_by(a[0]), told_by(b[0])))
         return Comparison(tuple(a), tuple(b), tuple(gate), (), tuple(across), searched)
     ours, theirs = points_of(a), points_of(b)
     pairs = [(ours[key], theirs[key]) for key in ours if key in theirs]
@@ -209,6 +209,18 @@ def spread_of(attempt: Attempt, figure: Headline) -> stats.Spread | None:
         latency.buckets.idx, latency.buckets.n, figure.percentile, beyond, latency.max_ns
     )
     return None if interval is None else stats.of_interval(interval, mean.degrees)
+
+
+def told_by(record: RunRecord) -> Callable[[int, str, float | None], tuple[float, float] | None]:
+    """Return what says how well a percentile (None: the mean) of a step is known from its seconds and histogram."""
+    steps = {step.index: step for step in record.steps}
+
+    def told(index: int, direction: str, percentile: float | None) -> tuple[float, float] | None:
+        step = steps.get(index)
+        known = None if step is None else spread_of(Attempt(record, step), Headline("latency", direction, percentile))
+        return None if known is None else (known.error, known.degrees)
+
+    return told
 
 
 def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> stats.Spread | None:

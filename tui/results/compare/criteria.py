@@ -59,10 +59,18 @@ def judge(a: Sequence[RunRecord], b: Sequence[RunRecord], criteria: Sequence[Cri
 
 
 def _judged(criterion: Criterion, a: Point | None, b: Point) -> Iterator[Judged]:
-    """Yield how each figure of a point that the criterion is about stands; nothing where there is none."""
+    """Yield how each figure of a point that the criterion is about stands; nothing where there is none.
+
+    A percentile that too few samples are behind is none that was kept.
+    """
     for figure in _figures(criterion, b):
         value, before = _middle(b, figure), _middle(a, figure) if a is not None else None
-        if value is None or isinstance(value, Few) or (criterion.relative and not before):
+        if value is None or (criterion.relative and not before):
+            continue
+        few = next((each for each in (value, before if criterion.relative else None) if isinstance(each, Few)), None)
+        if few is not None:
+            said = METRICS[figure.metric].with_unit(few)
+            yield Judged(criterion.text, b.name, meaning(figure), said, "not measured")
             continue
         if criterion.relative and before:
             change = value / before - 1

@@ -55,6 +55,7 @@ def _search(found: SearchChange | None) -> dict[str, Any] | None:
         "why": found.why,
         "percentile": found.percentile,
         "latency_ratio": msgspec.to_builtins(found.latency),
+        "latency_why": found.latency_why,
         "over": [found.low, found.high],
         "at_equal_load": [{"rate": load, "a_ns": ours, "b_ns": theirs} for load, ours, theirs in found.at],
     }

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from tui.results.compare.compare import Change, Comparison
 from tui.results.compare.criteria import Judged
 from tui.results.compare.text import figure_text, interval_text, signed
+from tui.results.sizing.compare import SearchChange
+from tui.results.sizing.compare import signed as ratio_text
 from tui.results.text.junit import Case, Outcome, Suite, junit_xml
 
 SAID = ("better", "no difference detected")
@@ -25,6 +27,7 @@ def _suite(found: Comparison, judged: Sequence[Judged]) -> Suite:
     obstacles = "; ".join(each.text for each in found.obstacles)
     cases = [
         Case("comparable", "error" if obstacles else "passed", obstacles, profile),
+        *([_search(profile, found.search)] if found.search is not None and not obstacles else []),
         *(_figure(profile, point.name, change) for point in found.points for change in point.changes),
         *(Case(f"{each.criterion} {each.point}".strip(), OUTCOMES[each.outcome], each.text, "thresholds")
           for each in judged),
@@ -32,8 +35,18 @@ def _suite(found: Comparison, judged: Sequence[Judged]) -> Suite:
     return Suite(f"{sides[1]} against {sides[0]}", cases, found.b[0].created_utc)
 
 
+def _search(profile: str, found: SearchChange) -> Case:
+    """Return what is said of two searches, as the exit code says it."""
+    why = f" ({found.why})" if found.why else ""
+    outcome: Outcome = "failed" if found.word == "worse" else "passed" if found.word in SAID else "skipped"
+    outcome = "error" if found.word == "not comparable" else outcome
+    return Case(found.figure, outcome, f"{found.word}: {ratio_text(found.ratio)}{why}", profile)
+
+
 def _figure(profile: str, point: str, change: Change) -> Case:
     said = (f"{change.word}: {figure_text(change, change.a)} to {figure_text(change, change.b)}, "
             f"{signed(change.change)} ({interval_text(change)}) {change.why}").strip()  # fmt: skip
     outcome: Outcome = "failed" if change.word == "worse" else "passed" if change.word in SAID else "skipped"
+    if outcome == "failed" and not change.counts:  # as the exit code has it
+        outcome, said = "skipped", f"{said}; of single runs builds go by the headline alone"
     return Case(f"{point} {change.title}".strip(), outcome, said, profile)

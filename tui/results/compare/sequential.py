@@ -82,6 +82,8 @@ def look(a: Sequence[float], b: Sequence[float], most: int, detect: float, floor
 
 
 def _answer(low: float, high: float, limit: float) -> Answer:
+    if -limit < low and high < limit:  # first: what is surely less than what matters is no difference, though it is one
+        return "no difference as large"
     if low > 0 or high < 0:
         return "higher" if low > 0 else "lower"
-    return "no difference as large" if -limit < low and high < limit else "go on"
+    return "go on"

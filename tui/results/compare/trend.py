@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
 
 import msgspec
@@ -14,43 +13,21 @@ import numpy as np
 
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT
-from tui.model.rundir import RECORD_FILE
 from tui.results.compare.compare import THRESHOLD
+from tui.results.compare.setup import PROFILE_TEXT, UNKNOWN, Measured, Setup
 from tui.results.compare.stats import ALPHA, SEED
 from tui.results.store.summary import RunSummary
 from tui.results.text.chart import value_axis
-from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run
+from tui.results.text.judged import plural
+from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, labelled
 from tui.text.plot import ROLES, Axis, Curve, Ticks, plot, plot_rows
 from tui.text.table import Column, text_table
 
 LEAST = 4  # runs before a change and after it
 SHUFFLES = 999
+UNBOUNDED = 10_000  # columns of text that goes into a pipe
 WHOLE = ("complete", "imported")
-
-
-class PointHeadline(msgspec.Struct):
-    """The headline of one point of a run, as `run.json` has it."""
-
-    value: float | None = None
-    unit: str = ""
-    text: str = ""
-
-
-class _Cell(msgspec.Struct):
-    key: str = ""
-    headline: PointHeadline | None = None
-
-
-class _Matrix(msgspec.Struct):
-    cells: list[_Cell] = msgspec.field(default_factory=list)
-
-
-class _Head(msgspec.Struct):
-    matrix: _Matrix | None = None
-
-
-_heads = msgspec.json.Decoder(_Head)
-Points = Callable[[RunSummary], dict[str, PointHeadline]]
+Look = Callable[[RunSummary], Sequence[Measured]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +40,20 @@ class ChangePoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Trend:
-    """Runs of one profile on one target, oldest first, and where they changed; `left_out` are not whole or invalid.
+class Other:
+    """Runs that are another history, `newest` the last of them, and what is not as in the one that is shown."""
 
-    Of a sweep or a suite it is the history of one `point`: the headlines of its runs are of that point.
+    runs: int
+    newest: RunSummary
+    differs: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Runs of one profile on one target that were measured alike, oldest first, and where they changed.
+
+    `left_out` are not whole or invalid. Of a sweep or a suite it is the history of one `point`: the headlines of its
+    runs are of that point. `others` were measured otherwise: with other parameters, hosts, or another tool.
     """
 
     profile: str
@@ -76,6 +63,8 @@ class Trend:
     changes: tuple[ChangePoint, ...]
     left_out: int
     point: str = ""
+    setup: Setup = UNKNOWN
+    others: tuple[Other, ...] = ()
 
     @property
     def values(self) -> list[float]:
@@ -93,48 +82,78 @@ class Trend:
         return list(pairwise([0, *(each.at for each in self.changes), len(self.runs)]))
 
 
-def points_in(run_dir: Path) -> dict[str, PointHeadline]:
-    """Return the headlines of the points of a sweep or a suite; empty of other runs, and of what cannot be read."""
-    with suppress(OSError, msgspec.DecodeError):
-        matrix = _heads.decode((run_dir / RECORD_FILE).read_bytes()).matrix
-        cells = matrix.cells if matrix is not None else []
-        return {each.key: each.headline or PointHeadline() for each in cells} if len(cells) > 1 else {}
-    return {}
+Alike = tuple[Setup, str]  # how it was measured, and the unit of its headline
+Place = tuple[str, str]  # target and point
 
 
 def trends_of(
-    runs: Iterable[RunSummary], profile: str, target: str | None = None, points: Points | None = None
+    runs: Iterable[RunSummary],
+    profile: str,
+    target: str | None = None,
+    look: Look | None = None,
+    like: Mapping[str, Setup] | None = None,
+    *,
+    every: bool = False,
 ) -> list[Trend]:
-    """Return the trends of a profile: one a target, point and unit, the one with the most runs first.
+    """Return the trends of a profile, one a target and point, the one with the most runs first.
 
-    `points` gives the headlines of the points of a run; without it a run counts by its own headline.
+    `look` tells how the points of a run were measured; without it all were measured alike. Runs that were measured
+    otherwise are no part of a history: it is that of the newest run, or of `like`, a setup by point, or `every` one.
     """
-    groups: dict[tuple[str, str, str], list[RunSummary]] = {}
-    left_out: dict[tuple[str, str, str], int] = {}
-    for run in sorted(runs, key=lambda each: (each.utc or each.run_id, each.run_id)):
-        if run.profile != profile or (target is not None and run.target != target):
-            continue
-        for point, each in _by_point(run, points):
-            key = (each.target, point, each.headline_unit)
-            if each.state in WHOLE and each.verdict != "invalid" and (each.headline_value or 0) > 0:
-                groups.setdefault(key, []).append(each)
-            else:
-                left_out[key] = left_out.get(key, 0) + 1
+    places: dict[Place, dict[Alike, list[RunSummary]]] = {}
+    left_out: Counter[tuple[Place, Setup]] = Counter()
+    for run in sorted(runs, key=_when):
+        if run.profile == profile and target in (None, run.target):
+            for point, setup, each in _by_point(run, look):
+                if each.state in WHOLE and each.verdict != "invalid" and (each.headline_value or 0) > 0:
+                    series = places.setdefault((each.target, point), {})
+                    series.setdefault((setup, each.headline_unit), []).append(each)
+                else:
+                    left_out[(each.target, point), setup] += 1
+    shown = [(place, alike) for place, series in places.items() for alike in _shown(place, series, like, every=every)]
+    tests = Counter(target for (target, _), _ in shown)
     found = []
-    for key, fit in groups.items():
-        tests = sum(other[0] == key[0] for other in groups)
-        changes = tuple(change_points([run.headline_value or 0.0 for run in fit], tests))
-        found.append(Trend(profile, key[0], key[2], tuple(fit), changes, left_out.get(key, 0), key[1]))
+    for place, alike in shown:
+        fit, (setup, unit) = places[place][alike], alike
+        changes = change_points([run.headline_value or 0.0 for run in fit], tests[place[0]])
+        others = () if every else tuple(_others(places[place], alike))
+        found.append(Trend(profile, place[0], unit, tuple(fit), tuple(changes), left_out[place, setup], place[1],
+                           setup, others))  # fmt: skip
     return sorted(found, key=lambda each: -len(each.runs))
 
 
-def _by_point(run: RunSummary, points: Points | None) -> Iterator[tuple[str, RunSummary]]:
-    found = points(run) if points is not None else {}
-    for name, head in found.items():
-        about = {"headline": head.text, "headline_value": head.value, "headline_unit": head.unit}
-        yield name, msgspec.structs.replace(run, **about)
-    if not found:
-        yield "", run
+def _when(run: RunSummary) -> tuple[str, str]:
+    return run.utc or run.run_id, run.run_id
+
+
+def _newest_first(series: Mapping[Alike, Sequence[RunSummary]]) -> list[Alike]:
+    return sorted(series, key=lambda alike: _when(series[alike][-1]), reverse=True)
+
+
+def _shown(
+    place: Place, series: Mapping[Alike, Sequence[RunSummary]], like: Mapping[str, Setup] | None, *, every: bool
+) -> list[Alike]:
+    found = _newest_first(series)
+    if like is not None:
+        found = [alike for alike in found if alike[0] == like.get(place[1])]
+    return found if every else found[:1]
+
+
+def _others(series: Mapping[Alike, Sequence[RunSummary]], shown: Alike) -> Iterator[Other]:
+    for setup, unit in _newest_first(series):
+        if (setup, unit) != shown:
+            runs = series[setup, unit]
+            differs = setup.differs(shown[0]) or f"headline in {unit or 'no unit'}, here in {shown[1] or 'no unit'}"
+            yield Other(len(runs), runs[-1], differs)
+
+
+def _by_point(run: RunSummary, look: Look | None) -> Iterator[tuple[str, Setup, RunSummary]]:
+    for each in look(run) if look is not None else [Measured()]:
+        head = each.headline
+        about = {} if head is None else {
+            "headline": head.text, "headline_value": head.value, "headline_unit": head.unit
+        }  # fmt: skip
+        yield each.point, each.setup, msgspec.structs.replace(run, **about)
 
 
 def change_points(values: Sequence[float], tests: int = 1) -> list[ChangePoint]:
@@ -187,7 +206,7 @@ def trend_lines(found: Trend, width: int | None) -> list[Line]:
     """Return the table of a history, its changes in it."""
     where = f" on {found.target}" if found.target else ""
     more = f", {found.left_out} left out (not whole, or invalid)" if found.left_out else ""
-    head: list[Run] = [(found.name, BRIGHT), (f"{where}: {len(found.runs)} runs{more}", TEXT)]
+    head: list[Run] = [(found.name, BRIGHT), (f"{where}: {plural(len(found.runs), 'run')}{more}", TEXT)]
     changes = {each.at: each for each in found.changes}
     rows = list(enumerate(found.runs))
     columns: list[Column[tuple[int, RunSummary]]] = [
@@ -214,6 +233,29 @@ def points_lines(found: Sequence[Trend], width: int | None) -> list[Line]:
     ]
     head = Line.of((first.profile, BRIGHT), (f"{where}: {len(found)} points, each by itself", TEXT))
     return [head, Line(), *text_table(columns, found, width)]
+
+
+def others_of(found: Sequence[Trend]) -> list[Other]:
+    """Return the runs that these histories leave out because they were measured otherwise, each once."""
+    return list({(each.newest.run_id, each.differs): each for trend in found for each in trend.others}.values())
+
+
+def others_lines(found: Sequence[Trend], width: int | None) -> list[Line]:
+    """Return what the histories leave out because it was measured otherwise, each once, and how to see it."""
+    if not (others := others_of(found)):
+        return []
+    lines = [Line(), Line.of(("measured otherwise, so histories of their own:", LABEL))]
+    for each in others:
+        counted: list[Run] = [(f"  {plural(each.runs, 'run')} to {each.newest.run_id}: ", TEXT)]
+        lines += labelled(counted, [(each.differs, BRIGHT)], width or UNBOUNDED, indent=4)
+    return [*lines, Line.of(("--like RUN shows the history that a run belongs to, --all each of them", LABEL))]
+
+
+def setup_lines(found: Trend, width: int | None) -> list[Line]:
+    """Return how the runs of a history were measured."""
+    parts = [f"{name} {value}" for name, value in found.setup.parts if name != PROFILE_TEXT]
+    said = "; ".join(parts) or "their records do not tell"
+    return [Line(), *labelled([("measured with: ", LABEL)], [(said, TEXT)], width or UNBOUNDED)]
 
 
 def last_change_runs(found: Trend) -> list[Run]:

@@ -8,11 +8,12 @@ from typing import Any
 
 from tui.metrics.registry import BY_UNIT
 from tui.model.record import RunRecord
-from tui.results.compare.trend import LEAST, Trend, change_word
+from tui.results.compare.trend import LEAST, Trend, change_word, others_of
 from tui.results.report.charts import rate_axis
 from tui.results.report.document import Block, Cell, Chart, Column, Paragraph, Table
 from tui.results.report.vega import INK, MUTED, SERIES, layers
 from tui.results.text.chart import ChartMetric
+from tui.results.text.judged import plural
 from tui.text.line import LABEL, TEXT
 
 MOST_CHARTS = 4
@@ -33,7 +34,7 @@ def history_blocks(record: RunRecord, trends: Sequence[Trend], *, drawn: bool) -
 
 def _said(found: Trend) -> tuple[str, str]:
     """Return the last change in words, and its role."""
-    runs = f"{found.name}: {len(found.runs)} runs on this target"
+    runs = f"{found.name}: {plural(len(found.runs), 'run')} on this target"
     if not found.changes:
         few = f"; {2 * LEAST} are needed to tell a change" if len(found.runs) < 2 * LEAST else ", no change detected"
         return runs + few, LABEL
@@ -62,9 +63,18 @@ def _table(record: RunRecord, trends: Sequence[Trend]) -> Table:
             since = f"{first.run_id} ({first.utc[:10]})" if first.utc else first.run_id
             rows.append([found.name, since, str(end - begin), shown, told, "this run" if ours else ""])
     numbers = [Column(title, right=True) for title in ("runs", "median", "change")]
-    left_out = max(each.left_out for each in trends)
-    note = f"{left_out} more runs are not whole, or invalid." if left_out else ""
+    note = " ".join(filter(None, (_left_out(max(each.left_out for each in trends)), _apart(trends))))
     return Table("History on this target", [Column("what"), Column("from"), *numbers, Column("")], rows, note)
+
+
+def _left_out(count: int) -> str:
+    return f"{plural(count, 'more run')}, not whole or invalid: left out." if count else ""
+
+
+def _apart(trends: Sequence[Trend]) -> str:
+    """Return how many runs are no part of it because they were measured otherwise."""
+    count = sum(each.runs for each in others_of(trends))
+    return f"{plural(count, 'more run')} had other parameters, hosts or another tool: no part of it." if count else ""
 
 
 def _role(found: Trend, begin: int) -> str:

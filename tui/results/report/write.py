@@ -40,17 +40,24 @@ def source_at(run_dir: Path, baselines: Path) -> tuple[Source, tuple[Problem, ..
 def with_histories(sources: Sequence[Source], store: RunStore, *, always: bool = False) -> list[Source]:
     """Return the runs with the history of their profile on their target, told once where runs share it.
 
-    A history of fewer than SHOWN_FROM runs is left out unless `always`. Raises UsageError.
+    It is that of runs that were measured alike. One of fewer than SHOWN_FROM runs is left out unless `always`. Raises
+    UsageError.
     """
-    from tui.results.compare.trend import points_in, trends_of
+    from tui.results.compare.setup import head_at, head_of, measured, measured_at
+    from tui.results.compare.trend import trends_of
 
     runs, told, found = store.everything().runs, set(), []
     for source in sources:
         record = source.record
+        head = head_at(source.run_dir) if source.run_dir is not None else None
+        like = {each.point: each.setup for each in measured(head or head_of(record))}
         key = record.profile.tag, record.target or ""
-        trends = trends_of(runs, *key, lambda run: points_in(store.directory_of(run))) if key not in told else []
+        if (alike := (*key, *sorted(like.items()))) in told:
+            trends = []
+        else:
+            trends = trends_of(runs, *key, lambda run: measured_at(store.directory_of(run)), like)
         least = LEAST_HISTORY if always else SHOWN_FROM
-        told.add(key)
+        told.add(alike)
         found.append(replace(source, history=[each for each in trends if len(each.runs) >= least]))
     return found
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Literal
 
 from tui.metrics import units
 from tui.model.search_record import IntervalRecord, SearchRecord
-from tui.results.sizing.curve import Trace, rate_unit, same_traces
+from tui.results.sizing.curve import MEAN, CurvePoint, Trace, rate_unit, same_traces
 from tui.results.sizing.words import known, limits_text, rate, shares_text
-from tui.sizing.curve import area
+from tui.sizing.between import Known, between
 from tui.sizing.estimate import Estimate, ratio_of
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, WARN, Line, Run, labelled
 
@@ -43,6 +43,7 @@ class SearchChange:
     why: str = ""
     percentile: str = ""
     latency: Estimate = field(default_factory=Estimate)
+    latency_why: str = ""  # why it has no interval
     low: float | None = None
     high: float | None = None
     at: tuple[tuple[float, float, float], ...] = ()
@@ -55,18 +56,44 @@ class SearchChange:
         return max(len(self.values_a), len(self.values_b)) > 1
 
 
-def compare_searches(a: Sequence[SearchRecord], b: Sequence[SearchRecord]) -> SearchChange:
-    """Return what can be said of the second side against the first; each is one search, or repetitions of one."""
+Told = Callable[[int, str, float | None], tuple[float, float] | None]
+"""How well a percentile (None: the mean) of a step is known: standard error of its logarithm, degrees of freedom."""
+
+
+def compare_searches(
+    a: Sequence[SearchRecord], b: Sequence[SearchRecord], told: tuple[Told | None, Told | None] = (None, None)
+) -> SearchChange:
+    """Return what can be said of the second side against the first; each is one search, or repetitions of one.
+
+    `told` says of the first search of each side how well its points are known.
+    """
     first = a[0], b[0]
     figure, ours, theirs = _figures(*first)
     why = next((each for other in (*a[1:], *b) if (each := _obstacle(a[0], other))), "")
     ratio = ratio_of(_estimate(ours), _estimate(theirs))
     word: Word = "not comparable" if why else _word(ratio)
-    made = _with_curves(SearchChange(figure, rate_unit(a[0]), ours, theirs, ratio, word, why), *first)
-    if len(a) == len(b) == 1:
+    made = _with_curves(SearchChange(figure, rate_unit(a[0]), ours, theirs, ratio, word, why), *first, told)
+    if len(a) > 1 or len(b) > 1:
+        sides = [[value for each in side if (value := _figures(each, each)[1].value)] for side in (a, b)]
+        made = _of_repetitions(made, *sides) if all(sides) else replace(made, word=word if why else "not measured")
+    return made if why else _with_never_met(made, a, b)
+
+
+def _with_never_met(made: SearchChange, a: Sequence[SearchRecord], b: Sequence[SearchRecord]) -> SearchChange:
+    """Return the change where searches found that no load keeps the limits: an answer, and no missing figure."""
+    none = [sum(each.answer is not None and each.answer.state == "never-met" for each in side) for side in (a, b)]
+    if not any(none):
         return made
-    sides = [[value for each in side if (value := _figures(each, each)[1].value)] for side in (a, b)]
-    return _of_repetitions(made, *sides) if all(sides) else replace(made, word=word if why else "not measured")
+    said = [f"{count} of {len(side)} searches of {name}" for name, count, side in zip("AB", none, (a, b), strict=True)]
+    why = f"no load keeps the limits in {' and '.join(text for text, count in zip(said, none, strict=True) if count)}"
+    word: Word = "inconclusive"
+    if none == [0, len(b)] and made.a.value:
+        word = "worse"
+    elif none == [len(a), 0] and made.b.value:
+        word = "better"
+    elif none == [len(a), len(b)]:
+        word = "not measured"
+    return replace(made, word=word, why="; ".join(filter(None, (made.why, why))))
 
 
 def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) -> SearchChange:
@@ -130,22 +157,35 @@ def _word(ratio: Estimate) -> Word:
 # -- curves
 
 
-def _with_curves(made: SearchChange, a: SearchRecord, b: SearchRecord) -> SearchChange:
+def _with_curves(
+    made: SearchChange, a: SearchRecord, b: SearchRecord, told: tuple[Told | None, Told | None]
+) -> SearchChange:
     pair = same_traces(a, b)
     if pair is None:
         return made
-    mine, other = map(_columns, pair)
-    at = tuple(_at_equal_load(mine, other))
-    found = area(mine, other)
+    mine, other = (_known(trace, side) for trace, side in zip(pair, told, strict=True))
+    at = tuple(_at_equal_load(_columns(mine), _columns(other)))
+    found = between(mine, other)
+    made = replace(made, percentile=pair[0].name, at=at)
     if found is None:
-        return replace(made, percentile=pair[0].name, at=at)
-    return replace(made, percentile=pair[0].name, latency=found.ratio, low=found.low, high=found.high, at=at)
+        return made
+    return replace(made, latency=found.ratio, latency_why=found.remark, low=found.low, high=found.high)
 
 
-def _columns(trace: Trace) -> tuple[list[float], list[float]]:
-    """Return rates and latencies of the paced points, by ascending rate."""
-    points = sorted((each.rate, each.latency_ns) for each in trace.points if each.point.offered_iops is not None)
-    return [x for x, _ in points], [y for _, y in points]
+def _known(trace: Trace, told: Told | None) -> list[Known]:
+    """Return the paced points by ascending rate, each with what its own seconds say of how well it is known."""
+    paced = [each for each in trace.points if each.point.offered_iops is not None and each.latency_ns > 0]
+    return [_point(trace, each, told) for each in sorted(paced, key=lambda each: each.rate)]
+
+
+def _point(trace: Trace, each: CurvePoint, told: Told | None) -> Known:
+    percentile = None if trace.percentile == MEAN else float(trace.percentile)
+    found = told(each.point.step, trace.direction, percentile) if told is not None else None
+    return Known(each.rate, each.latency_ns, *(found or ()))
+
+
+def _columns(points: Sequence[Known]) -> tuple[list[float], list[float]]:
+    return [each.rate for each in points], [each.latency_ns for each in points]
 
 
 def _at_equal_load(
@@ -184,6 +224,7 @@ def search_lines(found: SearchChange, width: int) -> list[Line]:
     if found.latency.value is not None and found.low is not None and found.high is not None:
         span = f"over {rate(found.low, found.unit)} to {rate(found.high, found.unit)}"
         told = [(signed(found.latency), BRIGHT), (f" in the mean {span} (area between the curves)", TEXT)]
+        told += [(f"; {found.latency_why}", LABEL)] if found.latency_why else []
         lines += labelled([(f"{found.percentile}: ", LABEL)], told, width)
     for load, ours, theirs in found.at:
         text = f"{units.latency(ours)} → {units.latency(theirs)}  {(theirs / ours - 1) * 100:+.1f} %"

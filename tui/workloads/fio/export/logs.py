@@ -1,7 +1,8 @@
 """fio's logs of values over time, a line a second, under the names that fio-plot looks for.
 
 ``RW-iodepth-D-numjobs-N_bw.1.log.HOST`` is what `fio --client` writes of a server; without a host it is all of them
-together, or the only one. A line is: milliseconds, value, direction (0 read, 1 write, 2 trim), block size, offset.
+together, or the only one. A line is: milliseconds, value, direction (0 read, 1 write, 2 trim), block size. Later fields
+that fio writes are left out: its own fiologparser.py takes four alone (fio 3.33).
 Bandwidth is KiB/s, latency ns: of the latency that the profile shows, the others are not known second by second.
 """
 
@@ -52,7 +53,7 @@ def _lines(each: Measured, metric: str, host: str | None) -> Iterator[str]:
         for number, one in sorted(shown.items()):
             value = _value(one, metric, place)
             if value is not None:
-                yield f"{_ended_ms(series, place)}, {value}, {number}, {blocks[number]}, 0\n"
+                yield f"{_ended_ms(series, place)}, {value}, {number}, {blocks[number]}\n"
 
 
 def _ended_ms(series: SeriesRecord | None, place: int) -> int:

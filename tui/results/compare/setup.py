@@ -1,0 +1,259 @@
+"""What runs must have in common to stand in one history: parameters, load, hosts and tool, but not the place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from math import log2
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct, field
+
+from tui.model.problem import UsageError
+from tui.model.rundir import RECORD_FILE
+from tui.model.step_record import Scalar
+from tui.model.yaml_text import load
+from tui.results.baselines.compare import bare_version, is_place, kinds_of, major, written
+
+if TYPE_CHECKING:
+    from tui.model.record import RunRecord
+
+NOT_OF_THE_LOAD = frozenset(
+    ("profile", "version", "title", "description", "source", "extends", "params", "suite", "sweep", "repeat",
+     "capacity", "curve", "pause", "attest", "findings", "thresholds", "on_host_loss", "allow_device", "hosts",
+     "deviations")
+)  # fmt: skip
+"""Keys of a profile that leave a point's load as it is, or stand in the record themselves."""
+PROFILE_TEXT, HOSTS = "text of the profile", "hosts"
+LONG = 40
+
+
+class Setup(Struct, frozen=True):
+    """How a point was measured, as what and value; empty: not known."""
+
+    parts: tuple[tuple[str, str], ...] = ()
+
+    def differs(self, shown: Setup) -> str:
+        """Return for people what is not as in another one: ``bs 64k, here 4k; hosts h2, here h1``."""
+        if not self.parts or not shown.parts:
+            return "not known how it was measured" if not self.parts else "known how it was measured, here not"
+        ours, theirs = dict(self.parts), dict(shown.parts)
+        names = [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
+        return "; ".join(_other(name, ours.get(name, "none"), theirs.get(name, "none")) for name in names)
+
+
+def _other(name: str, ours: str, shown: str) -> str:
+    if name == PROFILE_TEXT:
+        return "another text of the profile"
+    if max(len(ours), len(shown)) <= LONG:
+        return f"{name} {ours}, here {shown}"
+    counts = [len(each.split(", ")) for each in (ours, shown)]
+    return f"{counts[0]} {name}, here {counts[1]}" if counts[0] != counts[1] else f"other {name}"
+
+
+UNKNOWN = Setup()
+
+
+class Figure(Struct, frozen=True):
+    """The headline of a point, as `run.json` has it."""
+
+    value: float | None = None
+    unit: str = ""
+    text: str = ""
+
+
+class Measured(Struct, frozen=True):
+    """A point of a run, how it was measured, and its headline; None: it is the run's own."""
+
+    point: str = ""
+    setup: Setup = UNKNOWN
+    headline: Figure | None = None
+
+
+# -- the part of run.json that tells it; the rest is skipped unparsed
+
+
+class _Cell(Struct):
+    key: str = ""
+    steps: list[int] = field(default_factory=list)
+    headline: Figure | None = None
+
+
+class _Matrix(Struct):
+    cells: list[_Cell] = field(default_factory=list)
+
+
+class _Total(Struct):
+    ios: int | None = None
+    bytes: int | None = None
+
+
+class _Results(Struct):
+    aggregate: dict[str, _Total] = field(default_factory=dict)
+
+
+class _Metadata(Struct):
+    version: str | None = None
+
+
+class _Step(Struct):
+    name: str = ""
+    tool: str | None = None
+    params: dict[str, Scalar] = field(default_factory=dict)
+    point: dict[str, Scalar] = field(default_factory=dict)
+    profile: str | None = None
+    warmup: bool = False
+    in_flight: int | None = None
+    latency_kind: str | None = None
+    results: _Results = field(default_factory=_Results)
+    metadata: _Metadata | None = None
+
+
+class _Text(Struct):
+    tag: str = ""
+    version: int | None = None
+    text: str | None = None
+
+
+class _Profile(_Text):
+    params: dict[str, Scalar] = field(default_factory=dict)
+    bases: list[str] = field(default_factory=list)
+    members: list[_Text] = field(default_factory=list)
+
+
+class _Host(Struct):
+    name: str = ""
+
+
+class _Limit(Struct):
+    text: str = ""
+
+
+class _Search(Struct):
+    kind: str = ""
+    limits: list[_Limit] = field(default_factory=list)
+    over: list[str] = field(default_factory=list)
+
+
+class _Provenance(Struct):
+    tool_versions: dict[str, str] = field(default_factory=dict)
+
+
+class _Precondition(Struct):
+    left_out: bool = False
+
+
+class Head(Struct):
+    """What a record says of how it was measured."""
+
+    profile: _Profile = field(default_factory=_Profile)
+    target: str | None = None
+    state: str = ""
+    latency_kind: str = ""
+    hosts: list[_Host] = field(default_factory=list)
+    steps: list[_Step] = field(default_factory=list)
+    matrix: _Matrix | None = None
+    search: _Search | None = None
+    proves: dict[str, Any] | None = None
+    precondition: _Precondition | None = None
+    provenance: _Provenance = field(default_factory=_Provenance)
+
+
+_heads = msgspec.json.Decoder(Head)
+
+
+def head_at(run_dir: Path) -> Head | None:
+    """Return what the record in a run directory says; None when there is none, or it cannot be read."""
+    with suppress(OSError, msgspec.DecodeError):
+        return _heads.decode((run_dir / RECORD_FILE).read_bytes())
+    return None
+
+
+def head_of(record: RunRecord) -> Head:
+    """Return the same of a record in memory, such as that of a run that goes on."""
+    steps = {"__all__": set(_Step.__struct_fields__) - {"results"}}
+    wanted: dict[str, Any] = {**dict.fromkeys(Head.__struct_fields__, True), "steps": steps}
+    return msgspec.convert(record.model_dump(mode="json", include=wanted), Head)
+
+
+def measured_at(run_dir: Path) -> list[Measured]:
+    """Return the points of the run in a directory; one of which nothing is known when its record cannot be read."""
+    head = head_at(run_dir)
+    return [Measured()] if head is None else measured(head)
+
+
+def measured(head: Head) -> list[Measured]:
+    """Return each point of a sweep or a suite, else the run as one; a counter-experiment has no place in a history."""
+    if head.proves is not None:
+        return []
+    cells = head.matrix.cells if head.matrix is not None and head.search is None else []
+    if len(cells) < 2:
+        counted = [step for step in head.steps if not step.warmup]
+        return [Measured("", _setup(head, counted[0] if counted else _Step(params=head.profile.params)))]
+    return [Measured(each.key, _setup(head, _step_of(head, each)), each.headline or Figure()) for each in cells]
+
+
+def _step_of(head: Head, cell: _Cell) -> _Step:
+    known = [head.steps[at] for at in cell.steps if at < len(head.steps)]
+    return known[0] if known else _Step()
+
+
+def _setup(head: Head, step: _Step) -> Setup:
+    return Setup(tuple((name, value) for name, value in _parts(head, step) if value))
+
+
+def _parts(head: Head, step: _Step) -> Iterator[tuple[str, str]]:
+    """Yield what must be the same. Swept values name the point already."""
+    texts: list[_Text] = [member for member in head.profile.members if member.tag == step.profile]
+    profile = texts[0] if texts else head.profile
+    yield "version of the profile", str(profile.version or "")
+    data = [_read(text) for text in filter(None, (*reversed(head.profile.bases), profile.text))]
+    kinds = {name: kind for _, each in data for name, kind in each.items()}
+    params = step.params if head.search is None else head.profile.params
+    for name, value in sorted(params.items()):
+        if value is not None and name not in step.point and not is_place(name, str(value)):
+            yield name, written(value, kinds.get(name, ""))
+    yield from _of_search(head.search) if head.search is not None else ()
+    yield from _of_imported(step) if head.state == "imported" else ()
+    yield HOSTS, ", ".join(sorted(host.name for host in head.hosts))
+    yield "tool", _tool(head, step)
+    yield "latency counted", step.latency_kind or head.latency_kind
+    yield "preconditioning left out", "yes" if head.precondition is not None and head.precondition.left_out else ""
+    yield PROFILE_TEXT, " ".join(digest for digest, _ in data)
+
+
+def _of_search(search: _Search) -> Iterator[tuple[str, str]]:
+    yield "search", search.kind
+    yield "limits", ", ".join(limit.text for limit in search.limits)
+    yield "searched over", ", ".join(search.over)
+
+
+def _of_imported(step: _Step) -> Iterator[tuple[str, str]]:
+    """Yield what a run that was made elsewhere is known by: it has no parameters."""
+    yield "measurement", step.name
+    yield "I/Os in flight", str(step.in_flight or "")
+    for name, total in sorted(step.results.aggregate.items()):
+        if total.ios and total.bytes:
+            yield f"{name} size", str(1 << round(log2(total.bytes / total.ios)))
+
+
+def _tool(head: Head, step: _Step) -> str:
+    told = [step.metadata.version] if step.metadata is not None else [*head.provenance.tool_versions.values()]
+    versions = sorted({major(bare_version(each)) for each in told if each})
+    return " ".join(filter(None, (step.tool or "", ", ".join(versions))))
+
+
+@cache
+def _read(text: str) -> tuple[str, Mapping[str, str]]:
+    """Return a digest of what a profile's YAML says of the load, and what kind of value each parameter has."""
+    try:
+        data = load(text, "").data
+    except UsageError:
+        return sha256(text.encode()).hexdigest()[:12], {}
+    said = {name: value for name, value in data.items() if name not in NOT_OF_THE_LOAD}
+    digest = sha256(msgspec.json.encode(said, order="sorted")).hexdigest()[:12] if said else ""
+    return digest, kinds_of(data)
