@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ import pytest
 
 import tui
 from tests.patience import PATIENCE_S
-from tui.cli.main import HIDDEN, VERBS, main
+from tui.cli.main import HIDDEN, VERBS, main, take_any_text
 
 
 def start(*arguments: str, home: Path, **options: int) -> subprocess.Popen[bytes]:
@@ -103,6 +104,29 @@ def test_a_reader_that_goes_away_leaves_no_traceback(
     os.close(writer)
     _, err = process.communicate(timeout=PATIENCE_S)
     assert err == b""
+
+
+def test_an_output_that_takes_nothing_is_a_line_on_stderr(home: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        process = start("--help", home=home, stdout=full.fileno())
+        _, err = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, err) == (1, b"benchtui: [Errno 28] No space left on device\n")
+
+
+def test_a_letter_that_the_terminal_does_not_have_ends_no_verb(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding="ascii"))
+    take_any_text()
+    print("±1 % caf\udce9")
+    sys.stdout.flush()
+    assert shown.getvalue() == b"?1 % caf?\n"
+
+
+def test_words_that_are_no_text_are_named_and_leave_no_run(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "demo/quick", "--hosts", "local", "--detach", "--note", "caf\udce9"]
+    assert main(words) == 2
+    assert capsys.readouterr().err == "benchtui: 'caf\\udce9': not UTF-8 text\n"
+    assert not (home / "runs").exists() or not list((home / "runs").iterdir())
 
 
 def test_without_a_terminal_the_screens_say_so(home: Path) -> None:

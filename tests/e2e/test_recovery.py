@@ -15,6 +15,14 @@ from tests.e2e.command import benchtui, marked_processes, measures, start
 from tests.e2e.test_survival import arguments
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
+from tui.engine.process.launch import load_plan
+from tui.engine.recovery.history import read_history
+from tui.engine.recovery.recover import execute_rest
+from tui.engine.running.run import open_run
+from tui.engine.running.task import TaskRun
+from tui.model.rundir import JOURNAL_FILE
+from tui.remote.connections import Connections
+from tui.results.record.build import build_record
 
 pytestmark = pytest.mark.e2e
 
@@ -60,6 +68,31 @@ def test_run_is_taken_over_while_its_load_goes_on_and_nothing_is_lost(
     assert record["state"] == "complete"
     for host, results in record["steps"][0]["results"]["per_host"].items():
         assert results["read"]["ios"] == last_total(run_dir, host)
+
+
+async def test_a_fault_of_ours_while_one_host_is_taken_over_leaves_the_others_theirs(
+    lab: SshdLab, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_dir = begin(lab, home, tmp_path, "5s")
+    kill_engine(run_dir)
+    reopen = TaskRun.reopen
+
+    async def failing(run: TaskRun, sampled_ms: int) -> None:
+        if run.session.name == "h1":
+            raise KeyError("offset")
+        await reopen(run, sampled_ms)
+
+    monkeypatch.setattr(TaskRun, "reopen", failing)
+    async with Connections(ssh_config=lab.ssh_config) as connections:
+        history = read_history(run_dir / JOURNAL_FILE)
+        ctx = open_run(run_dir, load_plan(run_dir), connections, history)
+        end = await execute_rest(ctx, history)
+        ctx.journal.close()
+    assert (end.state, end.exit_code) == ("partial", 4)
+    assert [host for (_, host), result in ctx.results.items() if result is not None and result.final] == ["h2"]
+    record = build_record(run_dir)
+    told = {host.name: [problem.message for problem in host.problems] for host in record.hosts}
+    assert "internal error: KeyError: 'offset'" in told["h1"][0] and told["h2"] == []
 
 
 def test_what_a_dead_engine_left_is_collected_after_the_lease(lab: SshdLab, home: Path, tmp_path: Path) -> None:

@@ -52,7 +52,10 @@ def test_run_that_is_over_says_so(tmp_path: Path) -> None:
         request(tmp_path, {"verb": "ping"})
 
 
-@pytest.mark.parametrize("line", [b"no json\n", b"[1]\n", b"\n"])
+NONSENSE = {"no-json": b"no json\n", "list": b"[1]\n", "empty": b"\n", "deep": b"[" * 60_000 + b"\n"}
+
+
+@pytest.mark.parametrize("line", NONSENSE.values(), ids=NONSENSE)
 async def test_nonsense_is_answered_not_obeyed(tmp_path: Path, line: bytes) -> None:
     async with ControlServer(tmp_path, lambda _: {"ok": True}):
         reader, writer = await asyncio.open_unix_connection(str(tmp_path / SOCKET_FILE))

@@ -154,6 +154,26 @@ def test_a_raw_file_that_finds_no_room_ends_with_what_fitted(small: Path) -> Non
     journal.close()
 
 
+def test_a_disk_that_gives_nothing_back_ends_the_load_all_the_same(tmp_path: Path) -> None:
+    journal, heard = Journal(tmp_path), list[str]()
+    journal.on_failure = heard.append
+    (tmp_path / RESERVE_FILE).unlink()
+    (tmp_path / RESERVE_FILE).mkdir()  # cannot be unlinked, as nothing can on a file system that became read-only
+    full = os.open("/dev/full", os.O_WRONLY)
+    os.dup2(full, journal._fd)
+    os.close(full)
+    journal.append(said("measured"))
+    journal.close()
+    assert heard == [journal.failed] and "No space left on device" in journal.failed
+
+
+def test_words_that_are_no_text_are_written_all_the_same(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.append(said("caf\udce9"))
+    journal.close()
+    assert [event.text for event in events_in(tmp_path) if isinstance(event, Message)] == ["caf?"]
+
+
 def test_room_is_held_back_while_an_engine_writes_and_given_back_at_its_end(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     assert (tmp_path / RESERVE_FILE).stat().st_blocks * 512 >= writer.RESERVE_BYTES

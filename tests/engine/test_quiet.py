@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any, cast
 
 from tests.app.journal_maker import plan_of
 from tui.engine.running.session import HostSession
@@ -24,3 +25,23 @@ async def test_the_pause_lasts_until_every_host_has_told_of_a_quiet_second(tmp_p
     assert list(run.reader.feed(b"v 6 1 99\n"))
     await pause
     journal.close()
+
+
+async def test_telemetry_that_ends_with_no_words_is_told_once(tmp_path: Path) -> None:
+    class Stream:
+        """What a host prints when it ends: a blank that is no ASCII."""
+
+        complete = True
+
+        def __init__(self) -> None:
+            self.pieces = [("err", "\u00a0\n".encode())]
+
+        async def next(self) -> tuple[str, bytes] | None:
+            return self.pieces.pop() if self.pieces else None
+
+    plan, journal = plan_of(["h1"], ["read"], 60.0), Journal(tmp_path)
+    run = TelemetryRun(HostSession(plan.hosts[0], Connections(), "run", journal), plan.steps[0], plan)
+    run._stream = cast(Any, Stream())
+    await run._follow()
+    journal.close()
+    assert (tmp_path / "journal.jsonl").read_text().count("no telemetry from here on: it ended by itself") == 1

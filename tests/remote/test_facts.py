@@ -190,7 +190,7 @@ async def test_disk_below_a_partition(tmp_path: Path, shell: str) -> None:
         512 << 20,
     )
     assert (disk.model, disk.transport, disk.scheduler, disk.nr_requests) == ("OS DISK", "sata", "none", 1023)
-    assert (disk.rotational, disk.write_cache, disk.volatile_cache) == (False, "write through", False)
+    assert (disk.rotational, disk.write_cache) == (False, "write through")
     assert disk.read_ahead_bytes == 128 << 10
 
 
@@ -241,7 +241,7 @@ async def test_a_volume_on_multipath_down_to_its_paths(tmp_path: Path, shell: st
         ("dm-0", "multipath", "mpatha"),
     ]
     assert layers[1].below == ["sdb", "sdc", "sdd", "sde"]
-    paths = [(each.model, each.transport, each.size_bytes) for each in layers if each.is_disk]
+    paths = [(each.model, each.transport, each.size_bytes) for each in layers if not each.below]
     assert paths == [("FlashArray LUN", "fc", 2 << 30)] * 4
     assert [each.wwid for each in layers] == ["", "", *["naa.600"] * 4]
 
@@ -255,7 +255,7 @@ async def test_a_raid_that_is_rebuilt_on_nvme_over_tcp(tmp_path: Path, shell: st
     assert [(each.name, each.model, each.transport, each.paths) for each in disks] == [
         (f"nvme{n}n1", "KIOXIA CM7", "tcp", 2) for n in range(3)
     ]
-    assert all(each.volatile_cache for each in disks)
+    assert all(each.write_cache == "write back" for each in disks)
     assert rows(facts, Route) == [Route("10.2.0.1", "bond0.7", "10.1.0.5", "10.1.0.254")]
     assert why_unknown(facts, "routes") == "there is no route to 10.2.0.2"
 

@@ -17,8 +17,8 @@ import pytest
 
 from tests.lab.sshd import LabHost, SshdLab, free_port
 from tests.patience import PATIENCE_S
+from tui.engine.user_files import add_lines
 from tui.model.plan import HostAddress
-from tui.remote import hostkeys
 from tui.remote.agent import Agent
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
@@ -84,7 +84,7 @@ async def test_pinned_key_is_trusted(lab: SshdLab, tmp_path: Path) -> None:
     async with Connections(known_hosts=[pins]) as connections:
         presented = await connections.presented(lab.address("h1", known=False))
         assert not presented.known
-        hostkeys.pin(pins, {presented.pattern: presented.key})
+        add_lines(pins, [presented.line])
     assert pins.stat().st_mode & 0o777 == 0o600
     async with Connections(known_hosts=[pins]) as connections:
         assert (await connections.presented(lab.address("h1", known=False))).known

@@ -170,7 +170,7 @@ def check_row(check: HostCheck) -> tuple[str, str, str, str, str, str, str, str]
 def trust_all(args: argparse.Namespace) -> int:
     """Show the keys that hosts present and pin those that are new; a changed key is refused."""
     from tui.engine.hosts.fan_out import fan_out
-    from tui.remote import hostkeys
+    from tui.engine.user_files import add_lines
 
     addresses = [address for address in chosen(args) if address.transport == "ssh"]
     keys, errors = connected(
@@ -186,7 +186,7 @@ def trust_all(args: argparse.Namespace) -> int:
         say("nothing was pinned; compare the fingerprints, then use --yes or answer y")
         return UNFIT
     if new:
-        hostkeys.pin(paths().known_hosts, {key.pattern: key.key for key in new})
+        add_lines(paths().known_hosts, dict.fromkeys(key.line for key in new))
         say(f"pinned {len(new)} keys in {paths().known_hosts}")
     return UNFIT if errors else ALL_GOOD
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -40,6 +41,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "app": ("tui.cli.open_app", "open the screens (the same as no verb)"),
 }
 BROKEN_PIPE = 141
+STDOUT = 1
 COLLECTED_EVERY = 20_000  # objects more than before; Python's 700 look a hundred times at modules being loaded
 HIDDEN: dict[str, str] = {"engine": "tui.cli.engine"}
 
@@ -57,6 +59,7 @@ class VerbModule(Protocol):
 def entry() -> None:
     """Run the command and exit with its code. A reader of our stdout that goes away ends us quietly."""
     gc.set_threshold(COLLECTED_EVERY)
+    take_any_text()
     try:
         if "_ARGCOMPLETE" in os.environ:  # the shell asks what may follow: argcomplete answers and ends the process
             importlib.import_module("tui.cli.completing").complete()
@@ -64,11 +67,21 @@ def entry() -> None:
             code = main(sys.argv[1:])
         except SystemExit as end:  # argparse has said what it had to say
             code = end.code if isinstance(end.code, int) else 1
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more at exit
-        code = BROKEN_PIPE
+        if sys.stdout is not None:  # somebody closed it
+            sys.stdout.flush()
+    except OSError as error:  # what a verb did not foresee, or our own output: a full disk, a reader that went away
+        code = BROKEN_PIPE if isinstance(error, BrokenPipeError) else 1
+        if code != BROKEN_PIPE:
+            print(f"benchtui: {error}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)  # the interpreter flushes once more at exit
     sys.exit(code)
+
+
+def take_any_text() -> None:
+    """Print what the terminal, or the text itself, has no letter for as `?`: no name of a file ends a verb."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="replace")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -99,6 +112,9 @@ def run_verb(verb: str, module_name: str, rest: Sequence[str]) -> int:
         for problem in error.problems:
             print(f"benchtui: {problem}", file=sys.stderr)
         return error.exit_code
+    except UnicodeEncodeError as error:  # of a command line: nothing that we keep takes it
+        print(f"benchtui: {error.object!r}: not UTF-8 text", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
 

@@ -197,7 +197,8 @@ def edit_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 def own_file(name: str, catalogue: Catalogue) -> Path:
     """Return the user's file of a profile; of a preset a copy is made. The schema lies beside it."""
-    from tui.engine.profiles.files import save, with_modeline, write_schema
+    from tui.engine.profiles.files import with_modeline, write_schema
+    from tui.engine.user_files import save
 
     before = catalogue.own_file(name)
     path = catalogue.copy_to_user(name)
@@ -239,8 +240,8 @@ def importer(file: Path, tool: str | None) -> Workload:
 
 def write_imported(profiles: list[tuple[str, str]], output: Path | None, catalogue: Catalogue) -> list[Path]:
     """Write profiles where they belong, or to `output` and the steps of a suite beside it. Overwrites nothing."""
-    from tui.engine.profiles.catalogue import write_new
     from tui.engine.profiles.files import create, with_modeline
+    from tui.engine.user_files import write_new
 
     if output is None:
         for tag, _ in profiles:

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+from tui.engine.user_files import save
 from tui.model.problem import UsageError, unreadable
 from tui.model.settings import Settings, key_named, new_file, parse_settings
 
@@ -29,7 +30,7 @@ def make_file(path: Path) -> bool:
     """Write a new file with every key behind a #, unless there is one; tell whether it was made. Raises UsageError."""
     if path.exists():
         return False
-    write(path, new_file())
+    save(path, new_file())
     return True
 
 
@@ -45,7 +46,7 @@ def change(path: Path, name: str, value: str) -> None:
     parse_settings(text, str(path))
     changed = _edited(text, name, line) if _lines_of(text, name) else _uncommented(text, name, line)
     parse_settings(changed, str(path))
-    write(path, changed)
+    save(path, changed)
 
 
 def forget(path: Path, name: str) -> None:
@@ -55,7 +56,7 @@ def forget(path: Path, name: str) -> None:
     parse_settings(text, str(path))
     ours = _lines_of(text, name)
     lines = text.splitlines()
-    write(path, "\n".join([*(f"#{line}" if at in ours else line for at, line in enumerate(lines)), ""]))
+    save(path, "\n".join([*(f"#{line}" if at in ours else line for at, line in enumerate(lines)), ""]))
 
 
 def _lines_of(text: str, name: str) -> range:
@@ -91,13 +92,3 @@ def _edited(text: str, name: str, line: str) -> str:
     except YAMLError as error:
         raise UsageError(f"{name}: {error}") from error
     return out.getvalue()
-
-
-def write(path: Path, text: str) -> None:
-    """Replace the file in one piece. Raises UsageError."""
-    from tui.engine.hosts.inventory_file import write_private
-
-    try:
-        write_private(path, text)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error

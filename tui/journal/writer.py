@@ -121,11 +121,15 @@ class Journal:
         if self.failed:
             return
         self.failed = f"{self.run_dir}: {error.strerror or error}"
-        (self.run_dir / RESERVE_FILE).unlink(missing_ok=True)
+        self._free_reserve()
         self._write()
         text = f"this machine's disk refuses what is measured, the load is ended: {self.failed}; "
         self.append(Message(t=0.0, severity="error", text=text + "then: benchtui runs recover"))
         self.on_failure(self.failed)
+
+    def _free_reserve(self) -> None:
+        with suppress(OSError):  # a file system that became read-only gives nothing back
+            (self.run_dir / RESERVE_FILE).unlink()
 
     def sync(self) -> None:
         """Have a thread put on the disk what is only in the page cache so far."""
@@ -158,7 +162,7 @@ class Journal:
         with suppress(OSError):
             _sync(self._fd, self._unsynced)
         os.close(self._fd)
-        (self.run_dir / RESERVE_FILE).unlink(missing_ok=True)
+        self._free_reserve()
 
 
 def _reserve(path: Path) -> None:

@@ -483,7 +483,12 @@ _decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
 def encode(event: Event) -> bytes:
     """Return the journal line of an event, newline included."""
-    return _encoder.encode(event) + b"\n"
+    try:
+        return _encoder.encode(event) + b"\n"
+    except UnicodeEncodeError:  # a note of somebody whose terminal speaks no UTF-8
+        import json
+
+        return json.dumps(msgspec.to_builtins(event), ensure_ascii=False).encode(errors="replace") + b"\n"
 
 
 def decode(line: bytes) -> AnyEvent:

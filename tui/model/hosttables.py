@@ -130,16 +130,6 @@ class BlockLayer(Struct, frozen=True, omit_defaults=True):
     md_degraded: int | None = None
     md_done: str = ""
 
-    @property
-    def is_disk(self) -> bool:
-        """Whether nothing that is known lies below it."""
-        return not self.below
-
-    @property
-    def volatile_cache(self) -> bool | None:
-        """Whether what was written may be lost with the power until it is flushed; None when unknown."""
-        return self.write_cache == "write back" if self.write_cache else None
-
 
 class Written(Struct, frozen=True, omit_defaults=True):
     """How much of what a step reads was ever written, of the files that were looked at; `path`: the worst of them."""

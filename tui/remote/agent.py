@@ -30,7 +30,7 @@ from tui.remote.answers import (
     parse_processes,
     parse_status,
     parse_tasks,
-    printable,
+    quoted,
 )
 from tui.remote.clock import ClockOffset, measure_clock
 from tui.remote.devices import DeviceFacts, parse_devices, parse_peek, parse_room, with_peek
@@ -276,7 +276,7 @@ class Agent:
         values = (await self.call("lock", self.run_id, self.mark, *words)).values
         if "held_run" not in values:
             return None
-        run, owner = (printable(values.get(name, "")) for name in ("held_run", "held_by"))
+        run, owner = (quoted(values.get(name, "")) for name in ("held_run", "held_by"))
         return Holder(run, owner, int(values.get("held_s") or 0))
 
     async def unlock(self) -> None:

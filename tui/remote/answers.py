@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import stat
 from collections.abc import Sequence
 
 from msgspec import Struct, field
 
+from tui.model.plain import printable
 from tui.remote.transport import Completed, HostError
 
 KINDS = (
@@ -17,7 +17,6 @@ KINDS = (
     (stat.S_ISCHR, "char"),
 )
 QUOTED_CHARACTERS = 160  # of what a host said, in an error message
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class FileInfo(Struct, frozen=True):
@@ -88,7 +87,7 @@ class TaskDir(Struct, frozen=True):
 
 
 class Answer(Struct):
-    """The lines between BT-BEGIN and BT-END: KEY=VALUE pairs, and lines that are none."""
+    """The lines between BT-BEGIN and BT-END: KEY=VALUE pairs, whose values are printable, and lines as they came."""
 
     values: dict[str, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
@@ -96,7 +95,7 @@ class Answer(Struct):
     def all(self, key: str) -> list[str]:
         """Return every value of a key that comes several times."""
         prefix = f"{key}="
-        return [line.removeprefix(prefix) for line in self.lines if line.startswith(prefix)]
+        return [printable(line.removeprefix(prefix)) for line in self.lines if line.startswith(prefix)]
 
 
 class AgentError(HostError):
@@ -109,7 +108,7 @@ class AgentError(HostError):
 
 def parse_answer(done: Completed, token: str, host: str) -> Answer:
     """Return the agent's answer. Raises HostError when it reports a failure, was cut short, or never spoke."""
-    text = done.stdout.decode(errors="surrogateescape")
+    text = done.stdout.decode(errors="replace")
     begin = text.find(f"BT-BEGIN {token}\n")
     if begin < 0:
         raise silent(done, host)
@@ -119,13 +118,13 @@ def parse_answer(done: Completed, token: str, host: str) -> Answer:
     for line in answer.lines:
         key, equals, value = line.partition("=")
         if equals:
-            answer.values.setdefault(key, value)
+            answer.values.setdefault(key, printable(value))
     if not end and done.exit_status is None:
         raise HostError("lost", host, "connection lost before the answer was complete")
     if not end or code.strip() != "0":
         raise AgentError(host, answer.values.get("error") or last_line(done.stderr) or "the agent ended early", answer)
     if after.strip():
-        what = f"something prints after our script has ended: {printable(after)}"
+        what = f"something prints after our script has ended: {quoted(after)}"
         raise HostError("forced-command", host, f"{what}; a login shell or forced command must not, output is counted")
     return answer
 
@@ -135,7 +134,7 @@ def silent(done: Completed, host: str) -> HostError:
     if done.exit_status is None:
         return HostError("lost", host, "connection lost before an answer came")
     said = (done.stdout + b"\n" + done.stderr).decode(errors="replace").strip().splitlines()
-    what = f"; it printed: {printable(said[0])}" if said else ""
+    what = f"; it printed: {quoted(said[0])}" if said else ""
     message = f"/bin/sh did not run our script: a forced command, or a login shell that ends early{what}"
     return HostError("forced-command", host, message)
 
@@ -143,12 +142,12 @@ def silent(done: Completed, host: str) -> HostError:
 def last_line(data: bytes) -> str:
     """Return the last line that says something, for people."""
     lines = [line for line in data.decode(errors="replace").splitlines() if line.strip()]
-    return printable(lines[-1]) if lines else ""
+    return quoted(lines[-1]) if lines else ""
 
 
-def printable(text: str, most: int = QUOTED_CHARACTERS) -> str:
+def quoted(text: str, most: int = QUOTED_CHARACTERS) -> str:
     """Return a host's words cut to a line's length and without control characters."""
-    return CONTROL.sub(" ", text).strip()[:most]
+    return printable(text).strip()[:most]
 
 
 def parse_files(paths: Sequence[str], answer: Answer, host: str) -> dict[str, FileInfo | None]:

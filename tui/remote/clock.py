@@ -7,7 +7,7 @@ import time
 
 from msgspec import Struct
 
-from tui.remote.transport import Channel, HostError
+from tui.remote.transport import Channel, HostError, too_much
 
 EXCHANGES = 8
 STAMP = re.compile(rb"(\d{9,12})\.(\d{3,9})\n")
@@ -47,4 +47,5 @@ async def _until(channel: Channel, mark: bytes, host: str) -> bytes:
         if not data:
             raise HostError("agent-failed", host, "the clock stopped answering")
         seen += data
+        too_much(len(seen), host)
     return seen

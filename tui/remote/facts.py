@@ -12,6 +12,7 @@ import msgspec
 
 from tui.model.hostfacts import HOST_FACTS, Fact
 from tui.model.hosttables import TABLES
+from tui.model.plain import printable
 from tui.remote.answers import Answer
 from tui.remote.probe import DirFacts, HostProbe, as_int
 
@@ -19,7 +20,6 @@ Words = dict[str, str]
 
 CHOSEN = re.compile(r"\[([^\]]*)\]")  # `none [mq-deadline] kyber`: what the kernel marks as its choice
 OCTAL = re.compile(r"\\([0-3][0-7]{2})")
-UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 RATE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) Gb/sec")
 QUOTA = re.compile(r"([0-9]{1,15}) ([1-9][0-9]{0,14})")
 NO_LIMIT = 1 << 60  # a limit of memory that no machine has: control groups v1 say "none" by it
@@ -132,9 +132,8 @@ class Lines:
 
 
 def clean(text: str) -> str:
-    """Return text that every file format takes: valid UTF-8 without control characters."""
-    valid = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return UNPRINTABLE.sub(" ", valid).strip()
+    """Return text that every file format takes, without control characters."""
+    return printable(text).strip()
 
 
 # -- facts that are no tables

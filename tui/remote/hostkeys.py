@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -31,6 +29,11 @@ class Presented(Struct, frozen=True):
     def fingerprint(self) -> str:
         """Type and SHA-256 of the key."""
         return fingerprint(self.key)
+
+    @property
+    def line(self) -> str:
+        """Its line in a known_hosts file."""
+        return f"{self.pattern} {' '.join(self.key.export_public_key().decode().split()[:2])}"
 
 
 async def collect(target: Resolved, tunnel: asyncssh.SSHClientConnection | None) -> asyncssh.SSHKey:
@@ -111,17 +114,3 @@ def pattern(target: Resolved) -> str:
     """Return the name under which known_hosts holds a host."""
     plain = target.port == 22 or target.host_key_alias is not None
     return target.known_name if plain else f"[{target.known_name}]:{target.port}"
-
-
-def pin(path: Path, keys: Mapping[str, asyncssh.SSHKey]) -> None:
-    """Add keys by known_hosts pattern to our own file, in one piece, readable by the user alone."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
-    lines = [f"{name} {' '.join(key.export_public_key().decode().split()[:2])}" for name, key in keys.items()]
-    text = before + ("" if not before or before.endswith("\n") else "\n") + "".join(f"{line}\n" for line in lines)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)

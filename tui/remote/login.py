@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from tui.model.plain import printable
 from tui.remote.keys import encrypted
 from tui.remote.ssh_library import asyncssh
 from tui.remote.transport import DeniedError, HostError
@@ -293,4 +294,4 @@ def is_password(prompt: str) -> bool:
 
 def visible(text: str) -> str:
     """Return a server's text in one line without control characters: it goes to a terminal."""
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    return " ".join(printable(text).split())

@@ -18,7 +18,7 @@ from typing import Any, cast
 from msgspec import Struct
 
 from tui.model.plan import HostAddress
-from tui.remote.answers import printable
+from tui.remote.answers import quoted
 from tui.remote.keys import (
     AgentKeyPair,
     ClientKey,
@@ -133,7 +133,7 @@ def read_config(address: HostAddress, path: Path | None, files: ConfigFiles) -> 
         if path is not None:
             config.parse(path)
     except (asyncssh.ConfigParseError, OSError, UnicodeDecodeError, RecursionError) as error:
-        raise HostError("config", address.name, printable(f"SSH configuration {path}: {error}", 500)) from error
+        raise HostError("config", address.name, quoted(f"SSH configuration {path}: {error}", 500)) from error
     return config
 
 

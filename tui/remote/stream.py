@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Literal
 
 from tui.remote.answers import parse_answer
-from tui.remote.transport import Channel, Completed, HostError
+from tui.remote.transport import Channel, Completed, HostError, too_much
 
 READ_BYTES = 65536
 QUEUED_PIECES = 8  # a reader that falls behind holds back the host, 0.5 MiB a host at most
@@ -127,6 +127,7 @@ class AgentStream:
                 parse_answer(Completed(seen, b"", await self._ended()), self._token, self._host)  # raises its reason
                 raise HostError("agent-failed", self._host, "the stream ended before it began")
             seen += data
+            too_much(len(seen), self._host)
 
     async def _pump(self, kind: Kind, first: bytes) -> None:
         read = self._channel.read if kind == "out" else self._channel.read_stderr

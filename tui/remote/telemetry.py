@@ -15,7 +15,6 @@ from tui.remote.scripts import functions
 LONGEST_LINE = 1 << 16
 RUN = '. ./agent.sh; . ./telemetry.sh; bt_telemetry "$@"'
 STAMP = re.compile(r"(\d{1,12})(?:\.(\d{1,9}))?")
-GROUP_NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 
 @functools.cache

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from tui.model.plain import printable
 from tui.model.plan import HostAddress
 from tui.model.problem import BenchtuiError, Problem
 from tui.remote.scripts import Script
@@ -29,7 +30,7 @@ class HostError(BenchtuiError):
     def __init__(self, code: str, host: str, message: str) -> None:
         self.code = code
         self.host = host
-        super().__init__(Problem(message, host=host))
+        super().__init__(Problem(printable(message), host=host))
 
     @property
     def message(self) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from tui.model.plain import printable
+
 LONGEST = 1 << 16
 
 
 def clean(line: bytes, longest: int = 4096) -> str:
     """Return a line as printable text: no control characters, so that it cannot drive a terminal."""
-    text = line[:longest].decode("utf-8", "replace").rstrip()
-    return text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text).rstrip()
+    return printable(line[:longest].decode("utf-8", "replace")).rstrip()
 
 
 class Lines:

@@ -55,7 +55,7 @@ async def presented_keys(
 async def ask_to_trust(screen: StepScreen, hosts: Sequence[HostAddress]) -> list[str]:
     """Show the fingerprints of hosts' keys, and pin them once agreed; return the names of those that were pinned."""
     from tui.app.dialogs import log_in
-    from tui.remote import hostkeys
+    from tui.engine.user_files import add_lines
 
     shell, asker = screen.shell, partial(log_in.ask, screen.app)
     keys, errors = await presented_keys(hosts, shell.paths, shell.options.ssh_config, asker)
@@ -66,7 +66,11 @@ async def ask_to_trust(screen: StepScreen, hosts: Sequence[HostAddress]) -> list
         screen.notify(f"{', '.join(key.name for key in keys)}: trusted already", markup=False)
     if not new or await screen.app.push_screen_wait(trust_question(new)) != "yes":
         return []
-    hostkeys.pin(shell.paths.known_hosts, {key.pattern: key.key for key in new})
+    try:
+        add_lines(shell.paths.known_hosts, dict.fromkeys(key.line for key in new))
+    except BenchtuiError as error:
+        screen.notify(str(error), severity="error", markup=False)
+        return []
     return [key.name for key in new]
 
 

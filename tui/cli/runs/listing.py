@@ -102,7 +102,7 @@ def table(summaries: Sequence[RunSummary]) -> list[str]:
 
 def _said(run: RunSummary) -> str:
     """Return what people said of a run, what is wrong with it and whose it is."""
-    from tui.results.text.plain import printable
+    from tui.model.plain import printable
 
     said = "  *" if run.starred else ""
     if run.title:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from tui.engine.hosts.fan_out import agent_on, fan_out
+from tui.engine.hosts.fan_out import fan_out, looking_on
 from tui.engine.planning.space import judge_space, new_bytes
 from tui.engine.safety.host_look import HostFindings, tasks_of
 from tui.metrics import units
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from tui.remote.connections import Connections
 
 T = TypeVar("T")
-LOOK_S = 60.0  # a busy host takes its time
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ async def _look(
     from tui.engine.running.preflight import facts_of, look_at
 
     try:
-        async with asyncio.timeout(LOOK_S), agent_on(address, connections, "preflight") as agent:
+        async with looking_on(address, connections, "preflight") as agent:
 
             async def ask(call: Callable[[Agent], Awaitable[T]]) -> T:
                 return await call(agent)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 OUR_FAULT = "internal-error"
+LOOK_S = 60.0  # a busy host takes its time
 
 
 async def fan_out(work: Mapping[str, Awaitable[T]]) -> tuple[dict[str, T], dict[str, HostError]]:
@@ -45,6 +46,16 @@ async def agent_on(address: HostAddress, connections: Connections, run_id: str) 
         yield Agent(transport, run_id)
     finally:
         await transport.close()
+
+
+@asynccontextmanager
+async def looking_on(address: HostAddress, connections: Connections, run_id: str) -> AsyncIterator[Agent]:
+    """Connect to a host for a look before a launch, that ends in time; a person may take as long to log in.
+
+    Raises HostError, TimeoutError.
+    """
+    async with agent_on(address, connections, run_id) as agent, asyncio.timeout(LOOK_S):
+        yield agent
 
 
 def host_error(host: str, error: Exception) -> HostError:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tui.engine.user_files import save
 from tui.model.inventory import Inventory, load_inventory
 from tui.model.problem import UsageError, unreadable
 
@@ -40,20 +40,6 @@ def add_host(path: Path, name: str, entry: Mapping[str, object]) -> None:
         out = io.StringIO()
         yaml.dump(data, out)
         load_inventory(out.getvalue(), str(path))
-        write_private(path, out.getvalue())
+        save(path, out.getvalue())
     except YAMLError as error:
         raise UsageError(f"{path}: {error}") from error
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
-
-
-def write_private(path: Path, text: str) -> None:
-    """Replace a file in one piece; a new one is readable by the user alone."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ from msgspec.structs import replace
 
 from tui import workloads
 from tui.engine.hosts import mpi_check
-from tui.engine.hosts.fan_out import agent_on, fan_out
+from tui.engine.hosts.fan_out import fan_out, looking_on
 from tui.model.plan import HostAddress, LeftOut, Plan, Step
 from tui.remote import mpi
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from tui.engine.hosts.fleet import HostCheck
     from tui.remote.connections import Connections
 
-LOOK_S = 60.0
 Lacking = Mapping[str, list[str]]
 """Hosts by what is not on them: the program that a step launches, or the command that it runs."""
 
@@ -43,7 +41,7 @@ async def _look(plan: Plan, address: HostAddress, connections: Connections) -> l
     programs = dict.fromkeys(name for step in steps for name in programs_of(step))
     required = [need for step in steps for need in workloads.get(step.tool).requirements([step])]
     needs = {need.command: need.version_args for need in required}
-    async with asyncio.timeout(LOOK_S), agent_on(address, connections, "look") as agent:
+    async with looking_on(address, connections, "look") as agent:
         probe = await agent.probe((), needs)
         facts = {name: await mpi.probe(agent, "/", name) for name in programs}
     absent = [name for name, found in facts.items() if not (found.program or found.not_executable)]

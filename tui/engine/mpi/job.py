@@ -15,6 +15,7 @@ from tui.engine.mpi.cluster import HOST_FILE, LAUNCH_FILE, LAUNCH_SCRIPT, Cluste
 from tui.engine.mpi.scratch import make_scratch, remove_scratch
 from tui.engine.running.context import RunContext, StopMode
 from tui.engine.running.load import ABORT_PATIENCE_S, STOP_PATIENCE_S, end_runs
+from tui.engine.running.on_hosts import CLEAN_UP, on_hosts
 from tui.engine.running.session import HostSession
 from tui.engine.running.task import Outcome, TaskRun
 from tui.engine.running.telemetry import is_telemetry
@@ -52,6 +53,12 @@ class Cause:
     code: str = ""
     message: str = ""
     host: str | None = None
+
+
+async def _end_ranks(session: HostSession) -> None:
+    swept = await session.agent.sweep(kill=True)
+    if left := [each for each in swept if not is_telemetry(each.task)]:
+        session.say("warning", f"{len(left)} processes of the run were left, and were ended")
 
 
 async def _lost(run: TaskRun) -> Outcome:
@@ -308,19 +315,13 @@ class MpiJob:
     async def _sweep(self) -> None:
         """Make sure that no process of the program is left on any host that can be reached."""
         alive = [session for session in self.sessions.values() if not session.failed]
-        await asyncio.gather(*(self._sweep_one(session) for session in alive))
+        await on_hosts(self.ctx, CLEAN_UP, alive, _end_ranks, self._not_ended)
         if self.cluster.family != "mpich":
             await remove_scratch(self.ctx, alive)
 
-    async def _sweep_one(self, session: HostSession) -> None:
-        try:
-            swept = await session.agent.sweep(kill=True)
-            if left := [each for each in swept if not is_telemetry(each.task)]:
-                session.say("warning", f"{len(left)} processes of the run were left, and were ended")
-        except HostError as error:
-            session.problem(
-                self.phase, error.code, f"the end of its ranks is not confirmed: {error.message}", fatal=False
-            )
+    def _not_ended(self, session: HostSession, error: HostError) -> None:
+        message = f"the end of its ranks is not confirmed: {error.message}"
+        session.problem(self.phase, error.code, message, fatal=False)
 
     def killed_proxies(self) -> list[Cause]:
         """Return the proxies that somebody killed: mpiexec does not say which one it was."""

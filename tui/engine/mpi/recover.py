@@ -10,12 +10,12 @@ from tui.engine.mpi.job import HeadRun, MpiJob
 from tui.engine.mpi.look import program_of, sessions_of
 from tui.engine.mpi.measure import take_result
 from tui.engine.running.context import RunContext
+from tui.engine.running.on_hosts import faults_of
 from tui.engine.running.session import HostSession
 from tui.engine.running.task import Outcome, TaskRun
 from tui.model.event import TaskStarted
 from tui.model.plan import HostTask, Step
 from tui.remote.mpi import parse_facts
-from tui.remote.transport import HostError
 from tui.workloads.base import Reader
 from tui.workloads.mpi import ProxyReader
 
@@ -59,8 +59,7 @@ def _arguments(job: MpiJob, session: HostSession, task: TaskStarted | None, read
 
 async def _reopen(run: TaskRun) -> bool:
     """Return whether a part still runs. One that never was, such as the head's own proxy of Open MPI, is left out."""
-    try:
+    with faults_of(run.session, run.phase, lambda *_: None):
         await run.reopen(0)
-    except HostError:
-        return run.role == "proxy"
-    return run.alive
+        return run.alive
+    return run.role == "proxy"

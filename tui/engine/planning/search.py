@@ -12,7 +12,6 @@ from tui import workloads
 from tui.engine.planning.matrix import (
     Overrides,
     Wanted,
-    person_text,
     planned_profiles,
     randseed,
     rounds_at,
@@ -184,10 +183,3 @@ def _offered(
     rate: dict[str, ParamValue] = {} if offer.rate_iops is None else {RATE: round(offer.rate_iops)}
     made = workloads.get(profile.tool).pace(profile, params, hosts, seeds, offer.rate_iops, offer.seconds, offer.shares)
     return Paced(replace(made.step, name=name, cell=name, point={**offer.knobs, **rate}), made.remarks)
-
-
-def knob_texts(plan: Plan) -> dict[str, str]:
-    """Return the values of each knob for people, empty for the offered rate."""
-    profile = kept_profile(plan.profile)
-    knobs = plan.search.over if plan.search is not None else ()
-    return {knob.name: ", ".join(person_text(profile, knob.name, value) for value in knob.values) for knob in knobs}

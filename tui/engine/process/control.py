@@ -96,7 +96,7 @@ class ControlServer:
     def _answer(self, line: bytes) -> Request:
         try:
             message = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {"ok": False, "error": "not a JSON object"}
         if not isinstance(message, dict):
             return {"ok": False, "error": "not a JSON object"}

@@ -44,12 +44,13 @@ class Launched(Struct, frozen=True):
 def create_run(plan: Plan, runs: Path) -> Path:
     """Create the directory of a new run with its plan in it, private to the user, and return it."""
     try:
+        data = msgspec.json.format(msgspec.json.encode(signed(plan, owner(), _utc_now())))
         runs.mkdir(parents=True, exist_ok=True, mode=0o700)
         check_room(runs)
         run_dir = runs / new_run_id(plan.profile.tag)
         run_dir.mkdir(mode=0o700)
         (run_dir / RAW_DIR).mkdir(mode=0o700)
-        write_private(run_dir / PLAN_FILE, msgspec.json.format(msgspec.json.encode(signed(plan, owner(), _utc_now()))))
+        write_private(run_dir / PLAN_FILE, data)
     except OSError as error:
         raise BenchtuiError(f"cannot create a run under {runs}: {error.strerror}") from error
     return run_dir

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -13,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from tui.engine.profiles.shelf import SUFFIXES, ProfileFile, Shelf, head, read_text
 from tui.metrics.registry import meaning
-from tui.model.problem import Problem, UsageError, did_you_mean
+from tui.model.problem import UsageError, did_you_mean
 from tui.model.yaml_text import load
 
 if TYPE_CHECKING:
     from tui.model.profile import Profile
 
-PRIVATE = 0o600  # a profile may name servers, users and, by mistake, more
 # What a list tells of a preset: these keys and the lines below them. The rest of the YAML takes six times as long.
 _LISTED = re.compile(r"^(?:profile|title|tool|headline|suite|allow_device):.*\n(?:[ \t#-].*\n|\n)*", re.MULTILINE)
 
@@ -112,6 +110,8 @@ class Catalogue:
         own = self.own_file(tag)
         if own:
             return own
+        from tui.engine.user_files import write_new
+
         path = self.user_dir / f"{tag}.yaml"
         write_new(path, self.load(tag).text)
         return path
@@ -212,16 +212,6 @@ def _members(profile: Profile, text: str, path: Path, shelf: Shelf) -> dict[str,
 def is_path(name: str) -> bool:
     """Return whether a profile is named by its file and not by its tag."""
     return name.endswith(SUFFIXES) or name.startswith((".", "/", "~"))
-
-
-def write_new(path: Path, text: str) -> None:
-    """Write a file that is not there yet, for this user alone. Raises UsageError."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "w", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise UsageError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error
 
 
 @functools.lru_cache(maxsize=512)

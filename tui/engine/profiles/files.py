@@ -6,14 +6,13 @@ import contextlib
 import json
 import os
 import re
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.engine.profiles.catalogue import PRIVATE, write_new
 from tui.engine.profiles.shelf import SUFFIXES
+from tui.engine.user_files import save, write_new
 from tui.model.names import TAG_PATTERN
-from tui.model.problem import Problem, UsageError
+from tui.model.problem import UsageError
 from tui.model.quantities import shown
 from tui.model.schemas import schema_text
 
@@ -75,27 +74,6 @@ def extending(base: LoadedProfile, tag: str) -> str:
 
 def _widest(base: LoadedProfile) -> int:
     return min(max(len(str(param.default)) for param in base.profile.params.values()), 24)
-
-
-def save(path: Path, text: str) -> None:
-    """Put a file in the place of the old one, whole or not at all. Raises UsageError."""
-    target = path.resolve()
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        mode = target.stat().st_mode & 0o777 if target.exists() else PRIVATE
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".new", dir=target.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).chmod(mode)
-            Path(name).replace(target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise UsageError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error
 
 
 def stamps(user_dir: Path) -> Stamps:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
+from functools import partial
 
 from tui.engine.recovery.history import History
 from tui.engine.running.context import RunContext
+from tui.engine.running.on_hosts import REACH, on_hosts
 from tui.engine.running.session import HostSession
 from tui.model.event import PhaseName, StepStarted, TaskStarted
 from tui.remote.agent import Agent
@@ -20,18 +21,19 @@ async def find_loads(ctx: RunContext, history: History) -> None:
     if history.seen.started is not None and not history.seen.unreadable:
         return
     ctx.say("warning", "the journal of this run has gaps: hosts are asked for what they hold of it")
-    await asyncio.gather(*(_find_on(ctx, history, session) for session in ctx.alive))
+    await on_hosts(ctx, REACH, ctx.alive, partial(_find_on, ctx, history), _not_asked)
 
 
 async def _find_on(ctx: RunContext, history: History, session: HostSession) -> None:
-    try:
-        for found in await session.ask(Agent.tasks):
-            match = LOAD.fullmatch(found.task)
-            if match is not None and (found.run, found.host) == (ctx.run_id, session.agent.mark):
-                status = await session.ask(lambda agent, task=found.task: agent.status(task))  # type: ignore[misc]
-                _note(ctx, history, session, match, released=status.done or status.out_bytes > 0)
-    except HostError as error:
-        session.problem("connect", "host-lost", f"what it holds could not be asked: {error.message}")
+    for found in await session.ask(Agent.tasks):
+        match = LOAD.fullmatch(found.task)
+        if match is not None and (found.run, found.host) == (ctx.run_id, session.agent.mark):
+            status = await session.ask(partial(Agent.status, task=found.task))
+            _note(ctx, history, session, match, released=status.done or status.out_bytes > 0)
+
+
+def _not_asked(session: HostSession, error: HostError) -> None:
+    session.problem("connect", "host-lost", f"what it holds could not be asked: {error.message}")
 
 
 def _note(ctx: RunContext, history: History, session: HostSession, match: re.Match[str], *, released: bool) -> None:

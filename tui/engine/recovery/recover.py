@@ -6,17 +6,15 @@ the lease has ended it, what was measured is collected and the run ends as parti
 
 from __future__ import annotations
 
-import asyncio
-
 from msgspec.structs import replace
 
 from tui.engine.recovery.find_loads import find_loads
 from tui.engine.recovery.history import History
-from tui.engine.recovery.reopen import reopen_all
+from tui.engine.recovery.reopen import not_reached, reopen_all
 from tui.engine.running.context import RunContext
 from tui.engine.running.course import Adopted, course_of
 from tui.engine.running.load import run_load
-from tui.engine.running.on_hosts import EXIT_PARTIAL, LOOK, on_hosts
+from tui.engine.running.on_hosts import EXIT_PARTIAL, LOOK, REACH, on_hosts
 from tui.engine.running.preflight import preflight
 from tui.engine.running.run import brought_to_an_end, connect_all, ended, how_it_ended
 from tui.engine.running.servers import connect_servers
@@ -24,7 +22,6 @@ from tui.engine.running.session import HostSession
 from tui.engine.running.steps import run_steps
 from tui.model.event import RunEnded, StepEnded, TaskStarted
 from tui.model.plan import Step
-from tui.remote.transport import HostError
 
 
 async def execute_rest(ctx: RunContext, history: History) -> RunEnded:
@@ -115,17 +112,14 @@ async def _adopt_if_any(ctx: RunContext, history: History) -> int | None:
 async def connect_again(ctx: RunContext) -> None:
     """Connect to every host; one that cannot be reached is lost, the others go on."""
     with ctx.phase("connect"):
-        await asyncio.gather(*(_connect_one(session) for session in ctx.sessions))
+        await on_hosts(ctx, REACH, ctx.sessions, _connect_one, not_reached("connect"))
         await connect_servers(ctx)  # what a dead engine had there is removed in the end
         ctx.on_connected()
 
 
 async def _connect_one(session: HostSession) -> None:
-    try:
-        await session.connect_patiently()
-        session.enter("connected", "recovering")
-    except HostError as error:
-        session.problem("connect", "host-lost", f"not reached for recovery: {error.message}")
+    await session.connect_patiently()
+    session.enter("connected", "recovering")
 
 
 async def adopt(ctx: RunContext, history: History, unfinished: list[TaskStarted]) -> Adopted:

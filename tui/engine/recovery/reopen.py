@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
+from collections.abc import Callable
+from functools import partial
 
 from tui.engine.recovery.history import History
 from tui.engine.running.context import RunContext
 from tui.engine.running.course import Adopted
 from tui.engine.running.load import run_load
-from tui.engine.running.measure import take_result, task_run
+from tui.engine.running.measure import on_runs, take_result, task_run
+from tui.engine.running.on_hosts import REACH
+from tui.engine.running.session import HostSession
 from tui.engine.running.task import TaskRun
-from tui.model.event import StepEnded, TaskStarted
+from tui.model.event import HostStateName, PhaseName, StepEnded, TaskStarted
 from tui.model.plan import Step
 from tui.remote.agent import AgentError
 from tui.remote.transport import HostError
@@ -40,23 +43,30 @@ async def reopen_all(ctx: RunContext, history: History, step: Step, tasks: dict[
     """Return the commands that a dead engine had started, with their streams open; those that are gone are told."""
     sessions = [session for session in ctx.alive if session.name in tasks]
     runs = [task_run(ctx, step, session, tasks[session.name].phase, resume=True) for session in sessions]
-    await asyncio.gather(*(_reopen(run, history) for run in runs))
+    phase = next(task.phase for task in tasks.values())  # they are of one
+    await on_runs(ctx, REACH, runs, partial(_reopen, history), not_reached(phase))
     gone = [run for run in runs if run.session.failed]
     for run in gone:
         take_result(ctx, run, run.lost())
     return [run for run in runs if run not in gone]
 
 
-async def _reopen(run: TaskRun, history: History) -> None:
-    try:
-        await run.reopen(history.at(run.step.index).sampled_ms.get((run.phase, run.session.name), 0))
-        run.session.enter(
-            "running" if run.phase == "measure" else "layout", "taken over" if run.alive else "collecting"
-        )
-    except AgentError as error:
-        run.session.problem(run.phase, "host-data-gone", f"what it spooled is gone: {error.message}")
-    except HostError as error:
-        run.session.problem(run.phase, "host-lost", f"not reached for recovery: {error.message}")
+async def _reopen(history: History, run: TaskRun) -> None:
+    await run.reopen(history.at(run.step.index).sampled_ms.get((run.phase, run.session.name), 0))
+    state: HostStateName = "running" if run.phase == "measure" else "layout"
+    run.session.enter(state, "taken over" if run.alive else "collecting")
+
+
+def not_reached(phase: PhaseName) -> Callable[[HostSession, HostError], None]:
+    """Return what names a host whose part of the run cannot be collected."""
+
+    def tell(session: HostSession, error: HostError) -> None:
+        if isinstance(error, AgentError):
+            session.problem(phase, "host-data-gone", f"what it spooled is gone: {error.message}")
+        else:
+            session.problem(phase, "host-lost", f"not reached for recovery: {error.message}")
+
+    return tell
 
 
 async def _end_those_never_released(runs: list[TaskRun], history: History) -> None:

@@ -41,6 +41,7 @@ class Duty(Struct, frozen=True):
 
 
 CONNECT = Duty("connect", EXIT_PREFLIGHT, "no connection to")
+REACH = Duty("connect", droppable=False)  # of an engine that goes on with a run: nothing is dropped
 LOOK = Duty("preflight", EXIT_PREFLIGHT)  # all problems of all hosts are told at once, then it is judged
 JUDGE = Duty("preflight", EXIT_PREFLIGHT, "preflight refused:")
 TRY_LOCK = Duty("preflight")

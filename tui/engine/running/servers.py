@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 
-from tui.engine.hosts.fan_out import host_error
 from tui.engine.running.context import RunContext
+from tui.engine.running.on_hosts import LEAVE, REACH, on_hosts
 from tui.engine.running.session import HostSession
 from tui.model.event import HostFacts, HostStateName, PhaseName
 from tui.remote.agent import AgentError
@@ -33,35 +32,36 @@ class ServerSession(HostSession):
 async def connect_servers(ctx: RunContext) -> None:
     """Connect to the storage nodes and read what they are; one that cannot be reached is named and left out."""
     if ctx.plan.telemetry:
-        await asyncio.gather(*(_connect(server) for server in ctx.servers))
+        await on_hosts(ctx, REACH, ctx.servers, _connect, _not_looked_at)
 
 
 async def _connect(server: HostSession) -> None:
-    try:
-        await server.connect(CONNECT_S)
-        probe = await server.ask(lambda agent: agent.probe())
-        server.facts = await server.ask(lambda agent: agent.facts(probe))
-        server.journal.append(HostFacts(t=0.0, host=server.name, facts=server.facts, role="server"))
-    except Exception as fault:
-        server.enter("failed")
-        server.say("warning", f"server not reached, it is not looked at: {host_error(server.name, fault).message}")
+    await server.connect(CONNECT_S)
+    probe = await server.ask(lambda agent: agent.probe())
+    server.facts = await server.ask(lambda agent: agent.facts(probe))
+    server.journal.append(HostFacts(t=0.0, host=server.name, facts=server.facts, role="server"))
+
+
+def _not_looked_at(server: HostSession, error: HostError) -> None:
+    server.enter("failed")
+    server.say("warning", f"server not reached, it is not looked at: {error.message}")
 
 
 async def leave_servers(ctx: RunContext) -> None:
     """Remove what the agent had on the storage nodes, and disconnect."""
-    await asyncio.gather(*(_leave(server) for server in ctx.servers if server.reached))
+    reached = [server for server in ctx.servers if server.reached]
+    await on_hosts(ctx, LEAVE, reached, _leave, _stays_behind)
+    await on_hosts(ctx, LEAVE, reached, HostSession.disconnect, lambda *_: None)
 
 
 async def _leave(server: HostSession) -> None:
-    try:
-        async with asyncio.timeout(LEAVE_S):
-            try:
-                await server.agent.clean()
-            except AgentError:
-                await server.agent.sweep(kill=True)
-                await server.agent.clean()
-    except (HostError, TimeoutError) as error:
-        why = str(error) or f"no answer in {LEAVE_S:g}s"
-        server.say("warning", f"the agent's directory under /tmp may stay behind: {why}")
-    with contextlib.suppress(HostError):
-        await server.disconnect()
+    async with asyncio.timeout(LEAVE_S):
+        try:
+            await server.agent.clean()
+        except AgentError:
+            await server.agent.sweep(kill=True)
+            await server.agent.clean()
+
+
+def _stays_behind(server: HostSession, error: HostError) -> None:
+    server.say("warning", f"the agent's directory under /tmp may stay behind: {error.message}")

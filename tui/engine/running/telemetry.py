@@ -18,6 +18,7 @@ from tui.journal.writer import Journal
 from tui.model.event import Event, TelemetryColumns, TelemetrySample
 from tui.model.plan import Plan, Step
 from tui.remote.agent import Agent, AgentError, AgentStream
+from tui.remote.answers import last_line
 from tui.remote.telemetry import (
     Columns,
     Device,
@@ -225,7 +226,7 @@ class TelemetryRun:
             kind, data = piece
             self._offsets[kind] += len(data)
             if kind == "err":
-                self._said = data.decode(errors="replace").strip().splitlines()[-1:][0] if data.strip() else self._said
+                self._said = last_line(data) or self._said
                 continue
             for event in self.reader.feed(data):
                 self.session.journal.append(event)

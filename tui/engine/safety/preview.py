@@ -5,13 +5,12 @@ The engine looks again when it starts and does not rely on this.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.engine.hosts.fan_out import agent_on, fan_out
+from tui.engine.hosts.fan_out import fan_out, looking_on
 from tui.engine.safety.destroy import (
     HARMLESS,
     device_line,
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from tui.engine.safety.made_files import MadeFiles
     from tui.remote.connections import Connections
     from tui.remote.vault import Asker
-
-LOOK_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +137,7 @@ async def preview(plan: Plan, connections: Connections, made_files: MadeFiles) -
 
 async def _look(plan: Plan, address: HostAddress, connections: Connections, made_files: MadeFiles) -> HostTargets:
     tasks = tasks_of(plan, address.name)
-    async with asyncio.timeout(LOOK_S), agent_on(address, connections, "preview") as agent:
+    async with looking_on(address, connections, "preview") as agent:
         wanted = sorted({spec.path for task in tasks for spec in task.files})
         files = await agent.files(wanted) if wanted else {}
         paths = devices_of(tasks, files)

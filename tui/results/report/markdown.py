@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from tui.model.plain import printable
 from tui.results.report.document import Block, Card, Code, Facts, Found, Paragraph, Report, RunPart, Table, cell_text
-from tui.results.text.plain import printable
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&!$@])")
 LEAD = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")

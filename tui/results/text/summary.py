@@ -10,6 +10,7 @@ from tui.metrics import registry, units
 from tui.metrics.fact_groups import FactsTogether, compare
 from tui.metrics.figures import Latency, kind_of, latency_of, shown_percentile
 from tui.metrics.registry import OPERATIONS
+from tui.model.plain import printable
 from tui.model.record import Finding, HostRecord, RunRecord
 from tui.model.search_record import SearchRecord
 from tui.model.step_record import DirectionRecord, StepRecord
@@ -20,7 +21,6 @@ from tui.results.text.conditions import attest_texts, precondition_texts, step_l
 from tui.results.text.headline import repeated_text
 from tui.results.text.host_load import load_lines
 from tui.results.text.judged import VERDICTS, by_weight, checks_text, is_short
-from tui.results.text.plain import printable
 from tui.results.text.remarks import length_texts, remark_texts
 from tui.text.facts import common_lines, differing_lines
 

@@ -9,7 +9,6 @@ from itertools import pairwise
 HEADER = re.compile(r"OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE\s*")
 ROW = re.compile(r"(?P<phase>[A-Z0-9]+)?\s+(?P<what>[A-Za-z][\w/% ]*?)\s*:\s+(?P<values>\S.*)")
 STAMP = re.compile(r"ISO DATE(?: start)?\s*: (\S+)")
-STAMP_END = re.compile(r"ISO DATE end\s*: (\S+)")
 COMMAND = re.compile(r"COMMAND LINE: (.*)")
 ELAPSED = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:(\d+)ms)?")
 HUMAN_US = {"us": 1.0, "ms": 1e3, "s": 1e6}

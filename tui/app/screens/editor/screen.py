@@ -349,7 +349,8 @@ class EditorScreen(StepScreen):
 
     def write(self) -> bool:
         """Write the text whole. Return whether that worked."""
-        from tui.engine.profiles.files import save, write_schema
+        from tui.engine.profiles.files import write_schema
+        from tui.engine.user_files import save
 
         text = self.area.text
         try:

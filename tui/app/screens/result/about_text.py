@@ -7,9 +7,9 @@ import shlex
 from tui.app.screens.result.page import Page, course
 from tui.metrics import units
 from tui.metrics.telemetry import metric_of
+from tui.model.plain import printable
 from tui.results.text.conditions import attest_texts, precondition_texts
 from tui.results.text.findings import MARKS, record_lines
-from tui.results.text.plain import printable
 from tui.text.facts import common_lines, differing_lines
 from tui.text.line import BAD, GOOD, HEADING, LABEL, TEXT, VALUE, WARN, Line, Run, clip, fit, labelled, rule
 
