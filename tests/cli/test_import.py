@@ -159,6 +159,7 @@ def test_an_imported_run_takes_notes_and_has_nothing_to_resume(home: Path, capsy
     ("text", "said"),
     [
         ("nothing of the kind\n", "holds no output of fio"),
+        ("Block size = 4k, 70/30, 16 jobs, queue depth 32: 438k IOPS with a delay of 2.6 ms\n", "benchtui baselines"),
         ("j: (groupid=0, jobs=1): err= 0: pid=1: Tue Jan 26 22:34:05 2021\n", ":1: 'j' has no figures"),
         (f"\n{HEAD}  read: IOPS=1.2.3, BW=1MiB/s (1MB/s)(1MiB/1msec)\n", ":3: '1.2.3'"),
         (f"{HEAD}  read: IOPS=12, BW=quick\n", ":2: found 'read: IOPS=12, BW=quick'"),

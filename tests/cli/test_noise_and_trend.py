@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_compare import keep
-from tests.results.compare_runs import IOPS, run, step
+from tests.results.compare_runs import IOPS, repeated, run, step
 from tui.cli.main import main
 from tui.model.record import HeadlineRecord
 from tui.results.report.document import Chart
@@ -51,6 +51,14 @@ def test_noise_of_what_is_not_the_same_is_refused(runs: Path, home: Path, capsys
 def test_one_run_has_no_noise_floor(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["noise", NAMES[0]]) == 2
     assert "name two or more" in capsys.readouterr().err
+
+
+def test_a_run_that_is_not_whole_has_no_noise_floor(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = repeated([IOPS, IOPS * 1.01, IOPS * 0.99], NAMES[0])
+    record.state = "partial"
+    keep(home / "runs", record)
+    assert main(["noise", NAMES[0]]) == 3
+    assert "is partial: it tells nothing" in capsys.readouterr().err
 
 
 def test_a_trend_names_the_run_from_which_on_it_is_worse(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

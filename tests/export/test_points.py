@@ -151,6 +151,14 @@ def test_checks_are_cases(plain: Source) -> None:
     assert suite.name == "demo/quick"
 
 
+def test_the_profiles_thresholds_are_cases_of_the_run(plain: Source) -> None:
+    record = plain.record.model_copy(update={"criteria": ["read.p99 > 1ns", "read.p99 > 100s", "iops < -5%"]})
+    (suite,) = JUnitXml.fromstring(text_of(Source(record, plain.run_dir), "junit").encode())
+    cases = [case for case in suite if case.classname == "thresholds"]
+    found = {case.name: [type(each).__name__ for each in case.result] for case in cases}
+    assert found == {"read.p99 > 1ns": ["Failure"], "read.p99 > 100s": []}
+
+
 def test_a_run_that_was_cut_off_fails(metadata: Source) -> None:
     record = RunRecord.model_validate(metadata.record.model_dump(by_alias=True))
     record.state, record.reason = "partial", "h2: no result"

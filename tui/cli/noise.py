@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Measure the noise floor, keep it, and print it."""
-    from tui.results.compare.gate import differences
+    from tui.results.compare.gate import WHOLE, differences
     from tui.results.compare.noise import NoiseFloors, configuration, measure
 
     records = side_of(run_store(), ",".join(args.runs))
@@ -38,8 +38,9 @@ def main(args: argparse.Namespace) -> int:
         if configuration(record).key != configuration(records[0]).key:
             said = f"{record.run_id}: another target, other hosts or parameters than {records[0].run_id}"
             raise NotComparableError(said)
-    if records[0].verdict == "invalid":
-        raise NotComparableError(f"{records[0].run_id} is invalid: it tells nothing")
+    if records[0].verdict == "invalid" or records[0].state not in WHOLE:
+        why = "invalid" if records[0].verdict == "invalid" else records[0].state
+        raise NotComparableError(f"{records[0].run_id} is {why}: it tells nothing")
     found = measure(records)
     if not found.figures:
         raise UsageError("one run without repetitions has no noise floor: name two or more that are the same")

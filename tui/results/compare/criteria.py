@@ -16,8 +16,10 @@ from tui.model.plan import Headline
 from tui.model.problem import UsageError
 from tui.model.record import RunRecord
 from tui.results.compare.measured import Point, points_of
+from tui.results.text import junit
 
 Outcome = Literal["kept", "broken", "not measured"]
+JUNIT: dict[Outcome, junit.Outcome] = {"kept": "passed", "broken": "failed", "not measured": "error"}
 
 
 class Judged(Struct, frozen=True):
@@ -35,6 +37,11 @@ class Judged(Struct, frozen=True):
         where = f" at {self.point}" if self.point else ""
         said = f", {self.title} is {self.measured}{where}" if self.measured else where
         return f"{self.criterion}: {self.outcome}{said}"
+
+    @property
+    def case(self) -> junit.Case:
+        """For build servers."""
+        return junit.Case(f"{self.criterion} {self.point}".strip(), JUNIT[self.outcome], self.text, "thresholds")
 
 
 def criteria_of(records: Iterable[RunRecord], named: Iterable[str] = ()) -> list[Criterion]:

@@ -12,7 +12,6 @@ from tui.results.sizing.compare import signed as ratio_text
 from tui.results.text.junit import Case, Outcome, Suite, junit_xml
 
 SAID = ("better", "no difference detected")
-OUTCOMES: dict[str, Outcome] = {"kept": "passed", "broken": "failed", "not measured": "error"}
 Judgement = tuple[Comparison, Sequence[Judged]]
 
 
@@ -29,9 +28,8 @@ def _suite(found: Comparison, judged: Sequence[Judged]) -> Suite:
         Case("comparable", "error" if obstacles else "passed", obstacles, profile),
         *([_search(profile, found.search)] if found.search is not None and not obstacles else []),
         *(_figure(profile, point.name, change) for point in found.points for change in point.changes),
-        *(Case(f"{each.criterion} {each.point}".strip(), OUTCOMES[each.outcome], each.text, "thresholds")
-          for each in judged),
-    ]  # fmt: skip
+        *(each.case for each in judged),
+    ]
     return Suite(f"{sides[1]} against {sides[0]}", cases, found.b[0].created_utc)
 
 

@@ -1,4 +1,4 @@
-"""JUnit of a run: its state and every check as a test case, for builds that accept storage."""
+"""JUnit of a run: its state, every check and its thresholds as test cases, for builds that accept storage."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tui.model.exporter import Exporter, ExportFile, Source
 from tui.model.record import Finding, RunRecord
+from tui.results.compare.criteria import criteria_of, judge
 from tui.results.findings.catalogue import BY_ID
 from tui.results.text.junit import Case, Suite, junit_xml
 
@@ -15,7 +16,10 @@ def _files(source: Source) -> Iterator[ExportFile]:
 
 
 def suite_of(record: RunRecord) -> Suite:
-    """Return a run as a suite: an error is a failure, a warning is output of its case, what was not made is skipped."""
+    """Return a run as a suite: an error is a failure, a warning is output of its case, what was not made is skipped.
+
+    The profile's own thresholds are cases too, those that need no other run.
+    """
     by_check: dict[str, list[Finding]] = {}
     for finding in record.findings:
         by_check.setdefault(finding.id, []).append(finding)
@@ -25,6 +29,7 @@ def suite_of(record: RunRecord) -> Suite:
         _state(record),
         *(_judged(name, by_check.get(name, ())) for name in made),
         *(Case(_title(name), "skipped", why, group="checks") for name, why in left.items()),
+        *(each.case for each in judge([], [record], criteria_of([record]))),
     ]
     told = {
         "run_id": record.run_id,
@@ -54,4 +59,4 @@ def _title(name: str) -> str:
     return f"{name} {check.title}" if check is not None else name
 
 
-JUNIT = Exporter("JUnit XML: state and checks as test cases (Jenkins, GitLab, GitHub Actions)", _files)
+JUNIT = Exporter("JUnit XML: state, checks and thresholds as test cases (Jenkins, GitLab, GitHub Actions)", _files)

@@ -15,6 +15,7 @@ from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptLog, KeptRu
 from tui.workloads.foreign import formats
 
 HOST = "host"  # where no output names one
+PROSE = "; figures in prose: benchtui baselines"
 DAMAGED = (ValueError, ArithmeticError, LookupError, TypeError, AttributeError, RecursionError, AssertionError)
 EPOCH_MS = 10**11  # a later stamp is a time of day
 OVERLAP = 0.5  # of the shorter one: outputs that ran side by side for so long are hosts of one measurement
@@ -66,7 +67,9 @@ def _guarded(reader: Format, file: KeptFile) -> Sequence[ImportedOutput]:
 
 def nothing_in(place: str, known: Sequence[Format]) -> Problem:
     """Return that a file, or a directory, holds nothing that can be read."""
-    return Problem(f"holds no output of {' or '.join(reader.name for reader in known)} that can be read", file=place)
+    *most, last = [reader.name for reader in known]
+    names = f"{', '.join(most)} or {last}" if most else last
+    return Problem(f"holds no output of {names} that can be read{PROSE if most else ''}", file=place)
 
 
 # -- files that are named: each is another host
