@@ -98,8 +98,8 @@ class BenchtuiApp(Shell):
         """Take signals, go where the command line says, look for a run that is going on."""
         self.take_signals()
         self.apply_options()
-        self.find_running()
-        self.set_timer(WARM_UP_AFTER_S, self.warm_up)
+        self.call_after_refresh(self.find_running)  # what it imports would hold up the first frame
+        self.call_after_refresh(self.set_timer, WARM_UP_AFTER_S, self.warm_up)
 
     def apply_options(self) -> None:
         """Choose what the command line names and open the screen it asks for."""

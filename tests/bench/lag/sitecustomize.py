@@ -1,7 +1,7 @@
 """Put on PYTHONPATH of an engine: keeps how late its event loop is, a line a second, in the file LOOP_LAG names.
 
 STREAM_POLL_S: how often its hosts look for more output. All of them share one machine, so that four times a second, as
-hosts of their own do, would be two cores of 256 hosts. PROFILE names a file for cProfile.
+hosts of their own do, would be two cores of 256 hosts.
 """
 
 from __future__ import annotations
@@ -53,14 +53,7 @@ def watched(run: Any) -> Any:
             finally:
                 task.cancel()
 
-        if "PROFILE" not in os.environ:
-            return run(both(), **options)
-        import cProfile
-
-        with cProfile.Profile() as profile:
-            found = run(both(), **options)
-        profile.dump_stats(os.environ["PROFILE"])
-        return found
+        return run(both(), **options)
 
     return with_watch
 
