@@ -11,7 +11,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,9 @@ headline: {{metric: iops, direction: {direction}}}
 """
 
 
+DISTURBED = 0.01
+
+
 class StoppedError(Exception):
     """Somebody wants no more runs."""
 
@@ -49,6 +52,12 @@ class Played:
     messages: list[str] = field(default_factory=list)
     limiter: str = ""
     failed: str = ""
+    stolen: float = 0.0  # share of the machine's CPU time that the hypervisor took meanwhile, by the kernel's own count
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether the machine itself was not undisturbed: a run on it is no clean one."""
+        return self.stolen > DISTURBED
 
     def names(self, check: str) -> bool:
         """Whether a check spoke up."""
@@ -83,9 +92,12 @@ class Player:
             profile = place.folder / "lie.yaml"
             profile.write_text(text_of(lie, place, setting))
             hosts = setting.hosts or ("--hosts", "local")
+            before = cpu_ticks()
             said = self._run([*wrapper, *command("run", profile, *hosts, "--yes")], place)
+            stolen = share_stolen(before, cpu_ticks())
             records = list((place.home / "runs").glob("*/run.json"))
-            return of_record(json.loads(records[0].read_text())) if records else Played(failed=said[-300:])
+            played = of_record(json.loads(records[0].read_text())) if records else Played(failed=said[-300:])
+            return replace(played, stolen=stolen)
 
     @contextmanager
     def _place(self, lie: Lie) -> Iterator[Place]:
@@ -124,6 +136,17 @@ class Player:
                 raise StoppedError
             said.seek(0)
             return said.read()
+
+
+def cpu_ticks() -> list[int]:
+    """Return the machine's CPU time by kind, in ticks (proc(5): user nice system idle iowait irq softirq steal)."""
+    return [int(each) for each in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+
+
+def share_stolen(before: Sequence[int], after: Sequence[int]) -> float:
+    """Return the share of the time between two looks that the hypervisor took."""
+    spent = [late - early for early, late in zip(before, after, strict=True)]
+    return spent[-1] / max(sum(spent), 1)
 
 
 def _forget_runs(place: Place) -> None:

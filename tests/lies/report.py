@@ -50,7 +50,7 @@ def failures(outcome: Outcome) -> Iterator[str]:
         wrong = [each for each in played if not each.is_right(lie)]
         if not lie.clean and len(wrong) > len(played) // (MISSED_OF if lie.finding else WRONG_OF):
             yield f"{lie.name}: right in {len(played) - len(wrong)} of {len(played)}, e.g. {_what(wrong[0])}"
-    clean = [(lie, each) for lie, played in outcome.items() if lie.clean for each in played]
+    clean = [(lie, each) for lie, played in outcome.items() if lie.clean for each in played if not each.disturbed]
     weakened = [(lie, each) for lie, each in clean if not each.is_right(lie)]
     if len(weakened) > len(clean) // WEAKENED_OF:
         yield f"clean runs: {len(weakened)} of {len(clean)} weakened"
@@ -66,12 +66,14 @@ def summary_text(outcome: Outcome) -> str:
     """Return the sums of all rows."""
 
     def right(chosen: list[Lie]) -> str:
-        runs = [each.is_right(lie) for lie in chosen for each in outcome[lie]]
+        runs = [each.is_right(lie) for lie in chosen for each in outcome[lie] if not (lie.clean and each.disturbed)]
         return f"{sum(runs)} of {len(runs)} runs"
 
     lies, clean = [lie for lie in outcome if lie.finding], [lie for lie in outcome if lie.clean]
     limits = [lie for lie in outcome if lie.limiter and not lie.clean]
-    return f"lies named: {right(lies)}; limits named: {right(limits)}; clean runs left alone: {right(clean)}"
+    text = f"lies named: {right(lies)}; limits named: {right(limits)}; clean runs left alone: {right(clean)}"
+    aside = sum(each.disturbed for lie in clean for each in outcome[lie])
+    return text + (f"; {aside} more set aside, for the hypervisor took over 1 % of the CPU" if aside else "")
 
 
 def write_json(path: Path, outcome: Outcome, seconds: float) -> None:
@@ -85,7 +87,7 @@ def write_json(path: Path, outcome: Outcome, seconds: float) -> None:
             "right": sum(each.is_right(lie) for each in played),
             "runs": [
                 {"findings": each.findings, "remarks": each.remarks, "limiter": each.limiter or None,
-                 "messages": each.messages, "failed": each.failed or None}
+                 "messages": each.messages, "failed": each.failed or None, "stolen": round(each.stolen, 4)}
                 for each in played
             ],
         }
