@@ -6,14 +6,14 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from tui.cli.common import say
-from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError, UsageError
-from tui.model.proof import SAID
 from tui.model.quantities import parse_duration
+
+if TYPE_CHECKING:
+    from tui.model.plan import Plan
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace, run_dir: Path) -> int:
     """Make a counter-experiment about a run and return its exit code."""
+    import msgspec
+
     from tui.cli.review import review_text
     from tui.cli.watching import print_result
 
@@ -66,6 +68,7 @@ def measured(plan: Plan, destroy: Sequence[str], *, sure: bool) -> tuple[Path, i
     from tui.cli.agree import agreed
     from tui.cli.launching import start
     from tui.cli.watching import followed
+    from tui.model.proof import SAID
 
     if plan.proves is not None:
         experiment = plan.proves.experiment

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from tui.model.plan import Plan, parse_plan
 from tui.model.problem import BenchtuiError, Problem
 from tui.model.rundir import JOURNAL_FILE, PLAN_FILE, RECORD_FILE
+
+if TYPE_CHECKING:
+    from tui.model.plan import Plan
 
 
 def is_run_dir(path: Path) -> bool:
@@ -20,6 +23,8 @@ def is_run_dir(path: Path) -> bool:
 
 def load_plan(run_dir: Path) -> Plan:
     """Return the plan of a run. Raises BenchtuiError when there is none that can be read."""
+    from tui.model.plan import parse_plan  # lists of runs need none of its structs
+
     path = run_dir / PLAN_FILE
     try:
         return parse_plan(path.read_bytes())

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 from msgspec import Struct, field
 
-from tui.model.plan import parse_plan
 from tui.model.rundir import JOURNAL_FILE, PID_FILE, PLAN_FILE, RECORD_FILE, SUMMARY_FILE, begun_utc
 from tui.results.store.alive import is_running
 from tui.results.store.marks import read_marks
@@ -246,6 +245,8 @@ def is_starting(run_dir: Path) -> bool:
 
 
 def _unfinished(run_dir: Path, state: SummaryState) -> RunSummary:
+    from tui.model.plan import parse_plan  # most lists have no such run
+
     utc = _utc_of_id(run_dir.name)
     summary = RunSummary(run_dir.name, utc, "", [], state)
     with suppress(OSError, msgspec.DecodeError):
