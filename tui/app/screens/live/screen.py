@@ -182,6 +182,7 @@ class LiveScreen(VersusScreen):
         over = self.feed.state.ended
         mends = remedies.of_state(self.feed.state) is not None
         useless = {"live.job": jobs, "live.stop": not over, "live.remedy": mends}
+        useless["live.behind"] = not self.search.searches
         bar.leave_out(*(key for key, useful in useless.items() if not useful))
         if self.feed.replay:
             before = (("v", "before"),) if self.size.width >= ROOMY else ()

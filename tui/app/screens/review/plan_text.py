@@ -164,10 +164,11 @@ def files(plan: Plan, width: int) -> Iterator[Line]:
     if task is None:
         return
     yield heading(f"test files on {task.host}")
-    for spec in task.files[:FILES_SHOWN]:
+    shown = FILES_SHOWN if len(task.files) > FILES_SHOWN + 1 else len(task.files)  # a line for one more is its own line
+    for spec in task.files[:shown]:
         yield from indented([(spec.path, TEXT), (f"  {units.size(spec.size_bytes)}", LABEL)], width)
-    if len(task.files) > FILES_SHOWN:
-        yield Line.of((f"  and {len(task.files) - FILES_SHOWN} more", LABEL))
+    if len(task.files) > shown:
+        yield Line.of((f"  and {len(task.files) - shown} more", LABEL))
 
 
 def job_files(plan: Plan) -> list[Line]:

@@ -231,11 +231,14 @@ class ReviewScreen(StepScreen):
         self.show_changes()
 
     def plan_lines(self, plan: Plan, width: int) -> list[Line]:
-        """Return the job files, or the plan behind what its hosts answered."""
+        """Return the job files, or the plan behind what its hosts answered, with the job files where these fit too."""
         if self.shows_jobs:
             return plan_text.job_files(plan)
         answered = ahead_lines(self.answers, self.shell.symbols, width) if self.answers else []
-        return [*answered, *difference_lines(self.facts_of(plan), width), *plan_text.plan_lines(plan, width)]
+        lines = [*answered, *difference_lines(self.facts_of(plan), width), *plan_text.plan_lines(plan, width)]
+        jobs = [Line(), *plan_text.job_files(plan)]
+        fits = len(lines) + len(jobs) <= self.plan_pane.scrollable_content_region.height
+        return [*lines, *jobs] if fits else lines  # where there is room, all is seen at once
 
     def facts_of(self, plan: Plan) -> dict[str, dict[str, Fact]]:
         """Return what is known of the plan's hosts: by their answers, else by the checks of the Hosts screen."""
