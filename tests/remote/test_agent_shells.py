@@ -9,12 +9,14 @@ from tui.remote.agent import Agent, FileInfo
 
 
 async def test_probe_tells_what_the_host_is(shell_agent: Agent, tmp_path: Path) -> None:
-    probe = await shell_agent.probe([str(tmp_path), str(tmp_path / "absent")], {"fio": ["--version"]})
+    commands = {"fio": ["--version"], "dd": ["--version"]}
+    probe = await shell_agent.probe([str(tmp_path), str(tmp_path / "absent")], commands)
     assert str(probe.values["kernel"]).startswith("Linux ")
     assert isinstance(probe.values["cpus"], int) and probe.values["cpus"] > 0
     assert isinstance(probe.values["mem_bytes"], int) and probe.values["mem_bytes"] > 1 << 20
     assert probe.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     assert probe.tools["fio"].version is not None and probe.tools["fio"].version >= (3, 18)
+    assert probe.tools["dd"].text.startswith("dd ") and "license" not in probe.tools["dd"].text.lower()
     here, absent = probe.dirs[str(tmp_path)], probe.dirs[str(tmp_path / "absent")]
     assert here.exists and here.is_dir and here.writable and here.fstype and here.source
     assert here.total_bytes is not None and here.free_bytes is not None

@@ -148,7 +148,7 @@ def tools_text(facts: Mapping[str, object]) -> str:
     for program in mpi_check.programs().values():
         if f"{(name := program.launch.program)}_path" in facts:
             found[name] = name
-    return ", ".join(str(version or command).split("\n")[0] for command, version in found.items())
+    return ", ".join(str(version or command) for command, version in found.items())
 
 
 def check_row(check: HostCheck) -> tuple[str, str, str, str, str, str, str, str]:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from tui.cli.common import paths, paths_without_settings
+from tui.engine.safety.logout import output_of
 from tui.model.paths import Paths
 from tui.model.problem import UsageError
 
 Status = Literal["ok", "warn", "fail"]
-COMMAND_DEADLINE_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +53,7 @@ class Surroundings:
 
     def output_of(self, *command: str) -> str | None:
         """Return what a command prints, stripped; None when it is missing, fails, or takes too long."""
-        program = self.which(command[0])
-        if program is None:
-            return None
-        try:
-            done = subprocess.run(
-                [program, *command[1:]],
-                env=dict(self.environ),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=COMMAND_DEADLINE_S,
-                check=True,
-            )
-        except (OSError, subprocess.SubprocessError):
-            return None
-        return done.stdout.decode(errors="replace").strip()
+        return output_of(command, self.environ)
 
     def short(self, path: Path) -> str:
         """Return a path with the user's home as ~."""

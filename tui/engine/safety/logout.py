@@ -6,6 +6,7 @@ Each function returns one line for people, or None when there is nothing to say.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 import subprocess
@@ -79,7 +80,7 @@ def last_setting(text: str) -> bool | None:
 
 def output_of(command: Sequence[str], environ: Mapping[str, str]) -> str | None:
     """Return what a command prints, stripped; None when it is missing, fails, or takes too long."""
-    program = shutil.which(command[0], path=environ.get("PATH", ""))
+    program = shutil.which(command[0], path=environ.get("PATH", os.defpath))
     if program is None:
         return None
     try:

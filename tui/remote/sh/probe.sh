@@ -55,11 +55,14 @@ bt_probe_tools() {
 }
 
 bt_probe_command() { # KEY COMMAND WORD...: where it is, and what it says of its version
-  local key="$1" path=''
+  local key="$1" path='' said='' line=''
   shift
   path=$(command -v -- "$1" 2>/dev/null) || return 0
   bt_kv "$key.path" "$path"
-  [ $# = 1 ] || bt_kv "$key.version" "$("$@" </dev/null 2>&1)"
+  [ $# = 1 ] && return
+  said=$("$@" </dev/null 2>&1)
+  case $said in *"$BT_NL"*) line=$(bt_say "$said" | sed -n '/[0-9]\.[0-9]/{p;q;}') ;; esac # GNU tells its licence too
+  bt_kv "$key.version" "${line:-$said}"
 }
 
 bt_trial() { # COMMAND ARG...: runs what touches no target; how it ended, and what it said

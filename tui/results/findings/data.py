@@ -8,7 +8,7 @@ from tui.journal.loss import names_of
 from tui.metrics import units
 from tui.model.hostfacts import number_of
 from tui.model.hosttables import BlockLayer, Written, rows, why_unknown
-from tui.model.plan import is_device
+from tui.model.plan import JobLoad, is_device
 from tui.model.record import HostRecord
 from tui.model.sharing import common_paths, sharing_text
 from tui.model.thresholds import default
@@ -175,6 +175,14 @@ def _share_a_device(at: StepEvidence) -> bool:
     return False
 
 
+def _writers(at: StepEvidence) -> list[JobLoad]:
+    """Return the jobs that write what is kept. Raises UnknownError when there is none."""
+    writers = [job for job in at.step.jobs if "write" in job.directions and job.stores]
+    if not writers:
+        raise UnknownError(Moot.WRITES)
+    return writers
+
+
 @step_check(
     "V22",
     "Data that shrinks",
@@ -184,10 +192,7 @@ def _share_a_device(at: StepEvidence) -> bool:
 )
 def reducible(at: StepEvidence) -> Iterator[Found]:
     """An array that compresses stores zeros for nothing: it was never asked to write what the figure says."""
-    writers = [job for job in at.step.jobs if "write" in job.directions and job.stores]
-    if not writers:
-        raise UnknownError(Moot.WRITES)
-    said = list(dict.fromkeys(job.reducible for job in writers if job.reducible))
+    said = list(dict.fromkeys(job.reducible for job in _writers(at) if job.reducible))
     if said:
         yield Found("warning", f"what is written can be reduced to less: {', '.join(said)}", ", ".join(said), "none")
 
@@ -201,10 +206,7 @@ def reducible(at: StepEvidence) -> Iterator[Found]:
 )
 def durability(at: StepEvidence) -> Iterator[Found]:
     """Writes that end in a volatile cache are quick, and lost in a power cut."""
-    writers = [job for job in at.step.jobs if "write" in job.directions and job.stores]
-    if not writers:
-        raise UnknownError(Moot.WRITES)
-    loose = [job for job in writers if not job.durable]
+    loose = [job for job in _writers(at) if not job.durable]
     if loose and not durable_by_word(at.run):
         flushed = next((job.flushed for job in loose if job.flushed), "")
         after = f", {flushed} after it" if flushed else ""

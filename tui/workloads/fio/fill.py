@@ -12,25 +12,12 @@ from tui.model.problem import UsageError
 from tui.workloads.fio.engines import engines_of
 from tui.workloads.fio.images import Image, images_of
 from tui.workloads.fio.layout import by_size
-from tui.workloads.fio.layout_job import job_name
+from tui.workloads.fio.layout_job import WRITES_WHOLE, job_name
 from tui.workloads.fio.plan import argv
 
 MAX_PARALLEL = 16
 DEPTH = 32
 QUEUEING = ("libaio", "io_uring")
-
-_GLOBAL = {
-    "rw": "write",
-    "fallocate": "none",
-    "overwrite": "0",
-    "end_fsync": "1",
-    "file_service_type": "sequential",
-    "openfiles": "1",
-    "refill_buffers": "1",  # no data that a deduplicating or compressing array could shrink
-    "randrepeat": "0",  # nor the same data on every host
-    "group_reporting": "1",
-    "exitall_on_error": "1",
-}
 
 
 def fill(steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
@@ -104,7 +91,8 @@ def fill_job(
 
     What does not fill a whole block at the end of a file is written beside it, buffered: O_DIRECT takes whole blocks.
     """
-    shared = {**_GLOBAL, "ioengine": engine, "direct": str(int(direct)), "loops": str(times), "bs": str(block_bytes)}
+    own = {"ioengine": engine, "direct": str(int(direct)), "loops": str(times), "bs": str(block_bytes)}
+    shared = {**WRITES_WHOLE, **own}
     shared |= {"iodepth": str(DEPTH)} if engine in QUEUEING else {}
     lines = ["[global]", *(f"{name}={value}" for name, value in shared.items())]
     whole = [*_devices(files), *map(_image, images)]

@@ -12,10 +12,8 @@ from tui.workloads.fio.layout import by_size, escape
 MAX_PARALLEL = 16
 BLOCK = 1 << 20
 
-_GLOBAL = {
-    "ioengine": "psync",
+WRITES_WHOLE = {
     "rw": "write",
-    "direct": "0",
     "fallocate": "none",
     "overwrite": "0",
     "end_fsync": "1",
@@ -48,7 +46,8 @@ def layout_job(files: Sequence[FileSpec]) -> str:
     groups = by_size(files)
     bodies = [section for size, paths in groups.items() for section in _bodies(size, paths, _shares(groups)[size])]
     tails = [_tail(size, paths) for size, paths in groups.items() if size > BLOCK and size % BLOCK]
-    lines = ["[global]", *(f"{name}={value}" for name, value in _GLOBAL.items())]
+    shared = {"ioengine": "psync", "direct": "0", **WRITES_WHOLE}
+    lines = ["[global]", *(f"{name}={value}" for name, value in shared.items())]
     for number, section in enumerate([*bodies, *tails]):
         first_tail = number == len(bodies)
         lines += _lines(number, section, waits=first_tail or (0 < number < len(bodies) and number % MAX_PARALLEL == 0))
