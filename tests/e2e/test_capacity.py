@@ -80,7 +80,7 @@ def test_a_search_whose_engine_is_killed_keeps_its_points_and_goes_on(home: Path
     slo = ("--slo", "p99<9s", "--points", "2")
     options = ("--hosts", "local", "--no-telemetry", "--detach")
     run_dir = home / "runs" / benchtui(home, "capacity", path, *slo, *options).stdout.strip()
-    wait_until(lambda: any(each["phase"] == "measure" for each in events(run_dir, "sample")), "the first second")
+    wait_until(partial(measured, run_dir, 0), "the first second")
     kill_engine(run_dir)
     wait_until(lambda: not marked_processes(run_dir.name), "the end of the load")
     recovered = benchtui(home, "runs", "recover", run_dir.name)
@@ -98,8 +98,8 @@ def test_a_search_whose_engine_is_killed_keeps_its_points_and_goes_on(home: Path
     assert record["search"]["points"][0] == point, "what was known is measured again"
 
 
-def told(run_dir: Path, kind: str, step: int) -> bool:
-    return any(each["step"] == step for each in events(run_dir, kind))
+def measured(run_dir: Path, step: int) -> bool:
+    return any((each["step"], each["phase"]) == (step, "measure") for each in events(run_dir, "sample"))
 
 
 def resumed(run_dir: Path, times: int) -> bool:
@@ -115,7 +115,7 @@ def test_a_search_is_taken_over_while_a_point_is_measured(home: Path, tmp_path: 
     run_dir = home / "runs" / benchtui(home, "capacity", path, *slo, *options).stdout.strip()
     recovering = []
     for point in (0, 1):  # of the last one too something must be decided
-        wait_until(partial(told, run_dir, "sample", point), "a second of a point")
+        wait_until(partial(measured, run_dir, point), "a second of a point")
         kill_engine(run_dir)
         recovering.append(start(home, "runs", "recover", run_dir.name))
         wait_until(partial(resumed, run_dir, point + 1), "another engine")

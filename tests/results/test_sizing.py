@@ -140,6 +140,9 @@ def test_the_curve_goes_by_offered_load_and_bends_back_at_its_end(record: RunRec
 
 def test_the_chart_draws_limit_capacity_and_verdicts_in_the_room_it_has(record: RunRecord) -> None:
     assert record.search is not None
+    marks = [line for line in plain_lines(curve_chart(record.search, 78, 16)) if "p99.9" in line]
+    told = {found[0] for found in re.findall(r"\S p[\d.]+", marks[0].replace("•", "o"))}  # as ASCII terminals show it
+    assert len(told) == 4, "two curves have one mark"
     for width, height in ((78, 16), (118, 24)):
         lines = plain_lines(curve_chart(record.search, width, height, coloured=True))
         assert max(map(len, lines)) <= width
@@ -228,9 +231,11 @@ def test_while_it_goes_on_the_same_record_comes_from_what_is_known(tmp_path: Pat
     state = RunState().apply_all(read_events(maker.journal))
     live = LiveSearch(maker.plan)
     assert live.take(state)
+    assert live.view(state, state.t).behind, "an answer of fewer points is shown as that of all"
     live.conclude()
     assert not live.take(state)
     so_far = live.view(state, state.t).record
+    assert not live.view(state, state.t).behind
     assert [point.verdict for point in so_far.points] == ["breaks", "meets", "breaks"]
     assert so_far.points[1].percentiles_ns["read"]["99.9"] > 9e5
     assert headline_text(so_far).startswith("unfinished: capacity at least")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.sizing.systems import System, bucket_of, buckets_of, p99_limit, searched
-from tui.model.search import Search
+from tui.model.search import Measured, Offer, Point, Search
+from tui.sizing.evidence import evidence_of
 from tui.sizing.interval import share_over
 
 TRUTH = 1683.8  # of the system whose speed differs by 5 % each second, by 96,000 s of simulation
@@ -26,3 +27,24 @@ def test_interval_holds_the_capacity_of_a_system_whose_speed_differs_from_second
     assert low is not None and high is not None
     assert low <= TRUTH <= high
     assert len(points) <= 15
+
+
+@pytest.mark.parametrize("seed", [91064, 91080])  # missed where each point told how much seconds differ
+def test_interval_holds_the_capacity_where_slow_seconds_come_one_after_another(seed: int) -> None:
+    found, points = searched(System(noise=0.05, memory=0.5), Search("capacity", limits=(p99_limit(20),)), seed)
+    low, high = found.capacity.low, found.capacity.high
+    assert low is not None and high is not None
+    assert low <= 1679.6 <= high
+    assert len(points) <= 15
+
+
+def test_how_much_seconds_differ_is_told_by_the_points_that_met_a_slow_spell() -> None:
+    limit = p99_limit(20)
+    found = [(0.2, 0.2), (2.0, 1.0)]  # I/Os above the limit, and how surely by what the point met
+    points = [
+        Point(at, Offer(1680.0, 10.0), 10.0, 1680.0, 0.0, (
+            Measured(limit.text, "read", 20e6, 18e6, 22e6, "unclear", error, 0.14, over),), "unclear", hosts=1)
+        for at, (over, error) in enumerate(found)
+    ]  # fmt: skip
+    errors = [each.share_error for each in evidence_of(Search("capacity", limits=(limit,)), points)]
+    assert errors == pytest.approx([((0.2 * 0.2**2 + 2.0 * 1.0**2) / 2.2) ** 0.5] * 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log, sqrt
+from math import exp, log, sqrt
 from statistics import fmean
 from typing import Literal
 
@@ -16,6 +16,7 @@ from tui.sizing.points import SURELY_OVER, not_achieved
 LEAST_ERROR = 0.003  # of a latency, as a share: buckets are no finer
 BROKEN_DOWN = 1.5  # ln(latency / limit) that a point has at least which did not do what was offered
 UNSURE = 1.0  # standard error of a share of which none is known
+MOST_VARIANCE = 2.5  # of a share, of itself
 NEAR = 0.7  # |ln(latency / limit)| of points that are as sure as each other, second for second
 
 
@@ -65,14 +66,17 @@ def _evened(found: Sequence[Evidence]) -> list[Evidence]:
     """Return evidence whose figures near the limit are as sure as each other, by their seconds.
 
     By chance a point has few slow I/Os: then it is low, and looks surer than one that has many. Weighed by what each
-    says of itself, latencies would be too low.
+    says of itself, latencies would be too low. How much seconds differ is known by those that met a slow spell, so a
+    point counts by the slow I/Os that it has: most points are between two spells, and know of none.
     """
     near = [each for each in found if each.near]
     if not near:
         return list(found)
-    a_second = sum(each.share_error**2 * each.seconds for each in near) / len(near)
+    slow = [exp(each.share) for each in near]
+    known = (each.share_error**2 * each.seconds * weight for each, weight in zip(near, slow, strict=True))
+    a_second = sum(known) / sum(slow)
     slope = fmean(each.slope for each in near)
-    return [_even(each, min(a_second / each.seconds, 1.0), slope) if each in near else each for each in found]
+    return [_even(each, min(a_second / each.seconds, MOST_VARIANCE), slope) if each in near else each for each in found]
 
 
 def _even(each: Evidence, variance: float, slope: float) -> Evidence:

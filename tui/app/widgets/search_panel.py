@@ -71,8 +71,11 @@ class SearchPanel(Lines):
         return Line.of(*left, gap, *meter(view.fraction, bar, self.symbols), (" " + tail, LABEL))
 
     def _so_far(self, width: int) -> Line:
-        found = headline_text(self.view.record) if self.view is not None else ""
-        label = "found  " if self.view is not None and self.view.ended else "so far "
+        view = self.view
+        if view is not None and view.ended and view.behind:
+            return Line.of(*clip([("found  ", LABEL), ("working out what the points say", TEXT)], width))
+        found = headline_text(view.record) if view is not None else ""
+        label = "found  " if view is not None and view.ended else "so far "
         return Line.of(*clip([(label, LABEL), (found or "nothing is known yet", VALUE if found else TEXT)], width))
 
     def _now(self, width: int) -> list[Line]:

@@ -73,7 +73,7 @@ def _curve(trace: Trace, place: int, y: Axis) -> Curve:
     judged = trace.most_ns is not None
     met, broken = (at(["meets"]), at(["breaks"])) if judged else (([], []), ([], []))
     role = ROLES[place % len(ROLES)]
-    return Curve([at([])], role, trace.name, points=met, wrong=broken, mark="•+ox"[place % 4])
+    return Curve([at([])], role, trace.name, points=met, wrong=broken, mark="•+%="[place % 4])
 
 
 def _limits(search: SearchRecord, found: Sequence[Trace], x: Axis, y: Axis) -> list[Curve]:

@@ -13,13 +13,17 @@ from tui.results.sizing.record import conclude, search_so_far
 
 @dataclass(frozen=True, slots=True)
 class SearchView:
-    """What Live shows of a search: `elapsed_s` of `offer`, which is measured now; `left_s`: so much more at most."""
+    """What Live shows of a search: `elapsed_s` of `offer`, which is measured now; `left_s`: so much more at most.
+
+    `behind`: what follows from the newest points is still worked out.
+    """
 
     record: SearchRecord
     offer: Offer | None = None
     elapsed_s: float = 0.0
     left_s: float | None = None
     ended: bool = False
+    behind: bool = False
 
     @property
     def fraction(self) -> float:
@@ -37,6 +41,7 @@ class LiveSearch:
         self.plan = plan
         self.record: SearchRecord | None = None
         self._points: tuple[Point, ...] = ()
+        self._concluded: tuple[Point, ...] = ()  # the points that answer and knee are of
 
     @property
     def searches(self) -> bool:
@@ -60,7 +65,7 @@ class LiveSearch:
         if record is not None and self.plan is not None and self.plan.search is not None:
             made = conclude(record.model_copy(), self.plan.search, points)
             if record is self.record:
-                self.record = made
+                self.record, self._concluded = made, points
 
     def view(self, state: RunState, now_t: float) -> SearchView:
         """Return what is to be shown."""
@@ -69,7 +74,8 @@ class LiveSearch:
         offer = opened.offer if opened is not None else None
         measuring = opened is not None and state.phase == "measure" and state.step == opened.step
         elapsed = max(0.0, now_t - state.phase_started_t) if measuring else 0.0
-        return SearchView(record, offer, elapsed, self._left_s(record, offer, elapsed), state.ended)
+        behind = self._concluded != self._points
+        return SearchView(record, offer, elapsed, self._left_s(record, offer, elapsed), state.ended, behind)
 
     @staticmethod
     def _left_s(record: SearchRecord, offer: Offer | None, elapsed_s: float) -> float | None:
