@@ -76,7 +76,7 @@ async def settle_on_facts(pilot: Pilot[None]) -> None:
     await settle(pilot)
     text = " ".join((await tab(pilot.app, pilot, "facts")).split())
     assert "Differs weka-05: kernel Linux 5.14.0-362.el9, not Linux 5.14.0-427.el9; governor powersave" in text
-    assert "links: speed 25 Gbit/s, not 100 Gbit/s" in text
+    assert "links: mtu 1500, not 9000; speed 25 Gbit/s, not 100 Gbit/s" in text
     assert "Differs weka-07: mounts: options relatime, rsize=262144, not nconnect=16, noatime, rsize=1048576" in text
     await settle(pilot)
 
@@ -90,6 +90,7 @@ def test_facts_of_a_result(snap_compare: Compare, maker: RunMaker, size: tuple[i
 def app(home: Path) -> BenchtuiApp:
     """Four hosts that were checked, one of them unlike the others."""
     write_inventory(home, "hosts:\n  weka-[04-07]: {groups: [weka]}\n")
+    (home / "ssh_config").write_text("Host *\n  User ann\n")
     (home / "profiles").mkdir()
     (home / "profiles" / "read.yaml").write_text(PROFILE)
     names = ("weka-04", "weka-05", "weka-06", "weka-07")
@@ -104,6 +105,7 @@ def test_checked_hosts(app: BenchtuiApp, snap_compare: Compare, size: tuple[int,
         user = await settled(app, pilot)
         await on_host(user, "weka-05")
         await user.sees("from weka-04, weka-06, weka-07")
+        await user.sees("ann@weka-05")
 
     assert snap_compare(app, terminal_size=size, run_before=look)
 

@@ -103,7 +103,7 @@ def differing_lines(found: FactsTogether) -> Fold:
     mattering = [each for each in found.differing if each.differs and each.matters]
     for hosts, differences in _by_hosts(mattering).items():
         if len(differences[0].groups) == 2:
-            said = "; ".join(_against_others(each) for each in differences)
+            said = "; ".join(map(_against_others, [None, *differences], differences))
             yield "differs", [(f"{hosts_text(hosts[1])}: {said}", WARN)]
         else:
             yield from (("differs", [(each.text, WARN)]) for each in differences)
@@ -129,10 +129,21 @@ def _by_hosts(differences: Iterable[FactDifference]) -> dict[tuple[tuple[str, ..
     return found
 
 
-def _against_others(each: FactDifference) -> str:
+def _against_others(before: FactDifference | None, each: FactDifference) -> str:
     """Return what the smaller group has, and what the larger one."""
-    most, few = (leaf_text(each.name, group.value) for group in each.groups)
-    return f"{each.title} {few}, not {most}"
+    most, few = (group.value for group in each.groups)
+    return _not(before, each, few, most)
+
+
+def _not(before: FactDifference | None, each: FactDifference, own: Value, other: Value) -> str:
+    """Return one value against another: ``governor powersave, not performance``."""
+    return f"{_title_after(before, each)} {leaf_text(each.name, own)}, not {leaf_text(each.name, other)}"
+
+
+def _title_after(before: FactDifference | None, each: FactDifference) -> str:
+    """Return the title of a difference; behind one of the same table without the table's name."""
+    table, colon, column = each.title.partition(": ")
+    return column if colon and before is not None and before.title.startswith(f"{table}: ") else each.title
 
 
 def every_difference(found: FactsTogether) -> Iterator[str]:
@@ -163,11 +174,13 @@ def unknown_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
 def odd_lines(found: FactsTogether, host: str) -> Fold:
     """Yield what one host differs in, a line for the hosts that it differs from; what figures may differ by first."""
     lines: dict[tuple[str, ...], list[Run]] = {}
+    last: dict[tuple[str, ...], FactDifference] = {}
     for each in sorted(found.odd_of(host), key=lambda each: not each.matters):
         own = each.of(host)
         other = next((group for group in each.known if group is not own), None)
         if own is not None and other is not None:
-            said = f"{each.title} {leaf_text(each.name, own.value)}, not {leaf_text(each.name, other.value)}"
+            said = _not(last.get(other.hosts), each, own.value, other.value)
             line = lines.setdefault(other.hosts, [(f"from {hosts_text(other.hosts)}: ", LABEL)])
+            last[other.hosts] = each
             line += [("; " if len(line) > 1 else "", LABEL), (said, WARN if each.matters else TEXT)]
     yield from (("differs", runs) for runs in lines.values())

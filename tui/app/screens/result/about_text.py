@@ -30,7 +30,7 @@ def facts_lines(page: Page, width: int, _: int) -> list[Line]:
     lines += [line for name, text in sections if text for line in fact(name, text, width)]
     found = facts_together(record)
     for label, runs in (*common_lines(found), *differing_lines(found)):
-        lines += labelled([(f"{label.capitalize():<9}", LABEL)], runs, width)
+        lines += labelled([(f"{'CPU' if label == 'cpu' else label.capitalize():<9}", LABEL)], runs, width)
     for host in record.hosts:
         if host.files_left is not None:
             size = f" ({units.size(host.files_left.bytes)})" if host.files_left.bytes else ""
