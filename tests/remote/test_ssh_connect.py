@@ -79,6 +79,12 @@ async def test_unknown_host_key_is_refused_with_its_fingerprint_and_what_to_do(l
     assert "benchtui hosts trust h1" in error.message
 
 
+async def test_key_of_a_name_that_is_not_known_is_told_as_at_log_in() -> None:
+    async with Connections() as connections:
+        with pytest.raises(HostError, match=r"host name nothing\.invalid is not known"):
+            await connections.presented(HostAddress(name="nothing.invalid"))
+
+
 async def test_pinned_key_is_trusted(lab: SshdLab, tmp_path: Path) -> None:
     pins = tmp_path / "pins"
     async with Connections(known_hosts=[pins]) as connections:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,8 @@ async def collect(target: Resolved, tunnel: asyncssh.SSHClientConnection | None)
     except ConnectionRefusedError as error:
         message = f"connection refused by {target.host} port {target.port}"
         raise HostError("refused", target.name, message) from error
+    except socket.gaierror as error:
+        raise HostError("unreachable", target.name, f"host name {target.host} is not known") from error
     except TimeoutError as error:
         raise HostError("timeout", target.name, f"no answer from {target.host} port {target.port}") from error
     except (asyncssh.Error, OSError, ValueError) as error:
