@@ -60,12 +60,33 @@ def test_points_without_seconds_have_no_interval_and_one_alone_has_the_usual_err
 
 
 def test_points_of_the_same_rate_are_one_and_as_unsure_as_they_are_apart() -> None:
-    again = [Known(700.5, 2 * each.latency_ns, ERROR, 20) for each in queue(FEW) if each.rate == 700]
+    again = [Known(700.5, 1.1 * each.latency_ns, ERROR, 20) for each in queue(FEW) if each.rate == 700]
     calm, torn = between(queue(FEW), queue(FEW)), between(queue(FEW), [*queue(FEW), *again])
     assert calm is not None and torn is not None and torn.ratio.high is not None and calm.ratio.high is not None
-    assert torn.ratio.high > 1.3 * calm.ratio.high
+    assert torn.ratio.value and calm.ratio.value
+    assert torn.ratio.high / torn.ratio.value > 1.03 * calm.ratio.high / calm.ratio.value
 
 
 def test_curves_without_common_load_are_not_held_against_each_other() -> None:
     assert between(queue(FEW), [Known(each.rate + 2000, each.latency_ns) for each in queue(FEW)]) is None
     assert between([], queue(FEW)) is None
+
+
+def test_points_whose_latency_falls_while_load_grows_scatter_and_widen_the_interval() -> None:
+    rates = [100.0, 200.0, 300.0, 400.0, 500.0, 600.0, 700.0]
+    flat = [Known(rate, 1e6, ERROR, 20) for rate in rates]
+    jagged = [Known(rate, 1e6 * factor, ERROR, 20)
+              for rate, factor in zip(rates, (1.0, 1.3, 0.9, 1.2, 0.95, 1.25, 1.0), strict=True)]  # fmt: skip
+    calm, torn = between(flat, flat), between(flat, jagged)
+    assert calm is not None and torn is not None
+    assert calm.ratio.high is not None and calm.ratio.high < 1.05
+    assert torn.ratio.low is not None and torn.ratio.high is not None
+    assert torn.ratio.low < 1 and torn.ratio.high > 1.1
+
+
+def test_points_that_scatter_by_half_say_nothing_and_it_is_said() -> None:
+    wild = [Known(rate, 1e6 * factor, ERROR, 20)
+            for rate, factor in ((300.0, 3.0), (500.0, 0.5), (700.0, 2.5), (930.0, 0.7))]  # fmt: skip
+    found = between(queue(FEW), wild)
+    assert found is not None and found.ratio.low is None
+    assert found.remark == "the points scatter too much to say how surely"

@@ -1,8 +1,9 @@
 """The area between two load curves, by their points alone: no shape is assumed that few points could not tell.
 
 Between neighbours ln(latency) is interpolated over the rate (Fritsch and Carlson 1980: no curve swings beyond its
-points). The mean over the load that both have is a weighted sum of points, so its standard error follows from theirs;
-what straight lines would give instead says how far points are apart, and widens the interval.
+points). The mean over the load that both have is a weighted sum of points, so its standard error follows from theirs.
+Two things more widen the interval: how far latency falls where load grows, which only scatter between points does
+(isotonic regression), and what straight lines would give instead, which says how far points are apart.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 LEAST_INSIDE = 3  # points of each curve that have a part in the mean, for an interval
 LEAST_SHARE = 0.01
+WIDEST = log(2)  # an interval that reaches further to each side says nothing
 SAME = 0.01  # rates that are closer are one point, measured again
 MANY = 1000  # degrees of freedom from which on Student's t is the normal distribution
 
@@ -72,7 +74,9 @@ def between(a: Sequence[Known], b: Sequence[Known]) -> Area | None:
     if remark := _too_few(sides, (ours, theirs)):
         return Area(Estimate(value), low, high, remark)
     bent = abs((theirs.smooth - theirs.straight) - (ours.smooth - ours.straight))
-    reach = _reach([*zip(ours.shares, sides[0], strict=True), *zip(theirs.shares, sides[1], strict=True)]) + bent
+    reach = _reach([*_parts(sides[0], ours.shares), *_parts(sides[1], theirs.shares)]) + bent
+    if reach > WIDEST:
+        return Area(Estimate(value), low, high, "the points scatter too much to say how surely")
     return Area(Estimate(value, value * exp(-reach), value * exp(reach)), low, high)
 
 
@@ -83,6 +87,26 @@ def _too_few(sides: Sequence[Sequence[Known]], means: Sequence[_Mean]) -> str:
     if any(all(each.error is None for each in side) for side in sides):
         return "how surely is not known: the points have no seconds"
     return ""
+
+
+def _scatter(points: Sequence[Known]) -> tuple[float, int]:
+    """Return the variance of points around a latency that never falls while load grows, and its degrees of freedom."""
+    logs = [log(each.latency_ns) for each in points]
+    rising = _rising(logs)
+    degrees = len(logs) - len(set(rising))
+    squares = sum((one - other) ** 2 for one, other in zip(logs, rising, strict=True))
+    return (squares / degrees, degrees) if degrees else (0.0, 1)
+
+
+def _rising(values: Sequence[float]) -> list[float]:
+    """Return the nearest values that never fall: the mean of neighbours that do (pool adjacent violators)."""
+    pools: list[list[float]] = []
+    for value in values:
+        pools.append([value])
+        while len(pools) > 1 and fmean(pools[-2]) >= fmean(pools[-1]):
+            last = pools.pop()
+            pools[-1] += last
+    return [mean for pool in pools for mean in [fmean(pool)] * len(pool)]
 
 
 def _merged(points: Sequence[Known]) -> list[Known]:
@@ -128,11 +152,18 @@ def _mean(points: Sequence[Known], low: float, high: float) -> _Mean:
     return _Mean(smooth, straight, [float(each) for each in shares], inside)
 
 
-def _reach(weighed: Sequence[tuple[float, Known]]) -> float:
-    """Return half the 95 % interval of a weighted sum, its degrees of freedom by Welch and Satterthwaite."""
-    parts = [((share * each.error) ** 2, each.degrees) for share, each in weighed if each.error]
+def _parts(points: Sequence[Known], shares: Sequence[float]) -> list[tuple[float, float]]:
+    """Return what the variance of a mean is made of, with degrees of freedom: each point's own, and their scatter."""
+    own = [((share * each.error) ** 2, max(each.degrees, 1.0))
+           for share, each in zip(shares, points, strict=True) if each.error]  # fmt: skip
+    scatter, degrees = _scatter(points)
+    return [*own, (scatter * sum(share * share for share in shares), float(degrees))]
+
+
+def _reach(parts: Sequence[tuple[float, float]]) -> float:
+    """Return half the 95 % interval, its degrees of freedom by Welch and Satterthwaite."""
     variance = sum(part for part, _ in parts)
     if not variance:
         return 0.0
-    degrees = variance**2 / sum(part**2 / max(free, 1.0) for part, free in parts if part)
+    degrees = variance**2 / sum(part**2 / free for part, free in parts)
     return t_975(max(1, int(min(degrees, MANY)))) * sqrt(variance)

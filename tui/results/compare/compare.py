@@ -17,6 +17,7 @@ from tui.results.compare import stats
 from tui.results.compare.gate import Difference, differences, points_missing
 from tui.results.compare.measured import Attempt, Point, points_of
 from tui.results.compare.noise import Floor, NoiseFloors, figure_name, name_of
+from tui.sizing.interval import UNKNOWN
 
 if TYPE_CHECKING:
     from tui.results.sizing.compare import SearchChange
@@ -217,10 +218,23 @@ def told_by(record: RunRecord) -> Callable[[int, str, float | None], tuple[float
 
     def told(index: int, direction: str, percentile: float | None) -> tuple[float, float] | None:
         step = steps.get(index)
-        known = None if step is None else spread_of(Attempt(record, step), Headline("latency", direction, percentile))
+        if step is None:
+            return None
+        attempt, figure = Attempt(record, step), Headline("latency", direction, percentile)
+        known = spread_of(attempt, figure) or _by_ranks(attempt, figure)
         return None if known is None else (known.error, known.degrees)
 
     return told
+
+
+def _by_ranks(attempt: Attempt, figure: Headline) -> stats.Spread | None:
+    """Return how well a percentile of few seconds is known: by its ranks, and half as well, seconds may be alike."""
+    latency = attempt.latency(figure)
+    if figure.percentile is None or latency is None or latency.buckets is None:
+        return None
+    interval = stats.percentile_interval(latency.buckets.idx, latency.buckets.n, figure.percentile)
+    spread = None if interval is None else stats.of_interval(interval, stats.LEAST_SECONDS)
+    return None if spread is None else replace(spread, error=spread.error * UNKNOWN)
 
 
 def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> stats.Spread | None:
