@@ -4,7 +4,7 @@ export PYTHON
 # tests start hundreds of processes: each would compile the product again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint bench figures reference pictures recording site soak lies clean
+.PHONY: help demo test lint bench figures scale reference pictures recording site soak lies clean
 
 help:
 	@echo "make demo    a first run on this machine: the screens in a terminal, a summary without one"
@@ -12,6 +12,7 @@ help:
 	@echo "make lint    the checkers alone"
 	@echo "make bench   figures: start skew and frozen hosts beside fio --client"
 	@echo "make figures the figures of docs/performance.md, beside other programs; 20 minutes on a machine that does nothing else"
+	@echo "make scale   engine and screens alone at 16 to 512 hosts; 10 minutes on a machine that does nothing else"
 	@echo "make reference docs/reference and the tables of keys, from the code"
 	@echo "make pictures pictures of docs/images, of a real run; needs chromium for those of reports"
 	@echo "make recording a recording of the real program for the docs, of a run on loopback hosts; needs tmux"
@@ -73,6 +74,10 @@ reference:
 figures:
 	@.ci/setup test
 	@$(BIN)/python -m tests.bench figures
+
+scale:
+	@.ci/setup test
+	@SECONDS_EACH=$${SECONDS_EACH:-12} $(BIN)/python -m tests.bench scale
 
 bench:
 	@.ci/setup test

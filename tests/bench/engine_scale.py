@@ -26,7 +26,7 @@ from tui.model.utc import parse_utc
 
 SIZES = tuple(int(word) for word in os.environ.get("SIZES", "16,64,256,512").split(","))
 SECONDS = int(os.environ.get("SECONDS_EACH", "30"))
-LONGEST_S, LEAST_LOOKS = 600, 4
+LONGEST_S, LEAST_LOOKS = 240, 4
 POLL_S, MANY = 1.0, 64  # of more hosts on one machine the four looks a second of each would take both cores of it
 
 
@@ -58,7 +58,7 @@ class Course:
 
 def course_of(run_dir: Path) -> Course:
     """Read the journal; times are of the wall clock."""
-    found, starts, zero = Course({}, 0.0, 0.0, 0, "?"), dict[str, float](), 0.0
+    found, starts, zero = Course({}, 0.0, 0.0, 0, "unfinished"), dict[str, float](), 0.0
     for event in read_events(run_dir / JOURNAL_FILE):
         if isinstance(event, RunStarted) and (begun := parse_utc(event.utc)) is not None:
             zero = begun.timestamp() - event.t
