@@ -11,6 +11,7 @@ import pytest
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, stage
 from tui.app.dialogs.confirm import Confirm
+from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.lines import Lines
 from tui.app.widgets.picklist import Heading
 from tui.engine.process.control import ControlServer, Request
@@ -456,3 +457,11 @@ async def test_with_nothing_like_it_v_says_so(tmp_path: Path) -> None:
         await pilot.press("v")
         await app.settle(pilot)
         assert any("no earlier run of mine/reads" in each.message for each in app._notifications)
+
+
+async def test_after_the_filter_the_footer_has_the_keys_of_the_screen_again(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        await pilot.press("slash", *"weka", "enter")
+        await app.settle(pilot)
+        assert "x stop" in app.screen.query_one(KeyBar).render().plain

@@ -83,10 +83,13 @@ async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_th
         assert shown.count("in use by run") == 1 and "or run with --wait or --take-locks" in shown
         assert "weka-01, weka-02, weka-03: in use" in shown and "no load" not in shown
         keys = app.screen.query_one(KeyBar).render().plain
-        assert "T remedy" in keys and "stop" not in keys
+        assert "T remedy" in keys and "Enter result" in keys and "stop" not in keys and "pause" not in keys
         await pilot.press("T")
         await app.settle(pilot)
         assert isinstance(app.screen, Confirm) and "ann@jump" in app.screen.body and app.screen.warns
+        assert app.screen.body.startswith("weka-01, weka-02, weka-03: in use"), "who holds them is told once"
+        inside = app.screen.query_one(".dialog").content_region
+        assert all(button.region in inside for button in app.screen.query("Button")), "every answer can be read"
         await pilot.press("n")
         await app.settle(pilot)
         assert app.live.is_current

@@ -11,6 +11,9 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
+BESIDE = 60  # cells for answers beside each other; more stand below each other
+LEAST_BUTTON = 10
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -48,9 +51,10 @@ class Confirm(ModalScreen[str | None]):
         with Vertical(classes="dialog -harmful" if self.warns else "dialog") as dialog:
             dialog.border_title = self.question
             yield Static(self.body, markup=False, classes="dialog-body")
-            with Horizontal(classes="dialog-buttons"):
-                for answer in self.answers:
-                    label = f"{answer.label} ({answer.key})"
+            labels = [f"{answer.label} ({answer.key})" for answer in self.answers]
+            stacked = sum(max(LEAST_BUTTON, len(label) + 2) + 2 for label in labels) > BESIDE
+            with Vertical(classes="dialog-buttons -stacked") if stacked else Horizontal(classes="dialog-buttons"):
+                for answer, label in zip(self.answers, labels, strict=True):
                     yield Button(label, id=answer.id, compact=True, classes="-harmful" if answer.harmful else "")
 
     def on_mount(self) -> None:

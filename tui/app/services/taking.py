@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 LOCKED = "host-locked"
 WAIT_S = 3600.0
+MOST = 6  # holders, and hosts of each, that are named
 ANSWERS = (
     Answer("no", "n", "Not now"),
     Answer("wait", "w", "Wait for it, an hour at most"),
@@ -31,10 +32,19 @@ class Trouble:
 
 def question(held: Sequence[Trouble]) -> Confirm:
     """Return the question how to go on: who holds which hosts, and what it means to run beside it."""
-    lines = [f"{trouble.host}: {trouble.message.partition(';')[0]}" for trouble in held[:6]]
-    more = [f"and {len(held) - 6} more hosts"] if len(held) > 6 else []
+    hosts: dict[str, list[str]] = {}
+    for trouble in held:
+        hosts.setdefault(trouble.message.partition(";")[0], []).append(trouble.host)
+    told = list(hosts.items())
+    lines = [f"{some(names)}: {message}" for message, names in told[:MOST]]
+    more = [f"and {len(told) - MOST} more"] if len(told) > MOST else []
     warning = "Two loads on one host measure each other: what both say is not to be trusted."
     return Confirm("Run the same plan again?", "\n".join([*lines, *more, "", warning]), ANSWERS, warns=True)
+
+
+def some(names: Sequence[str]) -> str:
+    """Return names of hosts: the first ones, and how many more."""
+    return ", ".join(names[:MOST]) + (f" and {len(names) - MOST} more" if len(names) > MOST else "")
 
 
 def again(plan: Plan, answer: str) -> Plan | None:

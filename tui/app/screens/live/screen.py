@@ -45,6 +45,7 @@ CHROME_LINES = 4  # top bar, two lines of header, footer
 STRIPS = ("banner", "health")  # as high as their lines
 FIXED = ("percentiles", "messages")  # widgets whose height does not give way
 LEAST_MATRIX = 3  # a heading, the axes, one row
+END_KEYS = (("Enter", "result"), ("s", "sort"), ("f", "findings"), ("L", "log"))
 REPLAY_KEYS = (("Space", "play/hold"), ("←→", "10 s"), ("+-", "speed"), ("Enter", "host"), ("s", "sort"))
 
 
@@ -188,6 +189,12 @@ class LiveScreen(VersusScreen):
             before = (("v", "before"),) if self.size.width >= ROOMY else ()
             more = (("J", "job") if jobs else ("L", "log"), *before)
             bar.show_hint(*REPLAY_KEYS, *more, ("?", "help"), ("q", "quit"))
+        elif over:
+            first = (("T", "remedy"),) if mends else ()
+            job = ("J", "job") if jobs else ("n", "note")
+            bar.show_hint(*first, *END_KEYS, job, ("?", "help"), ("q", "quit"))
+        else:
+            bar.show_hint()
 
     def show_operations(self, messages: int) -> int:
         """In a step of a metadata benchmark, show its phases in place of graphs that it has no samples for.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tui import workloads
 from tui.app.screens.live.feed import PHASES, Feed, LiveFeed, ReplayFeed
 from tui.app.services import remedies
+from tui.app.services.taking import some
 from tui.app.widgets.graph_panels import KEYS, Subject
 from tui.app.widgets.host_rows import NOTHING, message_of
 from tui.app.widgets.messages import LogLine
@@ -242,19 +243,13 @@ def problem_lines(state: RunState, room: int, width: int) -> list[str]:
     hosts: dict[str, list[str]] = {}
     for problem in sorted(state.problems, key=lambda problem: not problem.fatal):
         hosts.setdefault(f"{problem.message} ({problem.code})", []).append(problem.host)
-    lines = [f"{shortened(dict.fromkeys(names))}: {text}" for text, names in hosts.items()]
+    lines = [f"{some(list(dict.fromkeys(names)))}: {text}" for text, names in hosts.items()]
     if says_all(state):
         lines = [part for line in lines for part in textwrap.wrap(line, width - 2, subsequent_indent="  ")]
     if len(lines) > room:
         more = len(lines) - room + 1
         return [*lines[: room - 1], f"and {more} more; L shows all messages"]
     return lines
-
-
-def shortened(hosts: Iterable[str], most: int = 6) -> str:
-    """Return names of hosts: the first ones, and how many more."""
-    names = list(hosts)
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def host_facts(
