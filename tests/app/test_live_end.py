@@ -89,7 +89,8 @@ async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_th
         assert isinstance(app.screen, Confirm) and "ann@jump" in app.screen.body and app.screen.warns
         assert app.screen.body.startswith("weka-01, weka-02, weka-03: in use"), "who holds them is told once"
         inside = app.screen.query_one(".dialog").content_region
-        assert all(inside.contains_region(button.region) for button in app.screen.query("Button")), "every answer can be read"
+        seen = [inside.contains_region(button.region) for button in app.screen.query("Button")]
+        assert len(seen) == 3 and all(seen), "every answer can be read"
         await pilot.press("n")
         await app.settle(pilot)
         assert app.live.is_current
