@@ -29,7 +29,7 @@ def test_interval_holds_the_capacity_of_a_system_whose_speed_differs_from_second
     assert len(points) <= 15
 
 
-@pytest.mark.parametrize("seed", [91064, 91080])  # missed where each point told how much seconds differ
+@pytest.mark.parametrize("seed", [91064, 91038])  # missed where each point told how much seconds differ
 def test_interval_holds_the_capacity_where_slow_seconds_come_one_after_another(seed: int) -> None:
     found, points = searched(System(noise=0.05, memory=0.5), Search("capacity", limits=(p99_limit(20),)), seed)
     low, high = found.capacity.low, found.capacity.high

@@ -171,7 +171,9 @@ def test_curve_is_the_maximum_and_then_each_share_of_it_once(order: str) -> None
 
 def test_scaling_measures_each_number_of_hosts_and_few_of_them_twice() -> None:
     search = Search("scaling", over=(Knob(HOSTS, (1, 2, 4)),))
-    assert [each.offer.knobs[HOSTS] for each in went(search, queue(7_000))] == [1, 2, 4, 4, 2, 1]
+    points = went(search, queue(7_000))
+    assert [each.offer.knobs[HOSTS] for each in points] == [1, 2, 4, 4, 2, 1]
+    assert [each.offer.why for each in points][::5] == ["1 host at full load", "1 host at full load again"]
 
 
 def test_capacity_in_bytes_is_that_in_operations_times_their_size() -> None:

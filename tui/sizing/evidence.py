@@ -16,7 +16,6 @@ from tui.sizing.points import SURELY_OVER, not_achieved
 LEAST_ERROR = 0.003  # of a latency, as a share: buckets are no finer
 BROKEN_DOWN = 1.5  # ln(latency / limit) that a point has at least which did not do what was offered
 UNSURE = 1.0  # standard error of a share of which none is known
-MOST_VARIANCE = 2.5  # of a share, of itself
 NEAR = 0.7  # |ln(latency / limit)| of points that are as sure as each other, second for second
 
 
@@ -76,7 +75,7 @@ def _evened(found: Sequence[Evidence]) -> list[Evidence]:
     known = (each.share_error**2 * each.seconds * weight for each, weight in zip(near, slow, strict=True))
     a_second = sum(known) / sum(slow)
     slope = fmean(each.slope for each in near)
-    return [_even(each, min(a_second / each.seconds, MOST_VARIANCE), slope) if each in near else each for each in found]
+    return [_even(each, min(a_second / each.seconds, 1.0), slope) if each in near else each for each in found]
 
 
 def _even(each: Evidence, variance: float, slope: float) -> Evidence:

@@ -46,4 +46,5 @@ def next_of_scaling(search: Search, points: Sequence[Point]) -> Offer | None:
         return None
     hosts = order[len(points)]
     again = " again" if len(points) >= len(values) else ""
-    return Offer(None, seconds_for(search, None), {HOSTS: hosts}, "maximum", why=f"{hosts} hosts at full load{again}")
+    named = "1 host" if hosts == 1 else f"{hosts} hosts"
+    return Offer(None, seconds_for(search, None), {HOSTS: hosts}, "maximum", why=f"{named} at full load{again}")
