@@ -251,6 +251,14 @@ def test_a_rate_of_one_direction_does_not_limit_a_load_of_two() -> None:
     assert limit(at)[0] == "storage"
 
 
+def test_a_mix_whose_directions_are_both_held_at_their_rate_is_limited_by_it() -> None:
+    at = looked(cpu_busy=10.0)
+    aggregate = at.steps[0].results.aggregate
+    aggregate.update(write=aggregate["read"], mixed=aggregate["read"])
+    at.plan.steps[0].jobs = [JobLoad("m", ("read", "write"), paced=True, rate_iops={"read": 1e3, "write": 1e3})]
+    assert limit(at) == ("rate", "the rate that was offered: read 1.00k IOPS, write 1.00k IOPS")
+
+
 def test_workers_that_think_are_not_held_up_by_the_storage() -> None:
     at = looked(cpu_busy=10.0)
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), workers=16, held=16, paced=True)]

@@ -70,6 +70,8 @@ def entry() -> None:
         if sys.stdout is not None:  # somebody closed it
             sys.stdout.flush()
     except OSError as error:  # what a verb did not foresee, or our own output: a full disk, a reader that went away
+        if sys.argv[1:] and sys.argv[1] in HIDDEN:
+            raise  # the engine's log wants all of it
         code = BROKEN_PIPE if isinstance(error, BrokenPipeError) else 1
         if code != BROKEN_PIPE:
             print(f"benchtui: {error}", file=sys.stderr)

@@ -56,7 +56,7 @@ class LocalChannel:
         if not await self._gone():
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)  # nothing but the streamer is in its session
-            await self._gone()
+            await asyncio.gather(self._gone(), *map(_emptied, (self._process.stdout, self._process.stderr)))
 
     async def _gone(self) -> bool:
         try:
@@ -65,6 +65,14 @@ class LocalChannel:
         except TimeoutError:
             return False
         return True
+
+
+async def _emptied(pipe: asyncio.StreamReader | None) -> None:
+    """Take what nobody wants: a process is not over for asyncio while a full pipe of it is not read to its end."""
+    with contextlib.suppress(RuntimeError, TimeoutError):  # another one reads it
+        async with asyncio.timeout(CLOSE_TIMEOUT_S):
+            while pipe is not None and await pipe.read(1 << 16):
+                pass
 
 
 class LocalTransport:

@@ -7,7 +7,6 @@ from typing import Literal
 
 from tui.journal.loss import names_of
 from tui.metrics import units
-from tui.metrics.registry import direction
 from tui.metrics.telemetry import parse_column
 from tui.model.plan import Step
 from tui.model.step_record import HostTelemetryRecord, LimiterRecord
@@ -61,7 +60,8 @@ def _offered_rate(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
                 said[name] = f"{name} {text(each * hosts)}{' IOPS' if text is units.iops else ''}"
     except UnknownError:
         return ""
-    free = [name for name in at.record.results.aggregate if direction(name).in_total and name not in said]
+    carried = {name for job in at.step.jobs for name in job.directions}
+    free = [name for name in at.record.results.aggregate if name in carried and name not in said]
     return f"the rate that was offered: {', '.join(said.values())}" if said and not free else ""
 
 
