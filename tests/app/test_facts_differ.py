@@ -123,5 +123,6 @@ def test_review_of_hosts_that_differ(app: BenchtuiApp, snap_compare: Compare) ->
         user = await settled(app, pilot)
         await user.press("3")
         await user.sees("differs   weka-05: kernel")
+        await user.sees("runs on 4 hosts")  # once the plan has been on the screen for a moment
 
     assert snap_compare(app, terminal_size=WIDE, run_before=look)

@@ -7,11 +7,10 @@ import time
 
 from msgspec import Struct
 
-from tui.remote.transport import Channel, HostError, too_much
+from tui.remote.transport import Channel, HostError, place_of
 
 EXCHANGES = 8
 STAMP = re.compile(rb"(\d{9,12})\.(\d{3,9})\n")
-READ_BYTES = 4096
 
 
 class ClockOffset(Struct, frozen=True):
@@ -41,11 +40,7 @@ async def measure_clock(channel: Channel, token: str, host: str) -> ClockOffset 
 
 
 async def _until(channel: Channel, mark: bytes, host: str) -> bytes:
-    seen = b""
-    while mark not in seen:
-        data = await channel.read(READ_BYTES)
-        if not data:
-            raise HostError("agent-failed", host, "the clock stopped answering")
-        seen += data
-        too_much(len(seen), host)
-    return seen
+    seen = bytearray()
+    if await place_of(mark, seen, channel.read, host) < 0:
+        raise HostError("agent-failed", host, "the clock stopped answering")
+    return bytes(seen)

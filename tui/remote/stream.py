@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Literal
 
 from tui.remote.answers import parse_answer
-from tui.remote.transport import Channel, Completed, HostError, too_much
+from tui.remote.transport import Channel, Completed, HostError, place_of
 
 READ_BYTES = 65536
 QUEUED_PIECES = 8  # a reader that falls behind holds back the host, 0.5 MiB a host at most
@@ -116,18 +116,13 @@ class AgentStream:
 
     async def _past_mark(self, read: Callable[[int], Awaitable[bytes]]) -> bytes:
         """Return what was read after the line of the mark; login shells may print things before it."""
-        mark, seen = f"BT-STREAM {self._token}".encode(), b""
-        while True:
-            at = seen.find(mark)
-            end = seen.find(b"\n", at) if at >= 0 else -1
-            if end >= 0:
-                return seen[end + 1 :]
-            data = await read(READ_BYTES)
-            if not data:
-                parse_answer(Completed(seen, b"", await self._ended()), self._token, self._host)  # raises its reason
-                raise HostError("agent-failed", self._host, "the stream ended before it began")
-            seen += data
-            too_much(len(seen), self._host)
+        seen = bytearray()
+        at = await place_of(f"BT-STREAM {self._token}".encode(), seen, read, self._host)
+        end = await place_of(b"\n", seen, read, self._host, at) if at >= 0 else -1
+        if end < 0:
+            parse_answer(Completed(bytes(seen), b"", await self._ended()), self._token, self._host)  # raises its reason
+            raise HostError("agent-failed", self._host, "the stream ended before it began")
+        return bytes(seen[end + 1 :])
 
     async def _pump(self, kind: Kind, first: bytes) -> None:
         read = self._channel.read if kind == "out" else self._channel.read_stderr

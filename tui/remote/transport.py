@@ -72,6 +72,23 @@ def too_much(size: int, host: str) -> None:
         raise HostError("agent-failed", host, f"it answers with more than {MOST_BYTES >> 20} MiB: is that our agent?")
 
 
+async def place_of(
+    mark: bytes, seen: bytearray, read: Callable[[int], Awaitable[bytes]], host: str, start: int = 0
+) -> int:
+    """Return where a mark stands in what was seen, from `start` on; read more until it does, -1 at the end.
+
+    What was searched is not searched again. Raises HostError when it is too much.
+    """
+    while (at := seen.find(mark, start)) < 0:
+        start = max(start, len(seen) - len(mark) + 1)
+        data = await read(READ_BYTES)
+        if not data:
+            return -1
+        seen += data
+        too_much(len(seen), host)
+    return at
+
+
 async def read_all(read: Callable[[int], Awaitable[bytes]], host: str) -> bytes:
     """Return an output to its end. Raises HostError when it does not come to one."""
     seen = bytearray()
