@@ -74,12 +74,17 @@ def test_a_search_that_is_stopped_goes_on_from_its_points_and_says_that_nothing_
     assert verified.returncode == 0, verified.stdout
 
 
-def test_a_search_whose_engine_is_killed_keeps_its_points_and_goes_on(home: Path, tmp_path: Path) -> None:
+def begun(home: Path, tmp_path: Path, point_s: int) -> Path:
+    """Begin a search of two points of this length, and return the directory of its run."""
     path = profile(tmp_path)
-    path.write_text(PROFILE.replace("DIRECTORY", str(tmp_path)).replace("point: 1s, most: 1s", "point: 2s, most: 2s"))
-    slo = ("--slo", "p99<9s", "--points", "2")
-    options = ("--hosts", "local", "--no-telemetry", "--detach")
-    run_dir = home / "runs" / benchtui(home, "capacity", path, *slo, *options).stdout.strip()
+    text = PROFILE.replace("DIRECTORY", str(tmp_path))
+    path.write_text(text.replace("point: 1s, most: 1s", f"point: {point_s}s, most: {point_s}s"))
+    options = ("--slo", "p99<9s", "--points", "2", "--hosts", "local", "--no-telemetry", "--detach")
+    return home / "runs" / benchtui(home, "capacity", path, *options).stdout.strip()
+
+
+def test_a_search_whose_engine_is_killed_keeps_its_points_and_goes_on(home: Path, tmp_path: Path) -> None:
+    run_dir = begun(home, tmp_path, point_s=2)
     wait_until(partial(measured, run_dir, 0), "the first second")
     kill_engine(run_dir)
     wait_until(lambda: not marked_processes(run_dir.name), "the end of the load")
@@ -108,11 +113,7 @@ def resumed(run_dir: Path, times: int) -> bool:
 
 @pytest.mark.slow
 def test_a_search_is_taken_over_while_a_point_is_measured(home: Path, tmp_path: Path) -> None:
-    path = profile(tmp_path)
-    path.write_text(PROFILE.replace("DIRECTORY", str(tmp_path)).replace("point: 1s, most: 1s", "point: 6s, most: 6s"))
-    slo = ("--slo", "p99<9s", "--points", "2")
-    options = ("--hosts", "local", "--no-telemetry", "--detach")
-    run_dir = home / "runs" / benchtui(home, "capacity", path, *slo, *options).stdout.strip()
+    run_dir = begun(home, tmp_path, point_s=6)
     recovering = []
     for point in (0, 1):  # of the last one too something must be decided
         wait_until(partial(measured, run_dir, point), "a second of a point")

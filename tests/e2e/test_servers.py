@@ -38,7 +38,7 @@ def osds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     program = tmp_path_factory.mktemp("bin") / NAME
     shutil.copy(shutil.which(SHELLS["dash"][0]) or "/bin/sh", program)
     # a shell that waits by `sleep` is two of its name for a moment, before it becomes sleep
-    loads = ["while read -r turn; do n=0; while [ $((n += 1)) -lt 2000 ]; do :; done; done", "read wait"]
+    loads = ["while read -r turn; do n=0; while [ $((n += 1)) -lt 6000 ]; do :; done; done", "read wait"]
     made = [subprocess.Popen([program, "-c", load], stdin=subprocess.PIPE, bufsize=0) for load in loads]
     over = threading.Event()
 
@@ -79,7 +79,7 @@ def server(record: dict[str, Any]) -> dict[str, Any]:
 def test_processes_by_a_pattern_are_counted_and_their_cpu_summed(shown: tuple[dict[str, Any], str]) -> None:
     columns = {column["name"]: column for column in server(shown[0])["columns"]}
     assert columns["group.OSD.procs"]["max"] == 2
-    assert columns["group.OSD.cpu"]["mean"] > 0  # how much of it a busy machine leaves them is its own affair
+    assert columns["group.OSD.cpu"]["mean"] > 5
     assert columns["group.monitor.procs"]["max"] == 0
 
 

@@ -32,6 +32,21 @@ from tui.model.record import Finding, RunRecord
 
 DATA = Path(__file__).parents[1] / "data" / "journals"
 CASES = ("mix", "ramp", "lost")
+BASELINE = """\
+baselines: mine
+title: Our old array
+source: {document: Acceptance report, date: "2024-05-01"}
+tool: {name: fio, version: "3.28"}
+setups:
+  raid: {hardware: 24 SSD, protection: RAID-6, network: 2 x 32G FC}
+workloads:
+  - profile: weka/read-iops
+    params: {size: 4G}
+    hosts: 2
+    results:
+      - {read: {iops: 120k, clat: {p99: 1.5 ms}}}
+"""
+
 
 
 def histogram(latencies_ns: Sequence[int]) -> Buckets:

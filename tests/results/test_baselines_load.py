@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.results.samples import BASELINE
 from tui.model import yaml_text
 from tui.model.baseline import Baseline, baseline_json_schema, load_baselines
 from tui.model.paths import presets_dir
@@ -17,33 +18,18 @@ from tui.model.printed import UNITS, Quantity, Unit, parse_printed
 from tui.model.problem import UsageError
 from tui.results.baselines.files import find_baselines
 
-GOOD = """\
-baselines: mine
-title: Our old array
-source: {document: Acceptance report, date: "2024-05-01"}
-tool: {name: fio, version: "3.28"}
-setups:
-  raid: {hardware: 24 SSD, protection: RAID-6, network: 2 x 32G FC}
-workloads:
-  - profile: weka/read-iops
-    params: {size: 4G}
-    hosts: 2
-    results:
-      - {read: {iops: 120k, clat: {p99: 1.5 ms}}}
-"""
-
 
 def load(text: str) -> list[Baseline]:
     return load_baselines(text, "b.yaml")
 
 
 def replaced(old: str, new: str) -> str:
-    assert GOOD.count(old) == 1
-    return GOOD.replace(old, new)
+    assert BASELINE.count(old) == 1
+    return BASELINE.replace(old, new)
 
 
 def test_a_good_file_loads() -> None:
-    (baseline,) = load(GOOD)
+    (baseline,) = load(BASELINE)
     assert (baseline.profile, baseline.hosts, baseline.setup) == ("weka/read-iops", 2, "raid")
     assert [(each.key, each.quantity.value) for each in baseline.figures] == [
         ("read iops", 120_000.0),
@@ -173,16 +159,16 @@ def test_any_text_is_a_figure_or_a_clean_refusal(unit: Unit, text: object) -> No
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.integers(0, len(GOOD) - 1), st.text(max_size=6))
+@given(st.integers(0, len(BASELINE) - 1), st.text(max_size=6))
 def test_a_damaged_file_gives_baselines_or_a_clean_refusal(place: int, noise: str) -> None:
     try:
-        load(GOOD[:place] + noise + GOOD[place + 1 :])
+        load(BASELINE[:place] + noise + BASELINE[place + 1 :])
     except UsageError as error:
         assert all(problem.line for problem in error.problems)
 
 
 def test_own_files_come_after_the_shipped_ones(tmp_path: Path) -> None:
-    (tmp_path / "own.yaml").write_text(GOOD)
+    (tmp_path / "own.yaml").write_text(BASELINE)
     found = find_baselines(tmp_path)
     assert (found.baselines[-1].collection, found.problems) == ("mine", ())
     assert {each.collection for each in found.baselines} == {"aerodisk", "ceph", "mapr", "vitastor", "weka", "mine"}
@@ -191,7 +177,7 @@ def test_own_files_come_after_the_shipped_ones(tmp_path: Path) -> None:
 def test_a_broken_file_hides_nothing_and_is_named(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("baselines: [")
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe")
-    (tmp_path / "own.yaml").write_text(GOOD)
+    (tmp_path / "own.yaml").write_text(BASELINE)
     found = find_baselines(tmp_path)
     assert found.baselines[-1].collection == "mine"
     assert sorted({str(problem.file) for problem in found.problems}) == [

@@ -4,32 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import fmean
 
 import msgspec
 import pytest
 
 from tests.app.journal_maker import READS, RunMaker, host_names
+from tests.results.samples import BASELINE
 from tui.model.plan import Plan
-from tui.results.compare.behind import mean_of, published, run_before
+from tui.results.compare.behind import published, run_before
 from tui.results.record.build import write_record
 from tui.results.store.rundir import load_plan
 from tui.results.store.runs import RunStore
 
 TAG = "mine/reads"
-LEVEL = """\
-baselines: mine
-title: Our old array
-source: {document: Acceptance report, date: "2024-05-01"}
-tool: {name: fio, version: "3.28"}
-setups:
-  raid: {hardware: 24 SSD, protection: RAID-6, network: 2 x 32G FC}
-workloads:
-  - profile: mine/reads
-    params: {size: SIZE}
-    hosts: 2
-    results:
-      - {read: {iops: 120k, clat: {p99: 1.5 ms}}}
-"""
+LEVEL = BASELINE.replace("weka/read-iops", TAG).replace("4G", "SIZE")
 
 
 def ran(runs: Path, day: int, hosts: int = 2, seconds: int = 4, runtime_s: float = 60.0) -> RunMaker:
@@ -60,7 +49,7 @@ def test_the_newest_earlier_run_of_the_same_load_is_found_however_long_it_was(ru
     assert found is not None and found.word == "before"
     assert found.said.startswith("the run before, 20261102T101530Z-mine-reads-0002 (read ")
     values = found.values(0, "", "read", "iops")
-    assert len(values) >= 3 and (mean_of(values) or 0) > 1000
+    assert len(values) >= 3 and fmean(value for value in values if value is not None) > 1000
     assert found.values(0, "weka-01", "read", "iops") and found.values(0, "", "read", "p99")
     assert not found.values(0, "", "write", "iops") and not found.values(1, "", "read", "iops")
 

@@ -1,6 +1,8 @@
-"""Text that is safe to print."""
+"""Text that is safe to print, and no longer than people read."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 
 def printable(text: str) -> str:
@@ -11,3 +13,10 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else " " for char in text)
+
+
+def some(names: Iterable[str], most: int = 6) -> str:
+    """Return the first names, and how many more there are."""
+    listed = list(names)
+    more = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return ", ".join(listed[:most]) + more

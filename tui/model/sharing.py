@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tui.model.plain import some
 from tui.model.plan import Plan, is_device
 
 NETWORK_FILE_SYSTEMS = (
@@ -52,21 +53,15 @@ def sharing_note(plan: Plan) -> str:
         return ""
     path, hosts = next(iter(common.items()))
     verb = verb_of(plan, path)
-    alike = f"{names(hosts)} {verb} {path}{more(len(common))}"
+    alike = f"{some(hosts, NAMED)} {verb} {path}{more(len(common))}"
     return f"{alike}: on a shared file system that is one file, which all {verb} at the same time; {OWN_FILES}"
 
 
 def sharing_text(plan: Plan, paths: Sequence[str], hosts: Sequence[str], where: str) -> str:
     """Return that hosts use the same files. `where`: the file system they are on."""
     verb = verb_of(plan, paths[0])
-    what = f"{names(hosts)} {verb} one and the same file {paths[0]}{more(len(paths))} on {where}"
+    what = f"{some(hosts, NAMED)} {verb} one and the same file {paths[0]}{more(len(paths))} on {where}"
     return f"{what}: they hold each other up, and meet what the others have in a cache; {OWN_FILES}"
-
-
-def names(hosts: Sequence[str]) -> str:
-    """Return the first few names, and how many more there are."""
-    rest = f" and {len(hosts) - NAMED} more" if len(hosts) > NAMED else ""
-    return ", ".join(hosts[:NAMED]) + rest
 
 
 def more(count: int) -> str:

@@ -8,6 +8,7 @@ from tui.metrics.fact_groups import NONE, FactDifference, FactsTogether, Value, 
 from tui.metrics.facts import fact_text
 from tui.model.hostfacts import HOST_FACTS, Fact, fact_of
 from tui.model.hosttables import Running, Unknown, rows
+from tui.model.plain import some
 from tui.text.line import BRIGHT, LABEL, TEXT, WARN, Run
 
 PHRASES: dict[str, dict[str, str]] = {
@@ -116,9 +117,7 @@ def differing_lines(found: FactsTogether) -> Fold:
 
 def _titles(differences: Iterable[FactDifference]) -> str:
     """Return the first few facts, each once, and how many more there are."""
-    titles = list(dict.fromkeys(each.title.partition(":")[0] for each in differences))
-    more = f" and {len(titles) - NAMED_FACTS} more" if len(titles) > NAMED_FACTS else ""
-    return ", ".join(titles[:NAMED_FACTS]) + more
+    return some(dict.fromkeys(each.title.partition(":")[0] for each in differences), NAMED_FACTS)
 
 
 def _by_hosts(differences: Iterable[FactDifference]) -> dict[tuple[tuple[str, ...], ...], list[FactDifference]]:

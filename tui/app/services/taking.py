@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui.app.dialogs.confirm import Answer, Confirm
+from tui.model.plain import some
 
 if TYPE_CHECKING:
     from tui.model.plan import Plan
 
 LOCKED = "host-locked"
 WAIT_S = 3600.0
-MOST = 6  # holders, and hosts of each, that are named
+MOST = 6  # holders that are named
 ANSWERS = (
     Answer("no", "n", "Not now"),
     Answer("wait", "w", "Wait for it, an hour at most"),
@@ -40,11 +41,6 @@ def question(held: Sequence[Trouble]) -> Confirm:
     more = [f"and {len(told) - MOST} more"] if len(told) > MOST else []
     warning = "Two loads on one host measure each other: what both say is not to be trusted."
     return Confirm("Run the same plan again?", "\n".join([*lines, *more, "", warning]), ANSWERS, warns=True)
-
-
-def some(names: Sequence[str]) -> str:
-    """Return names of hosts: the first ones, and how many more."""
-    return ", ".join(names[:MOST]) + (f" and {len(names) - MOST} more" if len(names) > MOST else "")
 
 
 def again(plan: Plan, answer: str) -> Plan | None:

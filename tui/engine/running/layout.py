@@ -24,8 +24,9 @@ from tui.engine.running.on_hosts import (
 from tui.engine.running.session import HostSession
 from tui.engine.running.sharing import forget_made, own_needs
 from tui.engine.running.task import TaskRun
-from tui.engine.safety.clean import created_on, remove_created, some
+from tui.engine.safety.clean import NAMES_SHOWN, created_on, remove_created
 from tui.model.event import FileCreated, FilesRemoved
+from tui.model.plain import some
 from tui.model.plan import FILE_NUMBER, HostTask, Step
 from tui.remote.agent import Agent, Numbered
 from tui.remote.transport import HostError
@@ -176,4 +177,4 @@ async def _clean_host(ctx: RunContext, session: HostSession) -> None:
         session.say("info", f"removed {len(gone)} files and directories that the run had created")
     if cleaning.stays:
         path, why = next(iter(cleaning.stays.items()))
-        session.say("warning", f"files stay behind: {some(cleaning.stays)}; {path}: {why}")
+        session.say("warning", f"files stay behind: {some(cleaning.stays, NAMES_SHOWN)}; {path}: {why}")

@@ -21,6 +21,7 @@ from tui.engine.process.identity import no_engine, owner
 from tui.engine.safety.host_look import sizes_of, tasks_of
 from tui.engine.safety.made_files import MadeFiles
 from tui.metrics import units
+from tui.model.plain import some
 from tui.model.plan import FILE_NUMBER, HostAddress, Plan
 from tui.remote import mpi
 from tui.remote.agent import Agent, FileInfo
@@ -78,17 +79,10 @@ class Cleaning(Struct):
         if self.error:
             return [f"{self.host}: {self.error}"]
         verb = "removed" if done else "will be removed"
-        said = [f"{some(self.goes)}, {units.size(self.bytes)}: {verb}"] if self.goes else []
-        said += [f"{some(self.absent)}: not there any more"] if self.absent else []
+        said = [f"{some(self.goes, NAMES_SHOWN)}, {units.size(self.bytes)}: {verb}"] if self.goes else []
+        said += [f"{some(self.absent, NAMES_SHOWN)}: not there any more"] if self.absent else []
         said += [f"{path}: {'stayed' if done else 'stays'}: {why}" for path, why in self.stays.items()]
         return [f"{self.host}: {text}" for text in said or ["nothing to remove"]]
-
-
-def some(paths: Iterable[str]) -> str:
-    """Return the first few paths and how many more there are."""
-    listed = list(paths)
-    more = f" and {len(listed) - NAMES_SHOWN} more" if len(listed) > NAMES_SHOWN else ""
-    return ", ".join(listed[:NAMES_SHOWN]) + more
 
 
 def created_of(plan: Plan, record: RunRecord) -> list[Created]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from tui.engine.running.file_needs import needs_of
 from tui.engine.safety.host_look import HostFindings, Problem, parents, tasks_of
 from tui.metrics import units
+from tui.model.plain import some
 from tui.model.plan import HostTask, Plan, is_device
 from tui.remote.agent import FileInfo
 from tui.remote.devices import DeviceFacts
@@ -211,8 +212,7 @@ def names_for(paths: Sequence[str]) -> list[str]:
 
 def not_confirmed(paths: Sequence[str]) -> str:
     """Return the problem of files that would be overwritten."""
-    more = f" and {len(paths) - NAMES_SHOWN} more" if len(paths) > NAMES_SHOWN else ""
-    shown = ", ".join(paths[:NAMES_SHOWN]) + more
+    shown = some(paths, NAMES_SHOWN)
     files = "a file that no run of yours has made" if len(paths) == 1 else "files that no run of yours has made"
     options = " ".join(f"--destroy {name}" for name in names_for(paths))
     return f"{files} would be overwritten: {shown}; name it to agree: {options} (--yes is not enough)"

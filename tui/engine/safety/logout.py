@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.model.plain import some
 from tui.model.plan import HostAddress
 from tui.remote.transport import HostError
 
@@ -119,8 +120,7 @@ def forwarded_agent(by_agent: Mapping[str, str], environ: Mapping[str, str]) -> 
 
     forwarded = {path for path in dict.fromkeys(by_agent.values()) if is_forwarded(path, environ)}
     names = [name for name, path in by_agent.items() if path in forwarded]
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"{'; '.join(FORWARDED)} (used by {', '.join(names[:3])}{more})" if names else None
+    return f"{'; '.join(FORWARDED)} (used by {some(names, 3)})" if names else None
 
 
 async def agent_warning(

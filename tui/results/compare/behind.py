@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -50,12 +49,6 @@ class Behind(Struct, frozen=True):
         """Return what is drawn behind one curve; empty: nothing."""
         found = self.courses.get(-1 if step is None else step, {}).get((host, direction), {}).get(metric, ())
         return found if any(value is not None for value in found) else ()
-
-
-def mean_of(values: Values) -> float | None:
-    """Return the mean of what is known."""
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
 
 
 # -- the run before

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tui.app.widgets.host_rows import BROKEN
 from tui.metrics.deviation import Spread, behind_text
 from tui.metrics.steady import ROUND_S, ROUNDS, window_across
+from tui.model.plain import some
 from tui.results.findings.due import FIRST_S
 from tui.results.text.judged import found_text, plural
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, VALUE, WARN, Line, Run, clip, spread, width_of_runs
@@ -76,7 +77,7 @@ def _gone(state: RunState) -> list[Run]:
     if not gone or state.ended:
         return []
     lost = f"✗ {len(gone)} of {plural(len(state.hosts), 'host')} lost"
-    return [(lost, BAD), (f": {_named(gone)}", BRIGHT)]
+    return [(lost, BAD), (f": {some(gone, 3)}", BRIGHT)]
 
 
 def _lagging(now: list[LiveFinding], hosts: Spread) -> list[Run]:
@@ -91,7 +92,7 @@ def _lagging(now: list[LiveFinding], hosts: Spread) -> list[Run]:
 
 def _silent(state: RunState) -> list[Run]:
     silent = [host.name for host in state.hosts.values() if host.stale_s(state.clock.now) is not None]
-    return [("! ", WARN), (f"{plural(len(silent), 'host')} silent: {_named(silent)}", BRIGHT)] if silent else []
+    return [("! ", WARN), (f"{plural(len(silent), 'host')} silent: {some(silent, 3)}", BRIGHT)] if silent else []
 
 
 def _finding(found: list[LiveFinding]) -> list[Run]:
@@ -99,10 +100,6 @@ def _finding(found: list[LiveFinding]) -> list[Run]:
         return []
     role = ROLES[found[0].severity]
     return [(f"{SIGNS[found[0].severity]} {found[0].finding.id}  ", role), (found[0].finding.message, BRIGHT)]
-
-
-def _named(hosts: list[str]) -> str:
-    return ", ".join(hosts[:3]) + (f" and {len(hosts) - 3} more" if len(hosts) > 3 else "")
 
 
 def steadiness(state: RunState, plan: Plan | None) -> list[Run]:

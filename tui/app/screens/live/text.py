@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from tui import workloads
 from tui.app.screens.live.feed import PHASES, Feed, LiveFeed, ReplayFeed
 from tui.app.services import remedies
-from tui.app.services.taking import some
 from tui.app.widgets.graph_panels import KEYS, Subject
 from tui.app.widgets.host_rows import NOTHING, message_of
 from tui.app.widgets.messages import LogLine
@@ -24,6 +23,7 @@ from tui.metrics.registry import OPERATIONS
 from tui.metrics.units import bandwidth, clock
 from tui.model.event import Buckets
 from tui.model.hostfacts import HOST_FACTS
+from tui.model.plain import some
 from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError
 from tui.results.matrix.progress import matrix_progress
@@ -243,7 +243,7 @@ def problem_lines(state: RunState, room: int, width: int) -> list[str]:
     hosts: dict[str, list[str]] = {}
     for problem in sorted(state.problems, key=lambda problem: not problem.fatal):
         hosts.setdefault(f"{problem.message} ({problem.code})", []).append(problem.host)
-    lines = [f"{some(list(dict.fromkeys(names)))}: {text}" for text, names in hosts.items()]
+    lines = [f"{some(dict.fromkeys(names))}: {text}" for text, names in hosts.items()]
     if says_all(state):
         lines = [part for line in lines for part in textwrap.wrap(line, width - 2, subsequent_indent="  ")]
     if len(lines) > room:

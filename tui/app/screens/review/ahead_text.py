@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tui.app.screens.review.plan_text import INDENT, some
+from tui.app.screens.review.plan_text import INDENT
 from tui.app.terminal.theme import Symbols
 from tui.metrics.fact_groups import compare
 from tui.model.hostfacts import Fact
+from tui.model.plain import some
 from tui.text.facts import differing_lines
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, heading, indented, labelled
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from tui.engine.safety.destroy import written_devices
 from tui.metrics import units
+from tui.model.plain import some
 from tui.model.plan import HostTask, Plan
 from tui.model.sharing import sharing_note
 from tui.results.text.plan_sums import (
@@ -30,7 +31,6 @@ from tui.text.line import ACCENT, BRIGHT, LABEL, TEXT, Line, Run, heading, inden
 
 BIG_LAYOUT_BYTES = 100 * 2**30
 INDENT = 10
-NAMES_SHOWN = 6
 FILES_SHOWN = 3
 POINTS_SHOWN = 24
 CACHES = {"no": "left as they are", "try": "dropped where that is allowed", "require": "dropped, or the run ends"}
@@ -206,10 +206,3 @@ def job_line(line: str) -> Line:
 def pair(label: str, bright: str, dim: str = "") -> tuple[str, list[Run]]:
     """Return a label, and a value with what is less important about it."""
     return label, [(bright, BRIGHT), (dim, LABEL)]
-
-
-def some(names: Iterable[str]) -> str:
-    """Return the first few names, and how many follow."""
-    listed = list(names)
-    more = f" and {len(listed) - NAMES_SHOWN} more" if len(listed) > NAMES_SHOWN else ""
-    return ", ".join(listed[:NAMES_SHOWN]) + more
