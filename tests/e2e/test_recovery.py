@@ -31,11 +31,15 @@ def kill_engine(run_dir: Path) -> None:
     """End the engine as a power cut would, and wait until it is gone."""
     pid = int((run_dir / "engine.pid").read_text().split()[0])
     os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: not Path(f"/proc/{pid}").exists() or zombie(pid), "the end of the engine")
+    wait_until(lambda: has_ended(pid), "the end of the engine")
 
 
-def zombie(pid: int) -> bool:
-    return ") Z " in Path(f"/proc/{pid}/stat").read_text()
+def has_ended(pid: int) -> bool:
+    """Whether a process is gone, or nobody has asked for its end yet: one look, for it may go in between."""
+    try:
+        return ") Z " in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return True
 
 
 def begin(lab: SshdLab, home: Path, target: Path, runtime: str, *more: str) -> Path:
