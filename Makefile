@@ -14,7 +14,7 @@ help:
 	@echo "make figures the figures of docs/performance.md, beside other programs; 20 minutes on a machine that does nothing else"
 	@echo "make scale   engine and screens alone at 16 to 512 hosts; 10 minutes on a machine that does nothing else"
 	@echo "make reference docs/reference and the tables of keys, from the code"
-	@echo "make pictures pictures of docs/images, of a real run; needs chromium for those of reports"
+	@echo "make pictures pictures of docs/images, of the real screens on runs that were made up; ALL=FOLDER for every size and look"
 	@echo "make recording a recording of the real program for the docs, of a run on loopback hosts; needs tmux"
 	@echo "make site    the pages of docs/ as a site, in site/"
 	@echo "make soak    random faults against real runs, random examples of properties; SEED=7 N=20 HOSTS=4 to choose"
@@ -55,7 +55,8 @@ check:
 
 pictures:
 	@.ci/setup test
-	@$(BIN)/python -m tests.pictures
+	@$(BIN)/python -m tests.pictures $(if $(ALL),--all "$(ALL)")
+	@$(BIN)/python -m tests.pictures.search
 
 recording:
 	@.ci/setup test

@@ -1,7 +1,8 @@
-"""Scenes for pictures of the Live screen: a run as it stands at one moment, on a clock that stands still.
+"""Scenes for pictures of the screens: a run as it stands at one moment, on a clock that stands still.
 
 Not a test: ``python -m tests.app.scenes SCENE [--hosts 64] [--theme dark] [--replay 1]``.
-Scenes: plain (all well), lag (one host at a quarter), troubled (a laggard, a silent host, a lost one, a stall).
+Scenes: plain (all well), lag (one host at a quarter), stall (all hosts stand still for some seconds), lost (one host is
+gone), troubled (all of that, and a silent host).
 """
 
 from __future__ import annotations
@@ -10,51 +11,176 @@ import argparse
 import random
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.app.journal_maker import MIX, READS, RUN_ID, RunMaker, host_names
+import msgspec
+
+from tests.app.journal_maker import MIX, READS, RUN_ID, UTC, RunMaker, host_names, paced, real_samples
 from tests.app.stage import Stage
+from tui.metrics.buckets import PERCENTILES, index_to_value
+from tui.metrics.histogram import Histogram
+from tui.model.event import (
+    DirectionResult,
+    DirectionSample,
+    HostFacts,
+    HostResult,
+    LatencyResult,
+    PhaseName,
+    Sample,
+    TelemetrySample,
+)
+from tui.model.hostfacts import Fact
 
+SCENES = ("plain", "lag", "stall", "lost", "troubled")
 SEED = 7
+MEMORY, DRIFT, APART = 0.8, 0.012, 0.006  # of the rate of all hosts from second to second; of a host in a second
+AT_REST, STANDING = 1.0, 0.03
+RUNTIME_S = 180
 BUSY = {"cpu.busy": 34.0, "core.busy": 61.0, "core.softirq": 5.0, "core.number": 3.0, "gen.cpu": 240.0}
-BUSY |= {"gen.thread": 55.0, "gen.procs": 4.0, "nic.eth0.rx": 1.1e9, "nic.eth0.tx": 2.1e7, "dev.nvme0n1.busy": 71.0}
-BUSY |= {"dev.nvme0n1.queue": 23.0, "dev.nvme0n1.rd": 1.1e9, "dev.nvme0n1.wr": 0.0}
+BUSY |= {"gen.thread": 55.0, "gen.procs": 4.0, "nic.eth0.rx": 2.05e8, "nic.eth0.tx": 4.1e6}
+NIC: dict[str, str | int | float | bool | None] = {"name": "eth0", "kind": "physical", "state": "up", "mtu": 9000}
+NIC |= {"speed_mbit": 100_000, "driver": "mlx5_core"}
+WITH_THE_LOAD = ("nic.", "gen.cpu", "cpu.busy")
 
 
-def scene(name: str, home: Path, hosts: int = 8, seconds: int = 100, stream: Path = READS) -> RunMaker:
-    """Return a run in the middle of its load."""
-    run_dir = home / "runs" / RUN_ID
-    maker = RunMaker(run_dir, host_names(hosts), stream, runtime_s=180).begin().layout(2, 2).go()
-    chance = random.Random(SEED)
-    maker.together = True
-    maker.pace = {host: chance.gauss(1.0, 0.008) for host in maker.hosts}
+class Sum:
+    """What the seconds of one direction of one host add up to."""
+
+    def __init__(self) -> None:
+        self.seconds = self.ios = self.bytes = self.lat_sum_ns = self.lat_max_ns = 0
+        self.lat = Histogram()
+
+    def take(self, part: DirectionSample) -> None:
+        """Add a second."""
+        self.seconds += 1
+        self.ios += part.ios
+        self.bytes += part.bytes
+        self.lat_sum_ns += part.lat_sum_ns
+        self.lat_max_ns = max(self.lat_max_ns, part.lat_max_ns)
+        self.lat.add(part.lat)
+
+    def result(self) -> DirectionResult:
+        """Return what a tool would say at its end."""
+        buckets, mean = self.lat.buckets, self.lat_sum_ns / max(1, self.ios)
+        squares = sum(n * (index_to_value(index) - mean) ** 2 for index, n in self.lat.items())
+        known = LatencyResult(
+            n=sum(buckets.n),
+            min_ns=index_to_value(buckets.idx[0]) if buckets.idx else 0,
+            max_ns=self.lat_max_ns,
+            mean_ns=mean,
+            stddev_ns=(squares / max(1, self.ios - 1)) ** 0.5,
+            percentiles_ns=self.lat.percentiles(PERCENTILES, self.lat_max_ns),
+            buckets=buckets,
+        )
+        rate = 1 / max(1, self.seconds)
+        return DirectionResult(self.ios, self.bytes, self.seconds, self.ios * rate, self.bytes * rate, clat=known)
+
+
+@dataclass
+class Scene(RunMaker):
+    """A run whose hosts drift together from second to second, and whose results are what its seconds add up to."""
+
+    sums: dict[tuple[str, str], Sum] = field(default_factory=dict)
+    drift: float = 0.0
+    slowed: float = AT_REST  # all hosts at once
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.chance = random.Random(SEED)
+        real = real_samples(self.stream)[1:-1]  # whole seconds
+        self.usual = sum(each.ios for sample in real for each in sample.dirs.values()) / len(real)
+
+    def measure(self, seconds: int, silent: Sequence[str] = ()) -> Scene:
+        """Have every host but the silent ones report once a second."""
+        start, real = self.t, real_samples(self.stream)[1:-1]
+        for second in range(1, seconds + 1):
+            self.drift = MEMORY * self.drift + self.chance.gauss(0, DRIFT)
+            events: list[Sample | TelemetrySample] = []
+            for host in self.hosts:
+                source = self.chance.choice(real)
+                rate = self.usual * self.slowed * self.pace.get(host, 1.0) * (1 + self.drift)
+                rate *= self.chance.gauss(1, APART)
+                if host not in silent:
+                    dirs = paced(source.dirs, rate / sum(each.ios for each in source.dirs.values()))
+                    events.append(self._sample(host, start + second, "measure", dirs))
+                    events += [self.telemetry(host, start + second)] if host in self.looked_at else []
+            self.add(*events)
+        return self
+
+    def _sample(self, host: str, t: float, phase: PhaseName, dirs: dict[str, DirectionSample]) -> Sample:
+        for name, part in dirs.items() if phase == "measure" else ():
+            self.sums.setdefault((host, name), Sum()).take(part)
+        return super()._sample(host, t, phase, dirs)
+
+    def telemetry(self, host: str, t: float) -> TelemetrySample:
+        """Return what a host says of a second: what the load moves is less where there is less of it."""
+        found = super().telemetry(host, t)
+        share = self.slowed * self.pace.get(host, 1.0)
+        values = [
+            value and value * (share if name.startswith(WITH_THE_LOAD) else 1.0) * self.chance.gauss(1, 0.02)
+            for name, value in zip(self.looked_at[host], found.values, strict=True)
+        ]
+        return msgspec.structs.replace(found, values=values)
+
+    def result(self, host: str, *, final: bool = True) -> HostResult:
+        """Return what the seconds of a host add up to."""
+        dirs = {name: each.result() for (of, name), each in self.sums.items() if of == host}
+        return msgspec.structs.replace(super().result(host, final=final), dirs=dirs, jobs={})
+
+
+def begun(
+    home: Path,
+    hosts: int = 8,
+    stream: Path = READS,
+    *,
+    utc: str = UTC,
+    run_id: str = RUN_ID,
+    tag: str = "weka/read-iops",
+    runtime_s: float = RUNTIME_S,
+    busy: Mapping[str, float] = BUSY,
+) -> Scene:
+    """Return a run that begins to measure, hosts looked at."""
+    maker = Scene(home / "runs" / run_id, host_names(hosts), stream, runtime_s=runtime_s, tag=tag, utc=utc)
+    maker.begin()
+    known: dict[str, Fact] = {"nics": [NIC], "governor": "performance", "clocksource": "tsc"}
+    maker.add(*(HostFacts(t=1.2, host=host, facts=known) for host in maker.hosts)).layout(2, 2).go()
+    maker.pace = {host: maker.chance.gauss(1.0, 0.008) for host in maker.hosts}
     for host in maker.hosts:
-        maker.look_at(host, {key: value * chance.uniform(0.9, 1.1) for key, value in BUSY.items()})
-    if name != "plain" and hosts > 2:
+        maker.look_at(host, {key: value * maker.chance.uniform(0.9, 1.1) for key, value in busy.items()})
+    return maker
+
+
+def scene(name: str, home: Path, hosts: int = 8, seconds: int = 100, stream: Path = READS) -> Scene:
+    """Return a run in the middle of its load."""
+    maker = begun(home, hosts, stream)
+    if name in ("lag", "troubled") and hosts > 2:
         maker.pace[maker.hosts[hosts * 2 // 3]] = 0.25
-    if name != "troubled":
+    if name in ("stall", "troubled"):
+        stall(maker.measure(seconds // 2), 4)
+        maker.measure(seconds // 4)
+        seconds = seconds // 4 - 4
+    if name not in ("lost", "troubled") or hosts < 2:
         return maker.measure(seconds)
-    return troubled(maker, seconds)
-
-
-def troubled(maker: RunMaker, seconds: int) -> RunMaker:
-    """Let a stall pass over all hosts, then lose one, and have another fall silent."""
+    lost, silent = maker.hosts[-1:], maker.hosts[1:2] if name == "troubled" and hosts > 2 else []
     maker.measure(seconds // 2)
-    usual, maker.pace = maker.pace, dict.fromkeys(maker.hosts, 0.03)
-    maker.measure(4)
-    maker.pace = usual
-    maker.measure(seconds // 4)
-    lost, silent = maker.hosts[-1:], maker.hosts[1:2] if len(maker.hosts) > 2 else []
-    for host in lost if len(maker.hosts) > 1 else []:
-        maker.fail(host, "host-lost", "no answer for 30 s: the connection broke, its load ends with its lease")
-    return maker.measure(seconds // 4 - 12, silent=lost).measure(8, silent=[*lost, *silent])
+    maker.fail(lost[0], "host-lost", "no answer for 30 s: the connection broke, its load ends with its lease")
+    return maker.measure(seconds - seconds // 2 - 8, silent=lost).measure(8, silent=[*lost, *silent])
+
+
+def stall(maker: Scene, seconds: int) -> Scene:
+    """Let all hosts stand still."""
+    maker.slowed = STANDING
+    maker.measure(seconds)
+    maker.slowed = AT_REST
+    return maker
 
 
 def main(argv: Sequence[str]) -> int:
     """Open the app on a scene."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("scene", choices=["plain", "lag", "troubled"])
+    parser.add_argument("scene", choices=SCENES)
     parser.add_argument("--hosts", type=int, default=8)
     parser.add_argument("--seconds", type=int, default=100)
     parser.add_argument("--mix", action="store_true", help="reads and writes")

@@ -119,6 +119,17 @@ class SearchMaker(MatrixMaker):
         self.add(PointDecided(t=self.t, point=self.point(place, offer, rate, lost)))
         return self
 
+    def grow(self, place: int, offer: Offer, contention: float) -> SearchMaker:
+        """End a slot at full load with so many hosts: 9 k IOPS a host, less by contention."""
+        count = offer.knobs["hosts"]
+        rate = 9000.0 * count / (1 + contention * (count - 1))
+        self.t += offer.seconds
+        self.add(*(self._result(host, place, rate / count, offer) for host in self.hosts[:count]))
+        self.add(StepEnded(t=self.t, step=place))
+        point = Point(place, offer, offer.seconds, rate, rate * 4096, verdict="meets", hosts=count, deviation=0.01)
+        self.add(PointDecided(t=self.t, point=point))
+        return self
+
     def _result(self, host: str, place: int, rate: float, offer: Offer) -> HostResult:
         found = latencies(offer.rate_iops, round(rate * offer.seconds))
         ios = round(rate * offer.seconds)
@@ -169,28 +180,30 @@ def search_in(home: Path, search: Search = SEARCH, hosts: int = 4, tag: str = "l
     return maker.plan_search(search)
 
 
-def curve_in(home: Path) -> SearchMaker:
-    """Return a run with a load curve, whole."""
+def curve_in(home: Path, measured: int | None = None) -> SearchMaker:
+    """Return a run with a load curve: whole, or its first points `measured` and one begun."""
     maker = search_in(home, Search("curve", points=11))
     for place, share in enumerate((None, 0.4, 0.9, 0.1, 0.7, 1.0, 0.3, 0.6, 0.2, 0.8, 0.5)):
         offer = Offer(share and round(MOST_IOPS * share), 10.0, role="curve" if share else "maximum")
-        maker.offer(place, offer).decide(place, offer)
+        maker.offer(place, offer)
+        if place == measured:
+            return maker.load(4, offer.rate_iops)
+        maker.decide(place, offer)
     maker.finish()
     return maker
 
 
-def scaling_in(home: Path, hosts: Sequence[int] = (1, 2, 4, 8)) -> SearchMaker:
-    """Return a run over numbers of hosts, whole: 9 k IOPS a host, 4 % contention."""
+def scaling_in(
+    home: Path, hosts: Sequence[int] = (1, 2, 4, 8), *, contention: float = 0.04, measured: int | None = None
+) -> SearchMaker:
+    """Return a run over numbers of hosts, 9 k IOPS a host: whole, or its first points `measured` and one begun."""
     maker = search_in(home, Search("scaling", over=(Knob("hosts", tuple(hosts)),), points=len(hosts)), max(hosts))
     for place, count in enumerate(hosts):
-        offer = Offer(None, 10.0, {"hosts": count}, "maximum", why=f"{count} hosts at full load")
-        rate = 9000.0 * count / (1 + 0.04 * (count - 1))
+        offer = Offer(None, 10.0, {"hosts": count}, "maximum", why=f"{count} host{'s' * (count > 1)} at full load")
         maker.offer(place, offer)
-        maker.t += 10.0
-        maker.add(*(maker._result(host, place, rate / count, offer) for host in maker.hosts[:count]))
-        maker.add(StepEnded(t=maker.t, step=place))
-        maker.add(PointDecided(t=maker.t, point=Point(place, offer, 10.0, rate, rate * 4096, verdict="meets",
-                                                      hosts=count, deviation=0.01)))  # fmt: skip
+        if place == measured:
+            return maker
+        maker.grow(place, offer, contention)
     maker.finish()
     return maker
 

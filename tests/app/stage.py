@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from textual.pilot import Pilot
 from textual.widget import Widget
+from textual.worker import WorkerCancelled
 
 import tui.app.app
 from tests.app.journal_maker import RunMaker
 from tui.app.app import BenchtuiApp
+from tui.app.screens.base import StepScreen
+from tui.app.screens.index import BY_NAME
 from tui.app.screens.live.screen import LiveScreen
 from tui.app.screens.result.screen import ResultScreen
 from tui.app.screens.result.tabs import TABS
@@ -51,11 +54,12 @@ class Stage(BenchtuiApp):
         """As the test says."""
         return self.engine_lives
 
-    def open_live(self, run_dir: Path, replay_speed: float | None = None) -> None:
-        """Live, on the stage's clock."""
-        self.subjects["live"] = (run_dir,)
-        self.keep_step("live", LiveScreen(run_dir, replay_speed, lambda: self.wall, lambda _: self.engine_lives))
-        self.show_step("live")
+    def make_step(self, name: str, *subject: object) -> StepScreen:
+        """Live is on the stage's clock."""
+        if BY_NAME[name].load() is not LiveScreen:
+            return super().make_step(name, *subject)
+        run_dir, speed, *_ = *subject, None
+        return LiveScreen(run_dir, speed, lambda: self.wall, lambda _: self.engine_lives)  # type: ignore[arg-type]
 
     @property
     def live(self) -> LiveScreen:
@@ -68,7 +72,9 @@ class Stage(BenchtuiApp):
         """Wait until everything that was asked for is done and painted."""
         for _ in range(3):
             await pilot.pause()
-            await self.workers.wait_for_complete()
+            while busy := [each for each in self.workers if not each.is_finished]:
+                with suppress(WorkerCancelled):  # a newer one does its work
+                    await self.workers.wait_for_complete(busy)
         await pilot.pause()
 
     async def settle_whole(self, pilot: Pilot[None]) -> None:

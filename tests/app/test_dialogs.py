@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import asyncssh
+import pytest
 from textual.app import App
+from textual.containers import VerticalScroll
 from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Button
 
 from tui.app.dialogs.confirm import Answer, Confirm
+from tui.app.dialogs.log_in import SecretPrompt
 from tui.app.keys.actions import Action
 from tui.app.keys.help import HelpScreen, help_rows
 from tui.app.screens.hosts.forms import AddHost, NewHost
+from tui.app.screens.review.overwrite import OverwriteDialog
+from tui.app.services.hosts import trust_question
 from tui.app.terminal.theme import SYMBOLS, THEMES
+from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import Heading, PickList
+from tui.remote.hostkeys import Presented
+from tui.remote.vault import Question
 
 
 class DialogApp(App[None]):
@@ -49,11 +60,55 @@ async def test_y_means_yes_and_escape_means_nothing() -> None:
 
 
 async def test_arrows_and_vim_keys_reach_the_other_answer() -> None:
-    for key in ("right", "l", "tab"):
+    for key in ("right", "l", "j"):
         app = DialogApp(stop_question())
         async with app.run_test() as pilot:
             await pilot.press(key, "enter")
             assert app.answers == ["yes"]
+
+
+def in_sight(app: DialogApp, *widgets: Widget) -> bool:
+    """Whether these are whole within their dialog, and the dialog on the screen."""
+    dialog = app.screen.query_one(".dialog").region
+    return app.screen.region.contains_region(dialog) and all(dialog.contains_region(each.region) for each in widgets)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16)])
+async def test_64_fingerprints_scroll_and_the_answers_stay_in_sight(size: tuple[int, int]) -> None:
+    key = asyncssh.generate_private_key("ssh-ed25519").convert_to_public()
+    app = DialogApp(trust_question([Presented(f"h{number}", "h", key, False) for number in range(64)]))  # type: ignore[arg-type]
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        assert in_sight(app, *app.screen.query(Button))
+        body = app.screen.query_one(VerticalScroll)
+        assert app.screen.query_one(".dialog").border_subtitle == "PgDn PgUp read on"
+        for keys in (["pagedown"] * 16, ["home", "end"]):
+            await pilot.press(*keys)
+            assert body.scroll_y == body.max_scroll_y > 40
+        await pilot.press("home", "down", "j")
+        assert body.scroll_y == 2
+        assert app.screen.focused is app.screen.query(Button).first()
+        await pilot.press("right", "enter")
+        assert app.answers == ["yes"]
+
+
+async def test_what_is_typed_below_a_long_text_stays_in_sight() -> None:
+    names = [f"/dev/disk{number}" for number in range(40)]
+    log_in = Question("host h1", (("Password:", False), ("Code:", True)), note="\n".join(["a banner"] * 30))
+    for dialog in (OverwriteDialog(names, [], names), SecretPrompt(log_in), AddHost(frozenset())):
+        app = DialogApp(dialog)  # type: ignore[arg-type]
+        async with app.run_test(size=(60, 16)) as pilot:
+            await pilot.pause()
+            assert isinstance(app.screen.focused, TextInput)
+            assert in_sight(app, app.screen.focused, *app.screen.query(Button)), type(dialog)
+
+
+async def test_the_letter_of_an_answer_is_no_movement() -> None:
+    answers = (Answer("yes", "y", "Now"), Answer("later", "l", "Later"))
+    app = DialogApp(Confirm("Recover?", "", answers))  # type: ignore[arg-type]
+    async with app.run_test() as pilot:
+        await pilot.press("l")
+        assert app.answers == ["later"]
 
 
 async def test_the_first_answer_is_the_default() -> None:

@@ -77,3 +77,23 @@ async def test_what_cannot_be_written_is_said(maker: RunMaker, tmp_path: Path) -
         await user.press("enter")
         await user.sees(lambda: "cannot be written" in user.told)
     assert not (tmp_path / "here" / f"{RUN_ID}.csv").exists()
+
+
+async def test_space_leaves_names_out_and_what_tells_events_is_refused_then(maker: RunMaker, tmp_path: Path) -> None:
+    async with opened(options(tmp_path), size=(80, 24)) as user:
+        await user.press("6")
+        await user.sees("weka/read-iops")
+        await user.press("e")
+        await user.sees(lambda: path_of(user) == f"{tmp_path}/here/{RUN_ID}.csv/")
+        await user.press("space")
+        await user.sees(lambda: path_of(user) == f"{tmp_path}/here/redacted.csv/")
+        await user.press("enter")
+        await user.is_told("written: ")
+        await user.press("e")
+        await user.sees(lambda: path_of(user) == f"{tmp_path}/here/{RUN_ID}.csv/")
+        while user.app.screen.query_one("#export-formats", PickList).cursor_key != "jsonl":
+            await user.press("j")
+        await user.press("space", "enter")
+        await user.is_told("--redact: jsonl tells events as they come")
+    texts = "".join(path.read_text() for path in (tmp_path / "here" / "redacted.csv").iterdir())
+    assert "host-1" in texts and not any(host in texts for host in maker.hosts)

@@ -12,6 +12,7 @@ from tui.app.screens.hosts import rows as host_rows
 from tui.app.screens.hosts.screen import HostsScreen
 from tui.app.selection import Selection
 from tui.engine.hosts.fleet import HostCheck
+from tui.model.hostfacts import Fact
 from tui.model.inventory import load_inventory
 from tui.model.plan import HostAddress
 
@@ -93,6 +94,22 @@ async def test_a_checked_host_says_what_it_differs_in_from_the_others_of_its_gro
         await user.press("j")
         assert user.cursor == "weka-02"
         assert "differs  from weka-01, weka-03: governor powersave, not performance" in user.text
+
+
+async def test_tab_reads_on_about_a_host_that_has_more_to_tell_than_there_is_room(home: Path) -> None:
+    write_inventory(home)
+    facts: dict[str, Fact] = {"os": "Linux", "cpus": 64, "mem_bytes": 2**38, "fio_version": "fio-3.39"}
+    facts |= {"target": "/mnt/x", "target_free_bytes": 2**40}
+    async with opened(options(home)) as user:
+        user.app.selection.checks["weka-01"] = HostCheck("weka-01", True, facts=facts)
+        await user.press("j", "k")
+        await user.sees("Tab reads on")
+        assert "/mnt/x, 1 TiB free" not in user.text
+        await user.press("tab")
+        await user.sees("/mnt/x, 1 TiB free")
+        assert user.cursor == "weka-01"
+        await user.press("escape", "j")
+        assert user.scope == "hosts" and user.cursor == "weka-02"
 
 
 async def test_letters_that_are_keys_can_be_typed_into_the_filter(home: Path) -> None:
@@ -258,6 +275,29 @@ async def test_hosts_are_found_by_range_and_role_and_sorted_by_any_column(home: 
         assert rows()[:2] == ["h2", "h3"]
         screen.picklist.sort_by(columns["cores"])
         assert rows()[0] == "h3"
+
+
+async def test_a_ticked_server_is_looked_at_and_o_makes_it_generate_load(home: Path) -> None:
+    write_inventory(home, "hosts:\n  c[1-2]: {groups: [lab]}\n  osd-[1-2]: {role: server, groups: [osds]}\n")
+    async with opened(options(home), size=(120, 36)) as user:
+        chosen = user.app.selection
+        await user.press("j", "j", "j")
+        assert user.cursor == "osd-1"
+        await user.press("enter")
+        assert user.scope == "hosts" and chosen.servers == ["osd-1"]
+        assert "osd-1: a server is only looked at; tick at least one host that generates load" in user.told
+        assert "server  looked at while others generate load; o lets it generate load" in user.text
+        await user.press("a")
+        assert (chosen.ticked, chosen.servers) == (["c1", "c2", "local"], ["osd-1", "osd-2"])
+        assert "5 of 5 ticked, 2 only looked at" in user.text and "3 hosts + 2 servers" in user.text
+        assert user.text.count(" ● ") == 2
+        await user.press("o")
+        assert (chosen.ticked, chosen.servers) == (["c1", "c2", "osd-1", "local"], ["osd-2"])
+        assert "client  generates load, though a server in the inventory; o has it only looked at" in user.text
+        await user.press("g", "o")  # the heading of the group of clients
+        assert (chosen.ticked, chosen.servers) == (["osd-1", "local"], ["c1", "c2", "osd-2"])
+        await user.press("a")
+        assert chosen.chosen == []
 
 
 async def test_addresses_are_those_that_ssh_would_take(home: Path) -> None:

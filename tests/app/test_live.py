@@ -11,14 +11,15 @@ import pytest
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, stage
 from tui.app.dialogs.confirm import Confirm
-from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.lines import Lines
 from tui.app.widgets.picklist import Heading
 from tui.engine.process.control import ControlServer, Request
-from tui.metrics.units import iops, latency
+from tui.metrics.heat import column_percentiles
+from tui.metrics.units import bandwidth, iops, latency
 from tui.model.plan import Headline, Plan
 from tui.model.rundir import PLAN_FILE
 from tui.results.record.build import write_record
+from tui.text.line import Line
 
 
 @pytest.fixture
@@ -42,15 +43,15 @@ async def test_the_header_says_which_run_on_how_many_hosts_and_how_far(maker: Ru
     maker.go().measure(30)
     async with stage(maker) as (app, _):
         header = app.text_of("#live-header")
-        assert "RUNNING" in header and "weka/read-iops" in header and "4 hosts" in header
-        assert "0:30 / 1:00" in header and "left 0:30" in header and "50%" in header
+        for text in ("RUNNING", "weka/read-iops", "4 hosts", "0:30 / 1:00", "left 0:30", "50%"):
+            assert text in header
 
 
 async def test_phases_behind_us_are_ticked_and_the_current_one_is_marked(maker: RunMaker) -> None:
     maker.layout(2, 2).go().measure(2)
     async with stage(maker) as (app, _):
-        trail = app.text_of("#live-header").splitlines()[1]
-        assert trail.startswith("✓ connect  ✓ preflight  ✓ layout  ✓ barrier  › measure  · collect")
+        trail = "✓ connect  ✓ preflight  ✓ layout  ✓ barrier  › measure  · collect"
+        assert app.text_of("#live-header").splitlines()[1].startswith(trail)
 
 
 async def test_a_layout_that_was_not_needed_is_not_shown_as_pending(maker: RunMaker) -> None:
@@ -140,17 +141,23 @@ async def test_a_tick_without_news_paints_nothing(maker: RunMaker) -> None:
         assert damaged == []
 
 
-async def test_holding_the_display_does_not_hold_the_run(maker: RunMaker) -> None:
+async def test_a_held_display_shows_one_time_whatever_key_is_pressed_and_the_run_goes_on(maker: RunMaker) -> None:
     maker.go().measure(3)
     async with stage(maker) as (app, pilot):
         await pilot.press("p")
-        maker.measure(5)
-        await app.tick(pilot, maker)
-        assert "DISPLAY HELD" in app.text_of("#live-header") and "0:03 / 1:00" in app.text_of("#live-header")
-        assert app.live.feed.state.t == maker.t
+        await app.settle(pilot)
+        held = app.screen_text()
+        assert "DISPLAY HELD" in held and "0:03 / 1:00" in held
+        await app.tick(pilot, maker.measure(5))
+        await pilot.press("enter", "escape", "z", "escape", "b", "b", "b", "6", "4")
+        await app.settle(pilot)
+        assert app.screen_text() == held
+        await pilot.resize_terminal(*SMALL)
+        await app.settle(pilot)
+        assert "0:03 / 1:00" in app.text_of("#live-header") and app.text_of("#live-pulse"), "it fits the screen"
         await pilot.press("p")
         await app.settle(pilot)
-        assert "0:08 / 1:00" in app.text_of("#live-header")
+        assert "0:08 / 1:00" in app.text_of("#live-header") and app.live.feed.state.t == maker.t
 
 
 async def test_plus_and_minus_change_the_refresh_rate(maker: RunMaker) -> None:
@@ -269,23 +276,49 @@ async def test_who_lags_and_what_is_full_goes_by_the_thresholds_of_the_run(tmp_p
         assert not isinstance(row, Heading) and app.live.table._percent("cpu.busy", row) == ("60 %", "warn")
 
 
-async def test_one_cursor_looks_back_through_all_graphs_and_hosts(maker: RunMaker) -> None:
-    maker.go().measure(20)
+async def test_one_cursor_looks_back_through_all_graphs_hosts_and_percentiles(maker: RunMaker) -> None:
+    maker.go()
+    for busy in (40.0, 80.0):
+        for host in maker.hosts:
+            maker.look_at(host, {"cpu.busy": busy, "nic.eth0.rx": busy})
+        maker.look_at("osd-1", {"cpu.busy": busy}, server=True).measure(10)
     async with stage(maker) as (app, pilot):
         now = app.text_of("#live-iops").splitlines()[1].split()
-        for _ in range(8):
+        for _ in range(14):
             await pilot.press("left")
         await app.settle(pilot)
         second = app.live.cursor_s
         assert second is not None
         state = app.live.feed.state
         at = f"at 0:{second - int(state.current.started_t):02}"
-        assert at in app.text_of("#live-heat") and at in app.text_of("#live-iops")
+        for panel in ("heat", "iops", "hosts", "percentiles"):
+            assert at in app.text_of(f"#live-{panel}")
         (value,) = state.cluster["read"].values("iops", second, second + 1)
         assert iops(value) in app.text_of("#live-iops") and app.text_of("#live-iops").splitlines()[1].split() != now
+        found = column_percentiles(state.current.heat["read"].between(second, second + 1), (50.0,))
+        assert latency(found[50.0]) in app.text_of("#live-percentiles").splitlines()[1]
+        row = app.live.table.rows[0]
+        assert not isinstance(row, Heading)
+        cells = {column.title: Line.of(*column.runs(row)).plain for column in app.live.table.columns}
+        (own,) = row.total.values("iops", second, second + 1)
+        assert (cells["IOPS"], cells["CPU"], cells["NIC"]) == (iops(own), "40 %", bandwidth(40.0))
+        assert cells["read p99"] == cells["read mean"] == "–", "not kept of each host and second"
+        assert "40 %" in app.text_of("#live-servers")
+        await pilot.press("enter")
+        await app.settle(pilot)
+        facts, lanes = app.text_of("#live-facts").splitlines()[1:3]
+        assert "eth0 40 B/s" in facts and "│" in lanes and "40 %" in lanes and "80 %" not in lanes
+        await pilot.press("enter")
+        await pilot.resize_terminal(*SMALL)
+        await app.settle(pilot)
+        head = app.text_of("#live-heat").splitlines()[0]
+        assert at in head and " p99 " in head
+        assert at in app.text_of("#live-pulse") and at in app.text_of("#live-hosts").splitlines()[0]
         await pilot.press("escape")
         await app.settle(pilot)
-        assert app.live.cursor_s is None and at not in app.text_of("#live-heat")
+        assert app.live.cursor_s is None and at not in app.screen_text()
+        head = app.text_of("#live-heat").splitlines()[0]
+        assert all(name in head for name in ("read clat", " p50 ", " p99 ", " p99.9 "))
 
 
 async def test_the_heat_map_shows_one_direction_after_the_other_and_one_host(maker: RunMaker) -> None:
@@ -457,11 +490,3 @@ async def test_with_nothing_like_it_v_says_so(tmp_path: Path) -> None:
         await pilot.press("v")
         await app.settle(pilot)
         assert any("no earlier run of mine/reads" in each.message for each in app._notifications)
-
-
-async def test_after_the_filter_the_footer_has_the_keys_of_the_screen_again(maker: RunMaker) -> None:
-    maker.go().measure(3)
-    async with stage(maker) as (app, pilot):
-        await pilot.press("slash", *"weka", "enter")
-        await app.settle(pilot)
-        assert "x stop" in app.screen.query_one(KeyBar).render().plain

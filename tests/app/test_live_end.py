@@ -6,9 +6,10 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
+from textual.pilot import Pilot
 
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names, plan_of
-from tests.app.stage import SMALL, stage
+from tests.app.stage import SMALL, Stage, stage
 from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.live import feed as live_feed
 from tui.app.screens.live import watching
@@ -17,6 +18,7 @@ from tui.app.services import remedies
 from tui.app.services.taking import Trouble, again
 from tui.app.widgets.chrome import KeyBar
 from tui.model.event import HostProblem, HostState, RunEnded
+from tui.results.record.build import write_record
 
 
 @pytest.fixture
@@ -39,6 +41,45 @@ async def test_a_run_that_ends_well_leads_to_its_result(maker: RunMaker) -> None
         app.wall += 30
         await app.tick(pilot)
         assert app.live.feed.state.ended
+
+
+async def test_5_leads_to_the_run_that_ended_last_whatever_was_open_before_and_whoever_saw_its_end(
+    maker: RunMaker,
+) -> None:
+    folder = maker.run_dir.parent
+    earlier = RunMaker(folder / "20261101T101530Z-weka-read-iops-0001", host_names(2)).begin().go().measure(3).finish()
+    write_record(earlier.run_dir)
+    unseen = RunMaker(folder / "20261121T101530Z-weka-read-iops-0002", host_names(2)).begin().go().measure(3)
+
+    async def result_by_5(app: Stage, pilot: Pilot[None]) -> Path:
+        await pilot.press("6", "5")
+        await app.settle(pilot)
+        assert isinstance(app.screen, ResultScreen)
+        return app.screen.run_dir
+
+    async with stage(maker.go().measure(3)) as (app, pilot):
+        app.open_result(earlier.run_dir)
+        await pilot.press("4")
+        await app.settle(pilot)
+        await app.tick(pilot, maker.finish("partial", "stopped"))
+        assert await result_by_5(app, pilot) == maker.run_dir
+        app.open_live(unseen.run_dir)
+        await app.settle(pilot)
+        assert await result_by_5(app, pilot) == maker.run_dir, "the other one goes on"
+        write_record(unseen.finish().run_dir)
+        assert await result_by_5(app, pilot) == unseen.run_dir
+        app.open_result(earlier.run_dir)
+        await app.settle(pilot)
+        assert await result_by_5(app, pilot) == earlier.run_dir, "that was asked for"
+
+
+async def test_a_run_that_is_taken_over_on_live_is_shown_there_anew(maker: RunMaker) -> None:
+    async with stage(maker.go().measure(3)) as (app, pilot):
+        before = app.live
+        app.open_live(maker.run_dir)
+        await app.settle(pilot)
+        assert app.live is not before and not app.is_screen_installed(before)
+        assert "RUNNING" in app.text_of("#live-header")
 
 
 async def test_whoever_presses_a_key_after_the_end_is_left_alone(maker: RunMaker) -> None:
@@ -153,6 +194,8 @@ async def test_a_dead_engine_is_told_with_what_to_do(maker: RunMaker) -> None:
         await app.tick(pilot)
         assert "GONE" in app.text_of("#live-header")
         assert "R takes the run over" in app.text_of("#live-banner")
+        footer = str(app.screen.query_one(KeyBar).render())
+        assert footer.startswith("R recover  Enter result") and "stop" not in footer
         assert "weka-01" in app.text_of("#live-hosts")
 
 
@@ -164,3 +207,11 @@ async def test_an_engine_that_ended_properly_is_not_called_dead(maker: RunMaker)
         app.wall += 10
         await app.tick(pilot)
         assert "GONE" not in app.text_of("#live-header") and "failed" in app.text_of("#live-banner")
+
+
+async def test_after_the_filter_the_footer_has_the_keys_of_the_screen_again(maker: RunMaker) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        await pilot.press("slash", *"weka", "enter")
+        await app.settle(pilot)
+        assert "x stop" in app.screen.query_one(KeyBar).render().plain

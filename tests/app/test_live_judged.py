@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from textual.pilot import Pilot
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
+from tests.app.matrix_maker import line_sweep
 from tests.app.stage import SMALL, WIDE, app_on, settle, stage
 from tui.app.dialogs.findings import FindingsDialog
-from tui.model.event import HostFacts
+from tui.app.dialogs.host import HostDialog
+from tui.app.screens.live import health
+from tui.app.widgets.textpane import TextPane
+from tui.model.event import HostFacts, HostState, PhaseStarted, StepStarted
 from tui.results.findings import live
+from tui.results.findings.limiter import Kind
 from tui.results.record.build import write_record
 
 Compare = Callable[..., bool]
@@ -91,6 +97,23 @@ async def test_a_line_says_what_limits_the_run_and_another_the_worst_finding(tmp
         assert " warnings" in worst
 
 
+async def test_where_there_is_little_room_one_line_has_finding_steadiness_and_limiter_in_short(tmp_path: Path) -> None:
+    async with stage(watched(tmp_path), SMALL) as (app, pilot):
+        (line,) = app.text_of("#live-health").splitlines()
+        finding, steady, limiter = line.split(" · ")
+        assert finding.startswith("! V15  the client's CPU") and finding.endswith("…")
+        assert steady in ("steady", "not steady") and limiter.split("  ")[0] == "limited by client CPU"
+        assert line.endswith("f all")
+        await pilot.resize_terminal(60, 16)
+        await app.settle(pilot)
+        (line,) = app.text_of("#live-health").splitlines()
+        assert line.startswith("! V15  the client's") and "limited by client CPU" in line and line.endswith("f all")
+
+
+def test_every_limiter_has_a_word() -> None:
+    assert set(get_args(Kind)) == set(health.LIMITERS)
+
+
 async def test_the_hosts_that_are_named_are_marked(tmp_path: Path) -> None:
     async with stage(watched(tmp_path)) as (app, _):
         rows = {line.split()[1]: line for line in app.text_of("#live-hosts").splitlines() if " weka-" in line}
@@ -112,6 +135,27 @@ async def test_a_run_in_which_nothing_is_found_says_how_much_was_checked(tmp_pat
         line = app.text_of("#live-health")
         assert "limited by  the storage, as far as the clients can tell" in line and "steady within" in line
         assert line.startswith("✓ nothing found, ") and " checks" in line
+
+
+async def test_while_a_step_is_prepared_neither_findings_nor_the_cursor_are_of_the_one_before(tmp_path: Path) -> None:
+    maker = line_sweep(tmp_path).start_step(0)
+    for host in maker.hosts:
+        maker.look_at(host, BUSY)
+    async with stage(maker.measure(31)) as (app, pilot):
+        assert app.text_of("#live-health").startswith("! V15") and "V15" in app.text_of("#live-hosts")
+        await pilot.press("left", "left")
+        assert app.live.cursor_s is not None
+        maker.looked_at = {}
+        maker.end_step(0, 1000.0).add(*(HostState(t=maker.t, host=host, state="done") for host in maker.hosts))
+        maker.add(StepStarted(t=maker.t + 1, step=1), PhaseStarted(t=maker.t + 1, phase="barrier", step=1))
+        await app.tick(pilot, maker)
+        said = app.text_of("#live-health")
+        assert said.startswith("was  V15") and "limited by" not in said and "V15" not in app.text_of("#live-hosts")
+        maker.start_step(1)
+        await app.tick(pilot, maker.measure(5))
+        assert app.live.cursor_s is None and "at 0:00" not in app.text_of("#live-heat")
+        said = app.text_of("#live-health")
+        assert "limited by  unknown" in said and "client CPU" not in said, "the load is not looked at yet"
 
 
 async def test_what_is_over_stays_in_the_line_as_one_that_was(tmp_path: Path) -> None:
@@ -172,6 +216,28 @@ async def test_the_detail_of_a_host_says_what_it_does(tmp_path: Path) -> None:
         detail = app.text_of("#live-facts")
         assert "CPU 97 %, core 12 100 %" in detail and "load 640 % of a core" in detail
         assert "ens1f0 1.06 GiB/s" in detail
+        lines = detail.splitlines()
+        assert lines[2].split()[0] == "CPU" and lines[2].split()[2:4] == ["97", "%"] and "network" in lines[2]
+        assert lines[3].startswith("command fio ")
+
+
+async def test_i_shows_all_of_a_host_or_server_at_any_size(tmp_path: Path) -> None:
+    maker = watched(tmp_path).say("late I/O", "warning", "weka-04").measure(1)
+    async with stage(maker, SMALL) as (app, pilot):
+        await pilot.press("i")
+        await app.settle(pilot)
+        assert isinstance(app.screen, HostDialog) and app.screen.about.startswith("weka-04 at 0:")
+        shown = [line.plain for line in app.screen.query_one(TextPane).builder(70)]
+        over = shown[shown.index("over time") : shown.index("what it is")]
+        assert [line.split()[0] for line in over if line.strip().endswith("%")][:2] == ["CPU", "core"]
+        assert "97 %" in over[2] and over[2].count("█") + over[2].count("▇") > 1
+        assert any(line.startswith("fio --output-format=json+") for line in shown)
+        assert any("late I/O" in line for line in shown)
+        await pilot.press("i", "tab", "i")
+        await app.settle(pilot)
+        assert isinstance(app.screen, HostDialog) and app.screen.about.startswith("osd-1")
+        shown = [line.plain for line in app.screen.query_one(TextPane).builder(70)]
+        assert any("processes" in line and "803 %" in line for line in shown)
 
 
 async def test_a_replay_that_goes_back_forgets_what_was_found(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, stage
+from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.live import feed as live_feed
 from tui.app.screens.live.feed import LiveFeed, ReplayFeed, last_time
 from tui.app.screens.result.screen import ResultScreen
@@ -38,6 +40,28 @@ async def test_escape_returns_to_runs_and_a_note_does_not_lengthen_a_replay(make
         await pilot.press("escape")
         await app.settle(pilot)
         assert isinstance(app.screen, RunsScreen)
+        await pilot.press("4")
+        await app.settle(pilot)
+        assert app.live.feed.replay, "there is no run that 4 could lead to"
+
+
+async def test_a_replay_leaves_the_run_that_goes_on_where_it_was(maker: RunMaker) -> None:
+    going = RunMaker(maker.run_dir.with_name("20261121T101530Z-weka-read-iops-0002"), host_names(2)).begin().go()
+    async with stage(going.measure(3)) as (app, pilot):
+        live = app.live
+        app.open_live(maker.run_dir, 1.0)
+        await app.settle(pilot)
+        assert app.live.feed.replay
+        await pilot.press("4")
+        await app.settle(pilot)
+        assert app.screen is live
+        app.open_live(maker.run_dir, 1.0)
+        await pilot.press("q")
+        await app.settle(pilot)
+        assert isinstance(app.screen, Confirm) and going.run_dir.name in app.screen.question
+        await pilot.press("c")
+        app.leave_on_signal(signal.SIGHUP)
+        assert app.farewell == f"run {going.run_dir.name} goes on; come back with: benchtui attach {going.run_dir.name}"
 
 
 async def test_space_holds_and_plays(maker: RunMaker) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.app.search_maker import SearchMaker, offers, search_in
-from tests.app.stage import SMALL, WIDE, app_on, settle
+from tests.app.search_maker import SearchMaker, curve_in, offers, scaling_in, search_in
+from tests.app.stage import SMALL, WIDE, app_on, settle, stage
+from tui.model.search import Offer
 from tui.results.record.build import write_record
 
 Compare = Callable[..., bool]
@@ -31,3 +33,35 @@ def test_the_result_of_a_search(snap_compare: Compare, tmp_path: Path, size: tup
     maker.skip(*range(7, 12)).finish()
     write_record(maker.run_dir)
     assert snap_compare(app_on(maker, "result"), terminal_size=size, run_before=settle)
+
+
+async def test_growth_with_hosts_fills_on_live_from_point_to_point(tmp_path: Path) -> None:
+    maker = scaling_in(tmp_path, measured=2)
+    async with stage(maker) as (app, pilot):
+        await app.tick(pilot, maker)
+        shown = app.text_of("#live-search")
+        assert "2 of 4 points" in shown and "96.2 % of linear at 2 hosts" in shown
+        assert "now    full load, hosts=4" in shown and "4 hosts at full load" in shown
+        assert "IOPS over hosts" in shown and shown.count("◆") == 2
+        assert "latency over" not in shown, "points at full load are no curve of latency"
+        maker.grow(2, Offer(None, 10.0, {"hosts": 4}, "maximum"), contention=0.04)
+        await app.tick(pilot, maker)
+        shown = app.text_of("#live-search")
+        assert "89.3 % of linear at 4 hosts" in shown and "extrapolated" in shown
+        assert "deciding what to measure next" in shown
+
+
+async def test_a_load_curve_fills_on_live_with_its_knee_and_what_is_offered_now(tmp_path: Path) -> None:
+    maker = curve_in(tmp_path, measured=8)
+    async with stage(maker) as (app, pilot):
+        await app.tick(pilot, maker)
+        shown = app.text_of("#live-search")
+        assert "Search load curve" in shown and "8 of 11 points" in shown
+        assert "at most 61.0k IOPS" in shown and "knee at 3" in shown
+        assert re.search(r"now    12\.2k IOPS, curve  0:0\d of 0:10  12\.\dk done  p99 \d+ µs", shown)
+        assert "latency over IOPS" in shown
+        assert all(name in shown for name in ("p50", "p99", "p99.9", "knee", "now"))
+        await pilot.press("m")
+        assert not app.screen.query_one("#live-search").has_class("-shown")
+        await pilot.press("m")
+        assert app.screen.query_one("#live-search").has_class("-shown")

@@ -11,8 +11,11 @@ from textual.geometry import Region
 
 from tui.app.terminal.theme import DARK
 from tui.app.widgets.graph_area import merge_values, nice_ceiling, painted, with_level
+from tui.app.widgets.heat_panel import HeatPanel
 from tui.app.widgets.lines import Lines, cells, changed_span, merged
 from tui.app.widgets.percentiles import shape_of, shown_columns
+from tui.metrics.heat import HeatBins
+from tui.model.event import Buckets
 from tui.text.bars import diverging
 from tui.text.line import Line, Run, with_cell
 from tui.text.timeaxis import TimeAxis, axis_of, spread_over
@@ -163,6 +166,19 @@ def test_a_cell_is_replaced_in_the_run_that_holds_it() -> None:
 def test_a_bar_goes_to_the_side_of_its_sign(share: float | None, bar: str) -> None:
     drawn = Line.of(*diverging(share, 1.0, 9, "bad", "braille")).plain
     assert drawn == bar
+
+
+def test_a_heat_map_that_gets_narrow_keeps_the_time_of_its_cursor_and_p99_longest() -> None:
+    bins, panel = HeatBins(0), HeatPanel("braille")
+    bins.add(10.0, 11.0, Buckets([500], [20_000]))
+    panel.show([bins], "Latency over time · read clat · weka-01", "read", TimeAxis(0, 60, cursor_s=10), 20)
+    seen: dict[str, str] = {}
+    for room in range(120, 20, -1):
+        title, legend = panel._heading(room)
+        names = (word for text, _ in legend for word in text.split() if word[0] in "ap")
+        seen.setdefault(" ".join(names), title)
+    assert [*seen] == ["at p50 p99 p99.9", "at p50 p99", "at p99", "at", ""]
+    assert [*seen.values()][:2] == ["Latency over time · read clat · weka-01", "read clat · weka-01"]
 
 
 def test_a_gap_is_not_a_zero() -> None:

@@ -28,9 +28,9 @@ from tui.results.compare.behind import Behind
 HOSTS = ("c1", "c2")
 
 
-@pytest.fixture
-def maker(tmp_path: Path) -> RunMaker:
-    made = RunMaker(tmp_path / "runs" / "20261121T101530Z-weka-mdtest-7f3a", HOSTS, tag="weka/mdtest")
+def metadata_run(home: Path, make: type[RunMaker] = RunMaker) -> RunMaker:
+    """A run of a metadata benchmark that begins."""
+    made = make(home / "runs" / "20261121T101530Z-weka-mdtest-7f3a", HOSTS, tag="weka/mdtest")
     path = made.run_dir / PLAN_FILE
     plan = msgspec.json.decode(path.read_bytes(), type=Plan)
     launch = MpiLaunch("/mnt/weka/mdtest", 136, 18382, 3, options=("-F", "-u"))
@@ -41,6 +41,12 @@ def maker(tmp_path: Path) -> RunMaker:
     headline = Headline("ops", "create")
     path.write_bytes(msgspec.json.encode(msgspec.structs.replace(plan, steps=[step], headline=headline)))
     return made.begin().go()
+
+
+@pytest.fixture
+def maker(tmp_path: Path) -> RunMaker:
+    """The run in a directory of its own."""
+    return metadata_run(tmp_path)
 
 
 def phase(name: str, iteration: int = 1, t: float = 0.0, **more: object) -> MetadataPhase:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from tests.app.matrix_maker import sweep
 from tui.app.screens.review import plan_text
 from tui.cli.review import review_text
 from tui.model.plan import FileSpec, Headline, HostAddress, HostTask, JobLoad, MpiLaunch, Plan, ProfileRef, Step
-from tui.model.search import Search
+from tui.model.search import Knob, Search
 from tui.results.text.plan_sums import layout_bytes
 from tui.text.line import plain_lines
 
@@ -166,7 +167,7 @@ def test_options_that_are_added_to_the_profile_are_named() -> None:
 
 
 def test_a_search_tells_how_long_its_points_take_at_least_and_at_most() -> None:
-    search = Search("capacity", points=15, point_s=60.0, most_point_s=180.0)
+    search = Search("capacity", points=15, point_s=60.0, most_point_s=180.0, lead_s=20.0, own_ramp=True)
     slots = [replace(step, runtime_s=60.0, jobs=[JobLoad("r", ("read",)), JobLoad("w", ("write",))])
              for step in plan(steps=15).steps]  # fmt: skip
     found = replace(plan(), steps=slots, search=search)
@@ -175,5 +176,23 @@ def test_a_search_tells_how_long_its_points_take_at_least_and_at_most() -> None:
     assert shown(found).count("\nsearches ") == 1
     assert "shares    r, w share each offered rate as they share full load" in shown(found)
     within = replace(found, search=replace(search, within_s=1200.0))
-    assert "time      about 20:00 to 25:00 of load" in shown(within)
+    assert "time      20:00 of load" in shown(within), "load that is not measured takes its time too"
     assert "time      about 20:00 to 50:45 of load" in review_text(found)
+
+
+LEAD = {"point_s": 60.0, "lead_s": 20.0, "own_ramp": True}
+
+
+@pytest.mark.parametrize(
+    ("search", "points", "time"),
+    [
+        (replace(Search("scaling", over=(Knob("hosts", (1, 2, 4)),), points=8), **LEAD), 6, "08:00 of load"),
+        (replace(Search("curve", points=13), **LEAD), 11, "about 14:40 to"),
+    ],
+)
+def test_points_that_only_may_have_to_be_made_again_are_not_planned(search: Search, points: int, time: str) -> None:
+    slots = [replace(step, runtime_s=60.0) for step in plan(steps=search.points).steps]
+    found = replace(plan(), steps=slots, search=search)
+    assert f"time      {time}" in shown(found)
+    assert f"measures  {points} points, 1:00" in shown(found)
+    assert f"at most {points} points" in plan_text.launch_line(found)

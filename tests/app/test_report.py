@@ -1,4 +1,4 @@
-"""Reports from the screens: `w` writes the run to the current folder."""
+"""Reports from the screens: `w` asks for format, names and place."""
 
 from __future__ import annotations
 
@@ -6,31 +6,115 @@ from pathlib import Path
 
 import pytest
 
+from tests.app.driver import User, opened, options
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names
-from tests.app.stage import stage
-from tests.patience import seen
+from tests.cli.test_compare import keep
+from tests.results.compare_runs import IOPS, run, step
+from tui.app.dialogs.export import Wanted
 from tui.app.services.reporting import free_path, write_report
+from tui.app.widgets.field import TextInput
 from tui.model.problem import BenchtuiError
 from tui.results.record.build import write_record
 
 
-async def test_w_writes_the_run_to_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder where benchtui was started."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here"
+
+
+def proposed(user: User) -> str:
+    """The path in the dialog; empty while there is none."""
+    return "".join(field.value for field in user.app.screen.query("#export-path").results(TextInput))
+
+
+async def test_w_asks_for_the_format_and_leaves_names_out_on_demand(tmp_path: Path, here: Path) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2)).begin().go().measure(4).finish()
     write_record(maker.run_dir)
-    monkeypatch.chdir(tmp_path)
-    async with stage(maker, step="result") as (app, pilot):
-        await pilot.press("w")
-        await app.settle(pilot)
-        path = tmp_path / f"{RUN_ID}.html"
-        await seen(path.exists, "the report")
-    assert "<h1>" in path.read_text()
+    async with opened(options(tmp_path), size=(80, 24)) as user:
+        await user.press("6")
+        await user.sees("weka/read-iops")
+        await user.press("enter")
+        await user.sees("COMPLETE")
+        await user.press("w")
+        await user.sees(lambda: proposed(user) == f"{here}/{RUN_ID}.html")
+        await user.press("escape", "6", "w")
+        await user.sees("□ leave out names, addresses, paths and remarks")
+        await user.press("down", "space")
+        await user.sees("■ leave out names")
+        await user.sees(lambda: proposed(user) == f"{here}/report-redacted.md")
+        await user.press("tab")
+        await user.types("fio")
+        await user.press("enter")
+        await user.is_told(f"wrote {here}/report-redacted.md")
+    text = (here / "report-redacted.md").read_text().replace("\\", "")
+    assert "host-1" in text
+    assert "name-1" in text and not any(name in text for name in maker.hosts)
+
+
+def experiment(runs: Path) -> None:
+    """Keep the runs of `benchtui ab`: four a side in the order ABBA, side B a fifth slower."""
+    for number in range(8):
+        side = "ABBA"[number % 4]
+        params = {"numjobs": 1 if side == "A" else 8, "directory": "/mnt/a"}
+        iops = IOPS * (1 + number / 1000) * (1.0 if side == "A" else 0.8)
+        record = run(step(iops, params=params), run_id=f"2026010{number + 1}T000000Z-test-p-000{number}")
+        record.created_utc = f"2026-01-0{number + 1}T00:00:00Z"
+        record.tags = {"ab": "x", "ab.side": side}
+        keep(runs, record)
+
+
+async def test_runs_of_an_experiment_are_compared_side_by_side_and_reported_so(tmp_path: Path, here: Path) -> None:
+    experiment(tmp_path / "runs")
+    async with opened(options(tmp_path), size=(120, 40)) as user:
+        await user.press("6")
+        await user.sees("test/p")
+        await user.press(*["space"] * 8, "c")
+        await user.sees("A is 4 runs, B 4; x makes the next side A")
+        await user.sees("meant to differ: numjobs")
+        await user.sees("B against A: worse")
+        await user.press("p")
+        await user.sees("B against A: not comparable")
+        await user.sees("compares them although they differ in numjobs")
+        await user.press("s")
+        await user.sees("A is the oldest run")
+        await user.press("s", "p", "x")
+        await user.sees("B against A: better")
+        await user.press("w")
+        await user.sees("Report of ")
+        await user.press("down", "enter")
+        await user.is_told("wrote ")
+    (path,) = here.glob("*.md")
+    text = path.read_text()
+    assert text.startswith("# 8 runs on 2 sides") and "B against A: better" in text
+
+
+async def test_runs_that_have_nothing_in_common_are_no_sides(tmp_path: Path) -> None:
+    for number in (1, 2):
+        params = {"numjobs": number, "directory": "/mnt/a"}
+        keep(tmp_path / "runs", run(step(params=params), run_id=f"2026010{number}T000000Z-test-p-000{number}"))
+    async with opened(options(tmp_path), size=(80, 24)) as user:
+        await user.press("6")
+        await user.sees("test/p")
+        await user.press("space", "space", "c")
+        await user.sees("p compares them although they differ in numjobs")
+        await user.press("s")
+        await user.is_told("no two of these runs are alike")
+        await user.press("p")
+        await user.sees("B against A: no difference detected")
 
 
 async def test_why_there_is_no_report_is_said(tmp_path: Path) -> None:
     with pytest.raises(BenchtuiError, match="not a run"):
-        await write_report([tmp_path], tmp_path, {})
+        await write_report([[tmp_path]], Wanted("html", f"{tmp_path}/"), {})
+    (tmp_path / "mine.md").write_text("mine")
+    with pytest.raises(BenchtuiError, match="is there already: name another file"):
+        await write_report([[tmp_path]], Wanted("md", str(tmp_path / "mine.md")), {})
+    assert (tmp_path / "mine.md").read_text() == "mine"
 
 
 def test_no_file_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "r.html").touch()
-    assert free_path(tmp_path, "r") == tmp_path / "r-2.html"
+    assert free_path(tmp_path, "r", "html") == tmp_path / "r-2.html"

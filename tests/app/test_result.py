@@ -18,6 +18,7 @@ from tui.app.screens.result.hosts_text import hosts_lines
 from tui.app.screens.result.page import Page
 from tui.app.screens.result.screen import ResultScreen
 from tui.app.screens.result.text import big_digits, headline, title_line
+from tui.app.widgets.chrome import KeyBar
 from tui.metrics.units import bandwidth, iops
 from tui.model.event import HostFacts
 from tui.model.record import RunRecord
@@ -184,6 +185,7 @@ async def test_a_damaged_record_is_told_not_thrown(maker: RunMaker) -> None:
     (maker.run_dir / "run.json").write_text('{"schema": "benchtui.run/1"}')
     async with stage(maker, step="result") as (app, _):
         assert "not a run record" in " ".join(app.text_of("#result-page").split())
+        assert str(app.screen.query_one(KeyBar).render()) == "p replay  ? help  q quit"
 
 
 async def test_p_plays_the_run_again(maker: RunMaker) -> None:

@@ -47,6 +47,23 @@ async def test_nothing_chosen_says_what_comes_first(home: Path) -> None:
         await user.sees("2 choose a profile first")
 
 
+async def test_servers_are_looked_at_and_it_is_said_before_the_start(home: Path) -> None:
+    write_inventory(home, "hosts:\n  osd-[1-2]: {role: server}\n")
+    async with opened(review(home, servers=("osd-1", "osd-2"))) as user:
+        await user.sees("osd-1, osd-2 (looked at, no")
+        await user.sees("Enter runs on local, looks at 2 servers, 00:10")
+        screen = user.app.screen
+        assert isinstance(screen, review_screen.ReviewScreen) and screen.plan is not None
+        assert [host.name for host in screen.plan.hosts] == ["local"]
+        assert [host.name for host in screen.plan.servers] == ["osd-1", "osd-2"]
+        user.app.selection.put("local", server=None)
+        await user.press("1", "3")
+        await user.sees("1 choose a host that generates load; only looked at: osd-1, osd-2")
+        assert user.text.splitlines()[-1].split() == ["1", "hosts", "?", "help", "q", "quit"]
+        await user.press("enter")  # nothing of the plan before can be started unseen
+        assert user.scope == "review" and user.told.endswith("nothing to run yet")
+
+
 async def test_bytes_a_host_and_in_all(home: Path) -> None:
     write_inventory(home)
     async with opened(review(home, "weka/read-iops", ("weka-01", "weka-02")), size=(120, 36)) as user:

@@ -20,10 +20,13 @@ from tui.app.screens.live.screen import LiveScreen
 from tui.app.screens.result.screen import ResultScreen
 from tui.app.screens.review.screen import ReviewScreen
 from tui.app.screens.runs.screen import RunsScreen
+from tui.app.selection import Selection
+from tui.app.services import again
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
 from tui.app.widgets.textpane import TextPane
+from tui.engine.planning.again import Again
 from tui.engine.process.launch import load_plan
 from tui.results.record.build import write_record
 from tui.results.store.marks import read_marks
@@ -102,6 +105,10 @@ async def test_a_filter_without_a_hit_says_how_to_get_out(newest: RunMaker) -> N
         await pilot.press("slash", *"zzz")
         note = app.screen.query_one(STATIC)
         assert note.display and "Esc clears" in str(note.render())
+        await pilot.press("enter")
+        assert str(app.screen.query_one(KeyBar).render()) == "/ filter  i import  ? help  q quit"
+        await pilot.press("escape")
+        assert "c compare" in str(app.screen.query_one(KeyBar).render())
 
 
 async def test_an_empty_store_says_how_to_make_a_run(tmp_path: Path) -> None:
@@ -111,7 +118,8 @@ async def test_an_empty_store_says_how_to_make_a_run(tmp_path: Path) -> None:
     async with app.run_test(size=SMALL) as pilot:
         await app.settle(pilot)
         assert maker.run_dir.exists()
-        assert "No runs yet" in str(app.screen.query_one(STATIC).render())
+        assert "press Enter on Review" in str(app.screen.query_one(STATIC).render())
+        assert str(app.screen.query_one(KeyBar).render()) == "i import  ? help  q quit"
 
 
 async def test_deleting_asks_and_no_is_the_default(newest: RunMaker) -> None:
@@ -210,9 +218,18 @@ async def test_a_wide_terminal_shows_the_run_under_the_cursor(newest: RunMaker) 
         assert "mapr/seq-write" in shown and "1 problem" in shown
 
 
-async def test_a_narrow_terminal_has_the_list_alone(newest: RunMaker) -> None:
-    async with stage(newest, SMALL, step="runs") as (app, _):
-        assert not app.screen.query_one("#runs-preview").display
+async def test_a_narrow_terminal_has_the_list_alone_until_tab_shows_the_run_whole(newest: RunMaker) -> None:
+    async with stage(newest, SMALL, step="runs") as (app, pilot):
+        pane = app.screen.query_one("#runs-preview", TextPane)
+        assert not pane.display
+        await pilot.press("tab")
+        await app.settle(pilot)
+        assert pane.has_focus and pane.region.height > 11
+        shown = "\n".join(line.plain for line in pane.builder(70))
+        assert "weka-01 weka-02 weka-03 weka-04" in shown and " and " not in shown.partition("hosts")[2].split("\n")[0]
+        await pilot.press("escape")
+        await app.settle(pilot)
+        assert not pane.display and app.screen.query_one(PickList).has_focus
 
 
 async def test_runs_of_others_are_listed_and_not_changed(newest: RunMaker, tmp_path: Path) -> None:
@@ -303,6 +320,13 @@ async def test_run_again_fills_review_and_says_what_is_not_there_any_more(newest
         assert plan is not None and plan.params["runtime"] == load_plan(newest.run_dir).params["runtime"]
         warned = str(app.screen.query_one("#review-warnings", Static).content)
         assert "weka-04 is not known any more, and is left out" in warned
+
+
+def test_run_again_looks_at_the_same_servers() -> None:
+    selection = Selection(profile="demo/quick", overrides={"bs": "1M"}, remarks=["of a choice before"])
+    again.choose(selection, again.Chosen(["c1"], ["osd-1"], "demo/quick", Again({}), []))
+    assert (selection.ticked, selection.servers) == (["c1"], ["osd-1"])
+    assert (selection.overrides, selection.remarks) == ({}, [])
 
 
 async def test_a_run_without_a_plan_or_hosts_cannot_be_run_again(newest: RunMaker) -> None:

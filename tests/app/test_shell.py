@@ -45,6 +45,26 @@ async def test_steps_and_footer_keys_can_be_clicked(home: Path) -> None:
         await user.sees(lambda: user.app.selection.ticked == ["local"])
 
 
+async def test_hints_in_the_footer_can_be_clicked_like_keys(home: Path) -> None:
+    write_inventory(home)
+    async with opened(options(home)) as user:
+        await user.press("slash")
+        await user.types("weka")
+        assert user.text.splitlines()[-1].startswith(" Enter done  Esc clear  Up Down choose")
+        await user.pilot.click("KeyBar", offset=(28, 0))  # Down
+        await user.sees(lambda: user.cursor == "weka-02")
+        await user.pilot.click("KeyBar", offset=(15, 0))  # Esc
+        await user.sees(lambda: "4 of 9 shown" not in user.text)
+
+
+async def test_what_toasts_tell_is_no_markup(home: Path) -> None:
+    async with opened(options(home)) as user:
+        user.app.screen.notify("profile [my] lacks [/x")
+        user.app.notify("host [h1] says [/y")
+        await user.sees("profile [my] lacks [/x")
+        await user.sees("host [h1] says [/y")
+
+
 async def test_live_and_result_need_a_run(home: Path) -> None:
     async with opened(options(home)) as user:
         await user.press("4")

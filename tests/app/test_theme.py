@@ -64,11 +64,11 @@ def texts(symbols: Symbols) -> list[str]:
 @pytest.mark.parametrize("symbols", SYMBOLS.values(), ids=SYMBOLS)
 def test_symbols_have_fixed_widths_so_that_columns_stay_aligned(symbols: Symbols) -> None:
     assert [cell_len(text) for text in texts(symbols)] == [1] * len(texts(symbols))
-    assert cell_len(symbols.ticked) == cell_len(symbols.unticked) == 3
+    assert {cell_len(text) for text in (symbols.ticked, symbols.watched, symbols.unticked)} == {3}
 
 
 def test_ascii_symbols_are_ascii() -> None:
-    assert all(text.isascii() for text in (*texts(SYMBOLS["ascii"]), SYMBOLS["ascii"].ticked))
+    assert all(text.isascii() for text in (*texts(SYMBOLS["ascii"]), SYMBOLS["ascii"].ticked, SYMBOLS["ascii"].watched))
 
 
 def test_ok_and_bad_differ_without_colour() -> None:

@@ -12,7 +12,6 @@ import sys
 from tests.bench.report import BENCHES as REPORTED
 
 BENCHES = (
-    "frozen_host",
     "host_cost",
     "telemetry_cost",
     "ssh_config",

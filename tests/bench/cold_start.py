@@ -22,6 +22,7 @@ from tests.bench.kept import ROOT, Row, told
 
 TIMES = int(os.environ.get("TIMES", "7"))
 QUIET_S, LONGEST_S, FULL = 0.4, 20.0, 500
+EMPTY = "from textual.app import App; App().run()"  # what no program on Textual can be faster than
 VERBS = ("--help", "runs list", "profiles list", "completion bash")
 
 
@@ -73,7 +74,10 @@ def cpu_of(pid: int) -> float:
 
 def screens() -> dict[str, Sequence[str | Path] | None]:
     """Return the programs with screens; None for one that is not installed."""
-    found: dict[str, Sequence[str | Path] | None] = {"benchtui": [sys.executable, "-m", "tui"]}
+    found: dict[str, Sequence[str | Path] | None] = {
+        "benchtui": [sys.executable, "-m", "tui"],
+        "Textual, an empty app": [sys.executable, "-c", EMPTY],
+    }
     for package, more in (("posting", []), ("harlequin", []), ("dolphie", ["--host", "127.0.0.1", "--port", "9"])):
         path = peers.program(package, package)
         found[package] = [path, *more] if path else None

@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.bench.kept import Row, told
 from tests.bench.start_skew import await_port
 from tests.lab.faults import frozen, kill
 from tests.lab.faults_run import LiveRun
@@ -26,6 +27,7 @@ from tests.lab.sshd import free_port, parent_of
 from tui.app.screens.live.feed import LiveFeed
 from tui.app.widgets.host_rows import message_of
 
+TIMES = int(os.environ.get("TIMES", "3"))
 LOOK_S = 1.0
 GIVEN_UP_S = 20.0
 ROWS = {
@@ -171,29 +173,36 @@ def wait(condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
         time.sleep(0.05)
 
 
-def median(found: list[float], trials: int) -> str:
+def median(found: list[float], trials: int) -> float | str:
     """The median of the trials, or that it did not come in all of them."""
     if len(found) < trials:
-        return f"{'never' if not found else f'{trials - len(found)} never':>9}"
-    return f"{statistics.median(found):7.1f} s"
+        return f"never in {trials - len(found)} of {trials}"
+    return float(statistics.median(found))
 
 
-def main(trials: int = 3) -> int:
+def rows_of(mine: list[Times], client: list[Times]) -> list[Row]:
+    """Return two rows for each way to freeze."""
+    rows: list[Row] = []
+    for host, what in ROWS.items():
+        row, link = ([getattr(t, name)[host] for t in mine if host in getattr(t, name)] for name in ("row", "link"))
+        rows.append({"what": what, "program": "benchtui", "told after, s": median(row, len(mine)),
+                     "connection said lost after, s": median(link, len(mine))})  # fmt: skip
+        if host in SERVERS.values():
+            named = [times.named[host] for times in client if host in times.named]
+            rows.append({"what": what, "program": "fio --client", "told after, s": median(named, len(client))})
+    return rows
+
+
+def main() -> int:
     """Print both; the exit code is 1 when one of our rows said nothing within 10 s."""
     os.environ.setdefault("BENCHTUI_LOCKS", tempfile.mkdtemp())
     mine: list[Times] = []
     client: list[Times] = []
     with tempfile.TemporaryDirectory() as folder, ProxiedLab(Path(folder) / "lab", 5) as lab:
-        for _ in range(trials):
+        for _ in range(TIMES):
             mine.append(ours(lab, Path(folder)))
             client.append(theirs(Path(folder)))
-    print(f"frozen host, seconds until it is shown, median of {trials}, given up after {GIVEN_UP_S:g} s")
-    print(f"  {'what froze':<32} {'row':>9} {'link':>9}   {'fio --client names it':>21}")
-    for host, what in ROWS.items():
-        row, link = ([getattr(t, name)[host] for t in mine if host in getattr(t, name)] for name in ("row", "link"))
-        named = [times.named[host] for times in client if host in times.named]
-        theirs_text = median(named, trials) if host in SERVERS.values() else "-"
-        print(f"  {what:<32} {median(row, trials)} {median(link, trials)}   {theirs_text:>21}")
+    note = f"Medians of {TIMES}; all hosts freeze at the same moment; given up after {GIVEN_UP_S:g} s."
+    told("frozen_host", rows_of(mine, client), note)
     slowest = max((times.row.get(host, GIVEN_UP_S) for times in mine for host in ROWS), default=GIVEN_UP_S)
-    print(f"  slowest row of ours {slowest:.1f} s")
     return 0 if slowest <= 10 else 1

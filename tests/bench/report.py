@@ -1,6 +1,7 @@
 """`python -m tests.bench figures` measures what docs/performance.md shows, `report` writes it there from the JSON.
 
-Each bench can be measured by its name before; figures of several days are all marked with their own.
+Each bench can be measured by its name before; figures of several days are all marked with their own. What they come to
+(`judged.WORDS`) is written between marks as well, also in the README.
 """
 
 from __future__ import annotations
@@ -9,11 +10,15 @@ import json
 import re
 from typing import Any
 
+from tests.bench.judged import WORDS
 from tests.bench.kept import FOLDER, ROOT, table
 
-PAGE, DATA = ROOT / "docs" / "performance.md", ROOT / "docs" / "performance.json"
-BENCHES = ("engine_scale", "app_scale", "fan_out", "cold_start", "start_skew", "observer", "true_percentiles")
-MARK = re.compile(r"(<!-- bench: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+PAGES = (ROOT / "docs" / "performance.md", ROOT / "README.md")
+DATA = ROOT / "docs" / "performance.json"
+BENCHES = (
+    "engine_scale", "app_scale", "fan_out", "cold_start", "start_skew", "frozen_host", "observer", "true_percentiles",
+)  # fmt: skip
+MARK = re.compile(r"(<!-- (bench|words): (\w+) -->)(\n?).*?(<!-- end -->)", re.DOTALL)
 
 
 def kept() -> dict[str, dict[str, Any]]:
@@ -33,14 +38,22 @@ def section(name: str, found: dict[str, dict[str, Any]]) -> str:
 
 
 def written(text: str, found: dict[str, dict[str, Any]]) -> str:
-    """Return the page with the figures between its marks."""
-    return MARK.sub(lambda match: f"{match[1]}{section(match[2], found)}{match[3]}", text)
+    """Return a page with figures and words between its marks; a mark within a line stays within it."""
+
+    def between(match: re.Match[str]) -> str:
+        mark, kind, name, own_lines, end = match.groups()
+        said = section(name, found) if kind == "bench" else f"{WORDS[name](found)}{own_lines}"
+        return f"{mark}{own_lines}{said}{end}"
+
+    return MARK.sub(between, text)
 
 
 def main() -> int:
-    """Write page and data."""
+    """Write pages and data."""
     found = kept()
-    PAGE.write_text(written(PAGE.read_text(), found))
+    for page in PAGES:
+        page.write_text(written(page.read_text(), found))
     DATA.write_text(json.dumps(found, indent=1) + "\n")
-    print(f"{len(found)} of {len(BENCHES)} benches in {PAGE.relative_to(ROOT)} and {DATA.relative_to(ROOT)}")
+    named = ", ".join(str(path.relative_to(ROOT)) for path in (*PAGES, DATA))
+    print(f"{len(found)} of {len(BENCHES)} benches in {named}")
     return 0

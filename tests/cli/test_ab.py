@@ -1,4 +1,4 @@
-"""`benchtui ab`: how many runs an experiment makes, by what was measured before."""
+"""`benchtui ab`: how many runs an experiment takes, which runs count, and what it says when the time is up."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ from pathlib import Path
 import pytest
 
 from tests.results.compare_runs import IOPS, run, step
-from tui.cli.ab import MOST_RUNS, Experiment, size
-from tui.model.plan import Plan, ProfileRef
+from tui.cli.ab import Experiment, check_belongs, concluded, looked, obstacles_of, tell_budget
+from tui.model.plan import Headline, HostAddress, Plan, ProfileRef
+from tui.model.problem import UsageError
+from tui.model.record import RunRecord
 from tui.results.compare.noise import NoiseFloors, measure
 
 SPREAD = (0.97, 0.98, 1.0, 1.0, 1.02, 1.03)  # 2.28 % in the deviation
 
 
-def experiment(room: int) -> Experiment:
-    """An experiment with one run of side A and time for so many in all."""
-    plan = Plan(ProfileRef("test/p", 1, "", "", ""), {}, [], [])
-    made = Experiment("mine", {}, plan, 0.05, 0.0, most=min(MOST_RUNS, room), room=room)
-    made.records["A"].append(run())
+def experiment(room: int, *sides: str) -> Experiment:
+    """An experiment with one run of side A, or those of `sides`, and time for so many in all."""
+    ref = ProfileRef("test/p", 1, "", "", "")
+    params: dict[str, str | int | float | bool] = {"numjobs": 1, "directory": "/mnt/a"}
+    plan = Plan(ref, params, [HostAddress("h1")], [], headline=Headline("iops", "read"))
+    made = Experiment("mine", {}, {"A": plan, "B": plan}, 0.05, 0.0, room)
+    for at, side in enumerate(sides or "A"):
+        made.records[side].append(run(step(IOPS + 100 * at, count=0), run_id=f"2026010{at + 1}T000000Z-x"))
     return made
 
 
@@ -28,38 +33,79 @@ def measured(home: Path, spread: tuple[float, ...]) -> None:
 
 def test_a_noise_floor_sizes_the_experiment_and_it_is_said(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     measured(home, SPREAD)
-    found = experiment(room=100)
-    size(found)
-    assert found.most == 22  # 95 x (0.0228 / ln 1.05)², to the next even number
+    found = experiment(100)
+    tell_budget(found)
     said = capsys.readouterr().err
-    assert said == (
-        "runs of the same differ by 2.3 % (noise floor): a change of 5 % takes 22 runs at most, half as many in the "
+    assert said == (  # 95 x (0.0228 / ln 1.05)² x 7 / 5, to the next even number
+        "runs of the same differ by 2.3 % (noise floor): a change of 5 % takes 30 runs at most, half as many in the "
         "mean, to be found in 9 of 10 cases\n"
     )
-    size(found)
+    tell_budget(found)
     assert capsys.readouterr().err == "", "it is said once"
 
 
 def test_where_time_is_short_for_that_it_is_said(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     measured(home, SPREAD)
-    found = experiment(room=12)
-    size(found)
-    assert found.most == 12
-    assert "22 runs at most" in (said := capsys.readouterr().err)
+    tell_budget(experiment(12))
+    assert "30 runs at most" in (said := capsys.readouterr().err)
     assert said.endswith("; there is time for 12, so it may stay unknown\n")
 
 
-def test_a_quiet_target_needs_no_more_than_the_least(home: Path) -> None:
+def test_a_quiet_target_needs_no_more_than_the_least(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     measured(home, (1.0, 1.0, 1.001, 1.001))
-    found = experiment(room=100)
-    size(found)
-    assert found.most == 10
+    tell_budget(experiment(100))
+    assert "takes 10 runs at most" in capsys.readouterr().err
 
 
-def test_without_a_noise_floor_of_this_configuration_nothing_changes(
+def test_without_a_noise_floor_of_this_configuration_the_runs_say_how_many_it_takes(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     NoiseFloors(home / "noise.json").keep(measure([run(step(IOPS * each, params={"numjobs": 9})) for each in SPREAD]))
-    found = experiment(room=100)
-    size(found)
-    assert (found.most, capsys.readouterr().err) == (MOST_RUNS, "")
+    found = experiment(100, *"AB")
+    assert looked(found) is None
+    assert (found.most, capsys.readouterr().err) == (100, "")
+    found = experiment(100, *"ABBA")
+    looked(found)
+    assert found.most == 20  # 1.6 %, by two degrees of freedom
+    assert "go on, 20 runs at most" in capsys.readouterr().err
+
+
+def test_when_the_time_ends_on_an_odd_run_it_says_what_it_could_have_detected(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = experiment(6, *"ABBAA")
+    assert concluded(found, looked(found)) == 3
+    out = capsys.readouterr().out
+    assert "not known within the time; 4 runs would have found a change of" in out
+    assert "To go on: --name mine --within DURATION" in out
+
+
+def changed(name: str) -> RunRecord:
+    """A run of side A but for one thing."""
+    record = run(run_id="20260101T000000Z-x")
+    if name == "profile":
+        record.profile.tag = "test/q"
+    elif name == "hosts":
+        record.hosts[0].name = "h2"
+    else:
+        record.profile.params["numjobs"] = 8
+    return record
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("profile", "profile test/q, now test/p"), ("hosts", "hosts h2, now h1"), ("numjobs", "numjobs 8, now 1"),
+])  # fmt: skip
+def test_a_run_that_was_measured_otherwise_belongs_to_no_side(name: str, said: str) -> None:
+    found = experiment(12)
+    check_belongs(found, "A", found.records["A"][0])
+    with pytest.raises(UsageError, match=f"measured otherwise: {said}; take another --name"):
+        check_belongs(found, "A", changed(name))
+
+
+def test_sides_that_cannot_be_compared_have_no_better_one(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = experiment(12, *"ABBA")
+    assert obstacles_of(found) == []
+    for record in found.records["B"]:
+        record.steps[0].params["iodepth"] = 4
+    assert concluded(found, looked(found)) == 3
+    assert "the sides are not comparable: iodepth: A none, B 4" in capsys.readouterr().out

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.results.compare_runs import IOPS, latencies, latency_of, run, step
+from tests.results.compare_runs import IOPS, latencies, latency_of, repeated, run, step
 from tui.cli.main import main
 from tui.model.record import RunRecord
 from tui.results.store.rundir import write_atomic
@@ -42,6 +42,56 @@ def test_the_exit_code_says_no_worse_worse_or_not_comparable(
 ) -> None:
     assert main(["compare", SAME, other]) == code
     assert f"B against A: {word}" in capsys.readouterr().out
+
+
+def writes_alone() -> RunRecord:
+    """Return a run whose headline, of reads, was not measured."""
+    record = run(run_id=OTHER)
+    aggregate = record.steps[0].results.aggregate
+    aggregate["write"] = aggregate.pop("read")
+    return record
+
+
+THREE = (1000.0, 1010.0, 1020.0)
+SHORT, NOISY = step(count=0), step(noise=0.6)
+UNDECIDED = [
+    ("three of each", repeated(THREE, SAME), repeated([each / 2 for each in THREE], OTHER)),
+    ("short", run(SHORT, run_id=SAME), run(step(IOPS / 2, count=0), run_id=OTHER)),
+    ("noisy", run(NOISY, run_id=SAME), run(step(IOPS * 0.85, noise=0.6, seed=2), run_id=OTHER)),
+    ("no headline", run(run_id=SAME), writes_alone()),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), [case[1:] for case in UNDECIDED], ids=[case[0] for case in UNDECIDED])
+def test_what_nobody_can_tell_is_no_pass(
+    home: Path, a: RunRecord, b: RunRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(home / "runs", a)
+    keep(home / "runs", b)
+    asked = ["compare", SAME, OTHER, "--junit", str(tmp_path / "out.xml")]
+    assert main(asked) == 3
+    assert "nobody can tell (exit code 3)" in capsys.readouterr().err
+    (suite,) = ElementTree.parse(tmp_path / "out.xml").getroot()
+    assert (suite.get("errors"), suite.get("failures")) == ("1", "0")
+    assert main([*asked, "--allow-undecided"]) == 0
+    (suite,) = ElementTree.parse(tmp_path / "out.xml").getroot()
+    assert (suite.get("errors"), suite.get("failures")) == ("0", "0")
+
+
+def test_a_side_that_did_nothing_is_worse(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for record in (run(run_id=SAME), run(step(0.0), run_id=OTHER)):
+        keep(home / "runs", record)
+    assert main(["compare", SAME, OTHER]) == 1
+    assert "worse (B is 0)" in (out := capsys.readouterr().out) and "-100.0 %" in out
+    assert main(["compare", OTHER, SAME]) == 0
+    assert "B against A: better" in capsys.readouterr().out
+
+
+def test_the_help_has_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    for verb, said in (("compare", "3 not comparable, or nobody can tell"), ("ab", "3 not comparable, or not known")):
+        with pytest.raises(SystemExit):
+            main([verb, "--help"])
+        assert said in " ".join(capsys.readouterr().out.split())
 
 
 def test_several_are_each_held_against_the_first(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,6 +144,7 @@ def test_only_the_verb_itself_loads_the_statistics() -> None:
     ("read.p99 > 2ms", 0, "read.p99 > 2ms: kept, read p99 latency is "),
     ("p99 > 100us", 1, "p99 > 100us: broken, read p99 latency is "),
     ("iops < -0.5%", 0, "iops < -0.5%: kept, read IOPS is +0.0 %"),
+    ("read.max > 1s", 0, "read.max > 1s: kept, read max latency is "),
     ("write.iops < 1k", 3, "write.iops < 1k: not measured"),
 ])  # fmt: skip
 def test_a_criterion_decides_the_exit_code(

@@ -22,7 +22,7 @@ from tui.cli.main import main
 from tui.model.problem import UsageError
 from tui.results.imports.keep import records_of
 from tui.results.imports.sets import kept_runs
-from tui.results.imports.sources import Source
+from tui.results.imports.sources import LeftOut, Source, _bounded
 from tui.results.record.imported import imported_record
 from tui.workloads.base import KeptFile
 
@@ -95,6 +95,36 @@ def test_a_packed_file_is_unpacked(home: Path, tmp_path: Path, capsys: Captured)
     path.write_bytes(gzip.compress(MAPR[0].read_bytes()))
     record = imported(capsys, path)
     assert [host["name"] for host in record["hosts"]] == ["client"]
+
+
+def test_what_cannot_be_unpacked_is_left_out_and_the_record_says_so(
+    home: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    path = folder(tmp_path / "kept" / "fio", MAPR[:1]).parent
+    for name in ("ilo.log.gz", "fio/other.xz"):
+        (path / name).write_bytes(b"\x1f\x8b broken")
+    record = imported(capsys, path)
+    said = [each["text"] for each in record["messages"] if each["severity"] == "warning"]
+    assert [text.partition(": cannot be unpacked: ")[0] for text in said] == [
+        f"left out: {path}/fio/other.xz",
+        f"left out: {path}/ilo.log.gz",
+    ]
+    (path / "fio" / MAPR[0].name).unlink()
+    with pytest.raises(UsageError) as told:
+        records_of([path])
+    assert [Path(str(problem.file)).name for problem in told.value.problems] == ["other.xz", "ilo.log.gz"]
+
+
+def test_a_file_that_may_not_be_read_is_left_out_by_its_name() -> None:
+    def refused() -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    entries = [("a.txt", "kept/a.txt", 3, refused), ("b.txt", "kept/b.txt", 3, lambda: b"fio")]
+    left_out: LeftOut = []
+    assert [file.name for file in _bounded(iter(entries), "kept", left_out)] == ["b.txt"]
+    assert [(name, str(problem)) for name, problem in left_out] == [
+        ("a.txt", "kept/a.txt: cannot be read: Permission denied")
+    ]
 
 
 def test_no_file_of_an_archive_leaves_the_directory_of_the_run(home: Path, tmp_path: Path) -> None:

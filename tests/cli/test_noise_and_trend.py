@@ -110,6 +110,21 @@ def test_a_report_shows_the_history_when_there_is_one(
     assert svg_of(found[0].spec, found[0].alt).count("(this run)") == 1
 
 
+def test_the_runs_of_the_team_are_part_of_the_history(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "team").mkdir()
+    for name in NAMES[:4]:
+        (runs / name).rename(tmp_path / "team" / name)
+    monkeypatch.setenv("BENCHTUI_SHARED_RUNS", f"{tmp_path / 'team'}:{tmp_path / 'gone'}")
+    assert main(["trend", "test/p", "--json"]) == 0
+    captured = capsys.readouterr()
+    (told,) = json.loads(captured.out)["trends"]
+    assert [each["run_id"] for each in told["runs"]] == NAMES
+    assert [each["run_id"] for each in told["changes"]] == [NAMES[4]]
+    assert f"{tmp_path / 'gone'}: cannot be read" in captured.err
+
+
 def test_a_change_of_block_size_is_no_regression_but_another_history(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import signal
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.cli.test_compare import keep
 from tests.e2e.command import benchtui, start
 from tests.patience import PATIENCE_S, wait_until
 from tests.results.compare_runs import IOPS, run, step
+from tui.cli import ab
 from tui.cli.main import main
 
 PROFILE = """\
@@ -50,35 +52,62 @@ def test_a_clear_difference_ends_after_four_runs_in_the_order_abba(home: Path, p
     assert [record["tags"] for record in records] == [{"ab": "slower", "ab.side": side} for side in "ABBA"]
 
 
+def keep_runs(home: Path, words: list[str], sides: str, factor: float = 1.0) -> list[str]:
+    """Keep runs of an experiment's sides, B faster by a factor; return their ids."""
+    parser = argparse.ArgumentParser()
+    ab.configure(parser)
+    plans = ab.experiment_of(parser.parse_args(words[1:])).plans
+    ids = []
+    for at, side in enumerate(sides):
+        iops = (IOPS + at) * (factor if side == "B" else 1.0)
+        record = run(step(iops, count=0, params=plans[side].params), run_id=f"2026010{at + 1}T000000Z-x")
+        record.profile.tag, record.profile.version = plans[side].profile.tag, plans[side].profile.version
+        record.hosts[0].name = plans[side].hosts[0].name
+        record.tags = {"ab": "mine", "ab.side": side}
+        keep(home / "runs", record)
+        ids.append(record.run_id)
+    return ids
+
+
 @pytest.mark.parametrize(("factor", "code", "said"), [
     (0.8, 1, "B is worse: -20.0 %"), (1.2, 0, "B is better: +20.0 %"), (1.0, 0, "no difference as large as 5 %"),
 ])  # fmt: skip
 def test_runs_that_are_there_already_count(
     home: Path, profile: list[str], factor: float, code: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for at, side in enumerate("ABBA"):
-        record = run(step((IOPS + at) * (factor if side == "B" else 1.0), count=0), run_id=f"2026010{at + 1}T000000Z-x")
-        record.tags = {"ab": "mine", "ab.side": side}
-        keep(home / "runs", record)
-    assert main([*profile, "--set-b", "rate=200", "--name", "mine"]) == code
+    asked = [*profile, "--set-b", "rate=200", "--name", "mine"]
+    keep_runs(home, asked, "ABBA", factor)
+    assert main(asked) == code
     captured = capsys.readouterr()
     assert "4 runs of it are there already" in captured.err
     assert said in captured.out
     assert len(list((home / "runs").glob("*/run.json"))) == 4, "the answer is known: nothing is run"
-    assert main([*profile, "--set-b", "rate=200", "--name", "mine", "--json"]) == code
+    assert main([*asked, "--json"]) == code
     told = json.loads(capsys.readouterr().out)
     assert said.partition(":")[0].removeprefix("B is ").startswith(told["answer"])
     assert [len(told["runs"][side]) for side in "AB"] == [2, 2]
     assert told["look"]["runs"] == 4 and len(told["comparison"]["points"][0]["figures"]) > 2
 
 
+def test_what_is_invalid_or_was_measured_otherwise_does_not_count(
+    home: Path, profile: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [*profile, "--set-b", "rate=200", "--name", "mine"]
+    ids = keep_runs(home, asked, "ABBAA", 0.8)
+    invalid = home / "runs" / ids[-1] / "run.json"
+    invalid.write_text(invalid.read_text().replace('"verdict":"valid"', '"verdict":"invalid"'))
+    assert main(asked) == 1
+    err = capsys.readouterr().err
+    assert f"{ids[-1]} is invalid: it does not count" in err and "4 runs of it are there already" in err
+    assert main([*profile, "--set-b", "rate=150", "--name", "mine"]) == 2
+    assert f"{ids[1]} is of side B of mine, and was measured otherwise: rate 200, now 150" in capsys.readouterr().err
+
+
 @pytest.mark.e2e
 def test_ctrl_c_keeps_what_is_whole_and_says_how_to_go_on(home: Path, profile: list[str]) -> None:
-    for at, side in enumerate("AB"):
-        record = run(step(IOPS, count=0), run_id=f"2026010{at + 1}T000000Z-x")
-        record.tags = {"ab": "mine", "ab.side": side}
-        keep(home / "runs", record)
-    process = start(home, *profile, "--set-b", "rate=200", "--set", "runtime=60s", "--name", "mine", "--json")
+    asked = [*profile, "--set-b", "rate=200", "--set", "runtime=60s", "--name", "mine", "--json"]
+    keep_runs(home, asked, "AB")
+    process = start(home, *asked)
     try:
         wait_until(lambda: any((home / "runs").glob("*/control.sock")), "a run goes on", PATIENCE_S)
         process.send_signal(signal.SIGINT)

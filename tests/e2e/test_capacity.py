@@ -160,10 +160,17 @@ async def test_a_search_ends_with_a_clear_word_when_a_host_is_lost(lab: SshdLab,
 
 
 @pytest.mark.slow
-def test_a_curve_is_drawn_of_shares_of_what_was_done_at_full_load(home: Path, tmp_path: Path) -> None:
+def test_a_curve_of_shares_of_full_load_that_ran_out_of_points_says_so_and_goes_on_with_more(
+    home: Path, tmp_path: Path
+) -> None:
     path = profile(tmp_path)
     path.write_text(path.read_text() + "curve: {shares: [25%, 50%, 75%], point: 2s, most: 2s}\n")
-    done = benchtui(home, "run", path, "--hosts", "local", "--curve", "--no-telemetry")
+    done = benchtui(home, "run", path, "--hosts", "local", "--curve", "--points", "2", "--no-telemetry")
+    assert done.returncode == 6, done.stderr
+    record = record_of(last_run(home))
+    assert "its 2 points are spent; runs resume --points" in record["reason"]
+    assert record["search"]["not_tried"][0].endswith("% of the maximum: its 2 points are spent")
+    done = benchtui(home, "runs", "resume", "last", "--points", "5")
     assert done.returncode in (0, 1), done.stderr
     points = record_of(last_run(home))["search"]["points"]
     top = points[0]["iops"]

@@ -1,22 +1,32 @@
-"""What somebody does every day, by keys only, in a real terminal: a first run, a run again."""
+"""What somebody does every day, by keys only, in a real terminal: a first run, a run again, who lags, was it faster."""
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import shutil
+import time
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from msgspec.json import encode
 
+from tests.app.scenes import Scene, begun
 from tests.app.tmux import Terminal
-from tests.e2e.command import only_run
+from tests.cli.test_compare import keep
+from tests.e2e.command import measures, only_run
 from tests.patience import wait_until
+from tests.results.compare_runs import IOPS, run, step
 from tui.engine.planning.plan import Choices, build_plan
+from tui.engine.process.identity import announce
 from tui.engine.process.launch import load_plan
 from tui.engine.profiles.catalogue import Catalogue
 from tui.model.plan import HostAddress
+from tui.model.rundir import PID_FILE
+from tui.results.record.build import write_record
 from tui.results.store.alive import is_running
 
 pytestmark = pytest.mark.e2e
@@ -24,13 +34,13 @@ OLD_RUN = Path(__file__).parents[1] / "data" / "runs" / "plain"
 LOCAL = HostAddress(name="local", transport="local")
 
 
-def terminal(folder: Path, size: str = "80x24") -> Terminal:
-    return Terminal(folder, size=size, environ={"BENCHTUI_LOCKS": os.environ["BENCHTUI_LOCKS"]})
+def terminal(folder: Path, size: str = "80x24", *arguments: str) -> Terminal:
+    return Terminal(folder, *arguments, size=size, environ={"BENCHTUI_LOCKS": os.environ["BENCHTUI_LOCKS"]})
 
 
-def kept_run(home: Path, target: Path) -> Path:
+def kept_run(home: Path, target: Path, runtime: str = "1s") -> Path:
     """A run of this machine that was kept: the record of a real one, with a plan that can be followed here."""
-    overrides = {"directory": str(target), "runtime": "1s", "size": "1M", "numjobs": "1", "direct": "no"}
+    overrides = {"directory": str(target), "runtime": runtime, "size": "1M", "numjobs": "1", "direct": "no"}
     loaded = Catalogue(home / "profiles").load("demo/quick")
     run_id = str(json.loads((OLD_RUN / "run.json").read_text())["run_id"])
     run_dir = home / "runs" / run_id
@@ -41,6 +51,26 @@ def kept_run(home: Path, target: Path) -> Path:
 
 def run_dirs(runs: Path) -> list[Path]:
     return sorted(each for each in runs.iterdir() if each.is_dir())
+
+
+def lagging(home: Path) -> Scene:
+    """A run that goes on since a minute, steered by this process: one of eight hosts does a quarter of the others."""
+    began = datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=60)
+    maker = begun(home, utc=began.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), runtime_s=120.0)
+    announce(maker.run_dir, os.getpid())
+    maker.pace["weka-06"] = 0.25
+    return go_on(maker)
+
+
+def go_on(maker: Scene) -> Scene:
+    """Have the hosts report the seconds that have passed."""
+    return maker.measure(int(time.time() - maker.now))
+
+
+def first_host(screen: str) -> str:
+    """The row under the head of the table of hosts."""
+    lines = [line.strip() for line in screen.splitlines()]
+    return next((below for head, below in pairwise(lines) if head.startswith("host ")), "")
 
 
 def test_a_run_again_takes_three_keys(tmp_path: Path) -> None:
@@ -86,6 +116,85 @@ def test_a_profile_is_edited_and_its_new_value_stands_on_review(tmp_path: Path) 
         screen.wait_for("e edit")
         screen.keys("Enter")
         screen.wait_for("Enter runs on local, 00:45")
+
+
+def test_who_lags_is_seen_while_the_run_goes_on_looked_into_and_found_again_in_its_result(tmp_path: Path) -> None:
+    maker = lagging(tmp_path / "home")
+
+    def sees(true: Callable[[str], bool], what: str) -> None:
+        screen.wait_until(lambda: true(screen.screen()) if go_on(maker) else False, what)
+
+    with terminal(tmp_path, "80x24", "attach", "last") as screen:
+        sees(lambda text: "weka-06 lags: 25 % of the median" in text, "who lags, in the line of health")
+        sees(lambda text: first_host(text).startswith("▼ weka-06"), "the laggard, first of the hosts")
+        assert "7 hosts within ±" in screen.screen()
+        screen.keys("Enter")
+        sees(lambda text: "Esc all hosts" in text and "read clat · weka-06" in text, "that host alone in all panels")
+        screen.keys("Escape")
+        sees(lambda text: "7 hosts within ±" in text, "all hosts again")
+        write_record(maker.finish().run_dir)
+        (maker.run_dir / PID_FILE).unlink()
+        screen.wait_for("COMPLETE")
+        screen.keys("5")
+        screen.wait_for("▼ weka-06 at 25 % of the median")
+        screen.keys("f")
+        screen.wait_for("IOPS far below the median host")
+
+
+def test_two_runs_are_compared_and_the_slower_one_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, after = "20260101T000000Z-test-p-000a", "20260102T000000Z-test-p-000b"
+    slower = run(step(IOPS * 0.8, seed=3), run_id=after)
+    slower.created_utc = "2026-01-02T00:00:00Z"
+    for record in (run(run_id=before), slower):
+        keep(tmp_path / "home" / "runs", record)
+    monkeypatch.chdir(tmp_path)  # where exports go
+    with terminal(tmp_path) as screen:
+        screen.wait_for("this machine")
+        screen.keys("6")
+        screen.wait_for("test/p")
+        screen.keys("Space", "Space", "c")
+        screen.wait_for("B against A: worse")
+        assert "read IOPS" in screen.screen() and "-20" in screen.screen()
+        screen.keys("Escape")
+        screen.wait_for("c compare")
+        screen.keys("g", "e")
+        screen.wait_for("what it is, and who reads it")
+        screen.wait_for(str(tmp_path)[:40])  # the path that is proposed
+        screen.keys("Enter")
+        exported = tmp_path / f"{after}.csv" / "summary.csv"
+        screen.wait_until(exported.exists, "the file")
+        screen.wait_for("written: ")
+    assert exported.read_text().splitlines()[1].startswith(after)
+
+
+def test_a_run_outlives_the_terminal_and_whoever_comes_back_ends_it(tmp_path: Path) -> None:
+    (tmp_path / "target").mkdir()
+    before = kept_run(tmp_path / "home", tmp_path / "target", "60s")
+    with terminal(tmp_path) as screen:
+        screen.wait_for("this machine")
+        screen.keys("6")
+        screen.wait_for("demo/quick")
+        screen.keys("r")
+        screen.wait_for("Enter runs on local, 01:00")
+        screen.keys("Enter")
+        screen.wait_until(lambda: len(run_dirs(before.parent)) == 2, "another run")
+        after = run_dirs(before.parent)[1]
+        screen.wait_until(lambda: measures(after), "the load")
+        app = Path(f"/proc/{screen.pid()}")
+        screen.tmux("kill-session", "-t", "t")  # the window is closed
+        wait_until(lambda: not app.exists(), "the end of the screens")
+    assert is_running(after)
+    with terminal(tmp_path) as screen:
+        screen.wait_for("goes on: 4 watches it")
+        screen.keys("4")
+        screen.wait_for("RUNNING")
+        screen.keys("x")
+        screen.wait_for("Stop the run now?")
+        screen.keys("y")
+        wait_until(lambda: (after / "run.json").exists() and not is_running(after), "the end")
+        screen.wait_for("PARTIAL")
+    record = json.loads((after / "run.json").read_text())
+    assert record["state"] == "partial" and record["headline"]["value"] > 0
 
 
 @pytest.mark.slow

@@ -122,6 +122,22 @@ def test_on_a_terminal_it_is_asked_for_and_not_shown(own: Path, lab: SshdLab, tm
 
 
 @pytest.mark.e2e
+def test_a_run_that_waits_for_it_can_be_stopped(lab: SshdLab, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / "profiles").mkdir(parents=True)
+    (home / "profiles" / "secret.yaml").write_text(PROFILE)
+    with terminal(tmp_path, *words(lab, tmp_path / "target")) as screen:
+        screen.wait_for("OUR_TEST_KEY:")
+        stopped = benchtui(home, "stop", "last")
+        assert "stop requested" in stopped.stderr
+        run_dir = only_run(home)
+        wait_until(lambda: (run_dir / "run.json").exists(), "the record")
+        screen.keys("Enter")
+        assert exit_code(screen) == 4
+    assert json.loads((run_dir / "run.json").read_text())["reason"] == "stopped on request"
+
+
+@pytest.mark.e2e
 def test_in_the_app_it_is_asked_for_at_launch_and_stays_off_the_screen_and_the_disk(
     lab: SshdLab, tmp_path: Path
 ) -> None:

@@ -7,7 +7,8 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,8 @@ SETTINGS = ["--set", "numjobs=2", "--set", "size=8m", "--set", "runtime=8s"]
 
 
 @pytest.fixture(scope="module")
-def osds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Two processes of this name, one of which spins."""
+def osds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
+    """Two processes of this name, one of which spins; their pids."""
     program = tmp_path_factory.mktemp("bin") / NAME
     shutil.copy(shutil.which(SHELLS["dash"][0]) or "/bin/sh", program)
     # a shell that waits by `sleep` is two of its name for a moment, before it becomes sleep
@@ -48,7 +49,7 @@ def osds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
     feeder = threading.Thread(target=turns)
     feeder.start()
-    yield
+    yield [each.pid for each in made]
     over.set()
     feeder.join()
     for each in made:
@@ -56,8 +57,21 @@ def osds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         each.communicate()
 
 
+def cpu_s(pids: list[int]) -> float:
+    """CPU seconds that processes have used."""
+    fields = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids]
+    return sum(int(each[11]) + int(each[12]) for each in fields) / os.sysconf("SC_CLK_TCK")
+
+
 @pytest.fixture(scope="module")
-def shown(lab: SshdLab, osds: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
+def used(osds: list[int]) -> Callable[[], float]:
+    """The CPU that the processes got from this machine since the fixture was made, % of a core."""
+    begun, before = time.monotonic(), cpu_s(osds)
+    return lambda: 100 * (cpu_s(osds) - before) / (time.monotonic() - begun)
+
+
+@pytest.fixture(scope="module")
+def shown(lab: SshdLab, osds: list[int], tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
     """The record of a run, and its summary."""
     home, target = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("target")
     inventory = home / "hosts.yaml"
@@ -76,10 +90,12 @@ def server(record: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def test_processes_by_a_pattern_are_counted_and_their_cpu_summed(shown: tuple[dict[str, Any], str]) -> None:
+def test_processes_by_a_pattern_are_counted_and_their_cpu_summed(
+    used: Callable[[], float], shown: tuple[dict[str, Any], str]
+) -> None:
     columns = {column["name"]: column for column in server(shown[0])["columns"]}
     assert columns["group.OSD.procs"]["max"] == 2
-    assert columns["group.OSD.cpu"]["mean"] > 5
+    assert used() / 4 < columns["group.OSD.cpu"]["mean"] < 4 * used(), "less than it had before and after the load"
     assert columns["group.monitor.procs"]["max"] == 0
 
 

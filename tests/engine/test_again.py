@@ -26,14 +26,6 @@ OWN = {
 }
 
 
-@pytest.fixture(scope="module")
-def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Catalogue:
-    folder = tmp_path_factory.mktemp("profiles")
-    for name, text in OWN.items():
-        (folder / f"{name}.yaml").write_text(text)
-    return Catalogue(folder)
-
-
 def what_is_measured(plan: Plan) -> list[object]:
     return [
         (step.name, step.params, step.point, step.repetition, step.hosts, [task.job_file for task in step.tasks])

@@ -22,8 +22,9 @@ from tui.model.event import (
 )
 from tui.model.plan import HostAddress, Plan
 from tui.model.proof import Experiment, Proof
-from tui.model.search import Offer, Point, Verdict
+from tui.model.search import Offer, Point, Search, Verdict
 from tui.results.findings.experiments import NO_MORE
+from tui.sizing.search import next_offer
 
 H1 = HostAddress(name="h1")
 
@@ -72,6 +73,20 @@ def test_a_point_that_was_clearly_over_is_not_missing_and_one_that_could_not_be_
     past.take(over(1))
     past.take(decided(1, "void", cut=False))
     assert missing(past) == [1, 2]
+
+
+def test_a_curve_whose_full_load_ended_with_errors_measures_that_again_and_keeps_its_shares() -> None:
+    past, search = history(), Search("curve", shares=(0.5, 1.0), points=5)
+    for at, rate in enumerate((None, 5_000.0, 10_000.0)):
+        point = Point(at, Offer(rate, 1.0), 1.0, rate or 10_000.0, 0.0, verdict="meets")
+        past.take(begun(at))
+        past.take(over(at, ok=at > 0))
+        past.take(PointDecided(t=0.0, point=point))
+    assert [step.index for step in past.make_again(past.missing(plan(), failed=True))] == [0]
+    offer = next_offer(search, past.seen.search.points)
+    assert offer is not None and (offer.rate_iops, offer.role) == (None, "maximum")
+    again = Point(0, offer, 1.0, 9_900.0, 0.0, verdict="meets")
+    assert next_offer(search, [*past.seen.search.points, again]) is None
 
 
 def test_a_step_that_was_cut_is_missing() -> None:

@@ -25,6 +25,14 @@ from tui.metrics.buckets import PERCENTILES, index_to_value
 from tui.metrics.histogram import Histogram
 
 BLOCK = 4096
+SCRIPT = """\
+#!/bin/sh
+for each; do
+    [ -f "$each" ] && grep -q '^runtime' "$each" &&
+        PYTHONPATH="{root}" exec "{python}" -m tests.lab.fio_standin "{kept}" "{real}" "$@"
+done
+exec "{real}" "$@"
+"""
 
 
 def main(spec: dict[str, Any], real: str, arguments: list[str]) -> int:
@@ -152,9 +160,7 @@ def install(directory: Path, system: System, real: str = "") -> Path:
     real = real or shutil.which("fio") or "/usr/bin/fio"
     kept = directory / "fio-system.json"
     kept.write_text(json.dumps(spec))
-    path.write_text(
-        f'#!/bin/sh\nPYTHONPATH="{root}" exec "{sys.executable}" -m tests.lab.fio_standin "{kept}" "{real}" "$@"\n'
-    )
+    path.write_text(SCRIPT.format(root=root, python=sys.executable, kept=kept, real=real))
     path.chmod(0o755)
     return path
 

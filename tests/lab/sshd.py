@@ -123,8 +123,9 @@ class LabHost:
     def _accepts(self) -> bool:
         deadline = time.monotonic() + PATIENCE_S
         while self.process is not None and self.process.poll() is None and time.monotonic() < deadline:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
-                return True
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 5) as link:
+                if link.recv(4) == b"SSH-":  # a free port of this range may connect to itself
+                    return True
             time.sleep(0.02)  # until the port answers, with a deadline
         return False
 

@@ -3,6 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tui.model.criteria import parse_criterion
+from tui.model.operations import OPERATIONS
+from tui.workloads.foreign import elbencho
+from tui.workloads.mdtest import output as mdtest
 
 
 @pytest.mark.parametrize(("text", "direction", "metric", "percentile", "value", "relative"), [
@@ -15,6 +18,9 @@ from tui.model.criteria import parse_criterion
     ("create < 10k", "create", "ops", None, 1e4, False),
     ("stat.ops < -10%", "stat", "ops", None, -0.1, True),
     ("mean > +3 %", "", "latency", None, 0.03, True),
+    ("dir-create < 10k", "dir-create", "ops", None, 1e4, False),
+    ("tree-remove.ops < -5%", "tree-remove", "ops", None, -0.05, True),
+    ("read.max > 20ms", "read", "latency", 100.0, 2e7, False),
 ])  # fmt: skip
 def test_criteria_are_read_as_people_write_them(
     text: str, direction: str, metric: str, percentile: float | None, value: float, relative: bool
@@ -31,9 +37,16 @@ def test_criteria_are_read_as_people_write_them(
     ("read.p99 > 2", "'' is no unit of it; allowed are 'ns'"),
     ("iops < 5ms", "'ms' is no unit"),
     ("reed.iops < 5", "no direction is called 'reed'"),
+    ("dir-creat.ops < 5", "no direction is called 'dir-creat'; allowed are create, "),
     ("bananas < 5", "no metric is called 'bananas'"),
     ("iops < 5\nx y", "is no criterion"),
 ])  # fmt: skip
 def test_what_is_none_is_refused_with_what_is_allowed(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said.replace("'", ".")):
         parse_criterion(text)
+
+
+@pytest.mark.parametrize("name", sorted({*mdtest.OPERATIONS.values(), *elbencho.OPERATIONS.values()}))
+def test_every_operation_that_tools_count_may_have_a_criterion(name: str) -> None:
+    assert name in OPERATIONS
+    assert parse_criterion(f"{name} < 10k").direction == name

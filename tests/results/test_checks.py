@@ -107,6 +107,22 @@ def test_a_rate_that_is_not_reached_is_told(reached: float, doubt: bool) -> None
     assert [each.message for each in result] == (["write: 1.90k of the 2.00k that were offered (95%)"] if doubt else [])
 
 
+@pytest.mark.parametrize(("reached", "doubt"), [(400.0, False), (300.0, True)])
+def test_a_job_that_misses_its_rate_is_told_though_others_of_its_direction_have_none(
+    reached: float, doubt: bool
+) -> None:
+    jobs = [JobLoad("log", ("write",), paced=True, rate_iops={"write": 400.0}), JobLoad("bulk", ("write",))]
+    at = evidence({"h1": {"write": direction(9000.0 + reached, 1e6)}}, jobs=jobs)
+    by_job = {"log": {"write": direction(reached, 1e6)}, "bulk": {"write": direction(9000.0, 1e6)}}
+    at.steps[0].results.jobs = by_job
+    result = found("V24", at)
+    assert [each.message for each in result] == (
+        ["write of job log: 300 of the 400 that were offered (75%)"] if doubt else []
+    )
+    at.steps[0].results.jobs = {"log": by_job["log"]}  # reported as one: which share each has is not known
+    assert not found("V24", at)
+
+
 @pytest.mark.parametrize(("seconds", "severity"), [(5.0, "warning"), (30.0, "info"), (60.0, None)])
 def test_a_short_measurement_is_a_remark_and_a_very_short_one_a_warning(seconds: float, severity: str | None) -> None:
     result = found("V09", evidence(runtime_s=seconds, measured_s=seconds))

@@ -114,6 +114,15 @@ def test_cpu_that_the_hypervisor_took_is_told() -> None:
     assert said("V15", looked(cpu_busy=10.0, cpu_steal=4.0)) == [("warning", 4.0)]
 
 
+@pytest.mark.parametrize(("thread", "doubt"), [(70.0, False), (78.0, True)])
+def test_a_thread_that_uses_all_that_the_hypervisor_leaves_it_is_told(thread: float, doubt: bool) -> None:
+    at = looked({"cpus": 64}, cpu_busy=50.0, cpu_steal=10.0, gen_thread=thread)  # a fifth of what is wanted is taken
+    bound = f"the client's CPU may hold it back: h1: a thread of the load uses {thread:.0f} % of a core, all that the"
+    assert [each.message for each in found("V15", at) if "hypervisor leaves it" in each.message] == (
+        [f"{bound} hypervisor leaves it"] if doubt else []
+    )
+
+
 @pytest.mark.parametrize(("received", "doubt"), [(100e6, False), (115e6, True)])
 def test_a_link_that_is_full_is_named_with_its_speed(received: float, doubt: bool) -> None:
     nics = {"nics": [{"name": "eth0", "speed_mbit": 1000}]}
@@ -352,3 +361,9 @@ def test_a_slow_clock_is_a_warning() -> None:
 def test_another_load_generator_on_a_host_is_named() -> None:
     (only,) = found("other-load", machines(cpus=2, running=([], [{"name": "dd", "pid": 7}])))
     assert only.message == "other load generators ran already: h2 (dd)"
+
+
+def test_a_server_whose_processes_use_all_that_the_hypervisor_leaves_is_named() -> None:
+    at = with_server(group_OSD_procs=1.0, group_OSD_cpu=78.0, cpu_busy=50.0, cpu_steal=10.0)
+    told = "server CPU: s1: OSD uses 78 % of a core in its one process, all that the hypervisor leaves it"
+    assert limit(at) == ("server-cpu", told)

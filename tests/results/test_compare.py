@@ -2,14 +2,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.results.compare_runs import IOPS, metadata_run, repeated, run, step
+from tui.model.criteria import parse_criterion
+from tui.model.plan import Headline
 from tui.model.record import Finding, RunRecord
 from tui.model.step_record import TaskRecord
 from tui.results.compare.compare import Change, Comparison, compare
+from tui.results.compare.criteria import judge
 from tui.results.compare.document import as_json
+from tui.results.compare.stats import Effect
 from tui.results.compare.text import comparison_lines
 from tui.text.line import plain_lines
 
@@ -52,6 +58,20 @@ def test_what_is_surely_different_but_less_than_matters_is_no_difference() -> No
 def test_a_noisy_run_is_inconclusive() -> None:
     found = compare([run(step(noise=0.6))], [run(step(IOPS * 1.05, noise=0.6, seed=2))])
     assert found.word == "inconclusive"
+
+
+@pytest.mark.parametrize(("low", "high", "metric", "undecided"), [
+    (0.97, 1.30, "iops", False), (0.90, 1.30, "iops", True),
+    (0.90, 1.02, "latency", False), (0.97, 1.30, "latency", True),
+])  # fmt: skip
+def test_what_is_inconclusive_leaves_open_whether_it_is_worse_or_only_how_much_better(
+    low: float, high: float, metric: Any, undecided: bool
+) -> None:
+    known = headline(compare([run()], [run(step(seed=2))]))
+    found = replace(
+        known, figure=Headline(metric, "read"), word="inconclusive", effect=Effect(1.01, low, high, 0.5, "repetitions")
+    )
+    assert found.undecided is undecided
 
 
 def test_single_runs_are_said_to_tell_of_themselves_alone() -> None:
@@ -190,6 +210,48 @@ def test_what_makes_runs_not_comparable_is_named_and_figures_are_still_shown(
     assert "read IOPS" in text(found)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(("change", "said"), [
+    (other_param, "numjobs: A 1, B 1 or 4"), (more_hosts, "number of clients: A 1, B 1 or 2"),
+    (other_tool, "version of fio: A 3.33, B 3.33 or 4.1"), (other_profile, "profile: A test/p, B test/other, test/p"),
+])  # fmt: skip
+def test_each_run_of_a_side_is_held_against_the_other(
+    change: Callable[[RunRecord], None], said: str, turned: bool
+) -> None:
+    a, *b = (run(run_id=name) for name in "abc")
+    for record in (a, *b):
+        record.steps[0].tasks = {"h1": TaskRecord(tool_version="fio-3.33")}
+    change(b[1])
+    found = compare([a], b[::-1] if turned else b)
+    assert said in [each.text for each in found.obstacles]
+
+
+def test_runs_of_one_side_that_differ_are_no_repetitions_even_where_both_sides_are_mixed_alike() -> None:
+    a, b = ([run(run_id=f"{side}1"), run(run_id=f"{side}2")] for side in "ab")
+    for side in (a, b):
+        other_param(side[1])
+    found = compare(a, b, across=["numjobs"])
+    assert [each.text for each in found.obstacles] == ["numjobs: A 1 or 4, B 1 or 4"]
+    assert "compared" not in text(found)
+
+
+def imported(name: str, size: int, in_flight: int | None) -> RunRecord:
+    only = step(params={"none": 1})
+    only.params, only.name, only.in_flight = {}, name, in_flight
+    read = only.results.aggregate["read"]
+    read.ios, read.bytes = 1000, 1000 * size
+    record = run(only, run_id=name)
+    record.state, record.profile.tag = "imported", "imported/fio"
+    return record
+
+
+def test_of_imported_runs_size_and_depth_have_to_be_the_same() -> None:
+    a = imported("randread", 4096, 100)
+    found = compare([a], [imported("mapr", 262144, 1)])
+    assert {each.text for each in found.obstacles} == {"read size: A 4k, B 256k", "I/Os in flight: A 100, B 1"}
+    assert compare([a], [imported("again", 4100, None)]).obstacles == [], "neither a name nor what is not known"
+
+
 def test_another_place_is_a_difference_that_does_not_hinder() -> None:
     a, b = run(), run()
     b.steps[0].params["directory"] = "/mnt/b"
@@ -224,3 +286,12 @@ def test_the_document_holds_what_is_shown() -> None:
     assert (told["word"], told["comparable"], first["name"], first["word"]) == ("better", True, "read.iops", "better")
     assert first["ratio"] == pytest.approx(1.1)
     assert first["low"] < first["ratio"] < first["high"]
+
+
+def test_operations_on_directories_are_judged_by_their_own_criteria() -> None:
+    record = metadata_run({"create": [20_000.0], "dir-create": [9_000.0]})
+    judged = judge([], [record], [parse_criterion("dir-create < 10k"), parse_criterion("create < 10k")])
+    assert [(each.criterion, each.outcome) for each in judged] == [
+        ("dir-create < 10k", "broken"),
+        ("create < 10k", "kept"),
+    ]

@@ -326,7 +326,9 @@ def test_what_was_found_of_a_step_is_over_with_it(tmp_path: Path) -> None:
     assert "V15" in at.now
     maker.looked_at = {}
     maker.end_step(0, 1000.0).start_step(1)
-    at.seconds(12)
+    at.seconds(1)
+    assert "V15" not in at.now and at.findings.limiter is None, "before the new load is looked at"
+    at.seconds(11)
     assert "V15" not in at.now
     (over,) = (each for each in at.findings.was if each.finding.id == "V15")
     assert over.step == 0

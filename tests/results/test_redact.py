@@ -119,10 +119,61 @@ def test_runs_of_one_report_share_their_names(source: Source) -> None:
         ("2001:db8::7 and 2001:db8::7", "address-1 and address-1"),
         ("/home/jdoe/run", "/home/dir-1/run"),
         ("filename=/mnt/x1/benchtui-demo.$jobnum", "filename=/mnt/d1/benchtui-demo.$jobnum"),
+        ("cannot reach 10.99.33.4:22 nor filer.acme.bank", "cannot reach address-1:22 nor server-1"),
+        ("v2:10.99.33.4:3300/0 and user:10.99.33.4.", "v2:address-1:3300/0 and user:address-1."),
+        ("[2001:db8::7]:6789 and addr:2001:db8::7", "[address-1]:6789 and addr:address-1"),
+        ("jdoe@filer.acme.com lost", "user-1@server-1 lost"),
+        ("mon1,mon2:6789,mon3:/ledger", "server-1,server-2:6789,server-3:/dir-1"),
+        ("10.1.2.3@o2ib:10.1.2.4@tcp1:/acme", "address-1@o2ib:address-2@tcp1:/dir-1"),
+        ("//filer01/acme is slow", "//server-1/dir-1 is slow"),
+        ("GET https://jdoe:key@acme.corp:80/ledger?token=1 failed", "GET https://user-1@server-1:80/dir-1 failed"),
+        ("http://127.0.0.1:9090/metrics", "http://127.0.0.1:9090/dir-1"),
+        ("iqn.2003-01.org.acme.filer:sn.42 and nqn.2014-08.com.acme:nvme:eod", "id-1 and id-2"),
+        ("read.iops, V15.host and job.fio of an m5.xlarge", "read.iops, V15.host and job.fio of an m5.xlarge"),
     ],
 )
 def test_texts_without_names(text: str, shown: str) -> None:
-    assert Replacer(Names()).text(text) == shown
+    assert Replacer(Names(tools={"fio"})).text(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("fstype", "mounted", "hidden"),
+    [
+        ("ceph", "192.168.7.9:6789,192.168.7.10:6789:/ledger", ["192.168.7", "ledger"]),
+        ("ceph", "mona,monb:6789:/", ["mona", "monb"]),
+        ("ceph", "eod@3f1b9d7e-0c55-4b9e-9a51-1f0e2b6d7c99.acmefs=/", ["eod", "3f1b9d7e-", "acmefs"]),
+        ("cifs", "//filer01.acme.bank/eod", ["filer01", "acme", "eod"]),
+        ("wekafs", "wekabe01/acmefs", ["wekabe01", "acmefs"]),
+        ("wekafs", "default", []),
+        ("lustre", "10.1.2.3@o2ib:10.1.2.4@o2ib:/acmefs", ["10.1.2", "acmefs"]),
+        ("lustre", "mgs1.acme.bank@tcp:/scratch", ["mgs1", "acme"]),
+        ("zfs", "tank/acme/eod", ["tank", "acme", "eod"]),
+        ("fuse.juicefs", "JuiceFS:acmefs", ["acmefs"]),
+        ("nfs4", "[fe80::1c2d]:/vol/eod", ["1c2d]", "eod"]),
+    ],
+)
+def test_what_a_target_is_mounted_from_is_hidden_everywhere(fstype: str, mounted: str, hidden: list[str]) -> None:
+    record = json.loads((RUN / "run.json").read_text())
+    record["hosts"][0]["facts"].update(
+        target_fstype=fstype, target_source=mounted, target_mount_options="rw,username=mallory,fs=acmevol,vers=4.2"
+    )
+    words = [each for each in hidden if len(each) > 3 and each.isalnum()]
+    said = f"{mounted} is slow, {' and '.join(words)} too, mallory"
+    record["messages"] = [{"t_s": 1.0, "severity": "warning", "host": None, "text": said}]
+    (found,) = redacted([Source(RunRecord.model_validate(record), RUN)])
+    left = found.record.to_json()
+    assert [each for each in (*hidden, "mallory", "acmevol") if each in left] == []
+    facts = found.record.hosts[0].facts
+    assert facts["target_fstype"] == fstype
+    assert str(facts["target_mount_options"]).startswith("rw,username=") and "vers=4.2" in str(facts)
+
+
+def test_what_a_preset_cites_stays() -> None:
+    record = json.loads((RUN / "run.json").read_text())
+    cited = {"document": "https://docs.acme-storage.io/testing", "text": "see docs.acme-storage.io"}
+    record["profile"].update(preset=True, source=cited)
+    (found,) = redacted([Source(RunRecord.model_validate(record), RUN)])
+    assert found.record.profile.source == cited
 
 
 # -- exports: every format that there is

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.app.search_maker import search_in
 from tests.patience import PATIENCE_S
+from tests.results.compare_runs import run as run_of
+from tests.results.compare_runs import step
 from tests.results.matrices import line
+from tests.results.test_sizing import scaled
 from tui.metrics.heat import SHARES
 from tui.metrics.histogram import Histogram
 from tui.model.record import RunRecord
@@ -21,15 +24,17 @@ from tui.model.rundir import MARKS_FILE
 from tui.results.defend.attacks import defence
 from tui.results.matrix.chart import series_of
 from tui.results.matrix.table import tables_of
+from tui.results.record.build import build_record
 from tui.results.record.load import load_record
 from tui.results.report.charts import tail_curve
 from tui.results.report.content import Source, report_of
 from tui.results.report.defence import defence_blocks
-from tui.results.report.document import Chart, Table
+from tui.results.report.document import Chart, Report, Table
 from tui.results.report.heat import HeatMap, heat_of, patches_of
 from tui.results.report.html import html_of
 from tui.results.report.markdown import escaped, markdown_of
 from tui.results.report.over_time import points_of, reading_note
+from tui.results.report.side_by_side import Versus
 from tui.results.report.sweep import sweep_chart
 from tui.results.report.telemetry import by_second
 from tui.results.report.write import source_at, written
@@ -322,60 +327,125 @@ def test_runs_side_by_side_are_held_against_the_first() -> None:
     assert "not comparable" in made
 
 
-# -- one in a browser
+# -- in a browser
 
 
 PROBE = """<!doctype html><meta charset="utf-8"><body>
-<iframe id="a" style="width:1280px;height:900px" src="report.html"></iframe>
-<iframe id="b" style="width:400px;height:900px" src="report.html"></iframe>
+FRAMES
 <pre id="out"></pre><script>
 addEventListener("load", () => {
-  const look = (id) => {
-    const doc = document.getElementById(id).contentDocument, root = doc.documentElement;
-    return {width: root.clientWidth, wide: root.scrollWidth,
-            charts: [...doc.querySelectorAll("svg")].map((svg) => Math.round(svg.getBoundingClientRect().width))};
+  const look = (frame) => {
+    const doc = frame.contentDocument, root = doc.documentElement, drawn = [...doc.querySelectorAll("svg")];
+    return {page: frame.name, width: root.clientWidth, wide: root.scrollWidth,
+            charts: drawn.map((svg) => Math.round(svg.getBoundingClientRect().width)),
+            marks: drawn.map((svg) => svg.querySelectorAll("path, text").length)};
   };
-  document.getElementById("out").textContent = JSON.stringify([look("a"), look("b")]);
+  document.getElementById("out").textContent = JSON.stringify([...document.querySelectorAll("iframe")].map(look));
 });
 </script>"""
+WIDTHS = (1280, 400)
+KINDS = ("run", "sides", "sweep", "searches", "mdtest")
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
 
-def chromium(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Chromium without a network; returns what it printed."""
+def chromium(folder: Path, *arguments: str) -> str:
+    """Run Chromium without a network; returns what it printed. Nothing may stand on its console."""
     assert CHROMIUM is not None
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
              "--allow-file-access-from-files", "--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:9",
              "--enable-logging=stderr", f"--user-data-dir={folder / 'user'}"]  # fmt: skip
-    return subprocess.run(
+    done = subprocess.run(
         [CHROMIUM, *flags, *arguments], capture_output=True, text=True, timeout=PATIENCE_S, check=False, cwd=folder,
         env={"HOME": str(folder), "PATH": "/usr/bin:/bin"},
     )  # fmt: skip
+    shutil.rmtree(folder / "user", ignore_errors=True)
+    assert "CONSOLE" not in done.stderr
+    return done.stdout
 
 
-@pytest.fixture
-def folder(tmp_path: Path, plain: str) -> Iterator[Path]:
-    (tmp_path / "report.html").write_text(plain)
-    (tmp_path / "probe.html").write_text(PROBE)
-    yield tmp_path
-    shutil.rmtree(tmp_path / "user", ignore_errors=True)
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
-def test_chromium_shows_it_whole_on_a_screen_a_phone_and_paper(folder: Path) -> None:
+def looked_at(folder: Path, pages: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
+    """Return what Chromium makes of pages: of each what it is in frames as wide as WIDTHS."""
+    for name, text in pages.items():
+        (folder / f"{name}.html").write_text(text)
+    frames = [
+        f'<iframe name="{name}" style="width:{width}px;height:900px" src="{name}.html"></iframe>'
+        for name in pages
+        for width in WIDTHS
+    ]
+    (folder / "probe.html").write_text(PROBE.replace("FRAMES", "\n".join(frames)))
     seen = chromium(folder, "--dump-dom", f"file://{folder}/probe.html")
-    assert "CONSOLE" not in seen.stderr
-    wide, narrow = json.loads(seen.stdout.partition('<pre id="out">')[2].partition("</pre>")[0])
-    for found, width in ((wide, 1280), (narrow, 400)):
-        assert found["wide"] <= found["width"] <= width  # nothing scrolls sideways but what is made for it
-        assert len(found["charts"]) == 9
-        assert min(found["charts"]) > 300
-    printed = chromium(
-        folder, "--no-pdf-header-footer", f"--print-to-pdf={folder}/r.pdf", f"file://{folder}/report.html"
-    )
-    assert "CONSOLE" not in printed.stderr
+    found: list[dict[str, Any]] = json.loads(seen.partition('<pre id="out">')[2].partition("</pre>")[0])
+    return {name: [each for each in found if each["page"] == name] for name in pages}
+
+
+def is_whole(found: list[dict[str, Any]], charts: int) -> None:
+    """Check that all charts of a page are drawn at each width, and that nothing scrolls sideways but what has to."""
+    assert len(found) == len(WIDTHS)
+    for each, width in zip(found, WIDTHS, strict=True):
+        assert each["wide"] <= each["width"] <= width
+        assert len(each["charts"]) == charts > 0
+        assert min(each["charts"]) > 300 and min(each["marks"]) > 5
+
+
+def pages_of_pdf(folder: Path, page: str) -> int:
+    """Print a page and return how many sheets it takes."""
+    chromium(folder, "--no-pdf-header-footer", f"--print-to-pdf={folder}/r.pdf", f"file://{folder}/{page}.html")
     pdf = (folder / "r.pdf").read_bytes()
     assert pdf.startswith(b"%PDF")
-    assert 2 <= pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") <= 12
+    return pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ")
+
+
+def reported(kind: str, folder: Path) -> Report:
+    """Return the report of one kind of run, with as few charts as it can have."""
+    if kind == "run":
+        return report_of([source("plain")])
+    if kind == "sides":
+        records = [run_of(step(1e4 * (1 - place % 2 / 5), seed=place, count=0)) for place in range(1, 5)]
+        return report_of([Source(record) for record in records], versus=Versus((2, 2)))
+    if kind == "searches":
+        maker = search_in(folder).measure_points().skip(*range(7, 12))
+        record = build_record(maker.finish().run_dir)
+        return report_of([Source(record), Source(scaled(record, 0.8))])
+    return report_of([Source(load_record(RUNS / kind))])
+
+
+def charts_in(report: Report) -> int:
+    blocks = [block for run in report.runs for section in run.sections for block in section.blocks]
+    return sum(isinstance(block, Chart) for block in [*blocks, *report.compared])
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Report], dict[str, list[dict[str, Any]]], Path]:
+    """A report of each kind, what Chromium makes of it, and the folder of the pages."""
+    folder = tmp_path_factory.mktemp("shown")
+    reports = {kind: reported(kind, folder) for kind in KINDS}
+    return reports, looked_at(folder, {kind: html_of(report) for kind, report in reports.items()}), folder
+
+
+@needs_chromium
+@pytest.mark.parametrize("kind", KINDS)
+def test_chromium_shows_every_kind_of_report_whole_on_a_screen_and_on_a_phone(kind: str, shown: Any) -> None:
+    reports, found, _ = shown
+    is_whole(found[kind], charts_in(reports[kind]))
+
+
+@needs_chromium
+def test_chromium_prints_a_report(shown: Any) -> None:
+    assert 2 <= pages_of_pdf(shown[2], "run") <= 12
+
+
+@needs_chromium
+@pytest.mark.slow
+def test_chromium_shows_64_hosts_for_an_hour_on_a_screen_a_phone_and_paper(tmp_path: Path) -> None:
+    from tests.bench.large_run import LARGEST, make_run
+
+    run_dir = tmp_path / "large"
+    make_run(run_dir)
+    report = report_of([Source(load_record(run_dir), run_dir)])
+    text = html_of(report)
+    assert len(text.encode()) <= LARGEST
+    is_whole(looked_at(tmp_path, {"page": text})["page"], charts_in(report))
+    assert 2 <= pages_of_pdf(tmp_path, "page") <= 40
 
 
 def test_what_people_call_a_run_and_its_criteria_are_told(tmp_path: Path) -> None:

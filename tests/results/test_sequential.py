@@ -4,7 +4,7 @@ import pytest
 
 from tests.bench.ab_budget import shares
 from tui.results.compare.noise import Floor
-from tui.results.compare.sequential import look, runs_for, side_of, spent
+from tui.results.compare.sequential import after_looks, look, runs_for, side_of, spent
 
 
 def test_the_order_is_abba() -> None:
@@ -14,9 +14,29 @@ def test_the_order_is_abba() -> None:
 def test_all_that_is_spent_is_five_per_cent() -> None:
     assert spent(0) == 0
     assert spent(1) == pytest.approx(0.05)
-    values = [100.0, 100.0]
-    looks = [look(values + values[:1] * extra, [101.0, 102.0, *[103.0] * extra], 12, 0.05) for extra in range(5)]
-    assert sum(each.alpha for each in looks) == pytest.approx(0.05)
+    a, b, before = [100.0, 100.0], [101.0, 102.0], 0.0
+    for extra in range(5):  # as a floor sizes it: 16 runs
+        before += look(a + a[:1] * extra, b + [103.0] * extra, 12, 0.05, Floor(6, 0.02), before).alpha
+    assert before == pytest.approx(0.05)
+
+
+def test_how_far_runs_come_out_says_how_many_it_takes() -> None:
+    assert look([100.0, 100.1], [104.0, 104.1], 48, 0.05).most == 10
+    noisy = look([100.0, 103.0], [102.0, 105.0], 48, 0.05)
+    assert noisy.most == 36  # 2.07 % by two degrees of freedom
+    assert look([100.0, 103.0], [102.0, 105.0], 12, 0.05).most == 12, "more do not fit into the time"
+
+
+def test_what_is_spent_stays_spent_when_runs_turn_out_noisier() -> None:
+    a, b = [100.0, 100.1, 130.0], [101.0, 101.2, 128.0]
+    first = look(a[:2], b[:2], 48, 0.2)
+    found = after_looks(a, b, 48, 0.2)
+    assert found is not None and look(a, b, 48, 0.2, before=first.alpha).alpha == 0
+    assert (found.runs, found.low, found.most) == (4, first.low, 48)
+
+
+def test_less_than_two_of_each_are_not_looked_at() -> None:
+    assert after_looks([100.0, 100.0, 101.0], [100.0], 48, 0.05) is None
 
 
 def test_a_clear_difference_is_known_at_the_first_look() -> None:
@@ -41,7 +61,7 @@ def test_a_noise_floor_makes_the_answer_come_sooner() -> None:
     assert look(a, b, 10, 0.05, Floor(6, 0.01)).answer == "higher"
 
 
-@pytest.mark.parametrize(("cov", "floor_runs"), [(0.005, 0), (0.01, 6)])
+@pytest.mark.parametrize(("cov", "floor_runs"), [(0.005, 0), (0.008, 0), (0.01, 6)])
 def test_a_change_of_five_per_cent_is_found_in_half_the_time_of_five_and_five(cov: float, floor_runs: int) -> None:
     found, time = shares(0.05, cov, times=200, floor_runs=floor_runs)
     assert found >= 0.9
@@ -56,7 +76,7 @@ def test_a_noisy_target_needs_more_runs(deviation: float, runs: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("deviation", [0.03, 0.05])
 def test_with_so_many_runs_five_per_cent_is_found_on_a_noisy_target(deviation: float) -> None:
-    found, _ = shares(0.05, deviation, times=300, floor_runs=6, most=runs_for(0.05, deviation))
+    found, _ = shares(0.05, deviation, times=300, room=150)
     assert found >= 0.88
 
 

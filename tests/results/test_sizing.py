@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.app.search_maker import LIMIT, SearchMaker, curve_in, offers, scaling_in, search_in
+from tests.app.search_maker import LIMIT, MOST_IOPS, SearchMaker, curve_in, offers, scaling_in, search_in
 from tests.results.compare_runs import run as run_of
 from tests.results.compare_runs import step
 from tui.cli.compare import exit_code
@@ -26,7 +26,8 @@ from tui.results.export.open_metrics import result_families
 from tui.results.export.tables import tables_of
 from tui.results.record.build import build_record, write_record
 from tui.results.report.content import Source, report_of
-from tui.results.report.document import Chart, Table
+from tui.results.report.document import Chart, Facts, Table
+from tui.results.report.markdown import markdown_of
 from tui.results.report.vega import svg_of
 from tui.results.sizing.chart import curve_chart, scaling_chart
 from tui.results.sizing.compare import compare_searches, search_lines
@@ -35,6 +36,7 @@ from tui.results.sizing.live import LiveSearch
 from tui.results.sizing.words import headline_text, short_text
 from tui.results.store.summary import summarize
 from tui.results.text.summary import summary_text
+from tui.sizing.fixed import shares_in_order
 from tui.text.line import plain_lines
 
 
@@ -241,6 +243,37 @@ def test_while_it_goes_on_the_same_record_comes_from_what_is_known(tmp_path: Pat
     assert headline_text(so_far).startswith("unfinished: capacity at least")
 
 
+def test_load_before_a_point_is_part_of_what_is_spent_and_of_what_is_left(tmp_path: Path) -> None:
+    maker = search_in(tmp_path, Search("curve", points=4, within_s=1000.0, lead_s=30.0, own_ramp=True))
+    first, second = Offer(None, 10.0, role="maximum", lead_s=30.0), Offer(6e3, 10.0, role="curve", lead_s=30.0)
+    maker.offer(0, first).decide(0, first)
+    maker.offer(1, second).load(12, 6e3)
+    from tui.journal.reader import read_events
+
+    state = RunState().apply_all(read_events(maker.journal))
+    live = LiveSearch(maker.plan)
+    live.take(state)
+    view = live.view(state, state.phase_started_t + 12.0)
+    assert view.record.spent_s == 40.0
+    assert view.elapsed_s == pytest.approx(-18.0), "load that is not measured counts as measured"
+    assert view.left_s == pytest.approx(3 * 40.0 - 12.0)
+
+
+def test_a_curve_that_ran_out_of_points_says_which_shares_it_lacks(tmp_path: Path) -> None:
+    search = Search("curve", points=2, shares=(0.25, 0.5, 1.0))
+    maker = search_in(tmp_path, search)
+    full = Offer(None, 10.0, role="maximum")
+    maker.offer(0, full).decide(0, full)
+    part = Offer(MOST_IOPS * shares_in_order(search)[0], 10.0, role="curve")
+    maker.offer(1, part).decide(1, part)
+    maker.finish("complete", "unfinished: its 2 points are spent")
+    record = build_record(maker.run_dir)
+    left = ", ".join(f"{share:.0%}" for share in shares_in_order(search)[1:])
+    assert record.search is not None
+    assert record.search.not_tried == [f"{left} of the maximum: its 2 points are spent"]
+    assert f"not tried: {left} of the maximum" in summary_text(record)
+
+
 def test_a_load_curve_has_its_maximum_and_its_knee(tmp_path: Path) -> None:
     made = build_record(curve_in(tmp_path).run_dir)
     assert made.headline is not None
@@ -255,6 +288,7 @@ def test_scaling_tells_efficiency_and_draws_the_model_beyond_what_was_measured(t
     assert made.state == "complete"
     assert made.headline is not None
     assert made.headline.text == "78.1 % of linear at 8 hosts, 56.2k IOPS"
+    assert (made.headline.value, made.headline.step) == (56_250.0, 3)  # what lists, trend and exports go by
     assert "extrapolated" in summary_text(made)
     chart = "\n".join(plain_lines(scaling_chart(made.search.scaling, 80, 18)))
     assert chart.count("◆") == 4
@@ -287,7 +321,7 @@ def test_several_searches_on_a_side_are_repetitions(record: RunRecord) -> None:
     assert few.word == "too few repetitions to say"
     text = "\n".join(plain_lines(comparison_lines(few, 100)))
     assert "3 and 3, 4 each are needed; ranges do not overlap" in " ".join(text.split())
-    assert "latency is of the first of each side" in text
+    assert "all else is of the first of each side" in text
     b[3].search.limits[0].most = 1e6  # type: ignore[union-attr]
     assert compare(a, b).word == "not comparable"
 
@@ -331,6 +365,18 @@ def test_two_searches_are_compared_by_capacity_and_by_latency_at_equal_load(reco
     slower.search.limits[0].most = 1e6
     assert compare([record], [slower]).word == "not comparable"
     assert compare([record], [record]).word == "no difference detected"
+
+
+def test_a_report_holds_searches_against_each_other_with_intervals_and_curves(record: RunRecord) -> None:
+    report = report_of([Source(each) for each in (record, scaled(record, 0.8), scaled(record, 1.25))])
+    assert [each.text.partition(" (")[0] for each in report.answer] == ["B against A: worse", "C against A: better"]
+    one, _ = [dict(each.rows) for each in report.compared if isinstance(each, Facts)]
+    assert "-20.0 % (-" in one["capacity"][0] and one["capacity"][0].count("±") == 2
+    (chart,) = [each for each in report.compared if isinstance(each, Chart)]
+    drawn = svg_of(chart.spec, chart.alt)
+    assert all(f"capacity {name} " in drawn for name in "ABC") and "p99.9 &lt; 2 ms" in drawn
+    assert "bands their 95 % intervals" in chart.note
+    assert "What they sustain, C against A" in markdown_of(report)
 
 
 def never_met(record: RunRecord) -> RunRecord:

@@ -15,6 +15,7 @@ from tests.results.samples import DATA
 from tui.model.problem import UsageError
 from tui.results.record.build import write_record
 from tui.results.store.alive import is_running, process_identity
+from tui.results.store.marks import rename, retag
 from tui.results.store.runs import RunStore
 from tui.results.store.summary import summarize
 
@@ -174,6 +175,22 @@ def test_a_run_is_found_by_path(store: RunStore, monkeypatch: pytest.MonkeyPatch
     assert store.resolve(f"{run_dir}/run.json") == run_dir
     monkeypatch.chdir(run_dir)
     assert store.resolve(".") == run_dir
+
+
+def test_a_run_is_found_by_its_title_and_the_newest_by_a_tag(store: RunStore, tmp_path: Path) -> None:
+    for run_id in IDS[:2]:
+        retag(store.runs_dir / run_id, {"build": run_id[:8], "baseline": ""})
+    rename(store.runs_dir / IDS[1], "before/upgrade")
+    assert store.resolve("before/upgrade") == store.resolve("tag:baseline") == store.runs_dir / IDS[1]
+    assert store.resolve("tag:build=20261118") == store.runs_dir / IDS[0]
+    with pytest.raises(UsageError, match="no run with tag:build=1; see benchtui runs list"):
+        store.resolve("tag:build=1")
+    rename(store.runs_dir / IDS[0], "before/upgrade")
+    with pytest.raises(UsageError, match=f"2 runs are called 'before/upgrade': {IDS[1]}, {IDS[0]}"):
+        store.resolve("before/upgrade")
+    theirs = tmp_path / "team"
+    rename(add_run(theirs, "20261101T080000Z-weka-read-iops-0009"), "the team's")
+    assert RunStore(store.runs_dir, [theirs]).resolve("the team's").parent == theirs
 
 
 def test_a_beginning_of_several_runs_names_them(store: RunStore) -> None:

@@ -48,6 +48,15 @@ def test_a_line_that_does_not_fit_its_columns_says_nothing() -> None:
     assert step.telemetry["h1"].values("a.x") == [7]
 
 
+def test_a_look_at_a_second_tells_what_was_then_and_nothing_in_a_gap() -> None:
+    step = folded(columns("cpu.busy", "nic.eth0.rx"), second(1, 50, 5), second(2, 60, 6), second(5, 70, 7))
+    host = step.telemetry["h1"]
+    assert [host.at(at).newest("cpu.busy") for at in range(6)] == [50, 60, None, None, 70, None]
+    assert host.at(1).busiest_link == ("eth0", 6) and host.at(3).busiest_link is None
+    assert (host.at(1).newest_t, host.at(3).newest_t) == (2, None)
+    assert host.newest("cpu.busy") == 70 and host.newest_t == 5
+
+
 def test_a_step_that_is_made_again_begins_without_telemetry() -> None:
     step = folded(columns("a.x"), second(1, 5), StepStarted(t=2.0, step=0, attempt=2), columns("a.x"), second(3, 6))
     assert step.telemetry["h1"].values("a.x") == [6]

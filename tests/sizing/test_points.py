@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from tests.sizing.systems import System, measure, p99_limit, result_of, seconds_of
 from tui.metrics.histogram import Histogram
-from tui.model.event import Buckets, DirectionResult
+from tui.model.event import Buckets, DirectionResult, LatencyResult
 from tui.model.search import Limit, Offer, Search
-from tui.sizing.interval import percentile_told
+from tui.model.search_spec import parse_limit
+from tui.sizing.interval import percentile_told, time_in
 from tui.sizing.points import Second, clearly_over, judge
 
 SEARCH = Search("capacity", limits=(p99_limit(20),))
@@ -30,14 +31,25 @@ def seconds_like(*parts: tuple[int, int], times: int = 10) -> list[Second]:
 
 
 def results(seconds: list[Second]) -> dict[str, DirectionResult]:
-    from tui.model.event import LatencyResult
+    names = dict.fromkeys(name for each in seconds for name in each.lat)
+    return {name: result_in([each.lat[name] for each in seconds], float(len(seconds))) for name in names}
 
+
+def result_in(parts: list[Buckets], length: float) -> DirectionResult:
     whole = Histogram()
-    for each in seconds:
-        whole.add(each.lat["read"])
-    n, length = whole.total, float(len(seconds))
-    lat = LatencyResult(n, 1, 10**12, 1e6, 1e5, {}, whole.buckets)
-    return {"read": DirectionResult(n, n * 4096, length, n / length, n * 4096 / length, lat=lat)}
+    for each in parts:
+        whole.add(each)
+    n = whole.total
+    lat = LatencyResult(n, 1, 10**12, time_in(whole.buckets) / n, 1e5, {}, whole.buckets)
+    return DirectionResult(n, n * 4096, length, n / length, n * 4096 / length, lat=lat)
+
+
+def second(**parts: Buckets) -> Second:
+    return Second({name: sum(each.n) for name, each in parts.items()}, parts)
+
+
+def limited(*texts: str) -> Search:
+    return replace(SEARCH, limits=tuple(map(parse_limit, texts)))
 
 
 def test_interval_of_a_percentile_holds_it_in_most_of_many_points() -> None:
@@ -119,6 +131,55 @@ def test_stall_counts_from_the_intended_start() -> None:
     assert "from the intended start" in point.why
 
 
+READS, WRITES = histogram((300, 6900), (900, 100)), histogram((4000, 3000))
+
+
+@pytest.mark.parametrize("text", ["read.p99 < 2ms", "read.p99.9 < 2ms", "read.mean < 0.5ms", "sync.p99 < 2ms"])
+@pytest.mark.parametrize("split", [{"read": 7.0, "write": 3.0}, {}])
+def test_slow_direction_breaks_no_limit_of_another_when_all_is_done_in_time(
+    text: str, split: dict[str, float]
+) -> None:
+    seconds = [second(read=READS, write=WRITES, sync=READS)] * 10
+    offer, dirs = Offer(10_000.0, 10.0), results(seconds)
+    point = judge(limited(text), offer, 0, dirs, seconds, 2, (), False, "lat", split=split)
+    assert point.verdict == "meets"
+    assert point.intended["99"] == pytest.approx(4e6, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("read.p99 < 20ms", ""),
+        ("write.p99 < 20ms", "write.p99 < 20ms: "),
+        ("write.mean < 20ms", "write.mean < 20ms: "),
+        ("p99 < 20ms", "write p99 < 20ms: "),
+        ("sync.p99 < 20ms", "sync.p99 < 20ms: "),
+    ],
+)
+def test_stall_of_one_direction_breaks_its_own_limits_and_those_of_syncs_behind_it(text: str, why: str) -> None:
+    """Writes stand still for 3 s, and are made good in the second after; reads go on all the time."""
+    reads, sync = histogram((500, 700)), histogram((500, 30))
+    usual, stall, after = (second(read=reads, write=histogram((500, n)), sync=sync) for n in (300, 1, 1197))
+    seconds = [*[usual] * 10, *[stall] * 3, after, *[usual] * 16]
+    split = {"read": 700.0, "write": 300.0}
+    offer, dirs = Offer(1000.0, 30.0), results(seconds)
+    point = judge(limited(text), offer, 0, dirs, seconds, 2, (), False, "lat", split=split)
+    assert point.verdict == ("breaks" if why else "meets")
+    assert not why or (point.why.startswith(why) and "from the intended start" in point.why)
+    assert 2e9 < point.intended["99"] < 3.5e9
+
+
+def test_direction_that_stands_still_to_the_end_makes_no_other_late() -> None:
+    reads, offer, split = histogram((500, 700)), Offer(1000.0, 30.0), {"read": 700.0, "write": 300.0}
+    usual, stall = (second(read=reads, write=histogram((500, n))) for n in (300, 1))
+    seconds = [*[usual] * 27, *[stall] * 3]
+    verdicts = [
+        judge(limited(text), offer, 0, results(seconds), seconds, 2, (), False, "lat", split=split).verdict
+        for text in ("read.p99 < 20ms", "write.p99 < 20ms")
+    ]
+    assert verdicts == ["meets", "breaks"]
+
+
 def test_without_a_stall_both_starts_are_the_same() -> None:
     point = measure(System(), SEARCH, Offer(1400.0, 20.0), 2, np.random.default_rng(2))
     assert point.measured[0].value is not None
@@ -138,6 +199,16 @@ def test_overload_is_ended_early_and_one_bad_second_is_not() -> None:
     assert "I/Os above it" in clearly_over(SEARCH, offer, bad * 5)
     assert clearly_over(SEARCH, replace(offer, role="curve"), bad * 5) == ""
     assert clearly_over(SEARCH, replace(offer, rate_iops=None), bad * 5) == ""
+
+
+def test_mean_far_above_its_limit_ends_a_point_early_and_one_bad_second_does_not() -> None:
+    search, offer = limited("read.mean < 1ms"), Offer(1000.0, 60.0)
+    bad, good = seconds_like((50_000, 1000), times=1), seconds_like((500, 1000), times=1)
+    assert "50.1 ms in the mean so far" in clearly_over(search, offer, bad * 5)
+    assert clearly_over(search, offer, bad * 4) == "", "a quiet rest could still mend it"
+    assert clearly_over(search, offer, [*good * 5, *bad * 2, *good * 5]) == ""
+    assert clearly_over(search, offer, seconds_like((2_000, 1000), times=50)) == ""
+    assert clearly_over(search, replace(offer, role="curve"), bad * 5) == ""
 
 
 def test_backlog_that_grows_ends_a_point_early() -> None:

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.sizing.makers import LIMIT, TOP, capacity_search, point, queue, void, went
-from tests.sizing.systems import System, capacity_of_mmc, p99_limit, searched
-from tui.model.search import HOSTS, RATE, Knob, Offer, Point, Search
+from tests.bench.capacity_search import CASES, NEAR, Trial, trial
+from tests.sizing.makers import LIMIT, TOP, Latency, capacity_search, point, queue, void, went
+from tui.model.search import HOSTS, RATE, Knob, Limit, Offer, Point, Search
 from tui.sizing.answer import answer
+from tui.sizing.budget import seconds_for
+from tui.sizing.lacking import points_planned
 from tui.sizing.search import next_offer, spent_s
 
+CLIFF = "cliff: four times slower above 2000/s"
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_capacity_of_a_queue_is_found_within_3_percent(seed: int) -> None:
-    found, points = searched(System(), Search("capacity", limits=(p99_limit(20),)), seed)
-    assert found.state == "found"
-    assert found.capacity.value == pytest.approx(capacity_of_mmc(1, 0.0005, 0.020), rel=0.03)
-    assert len(points) <= 15
+
+@cache
+def one_trial(name: str) -> Trial:
+    """One seeded search of a system; `python -m tests.bench capacity_search` makes many of each."""
+    return trial(CASES[name], seed=1)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_capacity_of_a_known_system_is_found_within_3_percent(name: str) -> None:
+    found = one_trial(name)
+    assert found.answer.state == "found"
+    assert abs(found.error) <= NEAR
 
 
 def test_cliff_beyond_full_load_is_found() -> None:
-    system = System(service_s=0.0002, thrash_above=2000)  # full load thrashes: 1250 IOPS
-    found, points = searched(system, Search("capacity", limits=(p99_limit(5),)), 1)
-    assert points[0].iops < 1400
-    assert found.capacity.value == pytest.approx(1890, rel=0.04)
+    full, *_ = one_trial(CLIFF).points  # it thrashes: 1250 IOPS
+    assert full.iops < 1400 < (one_trial(CLIFF).answer.capacity.value or 0)
 
 
 @settings(max_examples=5, deadline=None)
@@ -118,6 +128,18 @@ def test_search_keeps_to_its_time() -> None:
     assert "more than 45 s of load" in answer(search, points).not_tried
 
 
+def test_load_before_each_point_that_is_not_measured_is_part_of_its_time() -> None:
+    search = capacity_search(within_s=600.0, point_s=30.0, lead_s=30.0, own_ramp=True, tolerance=0.001)
+    points = went(search, queue(7_000))
+    assert [each.offer.lead_s for each in points] == [30.0] * len(points)
+    assert sum(each.seconds + each.offer.settle_s + 30.0 for each in points) == spent_s(points) <= 600.0
+    assert next_offer(replace(search, within_s=59.0), ()) is None
+    (last,) = went(replace(search, within_s=61.0), queue(7_000))
+    assert (last.offer.seconds, spent_s([last])) == (30.0, 60.0)
+    usual = went(capacity_search(point_s=20.0, most_point_s=20.0), queue(7_000), most=1)
+    assert usual[0].offer.lead_s == 2.0, "where the profile has no ramp, a tenth of the point is load before it"
+
+
 def test_less_than_was_met_before_is_asked_again_after_a_pause_when_it_breaks_after_an_overload() -> None:
     search = capacity_search()
     points = went(search, queue(7_000), most=4)
@@ -157,7 +179,133 @@ def test_without_a_rate_the_heaviest_setting_that_keeps_the_limits_is_found() ->
         points.append(replace(by_jobs(search, offer, len(points), jobs), iops=jobs * 900.0))
     found = answer(search, points)
     assert (found.state, found.knobs, found.capacity.value) == ("found", {"numjobs": 4}, 3_600.0)
-    assert len(points) <= 4
+    assert found.capacity.high == 7_200.0, "between 4 and 8 jobs nothing is known"
+    assert found.not_tried == ["numjobs 1, 2: known by lighter or heavier ones"]
+    assert len(points) <= 3
+
+
+def on_grid(search: Search, meets: Callable[[int, int], bool], most: int = 99) -> list[Point]:
+    """Points of a search over two knobs; heavier settings do more, jobs more than depth."""
+    points: list[Point] = []
+    while len(points) < most and (offer := next_offer(search, points)) is not None:
+        depth, jobs = offer.knobs["iodepth"], offer.knobs["numjobs"]
+        made = point(search, offer, len(points), at_all_loads(1e6 if meets(depth, jobs) else 90e6))
+        points.append(replace(made, iops=100.0 * depth * jobs + jobs))
+    return points
+
+
+def at_all_loads(ns: float) -> Latency:
+    return lambda rate: ns
+
+
+def two_knobs(values: tuple[int, ...]) -> Search:
+    return capacity_search(over=(Knob("iodepth", values), Knob("numjobs", values)), points=25)
+
+
+def test_setting_beside_those_on_the_way_is_measured_too() -> None:
+    search = two_knobs((1, 8))
+    found = answer(search, on_grid(search, lambda depth, jobs: jobs == 1))
+    assert (found.state, found.knobs) == ("found", {"iodepth": 8, "numjobs": 1})
+    assert found.not_tried == ["iodepth=1 numjobs=1: known by lighter or heavier ones"]
+    assert (found.capacity.value, found.capacity.high) == (801.0, 6408.0)
+
+
+@pytest.mark.parametrize("most", [(4, 2), (1, 16), (16, 1), (2, 8), (1, 1)])
+def test_best_of_all_settings_that_keep_the_limits_is_found(most: tuple[int, int]) -> None:
+    """Whatever the depth, so many jobs and no more keep them, or the other way round."""
+    values = (1, 2, 4, 8, 16)
+
+    def meets(depth: int, jobs: int) -> bool:
+        return (depth <= most[0] and jobs <= most[1]) or (depth == 1 and jobs <= 2)
+
+    search = two_knobs(values)
+    points = on_grid(search, meets)
+    best = max(100.0 * depth * jobs + jobs for depth in values for jobs in values if meets(depth, jobs))
+    found = answer(search, points)
+    assert (found.state, found.capacity.value) == ("found", best)
+    assert len(points) <= 12
+    assert all(each.endswith("known by lighter or heavier ones") for each in found.not_tried)
+
+
+def test_settings_that_were_not_measured_are_named_when_points_are_spent() -> None:
+    search = replace(two_knobs((1, 8)), points=2)
+    found = answer(search, on_grid(search, lambda depth, jobs: jobs == 1))
+    assert found.state == "unfinished"
+    assert found.not_tried == ["iodepth=1 numjobs=1, iodepth=8 numjobs=1", "more than 2 points"]
+
+
+def test_lighter_setting_that_broke_what_a_heavier_one_kept_decides_and_is_a_doubt() -> None:
+    search = capacity_search(over=(Knob("numjobs", (1, 2, 4)),))
+    points = [
+        replace(point(search, Offer(None, 10.0, {"numjobs": jobs}), at, at_all_loads(ns)), iops=jobs * 900.0)
+        for at, (jobs, ns) in enumerate(((4, 1e6), (2, 90e6), (1, 1e6)))
+    ]
+    found = answer(search, points)
+    assert (found.knobs, found.capacity.value) == ({"numjobs": 1}, 900.0)
+    (doubt,) = found.doubts
+    assert doubt.startswith("point 1 kept the limits at numjobs 4, point 2 broke them at numjobs 2: ")
+
+
+@pytest.mark.parametrize("gone", [{0}, {0, 3, 10}, {5}, {2, 9}])
+def test_points_of_a_curve_that_are_made_again_are_those_that_are_missing(gone: set[int]) -> None:
+    search = Search("curve", points=13)
+    whole = went(search, queue(7_000))
+    kept = [each for at, each in enumerate(whole) if at not in gone]
+    first = next_offer(search, kept)
+    assert first is not None and (first.rate_iops is None) == (0 in gone), "shares of which maximum?"
+    again = went(search, queue(7_000), before=kept)
+    assert len(again) == len(whole)
+    assert {each.offer.rate_iops for each in again} == {each.offer.rate_iops for each in whole}
+
+
+def test_maximum_of_a_curve_that_comes_out_a_little_different_leaves_its_shares_measured() -> None:
+    search = Search("curve", points=13)
+    whole = went(search, queue(7_000))
+    top = replace(whole[0], iops=0.98 * TOP)
+    assert next_offer(search, [*whole[1:], top]) is None
+    offer = next_offer(search, [*whole[2:], top])
+    assert offer is not None and offer.rate_iops == pytest.approx((whole[1].offer.rate_iops or 0.0) * 0.98)
+
+
+@pytest.mark.parametrize("gone", [{0}, {1, 4}, {2, 3}, set[int]()])
+def test_numbers_of_hosts_that_are_made_again_are_those_that_are_missing(gone: set[int]) -> None:
+    search = Search("scaling", over=(Knob(HOSTS, (1, 2, 4)),))
+    whole = went(search, queue(7_000))
+    again = went(search, queue(7_000), before=[each for at, each in enumerate(whole) if at not in gone])
+    assert sorted(each.offer.knobs[HOSTS] for each in again) == [1, 1, 2, 2, 4, 4]
+
+
+def test_full_load_of_a_capacity_search_that_is_made_again_comes_first_and_leaves_the_mixture() -> None:
+    search = capacity_search()
+    full = replace(went(search, queue(7_000), most=1)[0], jobs={"readers": 7_500.0, "writers": 2_500.0})
+    kept = went(search, queue(7_000), most=4, before=[full])[1:]
+    offer = next_offer(search, kept)
+    assert offer is not None and (offer.rate_iops, offer.role) == (None, "maximum")
+    other = replace(point(search, offer, 4, queue(7_000)), jobs={"readers": 7_000.0, "writers": 3_000.0})
+    following = next_offer(search, [*kept, other])
+    assert following is not None and following.shares == {"readers": 0.75, "writers": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("search", "rate", "seconds"),
+    [
+        (Search("curve"), 80.0, 120.0),  # ten I/Os behind p99.9, as far as a point may last
+        (Search("curve"), 500.0, 20.0),
+        (Search("curve"), 50_000.0, 10.0),
+        (Search("curve", limits=(LIMIT,)), 80.0, 50.0),  # forty behind p99, which is limited
+        (Search("curve", limits=(Limit("mean < 1ms", "", "latency", None, 1e6),)), 25.0, 40.0),  # ten behind p99
+        (capacity_search(), 80.0, 50.0),
+    ],
+)
+def test_point_of_a_curve_lasts_until_what_is_drawn_is_known(search: Search, rate: float, seconds: float) -> None:
+    assert seconds_for(search, rate) == seconds
+
+
+def test_points_that_are_planned_leave_those_out_that_have_to_be_made_again() -> None:
+    assert points_planned(Search("curve", points=13)) == 11
+    assert points_planned(Search("scaling", over=(Knob(HOSTS, (1, 2, 4)),), points=8)) == 6
+    assert points_planned(Search("scaling", over=(Knob(HOSTS, (1, 2, 4, 8, 16)),), points=7)) == 5
+    assert points_planned(Search("curve", points=4)) == points_planned(capacity_search(points=4)) == 4
 
 
 @pytest.mark.parametrize("order", ["random", "up-down"])

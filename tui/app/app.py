@@ -91,6 +91,7 @@ class BenchtuiApp(Shell):
         self.theme = pick_theme(options.theme, options.environ)
         self.add_class(f"-{self.symbols.name}")
         self.steps: dict[str, StepScreen] = {}
+        self._replaced: list[StepScreen] = []  # may be on the screen yet
 
     # -- starting
 
@@ -104,7 +105,7 @@ class BenchtuiApp(Shell):
     def apply_options(self) -> None:
         """Choose what the command line names and open the screen it asks for."""
         options = self.options
-        self.selection.ticked = list(options.hosts)
+        self.selection.ticked, self.selection.servers = list(options.hosts), list(options.servers)
         if options.profile:
             self.selection.choose_profile(options.profile)
             self.selection.overrides = dict(options.overrides)
@@ -148,13 +149,14 @@ class BenchtuiApp(Shell):
         """Let no screen show a run that is deleted."""
         for name in [name for name, subject in self.subjects.items() if run_dir in subject]:
             del self.subjects[name]
-            if self.steps.pop(name, None) is not None:
-                self.uninstall_screen(name)
+            if (screen := self.steps.pop(name, None)) is not None:
+                self.uninstall_screen(screen)
         self.find_running()
 
     def on_benchtui_app_run_found(self, event: RunFound) -> None:
         """Offer to attach."""
-        self.subjects.setdefault("live", (event.run_dir,))
+        if self.subjects.setdefault("live", (event.run_dir,)) == (event.run_dir,):
+            self.watched = event.run_dir
         steps = [screen for screen in self.screen_stack if isinstance(screen, StepScreen)]
         for screen in steps:
             screen.show_notice("running", f"{self.symbols.arrow} run {event.run_dir.name} goes on: 4 watches it")
@@ -201,7 +203,10 @@ class BenchtuiApp(Shell):
 
     def go(self, name: str, at: str = "") -> None:
         """Show a screen, `at` something in it; say what is missing when it has nothing to show."""
-        if name in self.steps or not BY_NAME[name].missing:
+        if name == "result":
+            self.see_end()
+        name = self.place_of(name)
+        if name not in self.outdated and (name in self.steps or not BY_NAME[name].missing):
             self.show_step(name)
         elif name in self.subjects:
             self.open(name, *self.subjects[name])
@@ -210,28 +215,44 @@ class BenchtuiApp(Shell):
         if at and name in self.steps:
             self.steps[name].arrive(at)
 
+    def see_end(self) -> None:
+        """Find out whether the run that was watched has ended while another screen was shown."""
+        from tui.results.store.summary import summarize
+
+        if (run_dir := self.watched) is None:
+            return
+        summary = summarize(run_dir)
+        if summary is not None and summary.state not in UNSAVED:
+            self.run_ended(run_dir)
+
     def open(self, name: str, *subject: object) -> None:
         """Show a screen made anew for a subject; one that holds something unsaved stays as it is."""
         before = self.steps.get(name)
         if before is None or not before.unsaved:
             self.subjects[name] = subject
-            self.keep_step(name, BY_NAME[name].load()(*subject))
+            self.outdated.discard(name)
+            self.keep_step(name, self.make_step(name, *subject))
         elif self.subjects[name] != subject:
             self.notify(f"{before.unsaved} is not saved yet", severity="warning")
         self.show_step(name)
 
+    def make_step(self, name: str, *subject: object) -> StepScreen:
+        """Return a step's screen for a subject."""
+        screen: StepScreen = BY_NAME[name].load()(*subject)
+        return screen
+
     def show_step(self, name: str) -> None:
         """Switch to a step's screen, which is made at its first use."""
         if name not in self.steps:
-            self.keep_step(name, BY_NAME[name].load()())
+            self.keep_step(name, self.make_step(name))
         self.show_screen(self.steps[name])
 
     def keep_step(self, name: str, screen: StepScreen) -> None:
-        """Keep a step's screen for coming back; the one it replaces is dropped."""
+        """Keep a step's screen for coming back; the one it replaces is dropped, one that is shown once it is left."""
         if name in self.steps:
-            self.uninstall_screen(name)
+            self._replaced.append(self.steps[name])
         self.steps[name] = screen
-        self.install_screen(screen, name)
+        self.install_screen(screen, f"{name} {id(screen)}")
 
     def show_screen(self, screen: StepScreen) -> None:
         """Make a step the shown one; dialogs and the too-small notice above it go."""
@@ -241,6 +262,8 @@ class BenchtuiApp(Shell):
             self.push_screen(screen)
         else:
             self.switch_screen(screen)
+        while self._replaced:
+            self.uninstall_screen(self._replaced.pop())
         self.call_after_refresh(self.check_size)
 
     def go_back(self) -> None:

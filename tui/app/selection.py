@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tui.engine.hosts.fleet import HostCheck
     from tui.engine.planning.search import Wish
+    from tui.model.plan import HostAddress
 
 
 @dataclass(slots=True)
 class Selection:
-    """Ticked hosts in the order of the list, a profile's tag, and what was typed on Review.
+    """Hosts in the order of the list, a profile's tag, and what was typed on Review.
 
+    A host has its tick as one that generates load (`ticked`) or as one that is looked at meanwhile (`servers`).
     `overrides` holds texts as typed, also wrong ones: they are validated where they are shown.
     """
 
@@ -28,30 +30,46 @@ class Selection:
     precondition: bool = True
     attest: dict[str, str] = field(default_factory=dict)  # answers by condition
     search: Wish | None = None  # None: what the profile searches for, if it does
-    servers: list[str] = field(default_factory=list)  # storage nodes to look at meanwhile
+    servers: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)  # what to know of a choice that a run before made
     changes: int = 0  # times that everything was chosen anew: what shows it has to be filled again
     checks: dict[str, HostCheck] = field(default_factory=dict)
 
-    def toggle(self, name: str) -> None:
-        """Tick or untick one host."""
-        if name in self.ticked:
-            self.ticked.remove(name)
-        else:
-            self.ticked.append(name)
+    @property
+    def chosen(self) -> list[str]:
+        """Every host with a tick, those that generate load first."""
+        return [*self.ticked, *self.servers]
 
-    def toggle_all(self, names: Iterable[str]) -> None:
-        """Tick all of these, or untick them when every one is ticked already."""
-        wanted = list(names)
-        if all(name in self.ticked for name in wanted):
-            self.ticked = [name for name in self.ticked if name not in wanted]
-        else:
-            self.ticked += [name for name in wanted if name not in self.ticked]
+    def put(self, name: str, *, server: bool | None) -> None:
+        """Tick a host as one that is looked at, or generates load; None takes its tick away."""
+        for part in (self.ticked, self.servers):
+            if name in part:
+                part.remove(name)
+        if server is not None:
+            (self.servers if server else self.ticked).append(name)
+
+    def toggle(self, hosts: Sequence[HostAddress]) -> None:
+        """Tick all of these as what they are in the inventory, or untick them when every one is ticked already."""
+        ticked = set(self.chosen)
+        missing = [host for host in hosts if host.name not in ticked]
+        for host in missing or hosts:
+            self.put(host.name, server=host.role == "server" if missing else None)
+
+    def is_server(self, host: HostAddress) -> bool:
+        """Whether a host is only looked at: as was said of it, else by its role in the inventory."""
+        return host.name in self.servers or (host.name not in self.ticked and host.role == "server")
+
+    def swap(self, hosts: Sequence[HostAddress]) -> None:
+        """Tick these hosts as servers, or where all of them are that as hosts that generate load."""
+        server = not all(map(self.is_server, hosts))
+        for host in hosts:
+            self.put(host.name, server=server)
 
     def order_by(self, names: Iterable[str]) -> None:
         """Bring the ticks into the order of the list; hosts that are gone lose theirs."""
-        ticked = set(self.ticked)
-        self.ticked = [name for name in names if name in ticked]
+        known, ticked, servers = list(names), set(self.ticked), set(self.servers)
+        self.ticked = [name for name in known if name in ticked]
+        self.servers = [name for name in known if name in servers]
 
     def choose_profile(self, tag: str) -> None:
         """Choose a profile. What was typed for another profile's parameters is dropped."""
@@ -61,7 +79,7 @@ class Selection:
             self.repeat = self.sweep = ""
             self.cleanup = None
             self.precondition, self.attest, self.search = True, {}, None
-            self.servers, self.remarks = [], []
+            self.remarks = []
             self.changes += 1
 
     @property
@@ -79,7 +97,7 @@ class Selection:
         return profile.rpartition("/")[2] if profile.startswith("/") else profile
 
     def hosts_text(self) -> str:
-        """Return ``local`` or ``4 hosts``, empty when none is ticked."""
-        if not self.ticked:
-            return ""
-        return self.ticked[0] if len(self.ticked) == 1 else f"{len(self.ticked)} hosts"
+        """Return ``local``, ``4 hosts`` or ``4 hosts + 3 servers``, empty when none is ticked."""
+        hosts = self.ticked[0] if len(self.ticked) == 1 else f"{len(self.ticked)} hosts" if self.ticked else ""
+        servers = f"{len(self.servers)} server{'s' if len(self.servers) > 1 else ''}" if self.servers else ""
+        return " + ".join(filter(None, (hosts, servers)))

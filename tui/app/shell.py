@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual import work
 
@@ -44,6 +44,7 @@ class Options:
     inventory: Path | None = None
     ssh_config: Path | None = None
     hosts: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
     profile: str | None = None
     overrides: Mapping[str, str] = field(default_factory=dict)
     review: bool = False
@@ -66,8 +67,14 @@ class Shell(TypeAheadApp[None]):
         self.options = options
         self.paths = options.paths
         self.subjects: dict[str, tuple[object, ...]] = {}
+        self.outdated: set[str] = set()  # screens that are to be made anew when they are shown again
+        self.watched: Path | None = None  # a run whose end nobody has seen yet
         self._fleet: Fleet | None = None
         self._catalogue: Catalogue | None = None
+
+    def notify(self, message: str, **options: Any) -> None:
+        """Tell something in a toast. What hosts, tools and files are called is no markup."""
+        super().notify(message, **{"markup": False, **options})
 
     # -- the backend, loaded on first use so that the first frame does not wait for it
 
@@ -130,7 +137,12 @@ class Shell(TypeAheadApp[None]):
     def can_go(self, name: str) -> bool:
         """Return whether a screen has something to show."""
         entry = BY_NAME[name]
-        return (name in self.subjects or not entry.missing) and (self.selection.ready or not entry.after_choice)
+        shows = self.place_of(name) in self.subjects or not entry.missing
+        return shows and (self.selection.ready or not entry.after_choice)
+
+    def place_of(self, name: str) -> str:
+        """Return the screen that a step leads to: Live to a replay where no run was watched."""
+        return "replay" if name == "live" and name not in self.subjects and "replay" in self.subjects else name
 
     def go(self, name: str, at: str = "") -> None:
         """Show a screen, `at` something in it; say what is missing when it has nothing to show."""
@@ -149,12 +161,20 @@ class Shell(TypeAheadApp[None]):
         raise NotImplementedError
 
     def open_live(self, run_dir: Path, replay_speed: float | None = None) -> None:
-        """Show a run as it goes on, or replay a finished one."""
-        self.open("live", run_dir, replay_speed)
+        """Show a run as it goes on, or replay a finished one, which leaves the one that goes on where it is."""
+        if replay_speed is None:
+            self.watched = run_dir
+        self.open("live" if replay_speed is None else "replay", run_dir, replay_speed)
 
     def open_result(self, run_dir: Path) -> None:
         """Show what a run measured."""
         self.open("result", run_dir)
+
+    def run_ended(self, run_dir: Path) -> None:
+        """From now on Result leads to this run, whatever it has shown before."""
+        self.watched = None if self.watched == run_dir else self.watched
+        self.subjects["result"] = (run_dir,)
+        self.outdated.add("result")
 
     def choice_text(self, room: int) -> str:
         """Return what is chosen in at most `room` columns: the profile goes first, it is on the screen anyway."""
@@ -169,7 +189,7 @@ class Shell(TypeAheadApp[None]):
 
     @property
     def live_run(self) -> Path | None:
-        """The run that Live shows, or would show."""
+        """The run that Live shows, or would show; no replay."""
         found = self.subjects.get("live", (None,))[0]
         return found if isinstance(found, Path) else None
 

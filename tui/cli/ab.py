@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 TAG, SIDE = "ab", "ab.side"
 WORSE, NOT_KNOWN, FAILED = 1, 3, 4
+NOT_COMPARABLE = "not comparable"
 OVERHEAD_S = 15.0  # of a run beside its load, until the first one tells
-MOST_RUNS = 40
 TAKEN = ("repeat", "sweep", "detach", "prove_limiter", "skip_missing")
 AB_SCHEMA = "benchtui.ab/1"
 
@@ -43,7 +43,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--detect", default="5%", metavar="SHARE", help="the least change that matters (5%%)")
     add("--within", default="1h", metavar="DURATION", help="the time there is (1h)")
     add("--name", metavar="NAME", help="name of the experiment; whole runs of it that are there already count")
-    parser.epilog = "exit codes: 0 B is no worse, 1 worse, 2 wrong usage, 3 not known within the time, 4 runs failed"
+    parser.epilog = (
+        "exit codes: 0 B is no worse, 1 worse, 2 wrong usage, 3 not comparable, or not known within the time, "
+        "4 runs failed"
+    )
 
 
 @dataclass
@@ -52,14 +55,26 @@ class Experiment:
 
     name: str
     sides: dict[str, argparse.Namespace]
-    plan: Plan
+    plans: dict[str, Plan]  # by side
     detect: float
     until_s: float
-    most: int = MOST_RUNS
+    room: int  # runs that there is time for, those that are there already included
     as_json: bool = False
-    room: int = MOST_RUNS  # runs that there is time for
-    sized: bool = False
+    told: bool = False  # how many runs it takes by the noise floor
+    look: Look | None = None
     records: dict[str, list[RunRecord]] = field(default_factory=lambda: {"A": [], "B": []})
+
+    @property
+    def most(self) -> int:
+        """Runs of both sides that it takes at most, as far as is known."""
+        return self.room if self.look is None else self.look.most
+
+    @property
+    def across(self) -> list[str]:
+        """Parameters that are meant to differ: those that somebody set, and those that follow from them."""
+        given = {name for side in self.sides.values() for name in pairs(side.overrides, "--set")}
+        params = [self.plans[side].params for side in "AB"]
+        return sorted(given | {name for name in params[0] | params[1] if params[0].get(name) != params[1].get(name)})
 
     @property
     def runs(self) -> int:
@@ -75,10 +90,10 @@ def main(args: argparse.Namespace) -> int:
     if args.dry_run:
         from tui.cli.review import review_text
 
-        for side, each in experiment.sides.items():
-            print(f"side {side}\n{review_text(run.plan_from(each))}")
+        for side, each in experiment.plans.items():
+            print(f"side {side}\n{review_text(each)}")
         return 0
-    say(f"experiment {experiment.name}: {experiment.most} runs at most, in the order ABBA")
+    say(f"experiment {experiment.name}: there is time for {experiment.room} runs, in the order ABBA")
     take_known(experiment)
     return measured(experiment)
 
@@ -95,8 +110,8 @@ def experiment_of(args: argparse.Namespace) -> Experiment:
     name = args.name or f"ab-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     given = {"A": args.set_a, "B": args.set_b}
     sides = {side: side_args(args, side, name, words) for side, words in given.items()}
-    plan = run.plan_from(sides["A"])
-    run.plan_from(sides["B"])
+    plans = {side: run.plan_from(each) for side, each in sides.items()}
+    plan = plans["A"]
     if plan.headline is None or len([step for step in plan.steps if not step.warmup]) != 1:
         raise UsageError(
             f"{plan.profile.tag} measures several points; ab takes one, and repeats it itself: fix what is swept with "
@@ -105,8 +120,7 @@ def experiment_of(args: argparse.Namespace) -> Experiment:
         )
     each_s = (plan.expected_s or 0.0) + OVERHEAD_S
     room = max(4, int(within_s / each_s) // 2 * 2)
-    until_s = time.monotonic() + within_s
-    return Experiment(name, sides, plan, share_of(args.detect), until_s, min(MOST_RUNS, room), args.json, room)
+    return Experiment(name, sides, plans, share_of(args.detect), time.monotonic() + within_s, room, args.json)
 
 
 def side_args(args: argparse.Namespace, side: str, name: str, given: Sequence[str]) -> argparse.Namespace:
@@ -135,25 +149,53 @@ def seconds_of(text: str) -> float:
 
 
 def take_known(experiment: Experiment) -> None:
-    """Take the whole runs that an experiment of this name has already: after a stop, or a machine that went down."""
+    """Take the whole runs that an experiment of this name has already: after a stop, or a machine that went down.
+
+    Raises UsageError for one that was measured otherwise than its side would be now.
+    """
     from tui.results.record.load import load_record
 
     store = run_store()
     for summary in reversed(store.list()):
-        if summary.tags.get(TAG) == experiment.name and summary.tags.get(SIDE) in experiment.records:
-            if summary.state == "complete":
-                record = load_record(store.directory_of(summary))
-                experiment.records[summary.tags[SIDE]].append(record)
-            else:
-                say(f"{summary.run_id} is {summary.state}: it does not count; benchtui runs recover, or runs resume")
+        side = summary.tags.get(SIDE, "")
+        if summary.tags.get(TAG) != experiment.name or side not in experiment.records:
+            continue
+        if summary.state != "complete":
+            say(f"{summary.run_id} is {summary.state}: it does not count; benchtui runs recover, or runs resume")
+        elif summary.verdict == "invalid":
+            say(f"{summary.run_id} is invalid: it does not count")
+        else:
+            record = load_record(store.directory_of(summary))
+            check_belongs(experiment, side, record)
+            experiment.records[side].append(record)
     if experiment.runs:
         say(f"{experiment.runs} runs of it are there already")
+        experiment.room += experiment.runs // 2 * 2
+
+
+def check_belongs(experiment: Experiment, side: str, record: RunRecord) -> None:
+    """Raise UsageError for a run that is no repetition of its side: what differs is named."""
+    plan, was = experiment.plans[side], record.profile
+    then_on, now_on = (", ".join(sorted(each.name for each in hosts)) for hosts in (record.hosts, plan.hosts))
+    parts: list[tuple[str, object, object]] = [
+        ("profile", was.tag, plan.profile.tag),
+        ("version", was.version, plan.profile.version),
+        ("hosts", then_on, now_on),
+    ]
+    parts += [(name, was.params.get(name), plan.params.get(name)) for name in sorted(was.params | plan.params)]
+    if differs := [f"{name} {then}, now {now}" for name, then, now in parts if str(then) != str(now)]:
+        raise UsageError(
+            f"{record.run_id} is of side {side} of {experiment.name}, and was measured otherwise: "
+            f"{'; '.join(differs)}; take another --name"
+        )
 
 
 def measured(experiment: Experiment) -> int:
     """Make runs until the answer is known or the budget is spent; return the exit code."""
     longest, failed, found = 0.0, 0, looked(experiment)
     while (found is None or found.answer == "go on") and experiment.runs < experiment.most:
+        if obstacles_of(experiment):
+            break
         if time.monotonic() + longest > experiment.until_s:
             say("the time is up")
             break
@@ -216,36 +258,45 @@ def raise_failed(experiment: Experiment) -> None:
 
 
 def looked(experiment: Experiment) -> Look | None:
-    """Look at the runs when both sides have as many, four or more in all; say what is known."""
-    from tui.results.compare.sequential import LEAST_RUNS, look
+    """Return what is known of as many runs as both sides have, four or more in all; say it when it is new."""
+    from tui.results.compare.sequential import after_looks
 
     a, b = experiment.records["A"], experiment.records["B"]
-    size(experiment)
-    if len(a) != len(b) or experiment.runs < LEAST_RUNS:
-        return None
+    tell_budget(experiment)
     values = [[each.headline.value for each in side if each.headline and each.headline.value] for side in (a, b)]
-    if min(map(len, values)) < len(a):
+    if [len(values[0]), len(values[1])] != [len(a), len(b)]:
         raise BenchtuiError("a run has no headline: nothing can be compared")
-    found = look(values[0], values[1], max(experiment.most, experiment.runs), experiment.detect, floor_of(a[0]))
-    interval = f"{said(found.low)} … {said(found.high)}"
-    say(f"after {found.runs} runs: B against A {said(found.ratio)} ({interval}), {found.answer}")
+    room = max(experiment.room, experiment.runs)
+    found = after_looks(values[0], values[1], room, experiment.detect, floor_of(a[0]) if a else None)
+    if found is not None and found != experiment.look:
+        interval = f"{said(found.low)} … {said(found.high)}"
+        going = f"{found.answer}, {found.most} runs at most" if found.answer == "go on" else found.answer
+        say(f"after {found.runs} runs: B against A {said(found.ratio)} ({interval}), {going}")
+    experiment.look = found
     return found
 
 
-def size(experiment: Experiment) -> None:
-    """Take as many runs as a change needs by the noise floor, once a run says whether somebody measured one."""
+def tell_budget(experiment: Experiment) -> None:
+    """Say how many runs a change takes by the noise floor, once a run says whether somebody measured one."""
     from tui.results.compare.sequential import runs_for
 
-    if experiment.sized or not experiment.records["A"]:
+    if experiment.told or not experiment.records["A"]:
         return
-    experiment.sized = True
+    experiment.told = True
     if (floor := floor_of(experiment.records["A"][0])) is None:
         return
-    wanted = runs_for(experiment.detect, floor.cov)
-    experiment.most = max(min(wanted, experiment.room), experiment.runs)
+    wanted = runs_for(experiment.detect, floor.cov, floor.n - 1)
     short = f"; there is time for {experiment.room}, so it may stay unknown" if wanted > experiment.room else ""
     say(f"runs of the same differ by {floor.cov * 100:.2g} % (noise floor): a change of {experiment.detect * 100:g} % "
         f"takes {wanted} runs at most, half as many in the mean, to be found in 9 of 10 cases{short}")  # fmt: skip
+
+
+def obstacles_of(experiment: Experiment) -> list[str]:
+    """Return why the runs of the sides cannot be held against each other; more of them would not help."""
+    from tui.results.compare.gate import differences
+
+    a, b = experiment.records["A"], experiment.records["B"]
+    return [each.text for each in differences(a, b, experiment.across) if each.blocks] if a and b else []
 
 
 def floor_of(record: RunRecord) -> Floor | None:
@@ -268,21 +319,21 @@ def concluded(experiment: Experiment, found: Look | None) -> int:
     from tui.results.compare.text import comparison_lines
     from tui.text.line import plain_lines
 
-    word = word_of(experiment, found)
+    word = NOT_COMPARABLE if obstacles_of(experiment) else word_of(experiment, found)
     if experiment.as_json:
         print(document(experiment, found, word))
     else:
         if (compared := compared_sides(experiment)) is not None:
             print("\n".join(plain_lines(comparison_lines(compared, text_width()))) + "\n")
         print(answer_text(experiment, found, word))
-    return {"worse": WORSE, "not known": NOT_KNOWN}.get(word, 0)
+    return {"worse": WORSE, "not known": NOT_KNOWN, NOT_COMPARABLE: NOT_KNOWN}.get(word, 0)
 
 
 def word_of(experiment: Experiment, found: Look | None) -> str:
     """Return the answer in a word: better, worse, no difference as large, not known."""
     from tui.metrics.registry import METRICS
 
-    headline = experiment.plan.headline
+    headline = experiment.plans["A"].headline
     assert headline is not None
     if found is None or found.answer == "go on":
         return "not known"
@@ -296,15 +347,20 @@ def compared_sides(experiment: Experiment) -> Comparison | None:
     from tui.results.compare.compare import compare
 
     a, b = experiment.records["A"], experiment.records["B"]
-    across = sorted({name for side in "AB" for name in pairs(experiment.sides[side].overrides, "--set")})
-    return compare(a, b, across=across) if a and b else None
+    return compare(a, b, across=experiment.across) if a and b else None
 
 
 def answer_text(experiment: Experiment, found: Look | None, word: str) -> str:
     """Return the answer as a sentence, with what would have been found."""
-    if found is None or word == "not known":
-        least = "" if found is None else f"; so many runs would have found a change of {found.detectable * 100:.1f} %"
-        return f"not known within the time{least}. To go on: --name {experiment.name} --within DURATION"
+    if word == NOT_COMPARABLE:
+        return f"the sides are not comparable: {'; '.join(obstacles_of(experiment))}"
+    if found is None:
+        return f"not known within the time. To go on: --name {experiment.name} --within DURATION"
+    if word == "not known":
+        least = f"{found.runs} runs would have found a change of {found.detectable * 100:.1f} %"
+        if found.runs >= found.most < experiment.room:
+            return f"not known after as many runs as find {experiment.detect * 100:g} % in 9 of 10 cases; {least}"
+        return f"not known within the time; {least}. To go on: --name {experiment.name} --within DURATION"
     interval = f"({said(found.low)} … {said(found.high)})"
     if word == "no difference as large":
         return f"no difference as large as {experiment.detect * 100:g} % {interval}"

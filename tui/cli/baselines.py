@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.common import paths, run_store, say, text_width
+from tui.cli.common import RUN_HELP, paths, run_store, say, text_width
 from tui.model.problem import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from tui.results.baselines.files import BaselineFiles
 
 FILES = (".yaml", ".yml")
-RUN_HELP = "run id, unique beginning of one, path, or 'last'"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -7,16 +7,13 @@ import argparse
 from tui.cli import run
 from tui.cli.searching import add_bounds, wish_of
 
-OVER_HELP = "search over rate, hosts, counts among the parameters: rate,iodepth or iodepth=1,8,32 (default: rate)"
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     run.add_all(parser)
     add_bounds(parser)
-    parser.add_argument("--over", action="append", default=[], metavar="NAMES", help=OVER_HELP)
 
 
 def main(args: argparse.Namespace) -> int:
-    """Search, and return the run's exit code: 5 when no load keeps the limits."""
+    """Search, and return the run's exit code: 5 when no load keeps the limits, 6 when that is not known yet."""
     return run.carried_out(args, wish_of(args, "capacity"))

@@ -7,7 +7,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
-from tui.cli.common import ask, paths, run_store, say
+from tui.cli.common import RUN_HELP, ask, paths, run_store, say
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ ALL_GONE, SOME_STAYED = 0, 4
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("run", metavar="RUN", help="run id, unique prefix, path, or last")
+    parser.add_argument("run", metavar="RUN", help=RUN_HELP)
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tui.model.settings import Settings
     from tui.results.store.runs import RunStore
 
+RUN_HELP = "a run: id, unique beginning of one, path, last, last~1, title, tag:NAME (the newest with it)"
+
 
 def paths() -> Paths:
     """Return where this user's files live. Raises UsageError when the settings that say where are broken."""

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.common import paths, run_store, text_width
+from tui.cli.common import paths, run_store, say, text_width
+from tui.cli.sides import ACROSS_HELP, SIDE_HELP
+from tui.cli.sides import side_of as directories_of
 from tui.model.problem import BenchtuiError, NotComparableError, UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from tui.results.compare.junit import Judgement
     from tui.results.store.runs import RunStore
 
-SIDE_HELP = "a run: id, unique beginning of one, path, last, last~1; RUN,RUN,...: repetitions of one side"
 WORSE, NOT_COMPARABLE = 1, 3
 
 
@@ -29,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("a", metavar="A", help=f"what is compared with; {SIDE_HELP}")
     add("others", metavar="B", nargs="+", help="what is compared, likewise; several are each held against A")
-    add("--across", action="append", default=[], metavar="NAME", help="a parameter that is meant to differ")
+    add("--across", action="append", default=[], metavar="NAME", help=ACROSS_HELP)
     add("--all", action="store_true", help="all figures of every point of a sweep or a suite")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object")
@@ -43,7 +44,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="what must not be: 'read.p99 > 2ms', or against A 'iops < -5%%'; beside the profile's own thresholds",
     )
     add("--junit", type=Path, metavar="FILE", help="write it as JUnit XML too")
-    parser.epilog = "exit codes: 0 no worse, 1 worse, 2 wrong usage, 3 not comparable"
+    add("--allow-undecided", action="store_true", help="exit with 0 where nobody can tell whether it is worse")
+    parser.epilog = "exit codes: 0 no worse, 1 worse, 2 wrong usage, 3 not comparable, or nobody can tell"
 
 
 def main(args: argparse.Namespace) -> int:
@@ -59,14 +61,17 @@ def main(args: argparse.Namespace) -> int:
     if args.junit is not None:
         from tui.results.compare.junit import as_junit
 
-        write_to(args.junit, as_junit(judged))
+        write_to(args.junit, as_junit(judged, allow_undecided=args.allow_undecided))
     if args.json:
         from tui.results.compare.document import as_json
 
         sys.stdout.write(as_json(judged))
     else:
         show(judged, every=args.all, plot=args.plot)
-    return max(exit_code(*each) for each in judged)
+    codes = [exit_code(*each, allow_undecided=args.allow_undecided) for each in judged]
+    if not args.allow_undecided and any(undecided(*each) for each in judged):
+        say("whether it is worse nobody can tell (exit code 3): more runs, longer ones, or --allow-undecided")
+    return max(codes)
 
 
 def sides_of(store: RunStore, args: argparse.Namespace) -> tuple[list[RunRecord], list[list[RunRecord]]]:
@@ -81,11 +86,7 @@ def side_of(store: RunStore, text: str) -> list[RunRecord]:
     """Return the records of one side. Raises UsageError for names of no run."""
     from tui.results.record.load import load_record
 
-    directories = [store.resolve(ref) for ref in text.split(",") if ref]
-    if not directories:
-        raise UsageError(f"'{text}' names no run")
-    if len(set(directories)) < len(directories):
-        raise UsageError(f"'{text}' names a run twice: a repetition is a run of its own")
+    directories = directories_of(store, text)
     try:
         return [load_record(directory) for directory in directories]
     except BenchtuiError as error:  # 1 would say that a figure is worse
@@ -115,15 +116,24 @@ def show_charts(found: Comparison) -> None:
         print("\n" + (coloured(lines) if color else "\n".join(plain_lines(lines))))
 
 
-def exit_code(found: Comparison, judged: Sequence[Judged]) -> int:
-    """Return 3 when the runs are not comparable or a criterion's figure was not measured, 1 for worse, else 0."""
-    if found.obstacles or any(each.outcome == "not measured" for each in judged):
+def exit_code(found: Comparison, judged: Sequence[Judged], *, allow_undecided: bool = False) -> int:
+    """Return 1 for worse and 0 for no worse.
+
+    3: not comparable, a criterion's figure was not measured, or nobody can tell (unless that is allowed).
+    """
+    if found.word == "not comparable" or any(each.outcome == "not measured" for each in judged):
         return NOT_COMPARABLE
     worse = any(change.word == "worse" and change.counts for change in found.changes)
     worse = worse or (found.search is not None and found.search.word == "worse")
-    if found.search is not None and found.search.word == "not comparable":
-        return NOT_COMPARABLE
-    return WORSE if worse or any(each.outcome == "broken" for each in judged) else 0
+    if worse or any(each.outcome == "broken" for each in judged):
+        return WORSE
+    return NOT_COMPARABLE if found.undecided and not allow_undecided else 0
+
+
+def undecided(found: Comparison, judged: Sequence[Judged]) -> bool:
+    """Tell whether nothing but that nobody can tell makes the exit code 3."""
+    codes = [exit_code(found, judged, allow_undecided=allowed) for allowed in (False, True)]
+    return codes == [NOT_COMPARABLE, 0]
 
 
 def write_to(path: Path, text: str) -> None:

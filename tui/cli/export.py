@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 
-from tui.cli.common import run_store, say
-from tui.model.exporter import Source, installed, load
+from tui.cli.common import RUN_HELP, run_store, say
+from tui.model.exporter import installed, load
 from tui.model.problem import UsageError
 
 
@@ -17,7 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Writes a saved run in a format that other tools read. One file of text is printed unless -o says where it "
         "goes; several go to a directory, named RUN.FORMAT unless -o names one. The paths written are printed."
     )
-    parser.add_argument("run", metavar="RUN", nargs="?", help="run id, unique beginning of one, path, or 'last'")
+    parser.add_argument("run", metavar="RUN", nargs="?", help=RUN_HELP)
     parser.add_argument("format", metavar="FORMAT", nargs="?", help="one of: " + ", ".join(installed()))
     parser.add_argument("-o", "--output", metavar="FILE|DIR", help="where to; a name that ends with / is a directory")
     parser.add_argument(
@@ -40,20 +39,19 @@ def main(args: argparse.Namespace) -> int:
     if args.run is None or args.format is None:
         raise UsageError("name a run and a format; benchtui export --formats lists them")
     exporter = load(args.format)
-    from tui.results.export.save import alone, export, source_of
+    from tui.results.export.save import alone, export, source_of, without_names
 
     run_dir = run_store().resolve(args.run)
     redact = args.redact or bool(args.hide)
-    if redact and (args.stream or exporter.reads_files):
-        what = "--stream" if args.stream else args.format
-        raise UsageError(f"--redact: {what} tells events as they come, names in them; export another format")
+    if redact and args.stream:
+        raise UsageError("--redact: --stream tells events as they come, names in them; export another format")
     if args.stream:
         from tui.results.export.stream import follow
 
         return int(not follow(run_dir, args.format, args.output or "-", say))
     source = source_of(run_dir)
     if redact:
-        source = without_names(source, args.hide)
+        source = without_names(source, args.format, args.hide)
     if args.output is None and (file := alone(source, exporter)) is not None:
         for part in file.parts:
             sys.stdout.buffer.write(part)
@@ -61,15 +59,6 @@ def main(args: argparse.Namespace) -> int:
     for path in export(source, args.format, args.output):
         print(path)
     return 0
-
-
-def without_names(source: Source, words: Sequence[str]) -> Source:
-    """Return a run whose record names nobody: hosts, addresses, users and paths are replaced, as in reports."""
-    from tui.results.report.content import Source as Reported
-    from tui.results.report.redact import redacted
-
-    (found,) = redacted([Reported(source.record, source.run_dir)], words)
-    return Source(found.record, source.run_dir)
 
 
 def formats_text() -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tui.cli.common import paths, run_store, say
-from tui.cli.compare import SIDE_HELP, side_of
+from tui.cli.compare import side_of
+from tui.cli.sides import SIDE_HELP
 from tui.model.problem import NotComparableError, UsageError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from tui.model.problem import UsageError
 from tui.model.settings import SYMBOLS, THEMES, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tui.app.shell import Options
 
@@ -33,6 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_host_files(parser)
     parser.add_argument(
         "--hosts", nargs="+", action="extend", default=[], metavar="SPEC", help="tick hosts, @groups, ranges, local"
+    )
+    parser.add_argument(
+        "--servers", nargs="+", action="extend", default=[], metavar="SPEC", help="tick storage nodes to look at"
     )
     parser.add_argument("--profile", metavar="NAME", help="choose this profile")
     parser.add_argument(
@@ -54,11 +57,14 @@ def main(args: argparse.Namespace) -> int:
     from tui.app.shell import Options
 
     settings = user_settings()
+    hosts = chosen_hosts(args, args.hosts or settings.hosts)
+    servers = chosen_hosts(args, args.servers) if args.servers else ()
     options = Options(
         paths=paths(),
         inventory=args.inventory,
         ssh_config=args.ssh_config,
-        hosts=chosen_hosts(args, settings),
+        hosts=hosts,
+        servers=tuple(name for name in servers if name not in hosts),
         profile=chosen_profile(args),
         overrides=pairs(args.overrides, "--set"),
         review=args.review,
@@ -107,14 +113,10 @@ def check_terminal() -> None:
         raise UsageError("TERM is dumb or not set, the screens cannot be shown; use: benchtui run PROFILE")
 
 
-def chosen_hosts(args: argparse.Namespace, settings: Settings) -> tuple[str, ...]:
-    """Return the names of the hosts asked for, else those of the settings. Raises UsageError.
-
-    It also checks the files that describe hosts.
-    """
+def chosen_hosts(args: argparse.Namespace, specs: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the hosts asked for. Raises UsageError, also where files that describe hosts are wrong."""
     from tui.cli.common import load_fleet
 
-    specs = args.hosts or settings.hosts
     if not (specs or args.inventory or args.ssh_config):
         return ()
     fleet = load_fleet(args)

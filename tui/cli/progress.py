@@ -24,10 +24,12 @@ from tui.model.event import (
 )
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError
+from tui.model.search import Search
 from tui.results.findings.due import is_time
 from tui.results.matrix.progress import MatrixProgress, matrix_progress, step_name
 from tui.results.matrix.rounds import live_text
 from tui.results.store.alive import is_running
+from tui.sizing.lacking import points_planned
 from tui.text.points import offer_text, point_text
 
 if TYPE_CHECKING:
@@ -87,10 +89,15 @@ class ProgressDisplay:
             return
         if isinstance(event, PointDecided):
             self.decided += 1
-            self.line(f"{clock(event.t)} {point_text(search, event.point, self.decided)}")
+            self.line(f"{clock(event.t)} {point_text(search, event.point, self._place(search, self.decided))}")
         else:
-            text = f"point {self.decided + 1}/{search.points}: {offer_text(event.offer)}"
+            text = f"point {self._place(search, self.decided + 1)}: {offer_text(event.offer)}"
             self.line(f"{clock(event.t)} {text} for {units.duration(event.offer.seconds)}, {event.offer.why}")
+
+    @staticmethod
+    def _place(search: Search, number: int) -> str:
+        """Return which point of how many it is: more than were planned, where one had to be made again."""
+        return f"{number}/{max(number, points_planned(search))}"
 
     def step(self, event: StepStarted | StepEnded) -> None:
         """Say which of many steps begins, and that one was not needed or went wrong."""

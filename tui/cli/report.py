@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.cli.common import paths, run_store, say
+from tui.cli.sides import ACROSS_HELP, SIDE_HELP, sides_of
 from tui.model.problem import BenchtuiError, Problem, UsageError
 
 if TYPE_CHECKING:
@@ -22,9 +23,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Writes a report of a run: what was tested, on what, whether it is valid, what limited it, every figure, and "
         "all that is needed to repeat it. HTML is one file with charts that needs no network; Markdown is for tickets. "
-        "Several runs stand side by side."
+        "Several runs stand side by side, each held against the first, as compare does it."
     )
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run id, unique beginning of one, path, or 'last'")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help=SIDE_HELP)
+    parser.add_argument("--across", action="append", default=[], metavar="NAME", help=ACROSS_HELP)
     parser.add_argument("-o", "--output", metavar="FILE", help="FILE.html or FILE.md; - or none: Markdown to stdout")
     parser.add_argument("--format", choices=("html", "md"), help="when the name of FILE does not tell")
     parser.add_argument("--redact", action="store_true", help="leave out names, addresses, paths, remarks")
@@ -41,16 +43,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Write the report."""
+    from tui.results.compare.noise import NoiseFloors
+    from tui.results.report.side_by_side import Versus
     from tui.results.report.write import with_histories, written
 
     target = None if args.output in (None, "-") else Path(args.output)
     shape: Shape = args.format or shape_of(target)
     if target is not None and target.exists() and not args.force:
         raise UsageError(Problem("is there already; --force overwrites it", file=str(target)))
-    sources = [source_of(ref) for ref in args.runs]
+    sides = sides_of(run_store(), args.runs)
+    floors = NoiseFloors.read(paths().noise) if len(sides) > 1 else None
+    versus = Versus(tuple(map(len, sides)), tuple(args.across), floors)
+    sources = [source_of(run_dir) for side in sides for run_dir in side]
     if args.trend is not False:
         sources = with_histories(sources, run_store(), always=args.trend is True)
-    text = written(sources, shape, redact=args.redact or bool(args.hide), words=args.hide)
+    text = written(sources, shape, redact=args.redact or bool(args.hide), words=args.hide, versus=versus)
     if target is None:
         sys.stdout.write(text)
         return 0
@@ -68,11 +75,11 @@ def shape_of(target: Path | None) -> Shape:
     return FORMATS[target.suffix.lower()]
 
 
-def source_of(ref: str) -> Source:
-    """Return a run by what people type. Raises UsageError."""
+def source_of(run_dir: Path) -> Source:
+    """Return a run to report; what is wrong with published figures is said. Raises BenchtuiError."""
     from tui.results.report.write import source_at
 
-    source, problems = source_at(run_store().resolve(ref), paths().baselines)
+    source, problems = source_at(run_dir, paths().baselines)
     for problem in problems:
         say(f"benchtui: {problem}")
     return source

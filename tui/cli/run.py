@@ -12,11 +12,15 @@ from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration
 
 if TYPE_CHECKING:
-    from tui.engine.planning.search import Wish
+    from tui.engine.planning.search import Kind, Wish
     from tui.model.plan import Plan
 
 STREAM_HELP = "follow the run in a format of `benchtui export`: to stdout, a file, or an http address that takes it"
 HOSTS_HELP = "names, @groups, ranges like h[1-4], or local (default: `hosts` of benchtui config)"
+EXIT_CODES = (
+    "exit codes: 0 complete, 1 invalid by a finding, 2 wrong usage, 3 refused before any load, 4 partial or failed, "
+    "5 no load keeps the limits, 6 a search whose points or time were spent before it knew, 130 interrupted and saved"
+)
 NEVER_S = 10 * 365 * 86400.0
 
 
@@ -29,6 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def add_all(parser: argparse.ArgumentParser) -> None:
     """Add what any run is launched with."""
+    parser.epilog = EXIT_CODES
     add = parser.add_argument
     add("profile", metavar="PROFILE", help="a profile's name, or the path of its YAML file")
     add("--hosts", action="append", default=[], metavar="SPEC", help=HOSTS_HELP)
@@ -62,11 +67,18 @@ def add_kinds(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--curve", action="store_true", help="measure latency over load: the maximum, then shares of it")
     which.add_argument("--scaling", action="store_true", help="measure at full load with 1, 2, 4 ... all hosts")
+    which.add_argument("--no-search", action="store_true", help="measure once, though the profile has a search")
 
 
 def main(args: argparse.Namespace) -> int:
     """Run a profile and return the run's exit code."""
-    return carried_out(args, wish_of(args, "curve" if args.curve else "scaling" if args.scaling else None))
+    return carried_out(args, wish_from(args))
+
+
+def wish_from(args: argparse.Namespace) -> Wish:
+    """Return what is searched for: what was asked, else what the profile says. Raises UsageError."""
+    kinds: dict[str, Kind] = {"curve": "curve", "scaling": "scaling", "no_search": "none"}
+    return wish_of(args, next((kind for name, kind in kinds.items() if getattr(args, name)), None))
 
 
 def carried_out(args: argparse.Namespace, wish: Wish) -> int:

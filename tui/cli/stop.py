@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import getpass
 
-from tui.cli.common import run_store, say
+from tui.cli.common import RUN_HELP, run_store, say
 from tui.model.problem import UsageError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("run", metavar="RUN", help="run id, unique prefix, path, or last")
+    parser.add_argument("run", metavar="RUN", help=RUN_HELP)
     parser.add_argument("--host", metavar="NAME", help="end the load of this host alone; the others go on")
     parser.add_argument("--abort", action="store_true", help="end at once instead of finishing properly")
 

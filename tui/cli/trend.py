@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tui.cli.common import run_store, text_width
+from tui.cli.common import run_store, say, text_width
 from tui.model.problem import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -59,7 +59,10 @@ def asked_for(args: argparse.Namespace) -> list[Trend]:
 
     store = run_store()
     target, like = like_run(store.resolve(args.like), args) if args.like is not None else (args.target, None)
-    runs = store.list()
+    listing = store.everything()
+    for problem in listing.problems:
+        say(str(problem))
+    runs = listing.runs
     found = trends_of(
         runs, args.profile, target, lambda run: measured_at(store.directory_of(run)), like, every=args.all
     )

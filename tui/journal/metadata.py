@@ -6,11 +6,7 @@ from msgspec import Struct, field
 
 from tui.metrics import units
 from tui.model.event import ALL_OVER, ONE_RANK, MetadataIteration, MetadataPhase, MetadataResult, OperationResult
-
-ORDER = (
-    "create", "create-stonewall", "stat", "read", "rename", "remove",
-    "dir-create", "dir-stat", "dir-read", "dir-rename", "dir-remove", "tree-create", "tree-remove",
-)  # fmt: skip
+from tui.model.operations import OPERATIONS
 
 
 class Finished(Struct, frozen=True):
@@ -108,4 +104,4 @@ class MetadataView(Struct):
 
 def rank(operation: str) -> int:
     """Return the place of an operation in every table."""
-    return ORDER.index(operation) if operation in ORDER else len(ORDER)
+    return OPERATIONS.index(operation) if operation in OPERATIONS else len(OPERATIONS)

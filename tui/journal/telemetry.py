@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tui.model.event import TelemetryColumns, TelemetrySample
 
@@ -30,6 +32,7 @@ class HostTelemetry(Struct):
     quiet: array[int] = field(default_factory=lambda: array("b"))
     last_ms: int = 0  # host time of the newest interval
     current: list[str] = field(default_factory=list)  # names of the values that come
+    place: int | None = -1  # of the interval that is looked at: the newest; None: there is none
 
     def head(self, event: TelemetryColumns) -> None:
         """Take the columns of what follows."""
@@ -61,10 +64,22 @@ class HostTelemetry(Struct):
         for each in (self.end_t, self.interval_s, *self.columns.values()):
             del each[:-KEPT_S]
 
+    def at(self, second: int) -> HostTelemetry:
+        """Return what it gave in a second of the run, for a look: the interval that the middle of the second is in."""
+        middle = second + 0.5
+        place = bisect_left(self.end_t, middle)
+        held = place < len(self.end_t) and self.end_t[place] - self.interval_s[place] <= middle
+        return replace(self, place=place if held else None)
+
     def newest(self, name: str) -> float | None:
-        """Return the newest value of a column; None when it is not known."""
+        """Return the value of a column in the interval that is looked at, the newest; None when it is not known."""
         values = self.columns.get(name)
-        return _known(values[-1]) if values else None
+        return _known(values[self.place]) if values and self.place is not None else None
+
+    @property
+    def newest_t(self) -> float | None:
+        """The end of the interval that is looked at; None: there is none."""
+        return self.end_t[self.place] if self.end_t and self.place is not None else None
 
     @property
     def busiest_link(self) -> tuple[str, float] | None:

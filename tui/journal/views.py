@@ -217,7 +217,10 @@ class DirectionView(ABC):
         return histogram.buckets
 
     def _interval_percentiles(self) -> dict[str, int | None]:
-        buckets = self.interval_buckets
+        return self.percentiles_in(self.interval_buckets)
+
+    def percentiles_in(self, buckets: Buckets) -> dict[str, int | None]:
+        """Return 50, 95, 99, 99.5, 99.9 and max in ns of a part of the measurement; max is as of an interval."""
         if not buckets.idx:
             return dict(UNKNOWN_PERCENTILES)
         top, exact = index_to_value(buckets.idx[-1]), self.so_far_max

@@ -126,10 +126,15 @@ def meaning(headline: Headline) -> str:
     """Return what a headline is, in words: ``read IOPS``, ``write p99 latency``, ``creates``."""
     if headline.metric == "ops":
         return OPERATIONS.get(headline.direction, headline.direction)
-    kind = ""
-    if headline.metric == "latency":
-        kind = "mean " if headline.percentile is None else f"p{label(headline.percentile)} "
+    kind = f"{_ranked(headline.percentile)} " if headline.metric == "latency" else ""
     return f"{headline.direction} {kind}{METRICS[headline.metric].title}"
+
+
+def _ranked(percentile: float | None) -> str:
+    """Return what a latency is: ``mean``, ``p99.9``, ``max``."""
+    if percentile is None:
+        return "mean"
+    return "max" if percentile >= 100 else f"p{label(percentile)}"
 
 
 def headline_text(headline: Headline, value: float | None) -> str:
@@ -137,8 +142,7 @@ def headline_text(headline: Headline, value: float | None) -> str:
     metric = METRICS[headline.metric]
     text = metric.text(value)
     if headline.metric == "latency":
-        kind = "mean" if headline.percentile is None else f"p{label(headline.percentile)}"
-        return f"{headline.direction} {kind} {text}"
+        return f"{headline.direction} {_ranked(headline.percentile)} {text}"
     counted = direction(headline.direction).counted if headline.metric == "iops" else metric.counted
     what = OPERATIONS.get(headline.direction, headline.direction) if headline.metric == "ops" else headline.direction
     return f"{what} {text} {counted}".rstrip()

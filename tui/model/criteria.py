@@ -7,6 +7,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from tui.model.operations import OPERATIONS
+
 MetricName = Literal["iops", "bandwidth", "latency", "ops"]
 Order = Literal["<", "<=", ">", ">="]
 
@@ -15,9 +17,9 @@ FORM = re.compile(
     r"(?P<number>[+-]?\d+(?:\.\d+)?)\s*(?P<unit>\S*)\s*"
 )
 DIRECTIONS = ("read", "write", "trim", "sync", "mixed")
-OPERATIONS = ("create", "stat", "read", "remove", "tree-create", "tree-remove")
+WHOLE = 100.0  # the percentile that is the maximum
 METRICS: dict[str, MetricName] = {"iops": "iops", "bw": "bandwidth", "bandwidth": "bandwidth", "mean": "latency",
-                                  "latency": "latency", "ops": "ops"}  # fmt: skip
+                                  "latency": "latency", "max": "latency", "ops": "ops"}  # fmt: skip
 UNITS: dict[MetricName, dict[str, float]] = {
     "iops": {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9},
     "ops": {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9},
@@ -59,7 +61,7 @@ def parse_criterion(text: str) -> Criterion:
     metric = _metric(text, direction, word)
     if not direction and metric == "ops" and word != "ops":
         direction = word
-    percentile = float(word[1:]) if re.fullmatch(r"p\d.*", word) else None
+    percentile = float(word[1:]) if re.fullmatch(r"p\d.*", word) else WHOLE if word == "max" else None
     value, relative = _value(text, metric, float(found["number"]), found["unit"])
     order: Order = found["order"]  # type: ignore[assignment]
     return Criterion(text.strip(), direction, metric, percentile, order, value, relative)
@@ -73,8 +75,8 @@ def _metric(text: str, direction: str, word: str) -> MetricName:
     if metric is None:
         known = ", ".join((*METRICS, "p99", *OPERATIONS))
         raise ValueError(f"'{text}': no metric is called '{word}'; allowed are {known}")
-    if direction and direction not in (OPERATIONS if metric == "ops" else DIRECTIONS):
-        raise ValueError(f"'{text}': no direction is called '{direction}'; allowed are {', '.join(DIRECTIONS)}")
+    if direction and direction not in (allowed := OPERATIONS if metric == "ops" else DIRECTIONS):
+        raise ValueError(f"'{text}': no direction is called '{direction}'; allowed are {', '.join(allowed)}")
     return metric
 
 

@@ -270,7 +270,8 @@ class DirectionResult(Struct, omit_defaults=True):
 class HostResult(Event, tag="host_result"):
     """The last complete object a tool printed on one host.
 
-    `final` is False when the tool did not come to its own end. `errors` are the distinct non-zero error numbers.
+    `final` is False when the tool did not come to its own end. `errors` are the distinct non-zero error numbers,
+    `failed_ios` the I/Os that failed; None: the tool does not count them.
     """
 
     host: str
@@ -279,6 +280,7 @@ class HostResult(Event, tag="host_result"):
     jobs: dict[str, dict[str, DirectionResult]] = field(default_factory=dict)  # by job name, when more than one
     tool_version: str = ""
     errors: list[int] = field(default_factory=list)
+    failed_ios: int | None = None
     final: bool = True
     start_ms: int | None = None  # host clock, when the tool says it
     end_ms: int | None = None

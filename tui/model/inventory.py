@@ -53,7 +53,7 @@ class HostDefaults(_Strict):
     user: Word | None = Field(None, description="User to log in as")
     identity: str | None = Field(None, min_length=1, description="Private key file on this machine")
     role: Literal["client", "server"] | None = Field(
-        None, description="client: it generates load; server: storage node, looked at with run --servers"
+        None, description="client: it generates load; server: storage node, looked at (run --servers, Hosts)"
     )
     processes: dict[ProcessGroup, Pattern] | None = Field(
         None, description="Groups of processes whose CPU is of interest: name, and what grep -E finds them by"

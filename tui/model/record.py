@@ -253,6 +253,14 @@ class JournalRecord(Part):
     ended: bool = Field(description="whether the journal was closed properly")
 
 
+class ImportRecord(Part):
+    """How kept output was read, so that it can be read the same way again."""
+
+    tool: str | None = Field(None, description="the one load generator or format it was read as; null: whichever fits")
+    tree: bool = Field(False, description="whether it lay in a directory or an archive; else each file is another host")
+    names: list[str] = Field(default_factory=list, description="what its files were called, in the order of artefacts")
+
+
 class ProvenanceRecord(Part):
     """Where the figures come from."""
 
@@ -262,6 +270,9 @@ class ProvenanceRecord(Part):
     commands: list[CommandRecord] = Field(default_factory=list, description="every command, in order")
     artefacts: list[ArtefactRecord] = Field(default_factory=list, description="files kept in the run directory")
     journal: JournalRecord | None = Field(None, description="the journal that the record was derived from")
+    imported: ImportRecord | None = Field(
+        None, description="how kept output was read; null: not imported, or by a version that did not say"
+    )
 
 
 class RunRecord(Part):

@@ -15,6 +15,7 @@ SearchKind = Literal["capacity", "curve", "scaling"]
 Objective = Literal["iops", "bandwidth"]
 Verdict = Literal["meets", "breaks", "unclear", "void"]
 RATE, HOSTS = "rate", "hosts"  # knobs that are no parameters of the profile
+RAMP_SHARE, LEAST_RAMP_S, MOST_RAMP_S = 0.1, 1, 5  # of a point's seconds, where the profile has no ramp
 
 
 class Limit(Struct, frozen=True, omit_defaults=True):
@@ -41,7 +42,10 @@ class Knob(Struct, frozen=True, omit_defaults=True):
 
 
 class Search(Struct, frozen=True, omit_defaults=True):
-    """What a run is to find, and what it may cost."""
+    """What a run is to find, and what it may cost.
+
+    `lead_s`: seconds of load before each point that are not measured, as the profile has them (startdelay, ramp_time).
+    """
 
     kind: SearchKind
     objective: Objective = "iops"
@@ -55,12 +59,25 @@ class Search(Struct, frozen=True, omit_defaults=True):
     shares: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # of the maximum, for a curve
     order: Literal["random", "up-down"] = "random"
     seed: int = 1
+    lead_s: float = 0.0
+    own_ramp: bool = False  # the profile has a ramp, and it is in `lead_s`; else points have the usual one
+
+    @property
+    def offers_rates(self) -> bool:
+        """Whether some of its points have an offered rate; the others are at full load."""
+        return self.kind == "curve" or (self.kind == "capacity" and any(knob.name == RATE for knob in self.over))
+
+
+def usual_ramp_s(seconds: float) -> float:
+    """Return how long load goes on before a point of so many seconds is measured, where the profile says nothing."""
+    return float(min(MOST_RAMP_S, max(LEAST_RAMP_S, round(RAMP_SHARE * seconds))))
 
 
 class Offer(Struct, frozen=True, omit_defaults=True):
     """One point to measure: `rate_iops` over all hosts and directions; None: as much as it can (closed loop).
 
-    `settle_s`: seconds without load before it, so that the system recovers from the point before.
+    `settle_s`: seconds without load before it, so that the system recovers from the point before. `lead_s`: seconds of
+    its load before it is measured.
     """
 
     rate_iops: float | None
@@ -70,6 +87,7 @@ class Offer(Struct, frozen=True, omit_defaults=True):
     settle_s: float = 0.0
     why: str = ""
     shares: dict[str, float] = field(default_factory=dict)  # of the rate, by job, where there are several
+    lead_s: float = 0.0
 
 
 class Measured(Struct, frozen=True, omit_defaults=True):

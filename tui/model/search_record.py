@@ -120,7 +120,7 @@ class SearchRecord(Part):
     objective: Literal["iops", "bandwidth"] = Field("iops", description="what was to be as large as possible")
     limits: list[LimitRecord] = Field(default_factory=list, description="what had to hold")
     over: list[str] = Field(default_factory=list, description="what was searched over")
-    most_points: int = Field(description="measurements that were allowed")
+    most_points: int = Field(description="measurements that were planned; of a capacity, allowed")
     within_s: float | None = Field(None, description="seconds that were allowed; null: no bound")
     spent_s: float = Field(0.0, description="seconds of load and pauses that were spent")
     maximum_iops: IntervalRecord | None = Field(None, description="what it did at full load")
@@ -128,6 +128,9 @@ class SearchRecord(Part):
         default_factory=dict, description="which part of each offered rate a job has, where there are several"
     )
     points: list[SearchPointRecord] = Field(default_factory=list, description="in the order they were measured")
+    not_tried: list[str] = Field(
+        default_factory=list, description="of a curve or of scaling: which points it lacks, and why, in words"
+    )
     answer: AnswerRecord | None = Field(None, description="of a capacity search")
     knee: KneeRecord | None = Field(None, description="of a load curve")
     scaling: ScalingRecord | None = Field(None, description="over numbers of hosts")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -30,8 +31,8 @@ def parse_limit(text: str) -> Limit:
     if direction and direction not in DIRECTIONS:
         raise ValueError(f"'{text}': no direction is called '{direction}'; allowed are {', '.join(DIRECTIONS)}")
     if metric == "errors":
-        if unit or (found["order"] == "<" and not number):
-            raise ValueError(f"'{text}': errors are a count, such as 'errors = 0'")
+        if unit or direction or not number.is_integer() or (found["order"] == "<" and not number):
+            raise ValueError(f"'{text}': errors are a whole count, of all directions together, such as 'errors = 0'")
         return Limit(text.strip(), direction, "errors", None, number - 1 if found["order"] == "<" else number)
     factor = UNITS["latency"].get(unit)
     if factor is None or found["order"] == "=" or not number:
@@ -98,6 +99,21 @@ def knobs_of(over: list[str | Knobs]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for each in over:
         found |= {each: []} if isinstance(each, str) else {name: sorted(set(values)) for name, values in each.items()}
+    return found
+
+
+def over_of(words: Sequence[str]) -> dict[str, list[int]]:
+    """Return what to search over: ``rate,iodepth``, or ``iodepth=1,8,32`` with values. Raises ValueError."""
+    found: dict[str, list[int]] = {}
+    for word in words:
+        name, given, values = word.partition("=")
+        if not given:
+            found |= {each.strip(): [] for each in word.split(",") if each.strip()}
+            continue
+        parts = [each.strip() for each in values.split(",") if each.strip()]
+        if not parts or not all(each.isdecimal() and int(each) for each in parts):
+            raise ValueError(f"{word}: allowed are NAME, or NAME=N1,N2 with whole numbers from 1")
+        found[name.strip()] = sorted({int(each) for each in parts})
     return found
 
 

@@ -12,18 +12,20 @@ from msgspec.structs import replace
 
 from tui.metrics.repeat import t_975
 from tui.metrics.units import iops
-from tui.model.search import HOSTS, Point, Search
+from tui.model.plain import some
+from tui.model.search import Point, Search
 from tui.sizing.capacity import Known, explored, has_rate
 from tui.sizing.estimate import Estimate
 from tui.sizing.evidence import binding, not_recovered, usable
 from tui.sizing.interval import Z_975
-from tui.sizing.ladder import bounds, rungs
+from tui.sizing.ladder import Rung, above, lighter, of_rung, rungs, standing
 from tui.sizing.points import not_achieved
-from tui.sizing.search import next_offer
+from tui.sizing.search import next_offer, unbounded
 
 ENOUGH = 2.5  # tolerances: where points ran out before, a capacity known to that is still one
 EVIDENCE = 0.75  # of a capacity: a point that kept the limits has to be so near
 OFFERED = "the offered rate"  # what is broken where less is done than was offered, and no limit is
+MOST_NAMED = 3  # settings that were not tried, by name
 APART = 0.9  # of a rate that kept the limits: what broke them below it was another state of the system
 State = Literal["found", "never-met", "met-at-full-load", "unfinished"]
 
@@ -63,7 +65,7 @@ def answer(search: Search, points: Sequence[Point]) -> Answer:
         nearest,
         {} if point is None else headroom(search, point),
         not_tried(search, points, state),
-        doubts(points),
+        doubts(points) if has_rate(search) else doubts_of_settings(search, points),
     )
 
 
@@ -102,7 +104,7 @@ def _bytes_per_io(points: Sequence[Point]) -> float:
 
 def _of_rate(search: Search, points: Sequence[Point], whole: Sequence[Point]) -> tuple[State, Estimate, Point | None]:
     known = _best(search, whole)
-    over = next_offer(_unbounded(search, points), points) is None
+    over = next_offer(unbounded(search, points), points) is None
     if known is None or not known.points:
         return "unfinished", Estimate(), None
     if known.met_at_full_load and not known.paced:
@@ -119,10 +121,6 @@ def _of_rate(search: Search, points: Sequence[Point], whole: Sequence[Point]) ->
     return ("found" if found else "unfinished"), Estimate(middle, low, high), met
 
 
-def _unbounded(search: Search, points: Sequence[Point]) -> Search:
-    return replace(search, points=len(points) + 1, within_s=None)
-
-
 def _best(search: Search, whole: Sequence[Point]) -> Known | None:
     """Return the best setting that was searched: the one with the highest capacity that is known."""
     found = list(explored(search, whole))
@@ -137,18 +135,22 @@ def _middle(known: Known) -> float:
 
 
 def _of_ladder(search: Search, _: Sequence[Point], whole: Sequence[Point]) -> tuple[State, Estimate, Point | None]:
-    low, high, unsure = bounds(search, whole)
-    steps = rungs(search)
-    if high == 0:
-        return "never-met", Estimate(), None
-    met = [each for each in whole if each.verdict == "meets"]
+    known = standing(search, whole)
+    open_ones = bool(known.left) or known.unsure is not None
+    met = [each for step in known.met for each in of_rung(whole, step) if each.verdict == "meets"]
     best = max(met, key=lambda each: each.iops, default=None)
     if best is None:
-        return "unfinished", Estimate(), None
-    if low == len(steps) - 1:
+        return "unfinished" if open_ones else "never-met", Estimate(), None
+    if rungs(search)[-1] in known.met:
         return "met-at-full-load", achieved([best]), best
-    done = high - low <= 1 and unsure is None
-    return ("found" if done else "unfinished"), achieved([best]), best
+    step = next(step for step in known.met if dict(step) == best.offer.knobs)
+    beyond = [each.iops for rung in above(known, step) for each in of_rung(whole, rung)]
+    return ("unfinished" if open_ones else "found"), _up_to(achieved([best]), beyond), best
+
+
+def _up_to(best: Estimate, beyond: Sequence[float]) -> Estimate:
+    """Return what the best setting does, up to what heavier ones did: of those between nothing is known."""
+    return replace(best, high=max([best.high or 0.0, *beyond]))
 
 
 # -- what stands beside it
@@ -194,9 +196,30 @@ def doubts(points: Sequence[Point]) -> list[str]:
     if not pairs:
         return []
     met, broke = max(pairs, key=lambda pair: _offered(pair[0]) / _offered(pair[1]))
-    kept, lost = iops(_offered(met)), iops(_offered(broke))
-    told = f"point {met[0] + 1} kept the limits at {kept} IOPS, point {broke[0] + 1} broke them at {lost}"
-    return [f"{told}: the system was not the same all the time"]
+    return [_doubt(met[0], f"{iops(_offered(met))} IOPS", broke[0], iops(_offered(broke)))]
+
+
+def doubts_of_settings(search: Search, points: Sequence[Point]) -> list[str]:
+    """Return the same of settings at full load: a lighter one broke a limit that a heavier one had kept."""
+    at = {
+        step: [place for place, each in enumerate(points) if each.offer.knobs == dict(step)] for step in rungs(search)
+    }
+    pairs = (
+        (met, broke)
+        for heavy in at for light in at if heavy != light and lighter(light, heavy)
+        for met in at[heavy] if points[met].verdict == "meets"
+        for broke in at[light] if points[broke].verdict == "breaks"
+    )  # fmt: skip
+    found = next(pairs, None)
+    if found is None:
+        return []
+    kept, lost = (_named([tuple(points[place].offer.knobs.items())]) for place in found)
+    return [_doubt(found[0], kept, found[1], lost)]
+
+
+def _doubt(met: int, kept: str, broke: int, lost: str) -> str:
+    told = f"point {met + 1} kept the limits at {kept}, point {broke + 1} broke them at {lost}"
+    return f"{told}: the system was not the same all the time"
 
 
 def _offered(point: tuple[int, Point]) -> float:
@@ -205,12 +228,11 @@ def _offered(point: tuple[int, Point]) -> float:
 
 def not_tried(search: Search, points: Sequence[Point], state: State) -> list[str]:
     """Return in words what was not measured, and why."""
-    found = [f"{knob.name} {_values(left)}" for knob in search.over
-             if (left := [value for value in knob.values if not _seen(points, knob.name, value)])]  # fmt: skip
+    found = _settings_left(search, points)
     lost = sorted({host for each in points for host in each.lost})
     if lost:
         found.append(f"points that lost a host again: {', '.join(lost)}")
-    if state in ("found", "unfinished") and next_offer(_unbounded(search, points), points) is not None:
+    if state in ("found", "unfinished") and next_offer(unbounded(search, points), points) is not None:
         found.append(_why_unfinished(search, points))
     if state == "never-met":
         found.append("less load than 2% of the maximum" if has_rate(search) else "anything lighter")
@@ -219,12 +241,23 @@ def not_tried(search: Search, points: Sequence[Point], state: State) -> list[str
     return found
 
 
-def _values(values: Sequence[int]) -> str:
-    return ", ".join(str(each) for each in values)
+def _settings_left(search: Search, points: Sequence[Point]) -> list[str]:
+    """Return the settings that were not measured, apart from those that follow from others, without a rate."""
+    whole = usable(points)
+    left = [step for step in rungs(search) if step and not of_rung(whole, step)]
+    if has_rate(search):
+        return [_named(left)] if left else []
+    unknown = standing(search, whole).left
+    implied = [step for step in left if step not in unknown]
+    follow = [f"{_named(implied)}: known by lighter or heavier ones"] if implied else []
+    return [*([_named(unknown)] if unknown else []), *follow]
 
 
-def _seen(points: Sequence[Point], name: str, value: int) -> bool:
-    return any(each.offer.knobs.get(name, each.hosts if name == HOSTS else None) == value for each in points)
+def _named(steps: Sequence[Rung]) -> str:
+    """Return settings in words: ``iodepth 1, 8``, or ``iodepth=8 numjobs=1, iodepth=8 numjobs=2 and 7 more``."""
+    if all(len(step) == 1 for step in steps):
+        return f"{steps[0][0][0]} {', '.join(str(value) for ((_, value),) in steps)}"
+    return some((" ".join(f"{name}={value}" for name, value in step) for step in steps), MOST_NAMED)
 
 
 def _why_unfinished(search: Search, points: Sequence[Point]) -> str:

@@ -154,7 +154,7 @@ def _challenges(search: Search, points: Sequence[Point], best: Known) -> Iterato
 def _next_rate(search: Search, known: Known, points: Sequence[Point]) -> Offer | None:
     """Return the next point at one setting of the other knobs; None: its capacity is known."""
     knobs = dict(known.setting)
-    if not known.points and not any(each.offer.rate_iops is None for each in points):
+    if not any(each.offer.rate_iops is None for each in points):  # also where it has to be measured again
         return Offer(None, seconds_for(search, None), knobs, "maximum", why="what it does at full load")
     if known.maxima and all(each.verdict == "meets" for each in known.maxima) and not known.paced:
         return _again_at_full_load(search, known)

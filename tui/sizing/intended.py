@@ -92,6 +92,6 @@ def _actual(whole: Buckets, total: int, percentile: float) -> float:
     return float(index_to_value(whole.idx[min(at, len(whole.idx) - 1)]))
 
 
-def of_direction(found: Mapping[str, float], percentile: float | None) -> float | None:
+def of_limit(found: Mapping[str, float], percentile: float | None) -> float | None:
     """Return the figure that a limit asks for, None where it was not told."""
     return found.get(MEAN if percentile is None else label(percentile))

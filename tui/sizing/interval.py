@@ -131,13 +131,18 @@ def mean_told(mean: float, deviation: float, total: int, seconds: Sequence[Bucke
     error, quantile = deviation / sqrt(total) / mean * UNKNOWN, Z_975
     ios = [sum(each.n) for each in seconds]
     if sum(ios):
-        sums = [sum(index_to_value(at) * n for at, n in zip(each.idx, each.n, strict=True)) for each in seconds]
+        sums = [time_in(each) for each in seconds]
         usual = sum(sums) / sum(ios)
         alike = error_of_sum([found - usual * count for found, count in zip(sums, ios, strict=True)])
         if alike is not None and usual:
             error, quantile = max(alike[0] / sum(sums), error / UNKNOWN), alike[1]
     reach = mean * error * quantile
     return Told(mean, mean - reach, mean + reach, error)
+
+
+def time_in(buckets: Buckets) -> float:
+    """Return how long all I/Os took together, in ns, as exactly as buckets are."""
+    return float(sum(index_to_value(at) * n for at, n in zip(buckets.idx, buckets.n, strict=True)))
 
 
 def over_limit(buckets: Buckets, most_ns: float) -> int:

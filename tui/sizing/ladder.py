@@ -1,4 +1,8 @@
-"""A capacity search without an offered rate: the heaviest setting of the knobs that keeps the limits. Pure."""
+"""A capacity search without an offered rate: settings of the knobs that keep the limits, and the best of them. Pure.
+
+One setting is lighter than another where no knob of it is higher. What is lighter than a setting that kept the limits
+keeps them, what is heavier than one that broke them breaks them; of all others only a measurement tells.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,21 @@ from collections.abc import Sequence
 from itertools import product
 from math import prod
 
+from msgspec import Struct
+
 from tui.model.search import RATE, Offer, Point, Search
 from tui.sizing.budget import seconds_for, settle_after
 
 Rung = tuple[tuple[str, int], ...]
+
+
+class Standing(Struct, frozen=True):
+    """What is known of every setting, ascending by load. `unsure`: one that was not clear; `left`: nothing is known."""
+
+    met: tuple[Rung, ...] = ()
+    broken: tuple[Rung, ...] = ()
+    unsure: Rung | None = None
+    left: tuple[Rung, ...] = ()
 
 
 def rungs(search: Search) -> list[Rung]:
@@ -17,40 +32,79 @@ def rungs(search: Search) -> list[Rung]:
     knobs = [knob for knob in search.over if knob.name != RATE and knob.values]
     settings = [tuple((knob.name, value) for knob, value in zip(knobs, values, strict=True))
                 for values in product(*(knob.values for knob in knobs))]  # fmt: skip
-    return sorted(settings, key=lambda each: (prod(value for _, value in each), each))
+    return sorted(settings, key=lambda each: (_load(each), each))
+
+
+def _load(rung: Rung) -> int:
+    return prod(value for _, value in rung)
+
+
+def lighter(one: Rung, other: Rung) -> bool:
+    """Tell whether no knob of one setting is higher than that of another; each is lighter than itself."""
+    return all(mine <= theirs for (_, mine), (_, theirs) in zip(one, other, strict=True))
+
+
+def of_rung(points: Sequence[Point], rung: Rung) -> list[Point]:
+    """Return the points of one setting."""
+    return [each for each in points if each.offer.knobs == dict(rung)]
 
 
 def next_of_ladder(search: Search, points: Sequence[Point]) -> Offer | None:
-    """Return the next point: the heaviest setting, then halving between what keeps the limits and what does not."""
-    low, high, unsure = bounds(search, points)
-    steps = rungs(search)
-    if unsure is not None:
-        return _offer(search, points, steps[unsure], "not clear: again, for longer", 2.0)
-    if high == len(steps) and low < len(steps) - 1:
-        return _offer(search, points, steps[-1], "the heaviest setting")
-    if high - low <= 1:
+    """Return the next point: the heaviest setting, then halving those of which nothing is known."""
+    known = standing(search, points)
+    if known.unsure is not None:
+        return _offer(search, points, known.unsure, "not clear: again, for longer", 2.0)
+    if not known.left:
         return None
-    return _offer(search, points, steps[(low + high) // 2], f"{high - low - 1} settings are left")
+    heaviest = rungs(search)[-1]
+    if heaviest in known.left:
+        return _offer(search, points, heaviest, "the heaviest setting")
+    count = len(known.left)
+    why = "1 setting is left" if count == 1 else f"{count} settings are left"
+    return _offer(search, points, _middle(known.left), why)
 
 
-def bounds(search: Search, points: Sequence[Point]) -> tuple[int, int, int | None]:
-    """Return the heaviest rung that keeps the limits (-1: none yet), the lightest that does not, one to measure again.
+def standing(search: Search, points: Sequence[Point]) -> Standing:
+    """Return what points say of every setting.
 
-    A rung that is unclear twice is taken as one that does not.
+    One that is unclear twice is taken as one that breaks the limits. One that kept them while a lighter one did not
+    counts for nothing.
     """
     steps = rungs(search)
-    low, high, unsure = -1, len(steps), None
-    for at, step in enumerate(steps):
-        own = [each for each in points if tuple(sorted(each.offer.knobs.items())) == tuple(sorted(step))]
-        if not own:
-            continue
-        if own[-1].verdict == "meets":
-            low = at
-        elif own[-1].verdict == "breaks" or len(own) > 1:
-            high = min(high, at)
-        else:
-            unsure = at
-    return min(low, high - 1), high, unsure
+    verdicts = {step: _verdict(of_rung(points, step)) for step in steps}
+    broken = [step for step in steps if verdicts[step] == "breaks"]
+    met = [step for step in steps if verdicts[step] == "meets" and not any(lighter(each, step) for each in broken)]
+    left = [
+        step for step in steps
+        if not verdicts[step]
+        and not any(lighter(step, each) for each in met) and not any(lighter(each, step) for each in broken)
+    ]  # fmt: skip
+    unsure = next((step for step in steps if verdicts[step] == "unclear"), None)
+    return Standing(tuple(met), tuple(broken), unsure, tuple(left))
+
+
+def _verdict(own: Sequence[Point]) -> str:
+    """Return what the points of one setting say together; empty: there are none."""
+    if not own:
+        return ""
+    return "breaks" if own[-1].verdict == "unclear" and len(own) > 1 else own[-1].verdict
+
+
+def _middle(left: Sequence[Rung]) -> Rung:
+    """Return the setting in the middle by its load; of several with that load the one that tells most of the others."""
+    load = _load(left[len(left) // 2])
+
+    def told(rung: Rung) -> int:
+        return min(sum(lighter(each, rung) for each in left), sum(lighter(rung, each) for each in left))
+
+    return max((each for each in left if _load(each) == load), key=told)
+
+
+def above(known: Standing, rung: Rung) -> list[Rung]:
+    """Return the lightest settings that are heavier than one and broke the limits, where others lie between them."""
+    heavier = [each for each in known.broken if lighter(rung, each)]
+    nearest = [each for each in heavier if not any(other != each and lighter(other, each) for other in heavier)]
+    return [each for each in nearest if any(far - near > 1 for (_, near), (_, far) in zip(rung, each, strict=True))]
 
 
 def _offer(search: Search, points: Sequence[Point], step: Rung, why: str, longer: float = 1.0) -> Offer:

@@ -19,16 +19,19 @@ from tui.metrics.units import iops as iops_text
 from tui.metrics.units import latency as latency_text
 from tui.model.event import Buckets, DirectionResult, LatencyResult
 from tui.model.search import Limit, Measured, Offer, Point, Search, Verdict
-from tui.sizing.intended import CLOSED, NO_SECONDS, WHY, backlog, intended, late_ios, of_direction
-from tui.sizing.interval import Told, mean_told, over_limit, percentile_told, share_over
+from tui.sizing.intended import CLOSED, NO_SECONDS, WHY, Late, backlog, intended, late_ios, of_limit
+from tui.sizing.interval import Told, mean_told, over_limit, percentile_told, share_over, time_in
 
 SHORT = 0.02  # of the offered rate: so much less is no longer what was offered
 SURE = 3.0  # standard deviations of the number of Poisson arrivals
 FLATTERED = 1.5  # times the latency from the actual start: from there on the intended one decides
-SURELY_OVER = 4.0  # times as many I/Os above a limit as a whole point may have
+SURELY_OVER = 4.0  # times as many I/Os above a limit as a whole point may have; of a mean, times as much time
 OVER_SECONDS = 3  # which lie in so many seconds at least
 BEHIND_S = 2.0  # seconds of load that are due and not done, when a point is ended early
 SHOWN = (50.0, 99.0)  # percentiles that are told beside those of the limits
+ANY = Limit("", "", "latency", None, 0)  # holds for each direction that an offered rate counts
+OF_BOTH = ("read", "write")  # what MIXED is made of, where both are told
+FOLLOWED = ("write",)  # what is made durable by that which no rate counts, such as syncs
 
 
 class Second(Struct, frozen=True):
@@ -51,31 +54,30 @@ def judge(
     kind: str,
     errors: int = 0,
     jobs: Mapping[str, float] = MappingProxyType({}),
+    split: Mapping[str, float] = MappingProxyType({}),
 ) -> Point:
     """Return what a point says, by merged results of all hosts and totals of each second.
 
     `kind`: latency kind of the step, "clat" or "lat"; `errors`: I/Os that failed, or how many kinds of errors were seen
     where they are not counted. `jobs`: I/Os a second of each job, where there are several.
+    `split`: how directions share the offered rate, in any unit; where nobody says it, as their I/Os were done.
     A point that lost a host is void: the others had another load than it says.
     """
     length = max((each.runtime_s for each in dirs.values()), default=0.0)
     iops, bandwidth = total_rates(dirs)
     measured = tuple(each for limit in search.limits for each in _measured(limit, dirs, seconds, kind, errors))
-    from_intended, unknown = _intended(search, offer, dirs, seconds, kind)
+    late = _late(offer, dirs, seconds, split)
+    from_intended, unknown = _intended(search, offer, dirs, late, kind)
     point = Point(
         step=step, offer=offer, seconds=length, iops=iops, bw_bytes_per_s=bandwidth, measured=measured, hosts=hosts,
         lost=tuple(lost), cut=cut, deviation=_deviation(seconds), intended=from_intended, intended_why=unknown,
         jobs=dict(jobs),
     )  # fmt: skip
-    return _decided(search, point)
-
-
-def _decided(search: Search, point: Point) -> Point:
-    verdict, why = _verdict(search, point)
+    verdict, why = _verdict(point, _flattered(search, point, dirs, late, kind))
     return replace(point, verdict=verdict, why=why)
 
 
-def _verdict(search: Search, point: Point) -> tuple[Verdict, str]:
+def _verdict(point: Point, flattered: str) -> tuple[Verdict, str]:
     """Return what is decided of a point, and why in words."""
     if point.lost or not point.hosts:
         return "void", f"lost {', '.join(point.lost)}" if point.lost else "no host measured it to its end"
@@ -86,20 +88,25 @@ def _verdict(search: Search, point: Point) -> tuple[Verdict, str]:
         return "breaks", "; ".join(_told(each) for each in broken)
     if short := not_achieved(point):
         return "breaks", short
-    if late := _flattered(search, point):
-        return "breaks", late
+    if flattered:
+        return "breaks", flattered
     open_ones = [each for each in point.measured if each.verdict in ("unclear", "void")]
     if open_ones:
         return "unclear", "; ".join(_told(each) for each in open_ones)
     return "meets", "; ".join(_told(each) for each in point.measured) or "nothing was to hold"
 
 
+def _named(limit: str, direction: str) -> str:
+    """Return a limit with the direction that it was held against, once."""
+    return limit if not direction or limit.startswith(f"{direction}.") else f"{direction} {limit}"
+
+
 def _told(each: Measured) -> str:
-    name = " ".join(filter(None, (each.direction, each.limit)))
+    name = _named(each.limit, each.direction)
     if each.value is None:
         return f"{name}: not measured"
     if each.low is None:
-        return f"{name}: {each.value:g}"
+        return f"{name}: {each.value:.0f}"
     high = "no bound" if each.high is None else latency_text(each.high)
     return f"{name}: {latency_text(each.value)} ({latency_text(each.low)} to {high})"
 
@@ -124,14 +131,25 @@ def _short(done: float, rate: float, seconds: float) -> str:
     return f"{iops_text(done)} of {iops_text(rate)} IOPS done" if done < rate - allowed else ""
 
 
-def _flattered(search: Search, point: Point) -> str:
-    """Return which limit is kept only because I/Os began late; empty: none."""
-    for limit in search.limits:
-        told = of_direction(point.intended, limit.percentile) if limit.metric == "latency" else None
-        actual = max((m.value for m in point.measured if m.limit == limit.text and m.value is not None), default=0.0)
-        if told is not None and told > max(limit.most, actual * FLATTERED):
-            return f"{limit.text}: {latency_text(told)} from the intended start, because I/Os began late"
+def _flattered(
+    search: Search, point: Point, dirs: Mapping[str, DirectionResult], late: Mapping[str, Sequence[Late]], kind: str
+) -> str:
+    """Return which limit is kept only because I/Os of its own direction began late; empty: none."""
+    limits = [each for each in search.limits if each.metric == "latency"]
+    for limit, name in ((each, name) for each in limits for name in wanted_directions(each, dirs) if late.get(name)):
+        told = _told_from_intended(limit, _latency_of(dirs[name], name, kind), late[name])
+        found = (m.value for m in point.measured if (m.limit, m.direction) == (limit.text, name))
+        if told > max(limit.most, FLATTERED * (next(found, None) or 0.0)):
+            return f"{_named(limit.text, name)}: {latency_text(told)} from the intended start, because I/Os began late"
     return ""
+
+
+def _told_from_intended(limit: Limit, latency: LatencyResult | None, late: Sequence[Late]) -> float:
+    """Return the figure that a limit asks for, from the intended start in ns; 0 where nobody can tell."""
+    if latency is None or latency.buckets is None:
+        return 0.0
+    wanted = [] if limit.percentile is None else [limit.percentile]
+    return of_limit(intended(latency.buckets, latency.mean_ns, wanted, late), limit.percentile) or 0.0
 
 
 # -- figures
@@ -181,27 +199,57 @@ def _deviation(seconds: Sequence[Second]) -> float | None:
 
 
 def _intended(
-    search: Search, offer: Offer, dirs: Mapping[str, DirectionResult], seconds: Sequence[Second], kind: str
+    search: Search, offer: Offer, dirs: Mapping[str, DirectionResult], late: Mapping[str, Sequence[Late]], kind: str
 ) -> tuple[dict[str, float], str]:
     """Return latency from the intended start over all directions, and what cannot be told of it."""
     if offer.rate_iops is None:
         return {}, CLOSED
-    if not seconds:
+    if not late:
         return {}, NO_SECONDS
     whole, sums = Histogram(), 0.0
-    for name in wanted_directions(Limit("", "", "latency", None, 0), dirs):
+    for name in wanted_directions(ANY, dirs):
         latency = _latency_of(dirs[name], name, kind)
         if latency is not None and latency.buckets is not None:
             whole.add(latency.buckets)
             sums += latency.mean_ns * latency.n
     wanted = sorted({*SHOWN, *(each.percentile for each in search.limits if each.percentile is not None)})
-    late = late_ios([_ios(each) for each in seconds], [each.seconds for each in seconds], offer.rate_iops)
-    return intended(whole.buckets, sums / max(whole.total, 1), wanted, late), WHY
+    all_late = [each for name in wanted_directions(ANY, dirs) for each in late[name]]
+    return intended(whole.buckets, sums / max(whole.total, 1), wanted, all_late), WHY
+
+
+def _late(
+    offer: Offer, dirs: Mapping[str, DirectionResult], seconds: Sequence[Second], split: Mapping[str, float]
+) -> dict[str, list[Late]]:
+    """Return which I/Os of each direction began late: each is held against its own part of the offered rate.
+
+    What is told of reads and writes together is as late as both are, a sync as the writes that it follows.
+    """
+    if offer.rate_iops is None or not seconds:
+        return {}
+    names, lengths = wanted_directions(ANY, dirs), [each.seconds for each in seconds]
+    told = all(name in split for name in names)
+    parts: Mapping[str, float] = split if told else {name: dirs[name].ios for name in names}
+    whole = max(sum(parts.values()), 1e-9)
+    found = {
+        name: late_ios([each.ios.get(name, 0) for each in seconds], lengths, offer.rate_iops * parts[name] / whole)
+        for name in names
+    }
+    return found | {name: _late_like(name, dirs, found) for name in dirs if name not in found}
+
+
+def _late_like(
+    name: str, dirs: Mapping[str, DirectionResult], late: Mapping[str, Sequence[Late]]
+) -> list[Late]:
+    """Return the same of what has no rate of its own, by the directions that it goes with."""
+    own = OF_BOTH if name == MIXED else FOLLOWED
+    others = [other for other in late if other in own] or list(late)
+    share = dirs[name].ios / max(sum(dirs[other].ios for other in others), 1)
+    return [(delay, count * share) for other in others for delay, count in late[other]]
 
 
 def _ios(second: Second) -> int:
     """Return the I/Os of a second that the offered rate counts."""
-    return sum(second.ios[name] for name in wanted_directions(Limit("", "", "latency", None, 0), second.ios))
+    return sum(second.ios[name] for name in wanted_directions(ANY, second.ios))
 
 
 # -- while it goes on
@@ -211,29 +259,47 @@ def clearly_over(search: Search, offer: Offer, so_far: Sequence[Second]) -> str:
     """Return why a point may be ended early; empty: it goes on.
 
     Never by one second: either four times as many I/Os are above a limit as a whole point may have, in three seconds or
-    more, so that no quiet rest could mend it; or two seconds of load are due and not done, and ever more.
+    more, so that no quiet rest could mend it; of a mean, they took four times as long as all of a whole point may; or
+    two seconds of load are due and not done, and ever more.
     """
     if offer.rate_iops is None or offer.role == "curve" or len(so_far) < OVER_SECONDS:
         return ""
+    names = dict.fromkeys(name for each in so_far for name in each.lat)
     for limit in search.limits:
-        if limit.metric == "latency" and limit.percentile is not None:
-            names = {name for each in so_far for name in each.lat}
-            for name in wanted_directions(limit, dict.fromkeys(names)):
-                if why := _surely_over(limit, name, offer, so_far):
+        if limit.metric == "latency":
+            surely = _surely_slow if limit.percentile is None else _surely_over
+            for name in wanted_directions(limit, names):
+                if why := surely(limit, name, offer, so_far):
                     return why
     return _falls_behind(offer.rate_iops, so_far)
 
 
 def _surely_over(limit: Limit, name: str, offer: Offer, so_far: Sequence[Second]) -> str:
     share = 1 - (limit.percentile or 0.0) / 100
-    slow = [over_limit(each.lat[name], limit.most) if name in each.lat else 0 for each in so_far]
-    ios = [sum(each.lat[name].n) if name in each.lat else 0 for each in so_far]
-    lasted = sum(each.seconds for each in so_far)
-    expected = max(sum(ios) * max(1.0, offer.seconds / max(lasted, 1e-9)), _ios_due(offer, name, so_far))
-    in_seconds = sum(found > share * count for found, count in zip(slow, ios, strict=True))
-    if in_seconds < OVER_SECONDS or sum(slow) <= SURELY_OVER * share * expected:
+    parts = [each.lat[name] for each in so_far if name in each.lat]
+    slow = [over_limit(each, limit.most) for each in parts]
+    in_seconds = sum(found > share * sum(each.n) for found, each in zip(slow, parts, strict=True))
+    if in_seconds < OVER_SECONDS or sum(slow) <= SURELY_OVER * share * _ios_of_all(offer, name, so_far):
         return ""
-    return f"{name} {limit.text}: {sum(slow)} I/Os above it, {label(100 * share)} % of the whole point are fewer"
+    return f"{_named(limit.text, name)}: {sum(slow)} I/Os above it, {label(100 * share)} % of the whole point are fewer"
+
+
+def _surely_slow(limit: Limit, name: str, offer: Offer, so_far: Sequence[Second]) -> str:
+    parts = [each.lat[name] for each in so_far if name in each.lat]
+    took = [time_in(each) for each in parts]
+    in_seconds = sum(time > limit.most * sum(each.n) for time, each in zip(took, parts, strict=True))
+    if in_seconds < OVER_SECONDS or sum(took) <= SURELY_OVER * limit.most * _ios_of_all(offer, name, so_far):
+        return ""
+    mean = latency_text(sum(took) / sum(sum(each.n) for each in parts))
+    told = "in the mean so far, too much for the whole point were the rest done at once"
+    return f"{_named(limit.text, name)}: {mean} {told}"
+
+
+def _ios_of_all(offer: Offer, name: str, so_far: Sequence[Second]) -> float:
+    """Return how many I/Os of a direction a whole point may have: as now, or as they are due."""
+    done = sum(sum(each.lat[name].n) for each in so_far if name in each.lat)
+    lasted = sum(each.seconds for each in so_far)
+    return max(done * max(1.0, offer.seconds / max(lasted, 1e-9)), _ios_due(offer, name, so_far))
 
 
 def _ios_due(offer: Offer, name: str, so_far: Sequence[Second]) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
+from tui.metrics.units import duration
 from tui.model.search import Offer, Point, Search
 from tui.sizing.budget import fits, spent_s
 from tui.sizing.capacity import next_of_capacity
@@ -37,10 +38,36 @@ def next_offer(search: Search, points: Sequence[Point]) -> Offer | None:
     return None if offer is None else fits(search, points, replace(offer, shares=shares_of(offer, points)))
 
 
+def why_over(search: Search, points: Sequence[Point]) -> str:
+    """Return why a search went no further: what it was to cost is spent, it knows, or it was stopped."""
+    if len(points) >= search.points:
+        return f"its {search.points} points are spent"
+    if _voids(points) >= VOIDS:
+        return f"{VOIDS} points in a row could not be measured"
+    if next_offer(search, points) is not None:
+        return "it was stopped"
+    if next_offer(unbounded(search, points), points) is None:
+        return "the search needs no further point"
+    return f"its time is spent, {duration(search.within_s)} of load and pauses"
+
+
+def unbounded(search: Search, points: Sequence[Point]) -> Search:
+    """Return a search that may measure one point more, however long it takes."""
+    return replace(search, points=len(points) + 1, within_s=None)
+
+
 def shares_of(offer: Offer, points: Sequence[Point]) -> dict[str, float]:
-    """Return which part of an offered rate each of several jobs has: in every point as they shared full load first."""
+    """Return which part of an offered rate each of several jobs has: in every point as they shared full load first.
+
+    So it stays where full load is measured again: points of another mixture would be no evidence.
+    """
+    if offer.rate_iops is None:
+        return {}
+    kept = next((each.offer.shares for each in points if each.offer.shares), None)
+    if kept is not None:
+        return dict(kept)
     first = next((each for each in usable(points) if each.offer.rate_iops is None and any(each.jobs.values())), None)
-    if first is None or offer.rate_iops is None:
+    if first is None:
         return {}
     total = sum(first.jobs.values())
     return {name: rate / total for name, rate in first.jobs.items()}

@@ -46,7 +46,9 @@ class Axis(Struct, frozen=True):
 
 
 class Curve(Struct, frozen=True):
-    """Points joined by lines, in parts where values between them are unknown; `points` stand out on it, `wrong` too.
+    """Points joined by lines, in parts where values between them are unknown.
+
+    `points` stand out on it as good, `wrong` as bad, `plain` in its own colour.
 
     `dashed`: not measured, such as a limit or a model beyond what it was made from. `mark`: its own of MARKS' kind.
     """
@@ -57,6 +59,7 @@ class Curve(Struct, frozen=True):
     filled: bool = False
     points: tuple[Sequence[float], Sequence[float]] = ((), ())
     wrong: tuple[Sequence[float], Sequence[float]] = ((), ())
+    plain: tuple[Sequence[float], Sequence[float]] = ((), ())
     dashed: bool = False
     mark: str = ""
 
@@ -215,7 +218,8 @@ def _draw(canvas: Canvas, curve: Curve, x: Axis, y: Axis) -> None:
     across, up = canvas.columns * ACROSS, canvas.rows * DOWN
     parts = [[(_dot(a, x, across), _dot(b, y, up)) for a, b in zip(xs, ys, strict=True)] for xs, ys in curve.parts]
     canvas.draw([part for part in parts if part], filled=curve.filled, dashed=curve.dashed)
-    for (xs, ys), mark in ((curve.points, (POINT, GOOD)), (curve.wrong, (WRONG, BAD))):
+    marked = ((curve.plain, (POINT, curve.role)), (curve.points, (POINT, GOOD)), (curve.wrong, (WRONG, BAD)))
+    for (xs, ys), mark in marked:
         for a, b in zip(xs, ys, strict=True):
             canvas.marks[canvas.rows - 1 - _dot(b, y, up) // DOWN, _dot(a, x, across) // ACROSS] = mark
 

@@ -9,7 +9,7 @@ from tui.model.search import RATE, Limit, Measured, Offer, Point, Search
 SAID = {"meets": "meets", "breaks": "breaks it", "unclear": "cannot be told", "void": "not measured"}
 
 
-def point_text(search: Search, point: Point, number: int) -> str:
+def point_text(search: Search, point: Point, number: str) -> str:
     """Return a point in a line: ``point 4/15: offered 12.0k IOPS, did 11.9k, read p99.9 1.31 ms of 2 ms: meets``."""
     limits = {limit.text: limit for limit in search.limits}
     figures = [
@@ -19,13 +19,13 @@ def point_text(search: Search, point: Point, number: int) -> str:
     cut = ", ended early" if point.cut else ""
     verdict = f": {SAID[point.verdict]}" if search.limits else ""
     why = f" ({point.why})" if point.verdict in ("void", "unclear") and point.why else ""
-    return f"point {number}/{search.points}: {told}{cut}{verdict}{why}"
+    return f"point {number}: {told}{cut}{verdict}{why}"
 
 
 def _figure(limit: Limit, found: Measured) -> str:
     """Return what a limit came to: ``read p99.9 1.31 ms of 2.00 ms``."""
     if limit.metric == "errors":
-        return f"{found.value:g} errors"
+        return f"{found.value:.0f} errors"
     kind = "mean" if limit.percentile is None else f"p{label(limit.percentile)}"
     return f"{found.direction} {kind} {units.latency(found.value)} of {units.latency(limit.most)}".strip()
 

@@ -21,6 +21,11 @@ class TimeAxis:
     span_s: int
     cursor_s: int | None = None
 
+    @property
+    def cursor_text(self) -> str:
+        """Which time of the load is looked at: ``at 1:05``; empty: now."""
+        return f"at {clock(self.cursor_s - self.start_s)}" if self.cursor_s is not None else ""
+
     def cell(self, column: int, columns: int) -> tuple[int, int]:
         """Return the first and end second of a column of `columns`; where there are more columns than seconds, one."""
         first = self.start_s + column * self.span_s // columns

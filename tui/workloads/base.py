@@ -44,14 +44,21 @@ class Requirement(Struct, frozen=True):
 
 
 class Paced(Struct, frozen=True):
-    """A step that offers a rate; `remarks` are what to know of how it does."""
+    """A step that offers a rate; `remarks` are what to know of how it does.
+
+    `unpaced`: why no rate can be offered with its jobs; empty: one can. `own_ramp`: its ramp is the profile's own.
+    """
 
     step: Step
     remarks: tuple[str, ...] = ()
+    unpaced: str = ""
+    own_ramp: bool = False
 
 
 class Planning(Protocol):
     """What planning asks. Pure."""
+
+    searched: bool = False  # it has `pace`: what a system sustains can be searched for with it
 
     def build_steps(
         self, profile: Profile, params: Mapping[str, ParamValue], hosts: list[HostAddress], seeds: Mapping[str, int]
@@ -92,6 +99,14 @@ class Planning(Protocol):
         Raises UsageError for a load that cannot be paced, with the reason.
         """
         raise UsageError(f"{profile.profile}: {profile.tool} cannot be held to a rate")
+
+    def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
+        """Return what a profile and these parameters ask for that a search decides itself, in words."""
+        return []
+
+    def lengths(self, profile: Profile) -> list[str]:
+        """Return the parameters that say only how long its jobs go on: a search does not use them."""
+        return []
 
 
 class OnHost(Protocol):

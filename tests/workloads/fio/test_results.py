@@ -109,6 +109,18 @@ def test_errors_and_version_are_kept() -> None:
     assert (result.errors, result.tool_version) == ([5], "fio-3.33")
 
 
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        ("errors/eio-continue-3.33", 1300),  # the job goes on, and fio counts them
+        ("errors/eio-3.33", 1),  # it ends with the first one
+        ("stream/basic-randread-2jobs-3.33", 0),
+    ],
+)
+def test_ios_that_failed_are_counted(name: str, count: int) -> None:
+    assert result_of(name).failed_ios == count
+
+
 def test_cpu_is_averaged_over_jobs_by_their_time() -> None:
     jobs = [Job(usr_cpu=10.0, job_runtime=3000), Job(usr_cpu=50.0, job_runtime=1000)]
     assert host_result(Snapshot(1, jobs=jobs), "h", 0, final=True).usr_cpu == 20.0

@@ -1,77 +1,131 @@
-"""Asking in which format a run is exported, and where to."""
+"""Asking in which format something is written, with names or without, and where to."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 from typing import ClassVar
 
-from textual import on
+from msgspec import Struct
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
+from tui.app.terminal.theme import Symbols
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
 from tui.text.line import BRIGHT, LABEL
 from tui.text.table import Column
 
 Format = tuple[str, str]  # name, who reads it
+AROUND = 9  # rows of the dialog and of the screen beside the list
+NAMES = "leave out names, addresses, paths and remarks"
 
 
-class ExportDialog(ModalScreen[tuple[str, str] | None]):
-    """Formats to choose from, and a path. Returns (format, path), or None after Escape."""
+class Wanted(Struct, frozen=True):
+    """What is written, and where: `redact` without names, `words` among them."""
+
+    format: str
+    where: str
+    redact: bool = False
+    words: tuple[str, ...] = ()
+
+
+class ExportDialog(ModalScreen[Wanted | None]):
+    """Formats to choose from, and a path. Returns what is wanted, or None after Escape.
+
+    `propose` returns a path for a format, without names or with them.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "cancel", show=False),
         Binding("enter", "write", "write", show=False),
+        Binding("space", "names", "names", show=False),
         Binding("tab", "app.focus_next", show=False),
         Binding("shift+tab", "app.focus_previous", show=False),
     ]
     DEFAULT_CSS = """
-    ExportDialog { align: center middle; background: $background 60%; }
-    ExportDialog PickList { height: 12; background: $surface; margin-bottom: 1; }
+    ExportDialog {
+        align: center middle;
+        background: $background 60%;
+        & PickList { background: $surface; margin-bottom: 1; }
+        & #export-names { height: 1; }
+        & #export-words { display: none; }
+        & #export-words.-shown { display: block; }
+    }
     """
 
-    def __init__(self, run_id: str, formats: list[Format], folder: Path) -> None:
+    def __init__(
+        self, title: str, formats: list[Format], propose: Callable[[str, bool], str], symbols: Symbols
+    ) -> None:
         super().__init__()
-        self.run_id, self.formats, self.folder = run_id, formats, folder
+        self.heading, self.formats, self.propose, self.symbols = title, formats, propose, symbols
+        self.redact = False
         self._proposed = ""
 
     def compose(self) -> ComposeResult:
-        """The formats over the path."""
+        """The formats over what is left out and the path."""
         columns = (
             Column[Format]("format", lambda each: each[0], 18, role=BRIGHT),
             Column[Format]("what it is, and who reads it", lambda each: each[1], least=30, role=LABEL),
         )
         with Vertical(classes="dialog") as dialog:
             dialog.styles.width, dialog.styles.max_width = 110, "96%"
-            dialog.border_title = f"Export {self.run_id}"
-            dialog.border_subtitle = "Enter write   Tab format or path   Esc cancel"
+            dialog.border_title = self.heading
+            dialog.border_subtitle = "Enter write   Space names   Tab next field   Esc cancel"
             yield PickList(columns, lambda each: each[0], id="export-formats")
+            yield Static(id="export-names", markup=False)
+            yield TextInput(placeholder="more words to leave out, with blanks between them", id="export-words")
             yield TextInput(placeholder="a file, or a directory with / at its end", id="export-path")
+
+    def on_resize(self) -> None:
+        """Names and path stay in sight: the list has what is left."""
+        self.picklist.styles.height = min(len(self.formats) + 1, max(2, self.size.height - AROUND))
 
     def on_mount(self) -> None:
         """Choose at once."""
         self.picklist.set_rows(self.formats)
         self.picklist.focus()
+        self.show_names()
 
     @property
     def picklist(self) -> PickList[Format]:
         """The formats."""
         return self.query_one("#export-formats", PickList)
 
+    def field(self, name: str) -> TextInput:
+        """Return the field for `words` or the `path`."""
+        return self.query_one(f"#export-{name}", TextInput)
+
+    def show_names(self) -> None:
+        """Show whether names are left out."""
+        tick = self.symbols.ticked if self.redact else self.symbols.unticked
+        self.query_one("#export-names", Static).update(f"{tick.strip()} {NAMES}")
+        self.field("words").set_class(self.redact, "-shown")
+
+    def action_names(self) -> None:
+        """Leave names out, or not."""
+        self.redact = not self.redact
+        self.show_names()
+        self.propose_path()
+
+    @on(events.Click, "#export-names")
+    def names_clicked(self) -> None:
+        """A click does what Space does."""
+        self.action_names()
+
     @on(PickList.Moved)
-    def propose(self, event: PickList.Moved) -> None:
+    def propose_path(self) -> None:
         """Propose a path for the format, unless somebody has typed one."""
-        field = self.query_one("#export-path", TextInput)
-        if field.value == self._proposed:
-            self._proposed = field.value = f"{self.folder / f'{self.run_id}.{event.key}'}/"
+        field, name = self.field("path"), self.picklist.cursor_key
+        if field.value == self._proposed and name is not None:
+            self._proposed = field.value = self.propose(name, self.redact)
 
     @on(Input.Submitted)
     def action_write(self) -> None:
-        """Take format and path."""
-        where = self.query_one("#export-path", TextInput).value.strip()
+        """Take format, words and path."""
+        where, words = self.field("path").value.strip(), self.field("words").value.split()
         if (name := self.picklist.cursor_key) is not None:
-            self.dismiss((name, where or self._proposed))
+            self.dismiss(Wanted(name, where or self._proposed, self.redact, tuple(words) if self.redact else ()))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label, Static
 
@@ -28,6 +28,7 @@ class SecretPrompt(ModalScreen[None]):
     SecretPrompt {
         & .secret-label { height: 1; color: $dim; }
         & TextInput { margin-bottom: 1; }
+        & .dialog-body { margin-bottom: 0; }
     }
     """
 
@@ -41,10 +42,11 @@ class SecretPrompt(ModalScreen[None]):
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "Log in"
             note = f"\n{self.question.note}" if self.question.note else ""
-            yield Static(f"{self.question.subject}{note}", markup=False, classes="dialog-body")
-            for prompt, visible in self.question.prompts:
-                yield Label(prompt, markup=False, classes="secret-label")
-                yield SecretInput(password=not visible)
+            with VerticalScroll(classes="dialog-body", can_focus=False):
+                yield Static(f"{self.question.subject}{note}\n", markup=False)
+                for prompt, visible in self.question.prompts:
+                    yield Label(prompt, markup=False, classes="secret-label")
+                    yield SecretInput(password=not visible)
             with Horizontal(classes="dialog-buttons"):
                 yield Button("Cancel (Esc)", id="cancel", compact=True)
                 yield Button("Log in (Enter)", id="done", compact=True)

@@ -131,14 +131,18 @@ HOSTS = (
     Action("hosts.tick", ("space",), "tick", "Tick or untick the host, or the whole group on its heading", footer=2),
     Action("hosts.all", ("a",), "all", "Tick every host that the filter shows, or untick them all", footer=6),
     Action("hosts.group", ("u",), "group", "Tick or untick the group of the host under the cursor"),
-    Action("hosts.filter", ("slash",), "filter", "Show only hosts whose name, address or group holds a text, or h[1-4]",
-           footer=3),
+    Action("hosts.observe", ("o",), "observe",
+           "Only look at the host while others generate load, or let it generate load"),
+    Action("hosts.filter", ("slash",), "filter",
+           "Show only hosts whose name, address, group or role holds a text, or h[1-4]", footer=3),
     Action("hosts.check", ("c",), "check", "Reach the ticked hosts, or this one, and read what they are", footer=4),
     Action("hosts.sort", ("s",), "sort", "Sort the hosts by the next column, then by group again", footer=7),
     Action("hosts.reverse", ("S",), "reverse", "Turn the order of the hosts round"),
     Action("hosts.trust", ("t",), "trust", "Show the ticked hosts' key fingerprints and pin them once you agree",
            footer=8),
     Action("hosts.new", ("n",), "add host", "Add a host to your inventory", footer=5),
+    Action("hosts.pane", ("tab",), "pane", "Go to the details of the host, where j and k scroll, or back to the list",
+           call="app.focus_next"),
     Action("hosts.next", ("enter",), "next", "Go on to Profiles", footer=1),
 )  # fmt: skip
 
@@ -161,7 +165,7 @@ EDITOR = (
 )
 
 REVIEW = (
-    Action("review.launch", ("r", "enter"), "run", "Start the run exactly as it is shown", footer=1),
+    Action("review.launch", ("enter", "r"), "run", "Start the run exactly as it is shown", footer=1),
     Action("review.edit", ("e",), "change", "Change the first parameter; Tab goes to the next one", footer=2),
     Action("review.preflight", ("p",), "preflight", "Ask every host now whether it would take this run", footer=3),
     Action("review.view", ("v",), "job file", "Switch between the plan and the job file of each step", footer=4),
@@ -174,6 +178,8 @@ LIVE = (
     Action("live.abort", ("X",), "abort", "Abort the run at once"),
     Action("live.stop-host", ("e",), "end host", "End the load of the host under the cursor; the others go on"),
     Action("live.open", ("enter",), "host", "Show one host in all panels; after the end, open the result", footer=2),
+    Action("live.about", ("i",), "all of host",
+           "Show all of the host or server under the cursor: telemetry, facts, messages, command"),
     Action("live.job", ("J",), "job", "Show the next job alone; after the last one all together", footer=3),
     Action("live.sort", ("s",), "sort", "Sort the hosts by the next column", footer=4),
     Action("live.reverse", ("S",), "reverse", "Turn the order of the hosts round"),
@@ -228,7 +234,7 @@ RESULT = (
     Action("result.resume", ("u",), "resume", "Measure what the run still lacks; what is done stays"),
     Action("result.prove", ("P",), "prove limiter", "Confirm what limited the run by a short counter-experiment"),
     Action(
-        "result.report", ("w",), "report", "Write the run as one HTML file to the folder where benchtui was started"
+        "result.report", ("w",), "report", "Write the run as a report, HTML or Markdown, with names or without them"
     ),
     Action("result.export", ("e",), "export", "Write the run in a format that other tools read, such as CSV or JUnit"),
     Action("result.note", ("n",), "note", "Add a remark to the run"),
@@ -245,6 +251,7 @@ RESULT = (
 
 RUNS = (
     Action("runs.open", ("enter",), "open", "Open the result; Live when the run is going on", footer=1),
+    Action("runs.pane", ("tab",), "pane", "Show the details of the run whole, where j and k scroll, or the list again"),
     Action("runs.again", ("r",), "run again", "Show the run on Review, its hosts and parameters filled in", footer=2),
     Action("runs.filter", ("slash",), "filter", "Show only some runs: words, tag:a profile:weka verdict:valid since:7d",
            footer=3),
@@ -260,7 +267,7 @@ RUNS = (
     Action("runs.replay", ("p",), "replay", "Play the run again on the Live screen", footer=7),
     Action("runs.resume", ("u",), "resume", "Measure what a stopped or cut-off run still lacks; what is done stays"),
     Action("runs.report", ("w",), "report",
-           "Write the marked runs, or this one, as one HTML file to the current folder"),
+           "Write the marked runs, or this one, as a report: HTML or Markdown, with or without names"),
     Action("runs.export", ("e",), "export", "Write the run in a format that other tools read, such as CSV or JUnit",
            footer=9),
     Action("runs.copy", ("y",), "copy", COPY_HELP),
@@ -274,10 +281,15 @@ RUNS = (
 COMPARE = (
     Action("compare.curves", ("l",), "latencies", "Draw latencies over each other, of searches the curve over load",
            footer=1),
+    Action("compare.sides", ("s",), "sides", "Join runs that are repetitions of each other into sides, or part them",
+           footer=2),
+    Action("compare.accept", ("p",), "parameters", "Compare although parameters differ: they are meant to, or are not",
+           footer=3),
+    Action("compare.swap", ("x",), "swap", "Make the next run or side A: what the others are held against", footer=4),
+    Action("compare.report", ("w",), "report", "Write the comparison as a report, HTML or Markdown", footer=5),
     Action(
-        "compare.all", ("a",), "all figures", "Of a matrix: show all figures of all points, or the headlines", footer=2
+        "compare.all", ("a",), "all figures", "Of a matrix: show all figures of all points, or the headlines", footer=6
     ),
-    Action("compare.swap", ("x",), "swap", "Make the next run A: what the others are held against", footer=3),
 )
 # ----------------------------------------------------------------------------------------------------------------------
 

@@ -98,6 +98,10 @@ class StepScreen(Screen[None]):
         """Ask what becomes of what was typed here, then go on; nothing is kept here, so nothing is asked."""
         self.call_later(then)
 
+    def notify(self, message: str, **options: Any) -> None:
+        """Tell something in a toast. What hosts, tools and files are called is no markup."""
+        super().notify(message, **{"markup": False, **options})
+
     def refresh_chrome(self) -> None:
         """Show again what is chosen and which keys work."""
         for bar in (*self.query(TopBar), *self.query(KeyBar)):

@@ -11,6 +11,7 @@ from tui.app.screens.base import StepScreen
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
+from tui.app.widgets.textpane import TextPane
 
 FILTER_KEYS = (("Enter", "done"), ("Esc", "clear"), ("Up Down", "choose"), ("F1", "help"), ("Ctrl+C", "quit"))
 
@@ -66,8 +67,10 @@ class FilteredScreen(StepScreen):
         self.filter.set_class(bool(self.filter.value), "-shown")
 
     def action_back(self) -> None:
-        """Clear the filter first, then go one step back."""
-        if self.filter.has_class("-shown"):
+        """Leave a text beside the list first, clear the filter, then go one step back."""
+        if isinstance(self.focused, TextPane):
+            self.set_focus(self.picklist)
+        elif self.filter.has_class("-shown"):
             self.filter.value = ""
             self.filter.remove_class("-shown")
             self.set_focus(self.picklist)

@@ -51,5 +51,7 @@ SCREENS = (
     Entry("compare", "Compare", "compare.screen:CompareScreen", back="runs", part_of="runs", missing=NO_MARKS),
     Entry("runs", "Runs", "runs.screen:RunsScreen", "6", "every run that was kept", aside=True),
 )  # fmt: skip
-BY_NAME = {entry.name: entry for entry in SCREENS}
+REPLAY = Entry("replay", "Replay", "live.screen:LiveScreen", back="runs", part_of="live", missing=NO_RUN)
+"""Live of a run that is played again, beside that of a run that goes on: it has the keys of Live."""
+BY_NAME = {entry.name: entry for entry in (*SCREENS, REPLAY)}
 IN_BAR = tuple(entry for entry in SCREENS if entry.key)

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from textual.screen import Screen
-
-from tui.app.dialogs.export import ExportDialog
+from tui.app.dialogs.export import ExportDialog, Wanted
 from tui.model.exporter import installed, load
 from tui.model.problem import BenchtuiError, UsageError
 
+if TYPE_CHECKING:
+    from tui.app.screens.base import StepScreen
 
-async def export_run(screen: Screen[None], run_dir: Path) -> None:
+
+async def export_run(screen: StepScreen, run_dir: Path) -> None:
     """Ask for format and place, and write. For a worker: it waits for the answer."""
-    formats = await asyncio.to_thread(_formats)
-    answer = await screen.app.push_screen_wait(ExportDialog(run_dir.name, formats, Path.cwd()))
+    formats, folder = await asyncio.to_thread(_formats), Path.cwd()
+
+    def propose(name: str, redact: bool) -> str:
+        stem = "redacted" if redact else run_dir.name
+        return f"{folder / f'{stem}.{name}'}/"
+
+    dialog = ExportDialog(f"Export {run_dir.name}", formats, propose, screen.shell.symbols)
+    answer = await screen.app.push_screen_wait(dialog)
     if answer is None:
         return
     try:
-        written = await asyncio.to_thread(_write, run_dir, *answer)
+        written = await asyncio.to_thread(_write, run_dir, answer)
     except BenchtuiError as error:
         screen.notify(str(error), severity="error", markup=False)
         return
@@ -38,7 +46,10 @@ def _title(name: str) -> str:
         return str(error)
 
 
-def _write(run_dir: Path, name: str, where: str) -> list[Path]:
-    from tui.results.export.save import export, source_of
+def _write(run_dir: Path, wanted: Wanted) -> list[Path]:
+    from tui.results.export.save import export, source_of, without_names
 
-    return export(source_of(run_dir), name, where)
+    source = source_of(run_dir)
+    if wanted.redact:
+        source = without_names(source, wanted.format, wanted.words)
+    return export(source, wanted.format, wanted.where)

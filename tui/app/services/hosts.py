@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from tui.remote.vault import Asker
 
 
+FRAME = 8  # cells of a dialog beside its text
+
+
 async def check_each(
     addresses: Sequence[HostAddress], directory: str | None, paths: Paths, ssh_config: Path | None, asker: Asker
 ) -> AsyncIterator[HostCheck]:
@@ -81,8 +84,8 @@ def trust_question(keys: Sequence[Presented]) -> Confirm:
         return Confirm(f"Trust the key of {keys[0].name}?", body)
     width = max(len(key.name) for key in keys)
     lines = "\n".join(f"{key.name:<{width}}  {key.fingerprint}" for key in keys)
-    body = f"{lines}\n\nCompare them with what the hosts' consoles or their admins say."
-    return Confirm(f"Trust these {len(keys)} keys?", body)
+    body = f"Compare each with what the host's console or its admin says.\n\n{lines}"
+    return Confirm(f"Trust these {len(keys)} keys?", body, width=max(map(len, lines.splitlines())) + FRAME)
 
 
 def places_of(addresses: Sequence[HostAddress], ssh_config: Path | None) -> dict[str, str]:

@@ -17,10 +17,11 @@ SymbolSet = Literal["braille", "block", "ascii"]
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """The characters of one symbol set; each is one column wide but for the two ticks, which are three."""
+    """The characters of one symbol set; each is one column wide but for the three ticks, which are three."""
 
     name: SymbolSet
     ticked: str
+    watched: str  # the tick of a host that is only looked at
     unticked: str
     ok: str
     bad: str
@@ -35,9 +36,9 @@ class Symbols:
 
 
 SYMBOLS: dict[str, Symbols] = {
-    "braille": Symbols("braille", " ■ ", " □ ", "✓", "✗", "!", "·", "›", "·", "▾", "▌", "–", True),
-    "block": Symbols("block", " ■ ", " · ", "√", "x", "!", "·", "»", "·", "▼", "▌", "-", False),
-    "ascii": Symbols("ascii", "[x]", "[ ]", "+", "x", "!", ".", ">", "-", "v", ">", "-", False),
+    "braille": Symbols("braille", " ■ ", " ● ", " □ ", "✓", "✗", "!", "·", "›", "·", "▾", "▌", "–", True),
+    "block": Symbols("block", " ■ ", " ○ ", " · ", "√", "x", "!", "·", "»", "·", "▼", "▌", "-", False),
+    "ascii": Symbols("ascii", "[x]", "[o]", "[ ]", "+", "x", "!", ".", ">", "-", "v", ">", "-", False),
 }
 
 

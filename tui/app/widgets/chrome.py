@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Mapping
 from typing import ClassVar, cast
 
 from textual.content import Content
@@ -18,6 +19,16 @@ from tui.app.widgets.lines import ASCII
 SUPERSCRIPTS = str.maketrans("123456", "¹²³⁴⁵⁶")
 ROOMY = 108  # columns from which the steps are spelled with arrows
 KEYS_AT_80, KEYS_WHEN_ROOMY = 7, 10
+
+
+KEYS = {name: key for key, name in actions.KEY_NAMES.items()} | {"←": "left", "→": "right"}
+
+
+def key_of(name: str) -> str:
+    """Return Textual's name of a key that people read as `name`; empty when it is none, or several."""
+    if name in KEYS or (len(name) == 1 and name.isalnum()):
+        return KEYS.get(name, name)
+    return name.lower() if re.fullmatch(r"F\d+|(Ctrl|Shift)\+\w+", name) else ""
 
 
 def click(action: str) -> Style:
@@ -106,7 +117,7 @@ class KeyBar(Bar):
         """Keys in the accent colour, labels beside them."""
         if self.hint:
             table = ASCII if self.shell.symbols.name == "ascii" else {}
-            return Content("  ").join([key_content(key.translate(table), label) for key, label in self.hint])
+            return Content("  ").join([hint_content(key, label, table) for key, label in self.hint])
         chosen = fitting(footer_actions(self.scope, self.without, self.size.width), self.size.width)
         return Content("  ").join(
             [key_content(actions.key_name(a.keys[0]), a.label).stylize(click(a.target)) for a in chosen]
@@ -132,6 +143,21 @@ def fitting(wanted: list[actions.Action], width: int) -> list[actions.Action]:
 def footer_width(shown: list[actions.Action]) -> int:
     """Return the columns that these actions take in the footer."""
     return sum(len(actions.key_name(a.keys[0])) + 1 + len(a.label) for a in shown) + 2 * max(len(shown) - 1, 0)
+
+
+def hint_content(key: str, label: str, table: Mapping[int, int | str]) -> Content:
+    """Return a key with its label, which pressed by a click do the same; of several keys each by itself."""
+    parts = [key] if key_of(key) else re.findall(r"[A-Za-z]+|.", key)
+    if all(part in KEYS for part in parts if part != " ") and len(parts) > 1:
+        made = [Content.styled(part.translate(table), "bold $accent").stylize(pressing(part)) for part in parts]
+        return Content.assemble(*made, " ", (label, "$foreground"))
+    found = key_content(key.translate(table), label)
+    return found.stylize(pressing(key)) if key_of(key) else found
+
+
+def pressing(key: str) -> Style:
+    """Return the style that makes a click do what a key does, wherever the focus is."""
+    return click(f"app.simulate_key('{key_of(key)}')") if key_of(key) else Style()
 
 
 def key_content(key: str, label: str) -> Content:

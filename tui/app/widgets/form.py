@@ -134,6 +134,14 @@ class Form(VerticalScroll, can_focus=False):
         if target is not None:
             self.screen.set_focus(target.query_one(TextInput))
 
+    def focus_on(self, name: str) -> None:
+        """Put the cursor behind the text of a field."""
+        for field in self.fields:
+            if field.spec.name == name:
+                box = field.query_one(TextInput)
+                box.cursor_position = len(box.value)
+                self.screen.set_focus(box)
+
     @on(Input.Changed)
     def typed(self, event: Input.Changed) -> None:
         """Check the field at once."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tui.app.widgets.graph import NO_AXIS, Graph, Layer
 from tui.app.widgets.graph_area import Value, merge_values
 from tui.metrics.registry import METRICS, MIXED, Metric, direction, in_order
-from tui.metrics.units import Parts, clock, latency, size
+from tui.metrics.units import Parts, latency, size
 from tui.text.line import ACCENT, LABEL, VALUE, Run
 from tui.text.timeaxis import TimeAxis
 
@@ -122,7 +122,7 @@ def first_of(subject: Subject, name: str) -> int:
 
 def cursor_time(axis: TimeAxis) -> tuple[Run, ...]:
     """Return the time that the cursor is at; nothing without one."""
-    return () if axis.cursor_s is None else ((f"at {clock(axis.cursor_s - axis.start_s)}", ACCENT),)
+    return ((axis.cursor_text, ACCENT),) if axis.cursor_text else ()
 
 
 def latency_graph(subject: Subject, axis: TimeAxis, ascii_only: bool) -> Graph:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tui.app.widgets.graph import ASCII_FRAME, ROUND_FRAME, frame_line, times_in_frame
 from tui.app.widgets.lines import Lines
 from tui.metrics.heat import HeatBins
 from tui.metrics.sparkline import Symbols
-from tui.metrics.units import clock, latency
+from tui.metrics.units import latency
 from tui.text.heat import LINES, MARKS, SCALE, HeatCells, Look, heat_lines
-from tui.text.line import FAINT, LABEL, VALUE, Line, Run, padded
+from tui.text.line import FAINT, LABEL, VALUE, Line, Run, padded, width_of
 from tui.text.timeaxis import TimeAxis
 
 LEAST_ROWS = 3
+LONG_TITLE = "Latency over time · "
+WHEN = 0.0  # in place of a percentile
+IMPORTANCE = (WHEN, 99.0, 50.0, 99.9)
 
 
 class HeatPanel(Lines):
@@ -49,7 +52,8 @@ class HeatPanel(Lines):
         if rows < LEAST_ROWS or inner < SCALE + 10:
             return []
         sides = ASCII_FRAME if self.symbols == "ascii" else ROUND_FRAME
-        head = frame_line(sides[0], sides[4], sides[1], [(self.title, "title")], self._legend(), width)
+        title, legend = self._heading(width - 4)
+        head = frame_line(sides[0], sides[4], sides[1], [(title, "title")], legend, width)
         if self.cells.empty:
             body = [Line.of(("no load yet", LABEL)), *[Line()] * (rows - 1)]
         else:
@@ -57,23 +61,37 @@ class HeatPanel(Lines):
         framed = [Line.of((sides[5] + " ", FAINT), *padded(row.runs, inner), (" " + sides[5], FAINT)) for row in body]
         return [head, *framed, self._foot(sides, inner)]
 
-    def _legend(self) -> list[Run]:
-        """Return each line's mark with its value, and which second it is of."""
+    def _heading(self, room: int) -> tuple[str, list[Run]]:
+        """Return title and legend in so many cells: the title gives way first, then what the legend lacks least."""
+        titles = (self.title, self.title.replace(" over time", "", 1), self.title.removeprefix(LONG_TITLE))
+        legend = self._legend()
+        title = next((each for each in titles if _fits(each, legend.values(), room)), titles[-1])
+        for least in reversed(IMPORTANCE):
+            if not _fits(title, legend.values(), room):
+                legend.pop(least, None)
+        return title, [*legend.values()]
+
+    def _legend(self) -> dict[float, Run]:
+        """Return each line's mark with its value, and which second it is of (`WHEN`), in order."""
         axis = self.axis
         at = axis.cursor_s if axis.cursor_s is not None else (self.newest_s or 0) - 1
         if self.cells.empty or (self.newest_s is None and axis.cursor_s is None):
-            return []
+            return {}
         found = self.cells.percentiles(at, at + 1)
         plain = self.symbols == "ascii"
-        runs: list[Run] = [
-            (f"{MARKS[each][plain]} p{each:g} {latency(value)}", LABEL)
+        runs: dict[float, Run] = {
+            each: (f"{MARKS[each][plain]} p{each:g} {latency(value)}", LABEL)
             for each in LINES
             if (value := found.get(each)) is not None
-        ]
-        when = [(f"at {clock(axis.cursor_s - axis.start_s)}", VALUE)] if axis.cursor_s is not None else []
-        return [*when, *runs]
+        }
+        return {WHEN: (axis.cursor_text, VALUE), **runs} if axis.cursor_text else runs
 
     def _foot(self, sides: str, inner: int) -> Line:
         """Return the lower frame with the times set into it."""
         times = times_in_frame(self.axis.labels(inner - SCALE), sides[4])
         return Line.of((sides[2] + sides[4] * (SCALE + 1), FAINT), *times, (sides[4] + sides[3], FAINT))
+
+
+def _fits(title: str, legend: Iterable[Run], room: int) -> bool:
+    """Tell whether a title and a legend fit into a frame line, each part between blanks."""
+    return sum(width_of(text) + 2 for text, _ in ((title, ""), *legend)) < room

@@ -60,7 +60,8 @@ def percent(seen: HostTelemetry | None, name: str, now: float, thresholds: Mappi
 
 def age_role(seen: HostTelemetry | None, now: float) -> str:
     """Return the role of what telemetry said last: weak when that was too long ago."""
-    return TEXT if seen is not None and seen.end_t and now - seen.end_t[-1] <= OLD_S else LABEL
+    newest_t = seen.newest_t if seen is not None else None
+    return TEXT if newest_t is not None and now - newest_t <= OLD_S else LABEL
 
 
 def rate_of(figures: HostFigures, metric: RateName) -> float | None:

@@ -32,7 +32,7 @@ from tui.metrics.sparkline import Symbols, spark
 from tui.metrics.telemetry import metric_of
 from tui.metrics.units import UNKNOWN, bandwidth, iops, latency
 from tui.text.bars import diverging, reach_of
-from tui.text.line import LABEL, TEXT, Line, Run, clip, fit, padded, rule, width_of_runs
+from tui.text.line import ACCENT, LABEL, TEXT, Line, Run, clip, fit, padded, rule, width_of_runs
 from tui.text.table import Column, table_line
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ class HostTable(PickList["HostView"]):
     waits = ""  # the direction whose latencies are shown; empty: all I/O together
     longest_name = 6
     cursor_s: int | None = None  # the second of the run that is looked at; None: now
+    cursor_text = ""  # which time of the load that is
     brief = False  # why hosts failed is told elsewhere
     counted = "IOPS"  # what is counted: operations of a load on files; empty: hosts have no figures of their own
     blank = False  # nothing is measured now: figures would be of the step before
@@ -72,6 +73,7 @@ class HostTable(PickList["HostView"]):
         self.found: Mapping[str, Run] = {}
         self.seen: Mapping[str, HostTelemetry] = {}
         self.spread = Spread(None, {}, 0.0)
+        self.spread_now = self.spread  # whatever second is looked at
         super().__init__(self._columns(), lambda host: host.name, id=id)
         self.symbols = symbols
         self.hosts: Sequence[HostView] = ()
@@ -116,11 +118,14 @@ class HostTable(PickList["HostView"]):
         )
 
     def _latency_column(self, of: str, name: str, title: str, drop: int) -> Column[HostView]:
+        def wait(host: HostView) -> float | None:  # of each host alone the seconds are not kept
+            return latency_of(self._of(host), name, self.waits) if self.cursor_s is None else None
+
         def order(host: HostView) -> float:
-            return known(latency_of(self._of(host), name, self.waits))
+            return known(wait(host))
 
         def value(host: HostView) -> Run:
-            return self._figure(host, latency(latency_of(self._of(host), name, self.waits)))
+            return self._figure(host, latency(wait(host)))
 
         return Column(of + title, value, max(7, len(of + title)), right=True, drop=drop, order=order, falling=True)
 
@@ -168,7 +173,7 @@ class HostTable(PickList["HostView"]):
             self._make_columns()
         bad, self.like = ranked(self.hosts, now, self.spread, found)
         urgent = frozenset(host.name for host in bad if is_urgent(host, now, self.spread))
-        kind = (urgent, self.view, self.folds, self.wanted)
+        kind = (urgent, self.view, self.folds, self.wanted, self.cursor_s)
         if new or other or self.moves(kind, now):
             self._sorted_at, self._arranged_for = now, kind
             self._given = self._arranged(bad)
@@ -187,8 +192,13 @@ class HostTable(PickList["HostView"]):
 
     def _compare(self) -> None:
         """Find out how far each host is from the others."""
+        self.spread = self.spread_now = self._spread(None)
+        if self.cursor_s is not None:
+            self.spread = self._spread(self.cursor_s)
+
+    def _spread(self, second: int | None) -> Spread:
         lag = self.thresholds.get("V14.rate", LAG)
-        self.spread = spread_of({host.name: self._lately(host) for host in self.hosts}, lag)
+        return spread_of({host.name: self._lately(host, second) for host in self.hosts}, lag)
 
     @property
     def _widest(self) -> float:
@@ -246,10 +256,10 @@ class HostTable(PickList["HostView"]):
     def _of(self, host: HostView) -> HostFigures:
         return host.figures(self.job)
 
-    def _lately(self, host: HostView) -> float | None:
-        if self.blank or host.state in BROKEN or host.stale_s(self.now) is not None:
+    def _lately(self, host: HostView, second: int | None) -> float | None:
+        if self.blank or host.state in BROKEN or (second is None and host.stale_s(self.now) is not None):
             return None
-        return lately_of(self._of(host), "iops", self.cursor_s)
+        return lately_of(self._of(host), "iops", second)
 
     def _rate(self, host: HostView, metric: RateName = "iops") -> float | None:
         if self.blank:
@@ -272,9 +282,11 @@ class HostTable(PickList["HostView"]):
             title = f"Hosts · {self.job}" if self.job else "Hosts"
             title += {"fit": "", "all": " · all", "bad": " · only bad"}[self.view]
             title += f" · /{self.wanted}" if self.wanted else ""
+            title += f" · {self.cursor_text}" if self.cursor_text else ""
             return [rule(title, f"{counts}   {place} of {len(self.rows)}" if place else counts, width), titles]
         marks: list[Run] = [(f" {count}{mark}", role) for count, mark, role in self._marks()]
-        tail = [*marks, (f"  {place}/{len(self.rows)}" if place else "", LABEL)]
+        at: Run = (f" {self.cursor_text}" if self.cursor_text else "", ACCENT)
+        tail = [at, *marks, (f"  {place}/{len(self.rows)}" if place else "", LABEL)]
         room = width - width_of_runs(tail)
         whole = [run for n, run in enumerate(titles.runs) if width_of_runs(titles.runs[: n + 1]) <= room]
         return [Line.of(*padded(whole, room), *tail)]
@@ -323,7 +335,7 @@ class HostTable(PickList["HostView"]):
 
     def _worst_of_folded(self, like: list[HostView]) -> list[Run]:
         runs: list[Run] = []
-        tails = (quick_p99(self._of(host), self.waits) for host in like)
+        tails = (quick_p99(self._of(host), self.waits) for host in like) if self.cursor_s is None else ()
         if (worst := max((tail for tail in tails if tail is not None), default=None)) is not None:
             runs.append((f"   p99 ≤ {latency(worst)}", LABEL))
         cpus = [self.seen[host.name].newest("cpu.busy") for host in like if host.name in self.seen]
@@ -347,32 +359,43 @@ class HostTable(PickList["HostView"]):
     def _figure(self, host: HostView, text: str) -> Run:
         if self.blank:
             return UNKNOWN, LABEL
-        stale = host.stale_s(self.now) is not None or not self._of(host).total.intervals()
-        return text, LABEL if stale else TEXT
+        current = host.stale_s(self.now) is None and self._of(host).total.intervals()
+        return text, TEXT if current or self.cursor_s is not None else LABEL
+
+    @property
+    def _seen_t(self) -> float:
+        """The time that telemetry is looked at."""
+        return self.now if self.cursor_s is None else self.cursor_s + 1.0
 
     def _percent(self, name: str, host: HostView) -> Run:
-        return percent(self.seen.get(host.name), name, self.now, self.thresholds)
+        return percent(self.seen.get(host.name), name, self._seen_t, self.thresholds)
 
     def _link(self, host: HostView) -> Run:
         seen = self.seen.get(host.name)
         link = seen.busiest_link if seen is not None else None
-        return bandwidth(link[1] if link is not None else None), age_role(seen, self.now)
+        return bandwidth(link[1] if link is not None else None), age_role(seen, self._seen_t)
 
     def _disk(self, host: HostView) -> Run:
         seen = self.seen.get(host.name)
         disk = seen.busiest_disk if seen is not None else None
         if disk is None:
             return UNKNOWN, LABEL
-        return f"{disk[1]:.0f} %", "warn" if metric_of("dev.disk.busy").is_full(disk[1]) else age_role(seen, self.now)
+        full = metric_of("dev.disk.busy").is_full(disk[1])
+        return f"{disk[1]:.0f} %", "warn" if full else age_role(seen, self._seen_t)
 
     def _in_flight(self, host: HostView) -> Run:
         seen = self.seen.get(host.name)
         count = seen.in_flight if seen is not None else None
-        return (UNKNOWN, LABEL) if count is None else (f"{count:.0f}", age_role(seen, self.now))
+        return (UNKNOWN, LABEL) if count is None else (f"{count:.0f}", age_role(seen, self._seen_t))
 
     def _trend(self, host: HostView) -> str:
         if self.blank:
             return ""
-        width = self._trend_room
-        values = self._of(host).total.series("iops", last=width * (2 if self.symbols == "braille" else 1))
+        width, total = self._trend_room, self._of(host).total
+        count = width * (2 if self.symbols == "braille" else 1)
+        if self.cursor_s is None:
+            values = total.series("iops", last=count)
+        else:
+            first = max(self.cursor_s + 1 - count, total.span[0] if total.span is not None else 0)
+            values = total.values("iops", first, self.cursor_s + 1)
         return spark(values, width, self.symbols, high=self._trend_top).replace("\u2800", " ")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tui.app.widgets.graph import Graph
 from tui.app.widgets.lines import Lines
 from tui.metrics.sparkline import Symbols, spark
-from tui.text.line import LABEL, TEXT, Line, Run, clip, width_of_runs
+from tui.text.line import ACCENT, LABEL, TEXT, Line, Run, clip, width_of_runs
 from tui.text.timeaxis import spread_over
 
 SHORT = {"Bandwidth": "BW", "Latency": "lat"}
@@ -31,11 +31,12 @@ class Pulse(Lines):
 
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
         """The one line."""
-        runs: list[Run] = []
-        for graph in self.graphs:
+        at = self.graphs[0].axis.cursor_text if self.graphs else ""
+        runs: list[Run] = [(at, ACCENT)] if at else []
+        for place, graph in enumerate(self.graphs):
             title, _, name = graph.title.partition(" · ")
-            title = SHORT.get(title, title) + (f" {name}" if name and not runs else "")
-            against = f" ({graph.against})" if graph.against and not runs else ""
+            title = SHORT.get(title, title) + (f" {name}" if name and not place else "")
+            against = f" ({graph.against})" if graph.against and not place else ""
             runs += [("   " if runs else "", TEXT), (title + " ", LABEL), *graph.figures, (against, LABEL)]
         room = width - width_of_runs(runs) - 2
         layers = self.graphs[0].layers if self.graphs else ()

@@ -144,22 +144,31 @@ class HostFacts(Lines):
         self.host = ""
         self.facts: tuple[tuple[str, str], ...] = ()
         self.said: Run = ("", LABEL)
+        self.more: tuple[Line, ...] = ()
 
-    def show(self, host: str, facts: Sequence[tuple[str, str]], said: Run) -> None:
-        """Show a host's facts and what there is to say of it; an empty name hides the lines."""
-        self.host, self.facts, self.said = host, tuple(facts), said
+    def show(self, host: str, facts: Sequence[tuple[str, str]], said: Run, more: Sequence[Line] = ()) -> None:
+        """Show a host's facts, what there is to say of it, and `more` lines; an empty name hides them all."""
+        self.host, self.facts, self.said, self.more = host, tuple(facts), said, tuple(more)
         self.set_class(bool(host), "-shown")
+        if self.styles.height is None or self.styles.height.value != self.wanted:
+            self.styles.height = self.wanted
         self.update_lines()
+
+    @property
+    def wanted(self) -> int:
+        """The lines that it takes."""
+        return 2 + len(self.more) if self.host else 0
 
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
         """Name and state, then the facts that fit."""
-        first = spread([(self.host, "title"), ("  ", TEXT), self.said], [("Esc all hosts", LABEL)], width)
+        keys: list[Run] = [("i", "accent"), (" all of it  ", LABEL), ("Esc", "accent"), (" all hosts", LABEL)]
+        first = spread([(self.host, "title"), ("  ", TEXT), self.said], keys, width)
         second: list[Run] = []
-        for place, (name, value) in enumerate(self.facts):
+        for name, value in self.facts:
             fact: list[Run] = [("   " if second else "", TEXT), (f"{name} ", LABEL), (value, TEXT)]
-            if width_of_runs([*second, *fact]) <= width or place == len(self.facts) - 1:  # the last may be long
+            if width_of_runs([*second, *fact]) <= width:
                 second += fact
-        return [Line.of(*first), Line.of(*clip(second, width))]
+        return [Line.of(*first), Line.of(*second), *self.more]
 
 
 def ending(title: str, key: str, reason: str, hint: str, problems: Sequence[str], width: int) -> list[Line]:

@@ -15,7 +15,7 @@ from tui.text.line import ACCENT, BAD, BRIGHT, FAINT, GOOD, HEADING, LABEL, TITL
 Builder = Callable[[int], Sequence[Line]]
 """Columns there are -> the text."""
 STYLES = {LABEL: "$dim", FAINT: "$edge", BRIGHT: "$bright", VALUE: "bold $bright", TITLE: "bold $bright"}
-STYLES |= {"read": "$series-1", "write": "$series-2", "latency": "$series-3"}  # curves of charts
+STYLES |= {"read": "$series-1", "write": "$series-2", "latency": "$series-3", "other": "$series-4"}  # of charts
 STYLES |= {HEADING: "bold $secondary", ACCENT: "bold $accent", GOOD: "$ok", WARN: "$warn", BAD: "$bad"}
 
 
@@ -28,6 +28,7 @@ class TextPane(VerticalScroll, can_focus=True):
     def __init__(self, id: str | None = None, *, can_focus: bool = True) -> None:  # noqa: A002
         super().__init__(id=id, classes="pane", can_focus=can_focus)
         self.builder: Builder = lambda _: ()
+        self.more = ""  # what stands below while not all has room: how to read on
         self._built_for = -1
 
     def compose(self) -> ComposeResult:
@@ -49,7 +50,18 @@ class TextPane(VerticalScroll, can_focus=True):
         self._build()
 
     def _build_soon(self) -> None:
+        self._say_how()
         self.call_after_refresh(self._build)
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Who reads on is told how to come back."""
+        super().watch_has_focus(has_focus)
+        self._say_how()
+
+    def _say_how(self) -> None:
+        if self.more:
+            how = "j k scroll   Tab back" if self.has_focus else self.more
+            self.border_subtitle = how if self.show_vertical_scrollbar else ""
 
     def _build(self) -> None:
         width = self.scrollable_content_region.width - 1

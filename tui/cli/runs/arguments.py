@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TypeAlias
 
-Actions: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # it has no public name
+from tui.cli.common import RUN_HELP
 
-RUN_HELP = "run id, unique beginning of one, path, or 'last'"
+__all__ = ["RUN_HELP", "Actions"]
+
+Actions: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # it has no public name

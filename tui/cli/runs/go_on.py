@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from tui.cli.prove import configure as prove_arguments
 from tui.cli.runs.arguments import RUN_HELP, Actions
 from tui.cli.runs.change import run_on_own_hosts
+from tui.cli.searching import span_of
 from tui.model.problem import BenchtuiError, UsageError
+from tui.model.rundir import PLAN_FILE
 from tui.results.store.alive import is_running
 from tui.results.store.runs import RunStore
 
@@ -21,6 +24,8 @@ def configure(actions: Actions) -> None:
     resume = actions.add_parser("resume", help="measure what a stopped or cut-off run still lacks; what is done stays")
     resume.add_argument("run", metavar="RUN", help=RUN_HELP)
     resume.add_argument("--failed", action="store_true", help="also measure again what ended with errors")
+    resume.add_argument("--points", type=int, metavar="N", help="of a search: measure so many points in all at most")
+    resume.add_argument("--within", metavar="DURATION", help="of a search: spend so long on it in all at most")
     resume.set_defaults(do=resume_run)
     prove = actions.add_parser("prove", help="confirm what limited a run by one short counter-experiment")
     prove.add_argument("run", metavar="RUN", help=RUN_HELP)
@@ -59,10 +64,24 @@ def resume_run(args: argparse.Namespace, store: RunStore) -> int:
     from tui.engine.process.launch import resume_mode
 
     run_dir = run_on_own_hosts(store, args.run)
-    mode, count = resume_mode(run_dir, failed=args.failed, running=is_running(run_dir))
+    running = is_running(run_dir)
+    if not running:
+        give_more(run_dir, args.points, span_of("within", args.within))
+    mode, count = resume_mode(run_dir, failed=args.failed, running=running)
     print(f"resuming {run_dir.name}: {count} {'step' if count == 1 else 'steps'} to go", file=sys.stderr)
     restart(run_dir, mode)
     return watch(run_dir, as_json=False)
+
+
+def give_more(run_dir: Path, points: int | None, within_s: float | None) -> None:
+    """Let the search of a run that ended cost more, where that is asked for. Raises UsageError."""
+    if points is None and within_s is None:
+        return
+    from tui.engine.process.launch import plan_bytes
+    from tui.engine.recovery.more import plan_of_more
+    from tui.results.store.rundir import write_atomic
+
+    write_atomic(run_dir / PLAN_FILE, plan_bytes(plan_of_more(run_dir, points, within_s)))
 
 
 def prove_run(args: argparse.Namespace, store: RunStore) -> int:

@@ -32,6 +32,7 @@ def configure(actions: Actions) -> None:
     packing.add_argument("runs", metavar="RUN", nargs="+", help=RUN_HELP)
     packing.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="a directory for several")
     packing.add_argument("--sign", type=Path, metavar="KEY", help="sign it with this SSH key; .pub: one in the agent")
+    packing.add_argument("--no-report", action="store_true", help="without the report (report.html) that goes with it")
     packing.set_defaults(do=pack_runs)
     unpacking = actions.add_parser("unpack", help="put packed runs among the saved ones")
     unpacking.add_argument("files", metavar="FILE", nargs="+", type=Path, help="packed runs")
@@ -105,7 +106,7 @@ def lines_of(verified: Verified, signed: str) -> list[str]:
 def pack_runs(args: argparse.Namespace, store: RunStore) -> int:
     """Pack runs: one into the file, several into a directory."""
     from tui.metrics import units
-    from tui.results.pack.write import pack
+    from tui.results.pack.write import check_free, pack
     from tui.results.store.remove import check_removable
 
     directories = list(dict.fromkeys(store.resolve(ref) for ref in args.runs))
@@ -114,10 +115,19 @@ def pack_runs(args: argparse.Namespace, store: RunStore) -> int:
     for run_dir in directories:
         check_removable(run_dir)
         output = args.output / f"{run_dir.name}.tar.gz" if args.output.is_dir() else args.output
-        manifest = pack(run_dir, output, args.sign)
+        check_free(output)
+        manifest = pack(run_dir, output, args.sign, None if args.no_report else report_of(run_dir))
         size = units.size(output.stat().st_size)
         print(f"{output}: {len(manifest.files)} files, {size}{', signed' if args.sign else ''}", file=sys.stderr)
     return 0
+
+
+def report_of(run_dir: Path) -> bytes:
+    """Return the report that goes with a run, without published figures of the user's own. Raises BenchtuiError."""
+    from tui.results.report.write import source_at, written
+
+    source, _ = source_at(run_dir, None)
+    return written([source], "html").encode()
 
 
 def unpack_runs(args: argparse.Namespace, store: RunStore) -> int:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tui.engine.planning.matrix import Wanted, build_steps, person_text
-from tui.engine.planning.search import Wish
+from tui.engine.planning.search import Wish, doubled, usual_kind
 from tui.model.matrix import HOSTS_AXIS, axes
 from tui.model.problem import UsageError
 from tui.model.profile import resolve_params
+from tui.model.search import HOSTS
 
 if TYPE_CHECKING:
     from tui.engine.profiles.catalogue import LoadedProfile
@@ -60,9 +61,14 @@ def _search(plan: Plan, profile: Profile) -> Wish | None:
     """Return what to ask for so that the same is searched for; a run that measured measures again."""
     search = plan.search
     if search is None:
-        return Wish("none") if profile.capacity or profile.curve else None
-    over = {knob.name: knob.values for knob in search.over}
-    return Wish(search.kind, tuple(each.text for each in search.limits), over, search.points, search.within_s)
+        return None if usual_kind(profile) == "none" else Wish("none")
+    usual = doubled(len(plan.hosts))
+    over = {} if search.kind == "curve" else {
+        knob.name: () if knob.name == HOSTS and knob.values == usual else knob.values for knob in search.over
+    }  # fmt: skip
+    limits = tuple(each.text for each in search.limits)
+    most_s = None if search.kind == "scaling" else max(search.most_point_s, search.point_s)
+    return Wish(search.kind, limits, over, search.points, search.within_s, search.point_s, most_s)
 
 
 def _own(plan: Plan, profile: Profile) -> dict[str, str]:

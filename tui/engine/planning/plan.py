@@ -16,6 +16,7 @@ from tui.model.names import SECRET_PATTERN
 from tui.model.plan import Headline, HostAddress, Plan, ProfileRef, Step, Until
 from tui.model.problem import UsageError
 from tui.model.profile import ParamValue, Profile, parse_param, resolve_params
+from tui.model.search import Search
 
 if TYPE_CHECKING:
     from tui.engine.profiles.catalogue import LoadedProfile
@@ -51,11 +52,13 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
     wanted = Wanted(choices.repeat, choices.sweep, choices.precondition)
     hosts = list(choices.hosts)
     search = search_of(loaded, choices.search, len(hosts))
+    said: list[str] = []
     if search is None:
         steps = build_steps(loaded, choices.overrides, wanted, hosts)
     else:
-        check_searched(choices)
-        steps = build_slots(loaded, choices.overrides, search, hosts, prepare=choices.precondition)
+        check_searched(choices, search)
+        slotted = build_slots(loaded, choices.overrides, search, hosts, prepare=choices.precondition)
+        search, steps, said = slotted.search, slotted.steps, slotted.remarks
     params = resolve_params(profile, {k: v for k, v in choices.overrides.items() if k in profile.params})
     members = list(loaded.members.values())
     reaching = {name: text for name, text in choices.overrides.items() if name not in profile.params}
@@ -65,7 +68,8 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         params=dict(params),
         texts={name: person_text(profile, name, value) for name, value in params.items()} | reached,
         remarks=[remark for name, text in reached.items() if (remark := uneven(loaded, name, text))]
-        + loads_on_servers(hosts),
+        + loads_on_servers(hosts)
+        + said,
         hosts=hosts,
         steps=steps,
         headline=headline_of(profile),
@@ -181,12 +185,14 @@ def check_choices(choices: Choices) -> None:
         raise UsageError(f"lease {choices.lease_s:g}s: allowed are {MIN_LEASE_S:g}s and more")
 
 
-def check_searched(choices: Choices) -> None:
+def check_searched(choices: Choices, search: Search) -> None:
     """Raise UsageError for what a search cannot go with: it decides itself what is measured, and how often."""
     if choices.repeat is not None:
         raise UsageError("--repeat: a search measures again what is not known well enough; --points bounds it")
     if choices.sweep:
-        raise UsageError(f"--sweep {', '.join(choices.sweep)}: a search goes over values by itself: --over")
+        own = {"capacity": "a search goes over values by itself: --over", "scaling": "scaling is over hosts alone"}
+        told = own.get(search.kind, "a curve is of one setting: run it once for each")
+        raise UsageError(f"--sweep {', '.join(choices.sweep)}: {told}")
 
 
 def profile_ref(loaded: LoadedProfile, params: Mapping[str, ParamValue]) -> ProfileRef:

@@ -23,44 +23,92 @@ from tui.metrics.registry import MIXED
 from tui.model.plan import HostAddress, Plan, Step
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import Param, ParamValue, Profile, parse_limit, parse_param
-from tui.model.quantities import parse_duration
+from tui.model.quantities import parse_duration, short_duration
 from tui.model.search import HOSTS, RATE, Knob, Offer, Search, SearchKind
 from tui.model.search_check import knob_problem
-from tui.model.search_spec import CapacitySpec, CurveSpec, knobs_of
+from tui.model.search_spec import MOST_POINTS, CapacitySpec, CurveSpec, knobs_of
 from tui.model.search_spec import parse_limit as limit_of
 from tui.model.tool import SUITE
+from tui.sizing.budget import fits, lead_s
+from tui.sizing.lacking import lacking
 from tui.workloads.base import Paced
 
 if TYPE_CHECKING:
     from tui.engine.profiles.catalogue import LoadedProfile
 
-SPARE = 2  # measurements beyond those that a curve needs, for such as have to be made again
+SPARE = 2  # measurements beyond those that a curve or a scaling run needs, for such as have to be made again
 AROUND = (0.25, 0.5, 1, 2, 4)  # times the default, where nobody says what values a parameter shall have
 
 
-class Wish(Struct, frozen=True):
-    """What was asked for at launch; what is None or empty is as the profile says. "none": to measure, not to search."""
+Kind = SearchKind | Literal["none"]  # "none": to measure, not to search
 
-    kind: SearchKind | Literal["none"] | None = None
+
+class Wish(Struct, frozen=True):
+    """What was asked for at launch; what is None or empty is as the profile says."""
+
+    kind: Kind | None = None
     limits: Sequence[str] = ()
     over: Mapping[str, Sequence[int]] = field(default_factory=dict)  # values by name; none: chosen here
     points: int | None = None
     within_s: float | None = None
+    point_s: float | None = None
+    most_point_s: float | None = None
+
+    @property
+    def asked(self) -> list[str]:
+        """What is asked of a search beside its kind, by the options of the command line."""
+        given = {
+            "--slo": self.limits or None, "--over": self.over or None, "--points": self.points,
+            "--within": self.within_s, "--point": self.point_s, "--most": self.most_point_s,
+        }  # fmt: skip
+        return [name for name, value in given.items() if value is not None]
+
+
+class Slotted(Struct, frozen=True):
+    """A search with what its profile makes of it, the steps for its points, and what to know of them."""
+
+    search: Search
+    steps: list[Step]
+    remarks: list[str]
+
+
+def usual_kind(profile: Profile) -> Kind:
+    """Return what a profile is run for when nothing is said."""
+    return "capacity" if profile.capacity else "curve" if profile.curve else "none"
 
 
 def search_of(loaded: LoadedProfile, wish: Wish, hosts: int) -> Search | None:
     """Return what a run is to find; None: nothing, it measures. Raises UsageError with every problem."""
     profile = loaded.profile
-    kind = wish.kind or ("capacity" if profile.capacity else "curve" if profile.curve else None)
-    if kind is None or kind == "none":
-        return None
-    if profile.tool == SUITE:
+    kind = wish.kind or usual_kind(profile)
+    if profile.tool == SUITE and (kind != "none" or wish.asked):
         raise UsageError(f"{profile.profile} is a suite: search with one of its profiles")
+    if kind == "none":
+        _check_nothing_asked(profile, wish)
+        return None
     search = {"capacity": _capacity, "curve": _curve, "scaling": _scaling}[kind](profile, wish, hosts)
     points = search.points if wish.points is None else wish.points
-    if points < 1:
-        raise UsageError(f"--points {points}: allowed are whole numbers from 1")
-    return replace(search, points=points, within_s=wish.within_s or search.within_s)
+    if not 1 <= points <= MOST_POINTS:
+        raise UsageError(f"--points {points}: allowed are whole numbers from 1 to {MOST_POINTS}")
+    return replace(search, points=points, within_s=wish.within_s or search.within_s, **_lengths(wish, search))
+
+
+def _check_nothing_asked(profile: Profile, wish: Wish) -> None:
+    """Raise UsageError for bounds of a search where nothing is searched for."""
+    if not wish.asked:
+        return
+    why = "--no-search was given" if wish.kind else f"{profile.profile} has no search of its own"
+    advice = "" if wish.kind else "; what it sustains is told by benchtui capacity, or by run --curve or --scaling"
+    raise UsageError(f"{', '.join(wish.asked)}: nothing is searched for, {why}{advice}")
+
+
+def _lengths(wish: Wish, search: Search) -> dict[str, float]:
+    """Return how long a point lasts, at least and at most. Raises UsageError where the least is the longer one."""
+    least = wish.point_s or search.point_s
+    if wish.most_point_s is not None and wish.most_point_s < least:
+        told = f"a point lasts {short_duration(least)} at least"
+        raise UsageError(f"--most {short_duration(wish.most_point_s)}: {told}; --point makes it shorter")
+    return {"point_s": least, "most_point_s": wish.most_point_s or max(search.most_point_s, least)}
 
 
 def _capacity(profile: Profile, wish: Wish, hosts: int) -> Search:
@@ -69,7 +117,9 @@ def _capacity(profile: Profile, wish: Wish, hosts: int) -> Search:
         advice = "--slo 'p99.9<2ms', or in the profile capacity: {limits: ['p99.9 < 2ms']}"
         raise UsageError(f"{profile.profile}: how much load is sustained depends on a limit: {advice}")
     spec = profile.capacity or CapacitySpec(limits=list(texts))
-    over = {name: list(values) for name, values in wish.over.items()} or knobs_of(spec.over)
+    over = {name: list(values) for name, values in wish.over.items()}
+    over = over or {name: [each for each in values if name != HOSTS or each <= hosts]
+                    for name, values in knobs_of(spec.over).items()}  # fmt: skip
     if problems := [Problem(text) for name, values in over.items() if (text := knob_problem(profile, name, values))]:
         raise UsageError(problems)
     return Search(
@@ -86,12 +136,14 @@ def _capacity(profile: Profile, wish: Wish, hosts: int) -> Search:
 
 
 def _curve(profile: Profile, wish: Wish, _: int) -> Search:
+    if wish.over:
+        raise UsageError(f"--over {', '.join(wish.over)}: a curve is over shares of full load, and nothing else")
     spec = profile.curve or CurveSpec()
     texts = wish.limits or spec.limits or (profile.capacity.limits if profile.capacity else [])
     return Search(
         "curve",
         limits=tuple(map(limit_of, texts)),
-        points=len(spec.shares) + 1 + SPARE,
+        points=len(set(spec.shares)) + 1 + SPARE,
         within_s=None if spec.within is None else parse_duration(spec.within),
         point_s=parse_duration(spec.point),
         most_point_s=parse_duration(spec.most),
@@ -103,9 +155,14 @@ def _curve(profile: Profile, wish: Wish, _: int) -> Search:
 def _scaling(profile: Profile, wish: Wish, hosts: int) -> Search:
     if hosts < 2:
         raise UsageError("scaling is over numbers of hosts: one host was chosen; name more with --hosts")
+    if others := [name for name in wish.over if name != HOSTS]:
+        raise UsageError(f"--over {', '.join(others)}: scaling is over hosts, and nothing else")
+    if wish.most_point_s is not None:
+        raise UsageError("--most: points at full load are all as long as --point says")
     counts = _values(profile, HOSTS, wish.over.get(HOSTS, ()), hosts)
     limits = tuple(map(limit_of, wish.limits))
-    return Search("scaling", limits=limits, over=(Knob(HOSTS, counts),), points=2 * len(counts) + SPARE)
+    search = Search("scaling", limits=limits, over=(Knob(HOSTS, counts),))
+    return replace(search, points=len(lacking(search, ())) + SPARE)
 
 
 def _values(profile: Profile, name: str, given: Sequence[int], hosts: int) -> tuple[int, ...]:
@@ -113,13 +170,20 @@ def _values(profile: Profile, name: str, given: Sequence[int], hosts: int) -> tu
     if name == RATE:
         return ()
     if name == HOSTS:
-        doubled = [2**power for power in range(hosts.bit_length()) if 2**power < hosts]
-        return tuple(sorted({each for each in (given or doubled) if each <= hosts} | {hosts}))
+        if above := [each for each in given if each > hosts]:
+            few = f"{hosts} {'host was' if hosts == 1 else 'hosts were'} chosen"
+            raise UsageError(f"--over hosts={','.join(map(str, above))}: {few}")
+        return tuple(sorted(set(given or doubled(hosts))))
     swept = profile.sweep.grid.get(name, []) if profile.sweep else []
     param = profile.params[name]
     around = [max(1, round(int(parse_param(param, param.default)) * times)) for times in AROUND]
     found = given or [int(each) for each in swept if not isinstance(each, bool)] or _allowed(param, around)
     return tuple(sorted(set(found)))
+
+
+def doubled(hosts: int) -> tuple[int, ...]:
+    """Return the numbers of hosts to measure with where nobody says which: 1, 2, 4 ... all."""
+    return (*(2**power for power in range(hosts.bit_length()) if 2**power < hosts), hosts)
 
 
 def _allowed(param: Param, values: Sequence[int]) -> list[int]:
@@ -131,17 +195,50 @@ def _allowed(param: Param, values: Sequence[int]) -> list[int]:
 
 def build_slots(
     loaded: LoadedProfile, overrides: Overrides, search: Search, hosts: Sequence[HostAddress], *, prepare: bool
-) -> list[Step]:
-    """Return the steps of a search: preconditioning, then one for each point, with all of the load that may come."""
+) -> Slotted:
+    """Return the steps of a search: preconditioning, then one for each point, with all of the load that may come.
+
+    Raises UsageError for a search that cannot measure one point.
+    """
     (planned,) = planned_profiles(loaded, overrides, Wanted())
     planned = planned if prepare else unprepared(planned)
     profile, knobs = planned.profile, {knob.name: knob.values[-1] for knob in search.over if knob.values}
     params = with_knobs(profile, planned.params, knobs)
     slots = [_offered(profile, params, hosts, Offer(None, search.point_s), at) for at in range(1, search.points + 1)]
+    search = _led(search, slots[0])
     check_limits(search, profile, slots[0].step)
+    _check_fits(search)
     steps = [*rounds_at(planned, params, {}, hosts, profile.profile), *(slot.step for slot in slots)]
     steps = list(with_fill(profile, steps, []))
-    return [replace(step, index=index, pause_s=step.pause_s if index else 0.0) for index, step in enumerate(steps)]
+    steps = [replace(step, index=index, pause_s=step.pause_s if index else 0.0) for index, step in enumerate(steps)]
+    own = workloads.get(profile.tool).set_by_search(profile, planned.params)
+    return Slotted(search, steps, [*own, *_hosts_left_out(profile, search, len(hosts))])
+
+
+def _led(search: Search, slot: Paced) -> Search:
+    """Return a search that knows how long load goes on before each point. Raises UsageError where none can be paced."""
+    if slot.unpaced and search.offers_rates:
+        raise UsageError(slot.unpaced)
+    step = slot.step
+    own = step.startdelay_s + (step.ramp_s if slot.own_ramp else 0.0)
+    return replace(search, lead_s=own, own_ramp=slot.own_ramp)
+
+
+def _check_fits(search: Search) -> None:
+    """Raise UsageError when the time is too short for one point."""
+    if fits(search, (), Offer(None, search.point_s)) is None:
+        lead = lead_s(search, search.point_s)
+        before = f", {short_duration(lead)} of it before it is measured" if lead else ""
+        told = f"one point takes {short_duration(lead + search.point_s)}{before}"
+        raise UsageError(f"--within {short_duration(search.within_s or 0.0)}: {told}; --point makes it shorter")
+
+
+def _hosts_left_out(profile: Profile, search: Search, hosts: int) -> list[str]:
+    """Return which numbers of hosts of the profile's own are not measured with: more than were chosen."""
+    asked = knobs_of(profile.capacity.over).get(HOSTS, []) if profile.capacity and search.kind == "capacity" else []
+    if not (above := [str(each) for each in asked if each > hosts]):
+        return []
+    return [f"hosts {', '.join(above)} of the profile: left out, {hosts} {'is' if hosts == 1 else 'are'} chosen"]
 
 
 def check_limits(search: Search, profile: Profile, step: Step) -> None:
@@ -182,4 +279,4 @@ def _offered(
     seeds = {host.name: randseed(name, host.name, 1) for host in hosts}
     rate: dict[str, ParamValue] = {} if offer.rate_iops is None else {RATE: round(offer.rate_iops)}
     made = workloads.get(profile.tool).pace(profile, params, hosts, seeds, offer.rate_iops, offer.seconds, offer.shares)
-    return Paced(replace(made.step, name=name, cell=name, point={**offer.knobs, **rate}), made.remarks)
+    return replace(made, step=replace(made.step, name=name, cell=name, point={**offer.knobs, **rate}))

@@ -44,7 +44,7 @@ class Launched(Struct, frozen=True):
 def create_run(plan: Plan, runs: Path) -> Path:
     """Create the directory of a new run with its plan in it, private to the user, and return it."""
     try:
-        data = msgspec.json.format(msgspec.json.encode(signed(plan, owner(), _utc_now())))
+        data = plan_bytes(signed(plan, owner(), _utc_now()))
         runs.mkdir(parents=True, exist_ok=True, mode=0o700)
         check_room(runs)
         run_dir = runs / new_run_id(plan.profile.tag)
@@ -54,6 +54,11 @@ def create_run(plan: Plan, runs: Path) -> Path:
     except OSError as error:
         raise BenchtuiError(f"cannot create a run under {runs}: {error.strerror}") from error
     return run_dir
+
+
+def plan_bytes(plan: Plan) -> bytes:
+    """Return a plan as its file has it."""
+    return msgspec.json.format(msgspec.json.encode(plan))
 
 
 def _utc_now() -> str:

@@ -78,10 +78,21 @@ class History(Struct):
 
         A counter-experiment compares two loads one right after the other: when one is missing, both are.
         """
-        lacking = [step for step in plan.steps if self._is_missing(self.at(step.index), failed)]
+        wanted = self.skipped & {step.index for step in plan.slots} if self._searches_on(plan) else set[int]()
+        lacking = [
+            step for step in plan.steps if step.index in wanted or self._is_missing(self.at(step.index), failed)
+        ]
         if lacking and plan.proves is not None:
             return list(plan.steps)
         return sorted({step.index: step for step in (*warmups_of(plan, lacking), *lacking)}.values(), key=by_index)
+
+    def _searches_on(self, plan: Plan) -> bool:
+        """Tell whether a search measures further points when those that could not be measured are made again."""
+        if plan.search is None or not self.skipped:
+            return False
+        from tui.sizing.search import next_offer
+
+        return next_offer(plan.search, [each for each in self.seen.search.points if each.verdict != "void"]) is not None
 
     def _is_missing(self, step: StepState, failed: bool) -> bool:
         point = self.seen.search.decided.get(step.index)
@@ -100,7 +111,7 @@ class History(Struct):
         return again
 
     def _attempts(self, step: int) -> int:
-        return self.at(step).attempt if step in self.begun else 0
+        return self.at(step).attempt if step in self.begun - self.skipped else 0
 
     @property
     def problems(self) -> int:

@@ -22,6 +22,7 @@ from tui.engine.running.session import HostSession
 from tui.engine.running.steps import run_steps
 from tui.model.event import RunEnded, StepEnded, TaskStarted
 from tui.model.plan import Step
+from tui.sizing.lacking import points_planned
 
 
 async def execute_rest(ctx: RunContext, history: History) -> RunEnded:
@@ -94,7 +95,8 @@ def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
     """Return the end of a run whose later steps never began."""
     told = f"{len(rest)} of {len(ctx.plan.steps)} steps never began"
     if ctx.plan.search is not None:
-        told = f"{len(ctx.search.points)} of at most {ctx.plan.search.points} points measured: runs resume goes on"
+        planned = points_planned(ctx.plan.search)
+        told = f"{len(ctx.search.points)} of at most {planned} points measured: runs resume goes on"
     return ended("partial" if ctx.measured_hosts else "failed", EXIT_PARTIAL, f"the engine died; {told}")
 
 

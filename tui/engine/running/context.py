@@ -112,6 +112,7 @@ class RunContext:
         """Leave out the results of steps that are made again."""
         gone = set(steps)
         self.results = {key: result for key, result in self.results.items() if key[0] not in gone}
+        self.skipped -= gone
 
     def task_of(self, step: Step, session: HostSession) -> HostTask:
         """What a host does in a step."""

@@ -162,6 +162,7 @@ def end_early(ctx: RunContext) -> None:
     """End the load of all hosts and keep what it measured; the run goes on."""
     for run in ctx.active.values():
         if not run.ended:
+            run.ended_by_us = True
             ctx.tasks.add(task := asyncio.create_task(_stop_one(run, "stop")))
             task.add_done_callback(ctx.tasks.discard)
 

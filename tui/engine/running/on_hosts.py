@@ -20,7 +20,7 @@ from tui.model.event import PhaseName
 from tui.remote.transport import HostError
 
 T = TypeVar("T")
-EXIT_COMPLETE, EXIT_PREFLIGHT, EXIT_PARTIAL, EXIT_NEVER_MET = 0, 3, 4, 5
+EXIT_COMPLETE, EXIT_PREFLIGHT, EXIT_PARTIAL, EXIT_NEVER_MET, EXIT_UNFINISHED = 0, 3, 4, 5, 6
 
 
 class HostsAway(RunRefused):

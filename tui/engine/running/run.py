@@ -91,6 +91,7 @@ async def execute(ctx: RunContext) -> RunEnded:
 
 
 async def _everything(ctx: RunContext) -> RunEnded:
+    ctx.check_stop()
     await connect_all(ctx)
     await preflight(ctx)
     await run_steps(ctx, ctx.plan.steps)

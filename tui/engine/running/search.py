@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from tui.engine.planning.search import offered_step
 from tui.engine.running.context import RunContext, RunRefused
 from tui.engine.running.load import end_early
-from tui.engine.running.on_hosts import EXIT_COMPLETE, EXIT_NEVER_MET, EXIT_PARTIAL, HostsAway
+from tui.engine.running.on_hosts import EXIT_COMPLETE, EXIT_NEVER_MET, EXIT_PARTIAL, EXIT_UNFINISHED, HostsAway
 from tui.engine.running.seconds import Seconds
 from tui.journal.reader import read_events
 from tui.metrics.figures import over_hosts, total_rates
@@ -18,7 +18,7 @@ from tui.model.rundir import JOURNAL_FILE
 from tui.model.search import Offer, Point, Search
 from tui.sizing.answer import answer
 from tui.sizing.points import clearly_over, judge
-from tui.sizing.search import next_offer
+from tui.sizing.search import next_offer, unbounded, why_over
 from tui.text.points import offer_text
 
 
@@ -59,7 +59,8 @@ def wants_more(ctx: RunContext) -> bool:
 
 def _skip(ctx: RunContext, slot: Step) -> None:
     ctx.skipped.add(slot.index)
-    ctx.journal.append(StepEnded(t=0.0, step=slot.index, skipped=True, reason="the search needs no further point"))
+    reason = why_over(_search(ctx), ctx.search.points)
+    ctx.journal.append(StepEnded(t=0.0, step=slot.index, skipped=True, reason=reason))
 
 
 def _offered(ctx: RunContext, slot: Step, offer: Offer) -> Step:
@@ -129,12 +130,20 @@ def point_of(ctx: RunContext, step: Step, offer: Offer) -> Point:
     found = [each for each in results.values() if each is not None]
     return judge(
         _search(ctx), offer, step.index, over_hosts([each.dirs for each in found]), ctx.seconds.totals(),
-        len(whole), lost, cut, ctx.plan.latency_kind_of(step), _errors(found), _of_jobs(found),
+        len(whole), lost, cut, ctx.plan.latency_kind_of(step), failed_ios(found), _of_jobs(found),
+        split_of(step),
     )  # fmt: skip
 
 
-def _errors(results: Sequence[HostResult]) -> int:
-    return sum(len(each.errors) for each in results)
+def failed_ios(results: Sequence[HostResult]) -> int:
+    """Return how many I/Os failed, or of tools that do not count them, how many kinds of errors there were."""
+    return sum(len(each.errors) if each.failed_ios is None else each.failed_ios for each in results)
+
+
+def split_of(step: Step) -> dict[str, float]:
+    """Return what each direction is offered, as on the first host: so a rate is split over them."""
+    names = dict.fromkeys(name for job in step.jobs for name in job.rate_iops)
+    return {name: sum(job.rate_iops.get(name, 0.0) for job in step.jobs) for name in names}
 
 
 def _of_jobs(results: Sequence[HostResult]) -> dict[str, float]:
@@ -145,10 +154,14 @@ def _of_jobs(results: Sequence[HostResult]) -> dict[str, float]:
 
 def how_search_ended(ctx: RunContext) -> tuple[int, str]:
     """Return the exit code of a search that came to its end, and the reason where it is not 0."""
-    search = _search(ctx)
-    if search.kind != "capacity":
+    search, points = _search(ctx), ctx.search.points
+    over = next_offer(unbounded(search, points), points) is None
+    if search.kind == "capacity":
+        found = answer(search, points)
+        if found.state == "never-met":
+            return EXIT_NEVER_MET, f"no load that was tried keeps {found.binding or 'the limits'}"
+        over = found.state != "unfinished"
+    if over:
         return EXIT_COMPLETE, ""
-    found = answer(search, ctx.search.points)
-    if found.state == "never-met":
-        return EXIT_NEVER_MET, f"no load that was tried keeps {found.binding or 'the limits'}"
-    return EXIT_COMPLETE, ""
+    option = "--points" if len(points) >= search.points else "--within"
+    return EXIT_UNFINISHED, f"unfinished: {why_over(search, points)}; runs resume {option} gives it more"

@@ -84,6 +84,7 @@ class TaskRun:
         self.stopped_alone = False  # somebody ended this host's load but not the run
         self.alive = False  # whether its load still ran when it was reopened
         self.released = False  # GO was said, whether it arrived or not
+        self.ended_by_us = False  # its point had said enough: that its tool ends early is no news
         name = f"{self.task_id}.{session.name}"
         self._files = {
             kind: RawFile(run_dir, f"{name}.{kind}", session.name, keep=resume, journal=session.journal)
@@ -303,7 +304,8 @@ class TaskRun:
     def _journal_items(self, items: Iterable[Item]) -> None:
         for item in items:
             if isinstance(item, tuple):
-                self.session.say(*item)
+                if not (self.ended_by_us and item[0] == "info"):
+                    self.session.say(*item)
             else:
                 self.session.journal.append(item)
                 if isinstance(item, Sample):

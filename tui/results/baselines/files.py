@@ -29,7 +29,7 @@ class BaselineFiles(Struct, frozen=True):
         return [each for each in self.baselines if each.profile in tags or any(tag in tags for tag in each.variants)]
 
 
-def find_baselines(user_dir: Path, tags: Collection[str] | None = None) -> BaselineFiles:
+def find_baselines(user_dir: Path | None, tags: Collection[str] | None = None) -> BaselineFiles:
     """Return all baselines, shipped ones first; with `tags` only files that name one of these are parsed."""
     found: list[Baseline] = []
     problems: list[Problem] = []
@@ -58,6 +58,6 @@ def _parsed(text: str, file: str) -> tuple[Baseline, ...]:
     return tuple(load_baselines(text, file))
 
 
-def _files(user_dir: Path) -> Iterator[Path]:
-    for folder in (presets_dir() / "baselines", user_dir):
+def _files(user_dir: Path | None) -> Iterator[Path]:
+    for folder in filter(None, (presets_dir() / "baselines", user_dir)):
         yield from sorted(path for path in folder.glob("*") if path.suffix in SUFFIXES)

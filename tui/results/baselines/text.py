@@ -99,7 +99,7 @@ class View(Struct, frozen=True):
         return f"{count} for {self.tag}" if count > 1 else f"1 for {self.tag}"
 
 
-def published(record: RunRecord, user_dir: Path) -> tuple[View | None, tuple[Problem, ...]]:
+def published(record: RunRecord, user_dir: Path | None) -> tuple[View | None, tuple[Problem, ...]]:
     """Return a run beside the published figures of its profile, None when there are none; and broken files.
 
     A counter-experiment is compared with its own run alone: its load is changed on purpose.

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tui.metrics.histogram import Histogram
 from tui.metrics.registry import MIXED, in_order
-from tui.model.plan import Headline
 from tui.results.compare.compare import Comparison
-from tui.results.compare.measured import Point, points_of
-from tui.results.sizing.chart import overlay_chart
+from tui.results.compare.measured import points_of
+from tui.results.sizing.chart import overlay_chart, scaling_overlay
 from tui.results.text.latency_chart import Counted, histograms, percentile_curves
 from tui.text.line import Line
 from tui.text.plot import ROLES
@@ -21,11 +19,12 @@ NAMES = ("A", "B")
 def charts(found: Comparison, width: int, height: int = HEIGHT, *, coloured: bool = False) -> Iterator[list[Line]]:
     """Yield charts of each direction: of the only point, or of the first whose headline is worse or better.
 
-    Of searches it is the curve of latency over load, of the first of each side.
+    Of searches it is the curve of latency over load or throughput over hosts, of the first of each side.
     """
     one, other = found.a[0].search, found.b[0].search
     if found.search is not None and one is not None and other is not None:
-        if chart := overlay_chart(one, other, width, height, coloured=coloured):
+        drawn = overlay_chart if one.scaling is None else scaling_overlay
+        if chart := drawn(one, other, width, height, coloured=coloured):
             yield chart
         return
     ours, theirs = points_of(found.a), points_of(found.b)
@@ -36,19 +35,9 @@ def charts(found: Comparison, width: int, height: int = HEIGHT, *, coloured: boo
         return
     names = {name for attempt in ours[key].attempts for name in attempt.step.results.aggregate} - {MIXED}
     for name in in_order(names):
-        sides = [merged(side[key], name) for side in (ours, theirs)]
+        sides = [side[key].merged(name) for side in (ours, theirs)]
         if all(sides):
             what = f"{ours[key].name} {name}".strip()
             both = [Counted(*each) for each in zip(NAMES, ROLES, sides, strict=False)]
             yield percentile_curves(what, both, width, height, coloured=coloured)
             yield histograms(what, both, width, height, coloured=coloured)
-
-
-def merged(point: Point, name: str) -> Histogram:
-    """Return the latencies of all repetitions together; empty where a histogram is not known."""
-    found = Histogram()
-    for attempt in point.attempts:
-        latency = attempt.latency(Headline("latency", name))
-        if latency is not None and latency.buckets is not None:
-            found.merge(Histogram(dict(zip(latency.buckets.idx, latency.buckets.n, strict=True))))
-    return found

@@ -27,6 +27,7 @@ Word = Literal["better", "worse", "no difference detected", "inconclusive", "too
 THRESHOLD = 0.02  # what is less is not worth a word, however surely it is known
 HEADLINE_ALPHA, OTHERS_ALPHA = 0.04, 0.01  # of the 5 %: what others lack they get from headlines that all differ
 WIDE = 0.05  # an interval that reaches further says that a difference may well be there
+UNKNOWN_WORDS = ("inconclusive", "too few repetitions to say", "too few samples", "not measured")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,18 @@ class Change:
     @property
     def change(self) -> float | None:
         """B / A - 1; None when either is not known."""
+        if self.effect is None and self.a and self.b == 0:
+            return -1.0
         return self.effect.ratio - 1 if self.effect is not None else None
+
+    @property
+    def undecided(self) -> bool:
+        """Whether B may be worse for all that is known, by more than 5 %, or the noise floor where that is more."""
+        effect = self.effect
+        if self.word != "inconclusive" or effect is None or effect.low is None or effect.high is None:
+            return self.word in UNKNOWN_WORDS
+        loss = 1 - effect.low if METRICS[self.figure.metric].better == "higher" else effect.high - 1
+        return loss > max(WIDE, self.threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +104,14 @@ class Comparison:
     def changes(self) -> list[Change]:
         """All figures of all points."""
         return [change for point in self.points for change in point.changes]
+
+    @property
+    def undecided(self) -> bool:
+        """Whether nobody can tell if B is worse: what the runs are about is not known well enough."""
+        if self.search is not None:
+            return self.search.word in UNKNOWN_WORDS
+        headlines = [each for each in self.changes if each.headline]
+        return not headlines or any(each.undecided for each in headlines)
 
     @property
     def word(self) -> Word:
@@ -159,12 +179,26 @@ def _change(a: Point, b: Point, figure: Headline, floor: Floor | None) -> Change
         word=word,
         headline=a.headline == figure,
     )
-    if word != "inconclusive" or min(*values[0], *values[1]) <= 0:
+    if word != "inconclusive":
         return change
+    if min(*values[0], *values[1]) <= 0:
+        return _of_nothing(change)
     effect = effect_of(a.attempts, b.attempts, figure, values)
     single = effect.method != "repetitions"
     threshold = max(THRESHOLD, (floor.of_one_run if single else floor.cov) if floor is not None else 0.0)
     return replace(change, effect=effect, threshold=threshold)
+
+
+def _of_nothing(change: Change) -> Change:
+    """Return a change where something was 0: a side that did nothing at all needs no test."""
+    a, b = (max(values) > 0 for values in (change.values_a, change.values_b))
+    always = all(min(values) > 0 or max(values) <= 0 for values in (change.values_a, change.values_b))
+    if not always:
+        return replace(change, why="a repetition measured 0")
+    if a == b:
+        return replace(change, word="no difference detected", why="both are 0")
+    larger_is_better = METRICS[change.figure.metric].better == "higher"
+    return replace(change, word="better" if b == larger_is_better else "worse", why=f"{'A' if b else 'B'} is 0")
 
 
 def _middle(values: Sequence[float], *, few: bool) -> float | None:

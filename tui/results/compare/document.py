@@ -30,6 +30,7 @@ def as_builtins(found: Comparison, judged: Sequence[Judged] = ()) -> dict[str, A
         "b": [_run(record) for record in found.b],
         "word": found.word,
         "comparable": not found.obstacles,
+        "undecided": found.undecided,
         "differences": [msgspec.to_builtins(each) for each in found.gate],
         "criteria": [msgspec.to_builtins(each) for each in judged],
         "search": _search(found.search),
@@ -58,7 +59,19 @@ def _search(found: SearchChange | None) -> dict[str, Any] | None:
         "latency_why": found.latency_why,
         "over": [found.low, found.high],
         "at_equal_load": [{"rate": load, "a_ns": ours, "b_ns": theirs} for load, ours, theirs in found.at],
-    }
+        "by_hosts": [
+            {"hosts": each.hosts, "a": each.a.model_dump(), "b": each.b.model_dump(),
+             "ratio": msgspec.to_builtins(each.ratio),
+             "efficiency_a": each.efficiency_a, "efficiency_b": each.efficiency_b}
+            for each in found.hosts
+        ],
+        "fitted": [
+            {"name": each.a.name, "unit": each.a.unit, "a": each.a.figure.model_dump(), "b": each.b.figure.model_dump(),
+             "ratio": msgspec.to_builtins(each.ratio),
+             "intervals_overlap": None if each.apart is None else not each.apart}
+            for each in found.fits
+        ],
+    }  # fmt: skip
 
 
 def _run(record: RunRecord) -> dict[str, Any]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tui.metrics.fact_groups import compare as compare_facts
 from tui.metrics.fact_groups import leaf_text
 from tui.model.record import RunRecord
-from tui.model.step_record import StepRecord
 from tui.results.baselines.compare import (
     clients_of,
     is_place,
@@ -18,7 +17,8 @@ from tui.results.baselines.compare import (
     tool_versions,
     written,
 )
-from tui.results.compare.measured import Point, PointKey
+from tui.results.compare.measured import Attempt, Point, PointKey, was_measured
+from tui.results.compare.setup import MEASUREMENT, imported_parts
 
 NAMED = 4
 WHOLE = ("complete", "imported")
@@ -42,13 +42,17 @@ class Difference:
 
 
 Side = Sequence[RunRecord]
+Attempts = Sequence[Attempt]
 
 
 def differences(a: Side, b: Side, across: Collection[str] = (), *, searches: bool = False) -> list[Difference]:
-    """Return what is not the same in two sides; parameters in `across` are meant to differ, points of `searches` do."""
+    """Return what is not the same in two sides; parameters in `across` are meant to differ, points of `searches` do.
+
+    Every run counts: one that is not like the others of its side is no repetition of them.
+    """
     found = [
         *_of_profiles(a, b),
-        *([] if searches else _of_points(a, b, across)),
+        *(_of_searches(a, b, across) if searches else _of_points(a, b, across)),
         *_of_states(a, b),
         *_of_setups(a, b),
         *_of_facts(a, b),
@@ -73,10 +77,11 @@ def _few(names: Sequence[str]) -> str:
 def _differs(
     what: str, a: Side, b: Side, of: Callable[[RunRecord], object], *, blocks: bool = False, matters: bool = True
 ) -> Iterator[Difference]:
-    """Yield a difference when the sides have not the same set of values; a side may hold several."""
-    said = [_few(sorted({str(value) for record in side if (value := of(record)) not in (None, "")})) for side in (a, b)]
-    if said[0] != said[1] and all(said):
-        yield Difference(what, said[0], said[1], blocks, matters)
+    """Yield a difference when the sides have not the same set of values; a side may hold several where none blocks."""
+    known = [sorted({str(value) for record in side if (value := of(record)) not in (None, "")}) for side in (a, b)]
+    mixed = blocks and max(map(len, known)) > 1
+    if all(known) and (known[0] != known[1] or mixed):
+        yield Difference(what, _few(known[0]), _few(known[1]), blocks, matters)
 
 
 def _of_profiles(a: Side, b: Side) -> Iterator[Difference]:
@@ -94,41 +99,86 @@ def _precondition_left_out(record: RunRecord) -> str:
 
 
 def _of_points(a: Side, b: Side, across: Collection[str]) -> Iterator[Difference]:
-    """Yield parameters that differ in the same point. What is swept is the point's own."""
-    theirs = {_place(step): (record, step) for record in b for step in _measured(record)}
-    for record in a:
-        for step in _measured(record):
-            if _place(step) in theirs:
-                yield from _of_params((record, step), theirs[_place(step)], across)
+    """Yield what differs in the same point, between the sides or within one. What is swept is the point's own."""
+    ours, theirs = _by_place(a), _by_place(b)
+    for place in [each for each in ours if each in theirs]:
+        yield from _of_attempts(ours[place], theirs[place], across)
+        if any(record.state == "imported" for record in (*a, *b)):
+            yield from _of_loads(ours[place], theirs[place])
 
 
-def _measured(record: RunRecord) -> list[StepRecord]:
-    return [step for step in record.steps if not step.warmup]
+def _of_searches(a: Side, b: Side, across: Collection[str]) -> Iterator[Difference]:
+    """Yield what differs in what two sides searched with; their points differ."""
+    over = {name for record in (*a, *b) if record.search is not None for name in record.search.over}
+    yield from _of_attempts([*_searched(a, over)], [*_searched(b, over)], over.union(across))
 
 
-def _place(step: StepRecord) -> tuple[str, str]:
-    return step.profile or "", repr(sorted(step.point.items()))
+def _searched(side: Side, over: Collection[str]) -> Iterator[Attempt]:
+    for record in side:
+        params = {name: value for name, value in record.profile.params.items() if name not in over}
+        for step in [each for each in record.steps if was_measured(each)][:1]:
+            yield Attempt(record, step.model_copy(update={"params": params}))
 
 
-def _of_params(
-    ours: tuple[RunRecord, StepRecord], theirs: tuple[RunRecord, StepRecord], across: Collection[str]
-) -> Iterator[Difference]:
-    (record, step), (other, their_step) = ours, theirs
-    kinds = kinds_of(profile_data(record)) if step.params != their_step.params else {}
-    for name in sorted(step.params.keys() | their_step.params.keys()):
-        one, two = step.params.get(name), their_step.params.get(name)
-        if one != two:
-            said = [written(value, kinds.get(name, "")) if value is not None else "none" for value in (one, two)]
-            place = is_place(name, str(one)) or is_place(name, str(two))
-            yield Difference(name, said[0], said[1], blocks=not place and name not in across, matters=not place)
-    hosts = clients_of(record, step), clients_of(other, their_step)
-    if hosts[0] != hosts[1] and "hosts" not in across:
-        yield Difference("number of clients", str(hosts[0]), str(hosts[1]), blocks=True)
-    versions = tool_versions(record, step), tool_versions(other, their_step)
-    if versions[0] != versions[1] and all(versions):
-        blocks = {major(each) for each in versions[0]} != {major(each) for each in versions[1]}
-        said = [", ".join(each) for each in versions]
-        yield Difference(f"version of {step.tool or 'the tool'}", said[0], said[1], blocks=blocks)
+def _of_attempts(ours: Attempts, theirs: Attempts, across: Collection[str]) -> Iterator[Difference]:
+    if ours and theirs:
+        yield from _of_params(ours, theirs, across)
+        yield from _of_clients(ours, theirs, across)
+        yield from _of_tools(ours, theirs)
+
+
+def _by_place(side: Side) -> dict[tuple[str, str], list[Attempt]]:
+    found: dict[tuple[str, str], list[Attempt]] = {}
+    for record in side:
+        for step in record.steps:
+            if not step.warmup and was_measured(step):
+                place = step.profile or "", repr(sorted(step.point.items()))
+                found.setdefault(place, []).append(Attempt(record, step))
+    return found
+
+
+def _of_params(ours: Attempts, theirs: Attempts, across: Collection[str]) -> Iterator[Difference]:
+    names = sorted({name for each in (*ours, *theirs) for name in each.step.params})
+    values = {name: [{each.step.params.get(name) for each in side} for side in (ours, theirs)] for name in names}
+    differing = [name for name in names if len(values[name][0] | values[name][1]) > 1]
+    kinds = kinds_of(profile_data(ours[0].record)) if differing else {}
+    for name in differing:
+        place = any(is_place(name, str(value)) for side in values[name] for value in side)
+        said = [[written(value, kinds.get(name, "")) if value is not None else "none" for value in side]
+                for side in values[name]]  # fmt: skip
+        yield _difference(name, *said, blocks=not place, matters=not place, meant=name in across)
+
+
+def _of_clients(ours: Attempts, theirs: Attempts, across: Collection[str]) -> Iterator[Difference]:
+    counts = [{str(clients_of(each.record, each.step)) for each in side} for side in (ours, theirs)]
+    if len(counts[0] | counts[1]) > 1 and not (max(map(len, counts)) == 1 and "hosts" in across):
+        yield _difference("number of clients", *counts, blocks=True)
+
+
+def _of_tools(ours: Attempts, theirs: Attempts) -> Iterator[Difference]:
+    known = [[found for each in side if (found := tool_versions(each.record, each.step))] for side in (ours, theirs)]
+    said = [{", ".join(each) for each in side} for side in known]
+    if all(said) and len(said[0] | said[1]) > 1:
+        majors = {frozenset(map(major, each)) for side in known for each in side}
+        yield _difference(f"version of {ours[0].step.tool or 'the tool'}", *said, blocks=len(majors) > 1)
+
+
+def _of_loads(ours: Attempts, theirs: Attempts) -> Iterator[Difference]:
+    """Yield what runs that were made elsewhere are known by: they have no parameters. Names are anybody's choice."""
+    loads = [[dict(imported_parts(each.step)) for each in side] for side in (ours, theirs)]
+    for name in dict.fromkeys(name for side in loads for each in side for name in each):
+        known = [{each[name] for each in side if each.get(name)} for side in loads]
+        if all(known) and len(known[0] | known[1]) > 1:
+            yield _difference(name, *known, blocks=name != MEASUREMENT)
+
+
+def _difference(
+    what: str, a: Iterable[str], b: Iterable[str], *, blocks: bool, matters: bool = True, meant: bool = False
+) -> Difference:
+    """Return a difference in a point; one that is `meant` does not block where each side has one value."""
+    ours, theirs = sorted(set(a)), sorted(set(b))
+    alike = len(ours) == len(theirs) == 1
+    return Difference(what, " or ".join(ours), " or ".join(theirs), blocks and not (meant and alike), matters)
 
 
 def _of_states(a: Side, b: Side) -> Iterator[Difference]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from tui.metrics import figures
+from tui.metrics.histogram import Histogram
 from tui.metrics.registry import MIXED, direction, in_order
 from tui.model.plan import Headline
 from tui.model.record import RunRecord
@@ -72,13 +73,22 @@ class Point(Struct, frozen=True):
         first = [self.headline] if self.headline is not None else []
         return list(dict.fromkeys([*first, *found]))
 
+    def merged(self, name: str) -> Histogram:
+        """Return the latencies of a direction, all repetitions together; empty where no histogram is known."""
+        found = Histogram()
+        for attempt in self.attempts:
+            latency = attempt.latency(Headline("latency", name))
+            if latency is not None and latency.buckets is not None:
+                found.merge(Histogram(dict(zip(latency.buckets.idx, latency.buckets.n, strict=True))))
+        return found
+
 
 def points_of(records: Sequence[RunRecord]) -> dict[PointKey, Point]:
     """Return the points of runs that are repetitions of each other, in the order of the first that has them."""
     found: dict[PointKey, Point] = {}
     for record in records:
         for cell, steps in by_point(record.steps).items():
-            attempts = tuple(Attempt(record, step) for step in steps if _counts(step))
+            attempts = tuple(Attempt(record, step) for step in steps if was_measured(step))
             if not attempts:
                 continue
             key = _key(steps[0])
@@ -87,7 +97,8 @@ def points_of(records: Sequence[RunRecord]) -> dict[PointKey, Point]:
     return found
 
 
-def _counts(step: StepRecord) -> bool:
+def was_measured(step: StepRecord) -> bool:
+    """Tell whether a step has figures of its own."""
     return step.state not in LEFT_OUT and (bool(step.results.aggregate) or step.metadata is not None)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
@@ -125,3 +125,9 @@ class NoiseFloors:
         """Return the floor of a figure in the configuration of a run; None when nobody measured it."""
         known = self._known.get(configuration(record).key)
         return known.figures.get(name) if known is not None else None
+
+    def renamed(self, records: Iterable[tuple[RunRecord, RunRecord]]) -> NoiseFloors:
+        """Return the floors of the first record of each pair as those of the second one, which has other names."""
+        pairs = [(self._known.get(configuration(record).key), other) for record, other in records]
+        known = {configuration(other).key: found for found, other in pairs if found is not None}
+        return NoiseFloors(self.path, known)

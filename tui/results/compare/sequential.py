@@ -4,13 +4,17 @@ Alpha is spent by Lan and DeMets' Pocock-type function (Biometrika 70, 1983); ea
 before, so by Bonferroni's inequality all looks together err in 5 % at most, whatever was seen meanwhile. The intervals
 are repeated confidence intervals (Jennison and Turnbull, JRSS B 51, 1989): all of them hold together, so the same
 interval may say "different" and "no difference as large as that".
+
+How many runs it takes is known from how far apart the runs of each side came out so far, and from a noise floor: that
+says nothing of the sides' difference, and what looks have spent stays spent when it changes (Mehta and Tsiatis, Drug
+Information Journal 35, 2001).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import ceil, e, exp, log, sqrt
+from dataclasses import dataclass, replace
+from math import ceil, e, exp, inf, log, sqrt
 from typing import Literal
 
 import numpy as np
@@ -24,6 +28,8 @@ ORDER = "ABBA"  # what drifts in a straight line drifts out
 LEAST_RUNS = 4
 LEAST_MOST = 10
 POWER = 0.9
+FAR = 99.0  # of a logarithm: nothing is known
+WARY = 2.0  # few runs tell their deviation badly: of n degrees of freedom its square is taken 1 + WARY / n times
 PRICE = 95.0  # runs at most, by (deviation / change)², until a change is found in 9 of 10: tests/bench/ab_budget.py
 
 
@@ -31,7 +37,8 @@ PRICE = 95.0  # runs at most, by (deviation / change)², until a change is found
 class Look:
     """What is known after `runs` of both sides: B / A with its repeated 95 % interval, and whether that is an answer.
 
-    `detectable` is the least change that so many runs would have found with a power of 90 %, as a share.
+    `detectable` is the least change (a share) that so many runs would have found with a power of 90 %; `most` how many
+    runs it takes at most, as far as is known by then.
     """
 
     runs: int
@@ -41,6 +48,7 @@ class Look:
     alpha: float
     detectable: float
     answer: Answer
+    most: int
 
 
 def side_of(index: int) -> str:
@@ -53,32 +61,52 @@ def spent(share: float) -> float:
     return ALPHA * log(1 + (e - 1) * min(max(share, 0.0), 1.0))
 
 
-def runs_for(detect: float, deviation: float) -> int:
+def runs_for(detect: float, deviation: float, degrees: float = inf) -> int:
     """Return how many runs there must be time for, so that a change of `detect` is found in 9 of 10 experiments.
 
-    Both are shares; the deviation is that between runs. In the mean half as many are made when there is such a change.
+    Both are shares; the deviation is that between runs, known by so many degrees of freedom. In the mean half as many
+    are made when there is such a change.
     """
-    return max(LEAST_MOST, 2 * ceil(PRICE * (deviation / log(1 + detect)) ** 2 / 2))
+    needed = PRICE * (deviation / log(1 + detect)) ** 2 * (1 + WARY / degrees)
+    return max(LEAST_MOST, 2 * ceil(needed / 2))
 
 
-def look(a: Sequence[float], b: Sequence[float], most: int, detect: float, floor: Floor | None = None) -> Look:
-    """Return what is known of repetitions of both sides, of `most` runs in all. Looks are made at 4, 6, 8 ... runs.
+def after_looks(
+    a: Sequence[float], b: Sequence[float], room: int, detect: float, floor: Floor | None = None
+) -> Look | None:
+    """Return what is known after all looks at repetitions in their order; None before there are four of them.
+
+    Looks are made at 4, 6, 8 ... runs. One for which nothing is left to spend tells only how many runs it takes.
+    """
+    found, before = None, 0.0
+    for each in range(LEAST_RUNS // 2, min(len(a), len(b)) + 1):
+        looked = look(a[:each], b[:each], room, detect, floor, before)
+        before += looked.alpha
+        found = looked if looked.alpha > 0 or found is None else replace(found, most=looked.most)
+    return found
+
+
+def look(
+    a: Sequence[float], b: Sequence[float], room: int, detect: float, floor: Floor | None = None, before: float = 0.0
+) -> Look:
+    """Return what is known of as many repetitions of both sides; there is time for `room` runs, `before` is spent.
 
     The deviation is that of the repetitions, pooled with a noise floor that was measured before.
     """
     logs = np.log(np.asarray(a, float)), np.log(np.asarray(b, float))
     runs = len(a) + len(b)
-    alpha = spent(runs / most) - (spent((runs - 2) / most) if runs > LEAST_RUNS else 0.0)
     degrees = runs - 2.0
     squares = sum(float(((each - each.mean()) ** 2).sum()) for each in logs)
     if floor is not None:
         squares, degrees = squares + (floor.n - 1) * floor.cov**2, degrees + floor.n - 1
+    most = min(room, runs_for(detect, sqrt(squares / degrees), degrees))
+    alpha = max(spent(runs / most) - before, 0.0)
     error = sqrt(squares / degrees * (1 / len(a) + 1 / len(b)))
     shift = float(logs[1].mean() - logs[0].mean())
-    reach = float(special.stdtrit(degrees, 1 - alpha / 2)) * error
-    detectable = exp(reach + float(special.stdtrit(degrees, POWER)) * error) - 1
+    reach = min(float(special.stdtrit(degrees, 1 - alpha / 2)) * error, FAR) if alpha > 0 else FAR
+    detectable = exp(min(reach + float(special.stdtrit(degrees, POWER)) * error, FAR)) - 1
     answer = _answer(shift - reach, shift + reach, log(1 + detect))
-    return Look(runs, exp(shift), exp(shift - reach), exp(shift + reach), alpha, detectable, answer)
+    return Look(runs, exp(shift), exp(shift - reach), exp(shift + reach), alpha, detectable, answer, most)
 
 
 def _answer(low: float, high: float, limit: float) -> Answer:

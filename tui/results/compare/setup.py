@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct, field
 
 from tui.model.problem import UsageError
+from tui.model.quantities import plain_size
 from tui.model.rundir import RECORD_FILE
 from tui.model.step_record import Scalar
 from tui.model.yaml_text import load
@@ -21,6 +22,7 @@ from tui.results.baselines.compare import bare_version, is_place, kinds_of, majo
 
 if TYPE_CHECKING:
     from tui.model.record import RunRecord
+    from tui.model.step_record import StepRecord
 
 NOT_OF_THE_LOAD = frozenset(
     ("profile", "version", "title", "description", "source", "extends", "params", "suite", "sweep", "repeat",
@@ -28,7 +30,7 @@ NOT_OF_THE_LOAD = frozenset(
      "deviations")
 )  # fmt: skip
 """Keys of a profile that leave a point's load as it is, or stand in the record themselves."""
-PROFILE_TEXT, HOSTS = "text of the profile", "hosts"
+PROFILE_TEXT, HOSTS, MEASUREMENT = "text of the profile", "hosts", "measurement"
 LONG = 40
 
 
@@ -218,7 +220,7 @@ def _parts(head: Head, step: _Step) -> Iterator[tuple[str, str]]:
         if value is not None and name not in step.point and not is_place(name, str(value)):
             yield name, written(value, kinds.get(name, ""))
     yield from _of_search(head.search) if head.search is not None else ()
-    yield from _of_imported(step) if head.state == "imported" else ()
+    yield from imported_parts(step) if head.state == "imported" else ()
     yield HOSTS, ", ".join(sorted(host.name for host in head.hosts))
     yield "tool", _tool(head, step)
     yield "latency counted", step.latency_kind or head.latency_kind
@@ -232,13 +234,14 @@ def _of_search(search: _Search) -> Iterator[tuple[str, str]]:
     yield "searched over", ", ".join(search.over)
 
 
-def _of_imported(step: _Step) -> Iterator[tuple[str, str]]:
-    """Yield what a run that was made elsewhere is known by: it has no parameters."""
-    yield "measurement", step.name
+def imported_parts(step: _Step | StepRecord) -> Iterator[tuple[str, str]]:
+    """Yield what a run that was made elsewhere is known by, it has no parameters; empty: not known."""
+    yield MEASUREMENT, step.name
     yield "I/Os in flight", str(step.in_flight or "")
-    for name, total in sorted(step.results.aggregate.items()):
+    totals: dict[str, Any] = {**step.results.aggregate}
+    for name, total in sorted(totals.items()):
         if total.ios and total.bytes:
-            yield f"{name} size", str(1 << round(log2(total.bytes / total.ios)))
+            yield f"{name} size", plain_size(1 << round(log2(total.bytes / total.ios)))
 
 
 def _tool(head: Head, step: _Step) -> str:

@@ -79,7 +79,7 @@ def gate_lines(found: Comparison, width: int) -> list[Line]:
     """Return why the runs are not comparable, and what else is not the same."""
     lines: list[Line] = []
     mattering = [each for each in found.gate if not each.blocks and each.matters and each.what not in found.across]
-    varied = [each for each in found.gate if each.what in found.across]
+    varied = [each for each in found.gate if each.what in found.across and not each.blocks]
     rest = [each for each in found.gate if not each.blocks and not each.matters and each.what not in found.across]
     for label, role, parts in (
         ("not comparable", BAD, found.obstacles),
@@ -180,14 +180,19 @@ def judged_lines(judged: Sequence[Judged]) -> list[Line]:
     return [Line.of(("must not be  ", LABEL), (each.text, roles[each.outcome])) for each in judged]
 
 
-def _methods(found: Comparison, width: int) -> Iterator[Line]:
+def method_texts(found: Comparison) -> Iterator[str]:
+    """Yield how the changes are known, and how large one has to be to be worth a word."""
     used = dict.fromkeys(each.effect.method for each in found.changes if each.effect and each.effect.p is not None)
-    for method in used:
-        yield from indented([(METHODS[method], LABEL)], width, 0)
+    yield from (METHODS[method] for method in used)
     if used:
         least = sorted({each.threshold for each in found.changes if each.effect is not None and each.headline})
         said = " or ".join(f"{each * 100:.2g} %" for each in dict.fromkeys((least[0], least[-1]))) if least else "2 %"
-        yield from indented([(f"{HOLM}; less than {said} is no difference (headline)", LABEL)], width, 0)
+        yield f"{HOLM}; less than {said} is no difference (headline)"
+
+
+def _methods(found: Comparison, width: int) -> Iterator[Line]:
+    for text in method_texts(found):
+        yield from indented([(text, LABEL)], width, 0)
 
 
 def conclusion(found: Comparison, width: int) -> list[Line]:

@@ -10,7 +10,7 @@ from tui.model.exporter import Exporter, ExportFile, Source, text_parts
 from tui.model.problem import UsageError
 from tui.model.record import RunRecord
 from tui.model.step_record import DirectionRecord, LatencyRecord
-from tui.results.export.points import NAME, Point, seconds, series_points, tags_of, telemetry_points
+from tui.results.export.points import NAME, Point, searched_points, seconds, series_points, tags_of, telemetry_points
 from tui.results.export.tables import LATENCIES, scopes
 
 HELP = {
@@ -18,6 +18,17 @@ HELP = {
     "bytes_per_second": "Bytes per second",
     "latency_mean_seconds": "Mean latency of the second",
     "latency_p99_seconds": "99th percentile of the latency of the second",
+}
+SEARCHED = {
+    "capacity": "Load that keeps all limits, in the unit of its label",
+    "full_load_iops": "I/Os per second at full load",
+    "knee_iops": "Rate from which on latency grows faster than load",
+    "scaling_one_host_iops": "Rate of one host alone, by the scaling law",
+    "scaling_contention": "Contention of the scaling law",
+    "scaling_coherence": "Coherence of the scaling law",
+    "scaling_best_hosts": "Hosts at which the scaling law has its maximum",
+    "scaling_iops": "I/Os per second with so many hosts at full load",
+    "scaling_efficiency_ratio": "Throughput with so many hosts, as a share of linear growth from the fewest",
 }
 Labels = Mapping[str, str]
 
@@ -90,7 +101,7 @@ def result_families(record: RunRecord) -> list[Family]:
             for name in in_order(dirs):
                 tags = tags_of(record.run_id, record.profile.tag, step.name, name, host, more)
                 _add(rates, latency, most, tags, dirs[name])
-    return [_about(record), *rates, latency, most, _operations(record), _capacity(record), _findings(record)]
+    return [_about(record), *rates, latency, most, _operations(record), *_searched(record), _findings(record)]
 
 
 def _add(rates: list[Family], latency: Family, most: Family, tags: Labels, part: DirectionRecord) -> None:
@@ -137,18 +148,13 @@ def _operations(record: RunRecord) -> Family:
     return family
 
 
-def _capacity(record: RunRecord) -> Family:
-    """Return what the system sustains, and both ends of the interval that holds it with 95 %."""
-    family = Family(f"{NAME}_result_capacity", "gauge", "Load that keeps all limits, in the unit of its label")
-    answer = record.search.answer if record.search is not None else None
-    if record.search is None or answer is None or answer.step is None:
-        return family
-    limits = " and ".join(each.text for each in record.search.limits)
-    labels = {"run": record.run_id, "profile": record.profile.tag, "unit": answer.unit, "limits": limits}
-    for bound in ("value", "low", "high"):
-        if (figure := getattr(answer.capacity, bound)) is not None:
-            family.samples.append(("", {**labels, "state": answer.state, "bound": bound}, figure, None))
-    return family
+def _searched(record: RunRecord) -> Iterator[Family]:
+    """Yield what a search found, a family a figure: both ends of its interval stand beside it."""
+    found = {name: Family(f"{NAME}_result_{name}", "gauge", text) for name, text in SEARCHED.items()}
+    for point in searched_points(record):
+        for name, value in point.fields.items():
+            found[name].samples.append(("", point.tags, value, None))
+    yield from found.values()
 
 
 def _findings(record: RunRecord) -> Family:

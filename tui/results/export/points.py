@@ -14,9 +14,11 @@ from tui.metrics.registry import in_order
 from tui.metrics.telemetry import parse_column
 from tui.model.exporter import Second
 from tui.model.record import RunRecord
+from tui.model.search_record import IntervalRecord
 from tui.model.step_record import DirectionRecord, HostTelemetryRecord, LatencyRecord, SeriesColumns, StepRecord
 from tui.model.utc import parse_utc
 from tui.results.export.tables import LATENCIES, percentile_name, scopes
+from tui.results.sizing.found import found_figures
 
 NAME = "benchtui"
 RESULT = "benchtui_result"
@@ -24,6 +26,15 @@ TELEMETRY = "benchtui_telemetry"
 NS = 1e-9
 BASE_UNITS = {"ms": ("_seconds", 1e-3), "bytes_per_s": ("_bytes_per_second", 1.0), "per_s": ("_per_second", 1.0),
               "number": ("", 1.0), "id": ("", 1.0), "count": ("", 1.0)}  # fmt: skip
+FIELDS = {  # of what a search found
+    "capacity": "capacity",
+    "full_load": "full_load_iops",
+    "knee": "knee_iops",
+    "one_host": "scaling_one_host_iops",
+    "contention": "scaling_contention",
+    "coherence": "scaling_coherence",
+    "best_hosts": "scaling_best_hosts",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +142,35 @@ def result_points(record: RunRecord) -> Iterator[Point]:
             known = {"operations_per_second": each.mean, "operations_per_second_stddev": each.stddev}
             if fields := {field: value for field, value in known.items() if value is not None}:
                 yield Point(RESULT, tags, fields, at)
+    yield from searched_points(record)
+
+
+def searched_points(record: RunRecord) -> Iterator[Point]:
+    """Yield what a search found: a point a figure and bound, and a number of hosts; bounds hold it with 95 %."""
+    search = record.search
+    if search is None:
+        return
+    at = utc_ns(parse_utc(record.created_utc) if record.created_utc else None, record.duration_s)
+    tags = {"run": record.run_id, "profile": record.profile.tag}
+    for each in found_figures(search):
+        more: dict[str, str] = {}
+        if each.name == "capacity" and search.answer is not None:
+            if search.answer.step is None:
+                continue  # in words alone
+            limits = " and ".join(limit.text for limit in search.limits)
+            more = {"unit": each.unit, "limits": limits, "state": search.answer.state}
+        yield from _bounds({**tags, **more}, FIELDS[each.name], each.figure, at)
+    for point in search.scaling.points if search.scaling is not None else ():
+        own = {**tags, "hosts": str(point.hosts), "extrapolated": str(point.extrapolated).lower()}
+        yield from _bounds(own, "scaling_iops", point.iops, at)
+        if point.efficiency is not None:
+            yield Point(RESULT, own, {"scaling_efficiency_ratio": point.efficiency}, at)
+
+
+def _bounds(tags: dict[str, str], name: str, figure: IntervalRecord, at: int | None) -> Iterator[Point]:
+    for bound in ("value", "low", "high"):
+        if (value := getattr(figure, bound)) is not None:
+            yield Point(RESULT, {**tags, "bound": bound}, {name: value}, at)
 
 
 def _ended_s(record: RunRecord, step: StepRecord) -> float | None:

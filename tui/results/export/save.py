@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +15,20 @@ from tui.results.record.load import load_record
 def source_of(run_dir: Path) -> Source:
     """Return what is exported of a run. Raises BenchtuiError when its record cannot be read."""
     return Source(load_record(run_dir), run_dir)
+
+
+def without_names(source: Source, name: str, words: Sequence[str] = ()) -> Source:
+    """Return a run whose record names nobody: hosts, addresses, users and paths are replaced, as in reports.
+
+    `words` are more names. Raises UsageError for a format that takes more than the record.
+    """
+    from tui.results.report.content import Source as Reported
+    from tui.results.report.redact import redacted
+
+    if load(name).reads_files:
+        raise UsageError(f"--redact: {name} tells events as they come, names in them; export another format")
+    (found,) = redacted([Reported(source.record, source.run_dir)], words)
+    return Source(found.record, source.run_dir)
 
 
 def default_path(run_id: str, name: str) -> Path:

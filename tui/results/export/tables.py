@@ -17,6 +17,7 @@ from tui.metrics.registry import in_order
 from tui.model.record import RunRecord
 from tui.model.step_record import AggregateRecord, DirectionRecord, LatencyRecord, Scalar, SeriesColumns, StepRecord
 from tui.model.utc import format_utc, parse_utc
+from tui.results.sizing.found import found_figures
 
 Kind = Literal["text", "int", "float", "bool"]
 Row = tuple[Scalar, ...]
@@ -47,7 +48,8 @@ class Table:
 
 def tables_of(record: RunRecord) -> list[Table]:
     """Return the tables that a run has rows for; the summary is always there."""
-    found = [summary(record), per_host(record), per_job(record), operations(record), search_points(record)]
+    found = [summary(record), per_host(record), per_job(record), operations(record)]
+    found += [search_figures(record), search_points(record), scaling(record)]
     found += [series(record), histogram(record), telemetry(record)]
     return [table for table in found if table.name == "summary" or next(table.rows, None) is not None]
 
@@ -273,6 +275,34 @@ def search_points(record: RunRecord) -> Table:
     own = [Column(f"{percentile_name(name)}_ns", "int") for name in actual]
     own += [Column(f"intended_{percentile_name(name)}_ns", "float") for name in due]
     return Table("points", (RUN[0], *SEARCHED, *own), rows)
+
+
+def search_figures(record: RunRecord) -> Table:
+    """Return one row a figure that a search found, with the interval that holds it with 95 %."""
+    found = found_figures(record.search) if record.search is not None else []
+    own = (Column("figure", "text"), Column("unit", "text"), Column("value", "float"), Column("low", "float"),
+           Column("high", "float"), Column("text", "text"))  # fmt: skip
+
+    def rows() -> Iterator[Row]:
+        for each in found:
+            value, low, high = each.figure.value, each.figure.low, each.figure.high
+            yield (record.run_id, each.name, each.unit, value, low, high, each.text or None)
+
+    return Table("search", (RUN[0], *own), rows)
+
+
+def scaling(record: RunRecord) -> Table:
+    """Return one row a number of hosts; `extrapolated`: of the scaling law alone, nothing was measured."""
+    law = record.search.scaling if record.search is not None else None
+    own = (Column("hosts", "int"), Column("iops", "float"), Column("iops_low", "float"), Column("iops_high", "float"),
+           Column("efficiency", "float"), Column("extrapolated", "bool"))  # fmt: skip
+
+    def rows() -> Iterator[Row]:
+        for each in law.points if law is not None else ():
+            rate = each.iops
+            yield (record.run_id, each.hosts, rate.value, rate.low, rate.high, each.efficiency, each.extrapolated)
+
+    return Table("scaling", (RUN[0], *own), rows)
 
 
 SERIES = (

@@ -18,8 +18,10 @@ from tui.results.findings.observed import (
     cpu_bound,
     full_link,
     is_sized,
+    left_by_hypervisor,
     mean_of,
     record_of,
+    wanted,
 )
 
 Kind = Literal["rate", "client-cpu", "network", "client-device", "server-cpu", "concurrency", "storage"]
@@ -147,8 +149,10 @@ def _busy_groups(host: HostTelemetryRecord, limit: Callable[[str], float]) -> It
     groups = [name.subject for name in map(parse_column, host.names) if name.family == "group" and name.field == "cpu"]
     for group in groups:
         count, cpu = (mean_of(host, f"group.{group}.{field}") or 0.0 for field in ("procs", "cpu"))
-        if count and limit("V15.core") < cpu / count <= ONE_CORE:
-            yield f"{group} uses {cpu / count:.0f} % of a core in each of {count:.0f} processes"
+        if count and cpu / count <= ONE_CORE and wanted(host, cpu / count) > limit("V15.core"):
+            left = left_by_hypervisor(cpu / count, limit("V15.core"))
+            each = "its one process" if count == 1 else f"each of {count:.0f} processes"
+            yield f"{group} uses {cpu / count:.0f} % of a core in {each}{left}"
     if (busy := mean_of(host, "cpu.busy") or 0.0) > limit("V15.host"):
         yield f"CPU {busy:.0f} % busy"
 

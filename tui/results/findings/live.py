@@ -113,6 +113,7 @@ class LiveFindings:
 
     def look(self, state: RunState, now_t: float) -> list[LiveFinding]:
         """Look when it is time, and return what is new or has become worse."""
+        self._leave(state, now_t)
         if now_t < self._next_t or not is_time(state, now_t):
             return []
         began = time.thread_time()
@@ -124,7 +125,7 @@ class LiveFindings:
 
     def _judge(self, state: RunState, now_t: float) -> list[LiveFinding]:
         before = self._at
-        changed, record = self._see_hosts(state), self._see_step(state, now_t)
+        changed, record = self._see_hosts(state), self._see_step(state)
         entered = self._at != before
         evidence = self._evidence(state, record)
         new: list[LiveFinding] = []
@@ -156,25 +157,28 @@ class LiveFindings:
             self._hosts = [host_record(self.plan, state, host) for host in self.plan.hosts]
         return changed
 
-    def _see_step(self, state: RunState, now_t: float) -> StepRecord | None:
+    def _see_step(self, state: RunState) -> StepRecord | None:
         """Return the record so far of the step that is measured; None when none is."""
         index = state.step
         if state.phase != "measure" or index is None or index >= len(self.plan.steps):
             return None
         attempt = state.at_step(index).attempt
-        if (index, attempt) != self._at:
-            self._enter(index, attempt, now_t)
+        if self._at is None:
+            self._at, self._step = (index, attempt), RunningStep(self.plan, self.plan.steps[index])
         return self._step.record(state) if self._step is not None else None
 
-    def _enter(self, index: int, attempt: int, now_t: float) -> None:
-        """Begin with another step: what was found of the one before is over; of an attempt before, it is forgotten."""
-        again = self._at is not None and self._at[0] == index
+    def _leave(self, state: RunState, now_t: float) -> None:
+        """Once another step is prepared, what was found of this one is over; of an attempt before, it is forgotten."""
+        step = state.steps.get(state.step) if state.step is not None else None
+        if self._at is None or step is None or (step.index, step.attempt) == self._at:
+            return
+        again = step.index == self._at[0]
         for key, each in list(self._known.items()):
             if each.step is not None and each.ended_t is None:
                 each.ended_t = now_t
-            if again and each.step == index:
+            if again and each.step == step.index:
                 del self._known[key]
-        self._at, self._step = (index, attempt), RunningStep(self.plan, self.plan.steps[index])
+        self._at = self._step = None
         self.limiter, self._other_limiter = None, ""
 
     def _take_limiter(self, found: LimiterRecord | None) -> None:

@@ -9,7 +9,7 @@ from tui.metrics import units
 from tui.metrics.figures import enough_behind
 from tui.metrics.registry import MIXED, direction
 from tui.model.plan import JobLoad
-from tui.model.step_record import DirectionRecord, LatencyRecord, StepRecord
+from tui.model.step_record import DirectionRecord, LatencyRecord, Scalar, StepRecord
 from tui.model.thresholds import default
 from tui.results.findings.check import Found, Moot, Severity, StepEvidence, UnknownError, step_check
 from tui.results.findings.observed import cpu_bound_hosts
@@ -121,28 +121,51 @@ def rate(at: StepEvidence) -> Iterator[Found]:
     on purpose, and judges such a point itself."""
     severity: Severity = "info" if at.run.plan.search is not None else "warning"
     hosts = len(at.step.tasks)
-    for name, offered, reached, text in offered_rates(at.step.jobs, at.record):
+    whole = [("", each) for each in offered_rates(at.step.jobs, at.record)]
+    for job, (name, offered, reached, text) in [*whole, *_of_single_jobs(at.step.jobs, at.record)]:
         if reached < at.limit("V24.reached") * offered * hosts:
             share = reached / (offered * hosts)
-            message = f"{name}: {text(reached)} of the {text(offered * hosts)} that were offered ({share:.0%})"
-            yield Found(severity, message, round(share, 4), at.limit("V24.reached"), {"direction": name})
+            who = f"{name} of job {job}" if job else name
+            message = f"{who}: {text(reached)} of the {text(offered * hosts)} that were offered ({share:.0%})"
+            scope: dict[str, Scalar] = {"direction": name, **({"job": job} if job else {})}
+            yield Found(severity, message, round(share, 4), at.limit("V24.reached"), scope)
 
 
 Offered = tuple[str, float, float, Callable[[float | None], str]]
 
 
 def offered_rates(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[Offered]:
-    """Yield each direction with what one host was offered, what all reached, and how that is written."""
+    """Yield each direction with what one host was offered, what all reached, and how that is written.
+
+    A direction that a job without a rate shares is left out: what it should reach is not known.
+    """
     if not jobs or not any(job.rate_iops or job.rate_bytes_per_s for job in jobs):
         raise UnknownError(Moot.RATE)
     for name, result in record.results.aggregate.items():
-        running = [job for job in jobs if name in job.directions]
-        for rates, reached, text in (
-            ([job.rate_iops.get(name) for job in running], result.iops, units.iops),
-            ([job.rate_bytes_per_s.get(name) for job in running], result.bw_bytes_per_s, units.bandwidth),
-        ):
-            if rates and all(rates) and reached is not None:
-                yield name, sum(each or 0.0 for each in rates), reached, text
+        yield from _offered([job for job in jobs if name in job.directions], name, result)
+
+
+def _offered(running: Sequence[JobLoad], name: str, result: DirectionRecord) -> Iterator[Offered]:
+    """Yield what these jobs together were offered in one direction; nothing unless each of them was."""
+    for rates, reached, text in (
+        ([job.rate_iops.get(name) for job in running], result.iops, units.iops),
+        ([job.rate_bytes_per_s.get(name) for job in running], result.bw_bytes_per_s, units.bandwidth),
+    ):
+        if rates and all(rates) and reached is not None:
+            yield name, sum(each or 0.0 for each in rates), reached, text
+
+
+def _of_single_jobs(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[tuple[str, Offered]]:
+    """Yield, by job, what jobs were offered whose direction others share without a rate. Jobs that the generator
+    reports as one cannot be told apart."""
+    reported = record.results.jobs or {}
+    if {job.name for job in jobs} != set(reported):
+        return
+    told = {(name, text) for name, _, _, text in offered_rates(jobs, record)}
+    for job in jobs:
+        for name, result in reported[job.name].items():
+            found = _offered([job], name, result)
+            yield from ((job.name, each) for each in found if (name, each[3]) not in told)
 
 
 @step_check(

@@ -129,8 +129,8 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
     "Client CPU",
     rule=f"no core is busy more than {CORE:.0f} % of the time (of {FEW_CORES} cores or fewer: while something waits "
     f"for a CPU for more than {WAITED:.0f} %), no host, nor the CPUs of it that the load may "
-    f"use, for more than {HOST:.0f} %, no thread of the load for more than {THREAD:.0f} % of a core, and the "
-    f"hypervisor takes less than {STEAL:.0f} %",
+    f"use, for more than {HOST:.0f} %, no thread of the load for more than {THREAD:.0f} % of a core or of what the "
+    f"hypervisor leaves of it, and the hypervisor takes less than {STEAL:.0f} %",
     advice="The storage may be faster than this client. Use more clients or more jobs, spread interrupts, or "
     "a cheaper engine (io_uring).",
     source="/proc/stat, /proc/PID/task/*/stat",
@@ -164,8 +164,8 @@ def cpu_bound(host: HostTelemetryRecord, record: HostRecord | None, limit: Calla
     )
     if busy > limit("V15.host"):
         return f"{busy:.0f} % busy"
-    if thread > limit("V15.thread"):
-        return f"a thread of the load uses {thread:.0f} % of a core"
+    if wanted(host, thread) > limit("V15.thread"):
+        return f"a thread of the load uses {thread:.0f} % of a core{left_by_hypervisor(thread, limit('V15.thread'))}"
     if soft > SOFTIRQ:
         return f"a core spends {soft:.0f} % in soft interrupts"
     if allowed := _of_allowed(host, record, limit("V15.host")):
@@ -178,6 +178,20 @@ def cpu_bound(host: HostTelemetryRecord, record: HostRecord | None, limit: Calla
     return ""
 
 
+def wanted(host: HostTelemetryRecord, used: float) -> float:
+    """Return how much CPU something would use that uses so much, were there no hypervisor that takes of what is wanted.
+
+    What is taken is no CPU time of the process, and no idle time of the core: who always wants one uses less than all.
+    """
+    busy, stolen = mean_of(host, "cpu.busy") or 0.0, mean_of(host, "cpu.steal") or 0.0  # taken counts as busy
+    return used * busy / (busy - stolen) if busy > stolen else used
+
+
+def left_by_hypervisor(used: float, limit: float) -> str:
+    """Return why so little CPU is at its end; empty when it is not little."""
+    return "" if used > limit else ", all that the hypervisor leaves it"
+
+
 def _cpus(record: HostRecord | None, fact: str = "cpus") -> float:
     """Return how many CPUs a host has; 0: not known."""
     return (number_of(record.facts, fact) or 0.0) if record is not None else 0.0
@@ -186,7 +200,7 @@ def _cpus(record: HostRecord | None, fact: str = "cpus") -> float:
 def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: float) -> str:
     """Return that a load uses up the CPUs that its host lets it have, where those are fewer than there are."""
     allowed = _cpus(record, "cpus_usable")
-    share = (mean_of(host, "gen.cpu") or 0.0) / allowed if allowed else 0.0
+    share = wanted(host, mean_of(host, "gen.cpu") or 0.0) / allowed if allowed else 0.0
     if allowed >= _cpus(record) or share <= most:
         return ""
     return f"the load uses {share:.0f} % of the {allowed:g} CPUs that it may use"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from tui.model.problem import BenchtuiError, Problem, UsageError
-from tui.model.record import ArtefactRecord, RunRecord
+from tui.model.record import ArtefactRecord, ImportRecord, RunRecord
 from tui.model.rundir import RAW_DIR
 from tui.results.imports.sets import kept_runs
-from tui.results.imports.sources import read_source
+from tui.results.imports.sources import Source, read_source
 from tui.results.record.imported import imported_record, save
 from tui.workloads.base import KeptFile
 
@@ -42,15 +42,40 @@ def records_of(paths: Sequence[Path], tool: str | None = None, note: str | None 
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice is not None:
         raise UsageError(Problem("is named twice: each file is another host", file=str(twice)))
-    made = []
-    for run in kept_runs([read_source(path) for path in paths], tool):
+    made, sources = [], [read_source(path) for path in paths]
+    named = [source.files[0] for source in sources if not source.is_tree]
+    for run in kept_runs(sources, tool):
         texts = _texts(run.files)
         artefacts = [
             ArtefactRecord(path=path, sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))
             for path, data in texts.items()
         ]
-        made.append(Made(imported_record(run.measurements, artefacts, note, run.remarks), texts))
+        tree = not any(file is each for file in run.files for each in named)
+        how = ImportRecord(tool=tool, tree=tree, names=[file.name for file in run.files])
+        made.append(Made(imported_record(run.measurements, artefacts, note, run.remarks, how), texts))
     return made
+
+
+def read_again(run_dir: Path, record: RunRecord) -> tuple[int, RunRecord]:
+    """Return how many outputs the kept files of an imported run hold, and the record that is made of them.
+
+    What was left out when it was imported was not kept; what was said of it is taken from the record. Raises
+    UsageError when the files hold no run, or several; OSError.
+    """
+    how, artefacts = record.provenance.imported, record.provenance.artefacts
+    if how is None or len(how.names) != len(artefacts):
+        raise UsageError(f"{record.run_id}: its record does not say how its files were read")
+    read = [
+        KeptFile(name, file.path, (run_dir / file.path).read_bytes().decode("utf-8", "replace"))
+        for name, file in zip(how.names, artefacts, strict=True)
+    ]
+    sources = [Source(run_dir, read, is_tree=True)] if how.tree else [Source(run_dir, [each], False) for each in read]
+    runs = kept_runs(sources, how.tool)
+    if len(runs) != 1:
+        raise UsageError(f"{record.run_id}: its files hold {len(runs)} runs")
+    remarks = [each.text for each in record.messages if each.severity == "warning"]
+    outputs = sum(map(len, runs[0].measurements))
+    return outputs, imported_record(runs[0].measurements, artefacts, None, remarks, how)
 
 
 def _texts(files: Sequence[KeptFile]) -> dict[str, bytes]:

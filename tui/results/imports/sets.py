@@ -129,18 +129,34 @@ def _of_tree(source: Source, known: Sequence[Format]) -> Iterator[KeptRun]:
     for reader in reversed(known):
         try:
             if runs := reader.import_tree(source.files):
-                yield from (_told(run, reader) for run in runs)
+                yield _remarking(_told(runs[0], reader), [problem for _, problem in source.left_out])
+                yield from (_told(run, reader) for run in runs[1:])
                 return
         except DAMAGED as error:
             raise UsageError(Problem(f"is damaged, as output of {reader.name}: {error}", file=place)) from error
-    runs, problems = [], []
-    for folder, files in _folders(source.files).items():
-        run, wrong = _of_folder(folder or source.path.name, files, known)
+    runs, stray = [], []
+    folders, broken = _folders(source.files), _broken(source)
+    for folder in {**folders, **broken}:
+        run, wrong = _of_folder(folder or source.path.name, folders.get(folder, []), known, broken.get(folder, []))
         runs += [run] if run is not None else []
-        problems += wrong
+        stray += wrong if run is None else []
     if not runs:
-        raise UsageError(problems or [nothing_in(place, known)])
-    yield from runs
+        raise UsageError(stray or [nothing_in(place, known)])
+    yield _remarking(runs[0], stray)
+    yield from runs[1:]
+
+
+def _remarking(run: KeptRun, problems: Sequence[Problem]) -> KeptRun:
+    """Return a run with what was left out beside it."""
+    return msgspec.structs.replace(run, remarks=[*run.remarks, *(f"left out: {problem}" for problem in problems)])
+
+
+def _broken(source: Source) -> dict[str, list[Problem]]:
+    """Return why files could not be read, by folder."""
+    found: dict[str, list[Problem]] = {}
+    for name, problem in source.left_out:
+        found.setdefault(_folder_of(name), []).append(problem)
+    return found
 
 
 def _told(run: KeptRun, reader: Format) -> KeptRun:
@@ -155,15 +171,22 @@ def _told(run: KeptRun, reader: Format) -> KeptRun:
 def _folders(files: Sequence[KeptFile]) -> dict[str, list[KeptFile]]:
     found: dict[str, list[KeptFile]] = {}
     for file in files:
-        folder = str(PurePosixPath(file.name).parent)
-        found.setdefault("" if folder == "." else folder, []).append(file)
+        found.setdefault(_folder_of(file.name), []).append(file)
     return found
 
 
-def _of_folder(name: str, files: Sequence[KeptFile], known: Sequence[Format]) -> tuple[KeptRun | None, list[Problem]]:
-    """Return the run of the files of one directory, and what could not be read."""
+def _folder_of(name: str) -> str:
+    folder = str(PurePosixPath(name).parent)
+    return "" if folder == "." else folder
+
+
+def _of_folder(
+    name: str, files: Sequence[KeptFile], known: Sequence[Format], broken: Sequence[Problem]
+) -> tuple[KeptRun | None, list[Problem]]:
+    """Return the run of the files of one directory, and what could not be read, `broken` files among it."""
     found: list[tuple[KeptFile, list[ImportedOutput]]] = []
     logs, problems = _logs(files, known)
+    problems = [*broken, *problems]
     logged = {file.place for log in logs for file in log.files}
     for file in (each for each in files if each.place not in logged):
         try:
@@ -175,9 +198,8 @@ def _of_folder(name: str, files: Sequence[KeptFile], known: Sequence[Format]) ->
     found += [(KeptFile(log.stem, log.files[0].place, ""), [log.output]) for log in alone]
     if not found:
         return None, problems
-    remarks = [f"left out: {problem}" for problem in problems]
     kept = [file for file in files if file.place in logged or any(file is each for each, _ in found)]
-    return KeptRun(name, grouped(found), kept, remarks), problems
+    return _remarking(KeptRun(name, grouped(found), kept), problems), problems
 
 
 def _logs(files: Sequence[KeptFile], known: Sequence[Format]) -> tuple[list[KeptLog], list[Problem]]:

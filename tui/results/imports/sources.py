@@ -10,7 +10,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -30,27 +30,35 @@ BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfi
 BROKEN_ZIP = (NotImplementedError, RuntimeError)  # a method of packing that is not known, a password
 
 
+LeftOut = list[tuple[str, Problem]]
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One thing that was given: `files` are what it holds, `is_tree` that it is a directory or an archive."""
+    """One thing that was given: `files` are what it holds, `is_tree` that it is a directory or an archive.
+
+    `left_out` are the names in a tree that could not be read, each with the reason.
+    """
 
     path: Path
     files: list[KeptFile]
     is_tree: bool
+    left_out: LeftOut = field(default_factory=list)
 
 
 def read_source(path: Path) -> Source:
     """Return what a path holds. Raises UsageError with what cannot be read, or is too large."""
+    left_out: LeftOut = []
     try:
         if path.is_dir():
-            return Source(path, list(_of_directory(path)), is_tree=True)
+            return Source(path, list(_of_directory(path, left_out)), is_tree=True, left_out=left_out)
         if path.stat().st_size > MOST_BYTES:
             raise _too_large(path)
         data = path.read_bytes()
     except OSError as error:
         raise UsageError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from None
     if path.name.lower().endswith(ARCHIVES):
-        return Source(path, list(_of_archive(path, data)), is_tree=True)
+        return Source(path, list(_of_archive(path, data, left_out)), is_tree=True, left_out=left_out)
     name, data = unpacked(path.name, data, str(path))
     return Source(path, [KeptFile(name, str(path), _text(data, str(path)))], is_tree=False)
 
@@ -82,22 +90,23 @@ def _text(data: bytes, place: str) -> str:
         raise UsageError(Problem(f"not UTF-8 text: byte {error.start}", file=place)) from None
 
 
-def _of_directory(path: Path) -> Iterator[KeptFile]:
+def _of_directory(path: Path, left_out: LeftOut) -> Iterator[KeptFile]:
     names = (found for found in sorted(path.rglob("*")) if found.is_file() and not found.is_symlink())
     yield from _bounded(
         ((found.relative_to(path).as_posix(), str(found), found.stat().st_size, found.read_bytes) for found in names),
         str(path),
+        left_out,
     )
 
 
-def _of_archive(path: Path, data: bytes) -> Iterator[KeptFile]:
+def _of_archive(path: Path, data: bytes, left_out: LeftOut) -> Iterator[KeptFile]:
     try:
         if path.name.lower().endswith(".zip"):
             with zipfile.ZipFile(io.BytesIO(data)) as packed:
-                yield from _bounded(_zipped(packed, path), str(path))
+                yield from _bounded(_zipped(packed, path), str(path), left_out)
             return
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:*") as archive:
-            yield from _bounded(_members(archive, path), str(path))
+            yield from _bounded(_members(archive, path), str(path), left_out)
     except BROKEN + BROKEN_ZIP as error:
         raise UsageError(Problem(f"cannot be unpacked: {error}", file=str(path))) from None
 
@@ -119,8 +128,11 @@ def _members(archive: tarfile.TarFile, path: Path) -> Iterator[Entry]:
             yield member.name, f"{path}:{member.name}", member.size, stream.read
 
 
-def _bounded(entries: Iterator[Entry], place: str) -> Iterator[KeptFile]:
-    """Yield the texts among files; what is no text is none of ours. Raises UsageError when there is too much."""
+def _bounded(entries: Iterator[Entry], place: str, left_out: LeftOut) -> Iterator[KeptFile]:
+    """Yield the texts among files; what is no text is none of ours. Raises UsageError when there is too much.
+
+    A file that cannot be read or unpacked is `left_out`: it may be nothing that anybody wanted.
+    """
     total = 0
     for count, (name, where, size, content) in enumerate(entries):
         total += size
@@ -128,7 +140,15 @@ def _bounded(entries: Iterator[Entry], place: str) -> Iterator[KeptFile]:
             raise UsageError(
                 Problem(f"holds more than {MOST_FILES} files, or {MOST_BYTES >> 20} MiB: name a part of it", file=place)
             )
-        plain, data = unpacked(name.removeprefix("./"), content(), where)
+        try:
+            plain, data = unpacked(name.removeprefix("./"), content(), where)
+        except UsageError as error:
+            left_out += [(name, problem) for problem in error.problems]
+            continue
+        except BROKEN + BROKEN_ZIP as error:
+            why = getattr(error, "strerror", None) or error
+            left_out.append((name, Problem(f"cannot be read: {why}", file=where)))
+            continue
         total += len(data) - size if len(data) > size else 0
         if b"\0" in data[:4096]:
             continue

@@ -22,6 +22,7 @@ from tui.model.record import (
     ArtefactRecord,
     CommandRecord,
     HostRecord,
+    ImportRecord,
     MessageRecord,
     NoteRecord,
     ProfileRecord,
@@ -57,8 +58,12 @@ def imported_record(
     artefacts: Sequence[ArtefactRecord],
     note: str | None = None,
     remarks: Sequence[str] = (),
+    how: ImportRecord | None = None,
 ) -> RunRecord:
-    """Return the record of measurements by host, with the state "imported" and every finding that they allow."""
+    """Return the record of measurements by host, with the state "imported" and every finding that they allow.
+
+    `how` says how its files were read.
+    """
     plan = _plan(found, note)
     begun = min((span.start_t for each in found for span in _spans(each).values()), default=None)
     state = RunState(for_record=True)
@@ -85,7 +90,7 @@ def imported_record(
         verdict=verdict_of("imported", steps, seen.findings),
         notes=[NoteRecord(utc=format_utc(datetime.now(UTC)), text=note)] if note else [],
         messages=_messages(steps, remarks, stamped=begun is not None),
-        provenance=_provenance(found, artefacts),
+        provenance=_provenance(found, artefacts, how),
     )
 
 
@@ -127,7 +132,9 @@ def _messages(steps: Sequence[StepRecord], remarks: Sequence[str], *, stamped: b
     return [MessageRecord.model_validate({"t_s": 0.0, "severity": how, "text": text}) for how, text in told]
 
 
-def _provenance(found: Sequence[Measured], artefacts: Sequence[ArtefactRecord]) -> ProvenanceRecord:
+def _provenance(
+    found: Sequence[Measured], artefacts: Sequence[ArtefactRecord], how: ImportRecord | None
+) -> ProvenanceRecord:
     outputs = [(index, host, each) for index, of in enumerate(found) for host, each in of.items()]
     return ProvenanceRecord(
         benchtui_version=tui.__version__,
@@ -138,6 +145,7 @@ def _provenance(found: Sequence[Measured], artefacts: Sequence[ArtefactRecord]) 
             if each.command
         ],
         artefacts=list(artefacts),
+        imported=how,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import log10
 from statistics import median
 from typing import Any
@@ -265,12 +265,17 @@ def tail_curve(result: DirectionRecord, name: str, kind: str) -> Curve:
     histogram = latency.buckets if latency is not None else None
     if latency is None or histogram is None:
         return []
+    return tail_of(zip(histogram.idx, histogram.n, strict=True), latency.n)
+
+
+def tail_of(counts: Iterable[tuple[int, int]], total: int) -> Curve:
+    """Return the same of `total` I/Os by bucket."""
     found, reached = [], 0
-    for index, count in zip(histogram.idx, histogram.n, strict=True):
+    for index, count in counts:
         reached += count
-        share = reached / latency.n * 100
-        if reached < latency.n and enough_behind(latency.n, share):
-            found.append((1 / (1 - reached / latency.n), float(index_to_value(index))))
+        share = reached / total * 100
+        if reached < total and enough_behind(total, share):
+            found.append((1 / (1 - reached / total), float(index_to_value(index))))
     return _thinned(found)
 
 

@@ -21,10 +21,11 @@ from tui.results.report.document import Block, Chart, Column, Found, Paragraph, 
 from tui.results.report.heat import Heat, heat_of
 from tui.results.report.overview import card_of
 from tui.results.report.shown import detailed_steps, measured_steps, name_of
-from tui.results.report.side_by_side import side_by_side
+from tui.results.report.side_by_side import ALONE, Versus, answers, compared, names_of, side_by_side
 from tui.results.report.sizing import sizing_blocks
 from tui.results.report.sweep import operations_chart, sweep_charts
 from tui.results.report.tables import (
+    criteria_table,
     figures_table,
     hosts_table,
     load_tables,
@@ -56,15 +57,33 @@ class Source:
     history: Sequence[Trend] = ()  # of its profile on its target, of a sweep one a point
 
 
-def report_of(sources: Sequence[Source], made: str = "", remarks: Sequence[str] = (), *, drawn: bool = True) -> Report:
-    """Return the document of one run, or of several side by side; with charts when they are to be `drawn`."""
-    parts = [_part(source, f"run-{number}", drawn=drawn) for number, source in enumerate(sources, 1)]
-    title = parts[0].card.title if len(parts) == 1 else f"{len(parts)} runs side by side"
-    compared = list(side_by_side([source.record for source in sources])) if len(sources) > 1 else []
-    return Report(title, parts, compared, list(remarks), made)
+def report_of(
+    sources: Sequence[Source],
+    made: str = "",
+    remarks: Sequence[str] = (),
+    *,
+    drawn: bool = True,
+    versus: Versus = ALONE,
+) -> Report:
+    """Return the document of one run, or of several side by side; with charts when they are to be `drawn`.
+
+    Raises UsageError for criteria of a profile that cannot be read.
+    """
+    sides = versus.parted([source.record for source in sources])
+    names = names_of(sides) if len(sources) > 1 else [""]
+    parts = [
+        _part(source, f"run-{number}", name, drawn=drawn)
+        for number, (source, name) in enumerate(zip(sources, names, strict=True), 1)
+    ]
+    if len(parts) == 1:
+        return Report(parts[0].card.title, parts, remarks=list(remarks), made=made)
+    found = compared(sides, versus)
+    where = "side by side" if len(sides) == len(parts) else f"on {len(sides)} sides"
+    title = f"{len(parts)} runs {where}"
+    return Report(title, parts, list(answers(found)), list(side_by_side(sides, found)), list(remarks), made)
 
 
-def _part(source: Source, place: str, *, drawn: bool) -> RunPart:
+def _part(source: Source, place: str, name: str, *, drawn: bool) -> RunPart:
     record = source.record
     steps = detailed_steps(record)
     heat = heat_of(source.run_dir, steps) if drawn else {}
@@ -81,7 +100,8 @@ def _part(source: Source, place: str, *, drawn: bool) -> RunPart:
         ("published", "Beside published figures", _published(source.published)),
     )
     sections = [Section(f"{place}-{name}", title, list(blocks)) for name, title, blocks in found]
-    return RunPart(card_of(record, source.published, place, source.called), [each for each in sections if each.blocks])
+    shown = [each for each in sections if each.blocks]
+    return RunPart(card_of(record, source.published, place, source.called), shown, name)
 
 
 # -- what is doubtful
@@ -97,9 +117,7 @@ def _findings(record: RunRecord) -> Iterator[Block]:
     yield from (_found(record, each) for each in by_weight(record.findings))
     criteria = judge([], [record], criteria_of([record]))
     if criteria:
-        told = [[each.criterion, each.point, each.measured, each.outcome] for each in criteria]
-        heads = [Column("must not be"), Column("at"), Column("measured", right=True), Column("outcome")]
-        yield Table("Criteria of the profile", heads, told)
+        yield criteria_table("Criteria of the profile", criteria)
     problems = list(_problems(record))
     if problems:
         yield Table("Problems on hosts", [Column("host"), Column("when"), Column("what")], problems)

@@ -123,19 +123,26 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class RunPart:
-    """One run: its card and its sections."""
+    """One run: its card and its sections. `name`: what it is called beside others (A, B, B2)."""
 
     card: Card
     sections: Sequence[Section]
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The whole document. `compared` is how the run or the runs stand beside others."""
+    """The whole document. `answer` is what is said of runs held against each other, `compared` the evidence."""
 
     title: str
     runs: Sequence[RunPart]
+    answer: Sequence[Paragraph] = ()
     compared: Sequence[Block] = ()
     remarks: Sequence[str] = ()  # what is to be known of the document itself
     made: str = ""  # by which version, when
     charts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def many(self) -> bool:
+        """Whether the cards of its runs are more than a glance: what they come to stands before them then."""
+        return len(self.runs) > 2

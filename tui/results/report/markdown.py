@@ -19,9 +19,12 @@ ORDER = ("findings", "limiter", "capacity", "results", "history", "published", "
 def markdown_of(report: Report) -> str:
     """Return the whole text (CommonMark with tables, as GitHub, GitLab and Jira's editors read it)."""
     parts = [f"# {escaped(report.title)}", *(f"*{escaped(text)}*" for text in report.remarks)]
+    parts += [f"**{escaped(each.text)}**" for each in report.answer]
     if report.compared:
-        parts += [*(_card(run.card) for run in report.runs), "## Side by side", *_blocks(report.compared)]
-        parts += [text for run in report.runs for text in [f"## {escaped(run.card.subtitle)}", *_sections(run)]]
+        cards = [f"{run.name}: {_card(run.card)}" for run in report.runs]
+        beside = ["## Side by side", *_blocks(report.compared)]
+        parts += [*beside, "## The runs", *cards] if report.many else [*cards, *beside]
+        parts += [text for run in report.runs for text in [f"## {_named(run)}", *_sections(run)]]
     else:
         parts += [text for run in report.runs for text in [_card(run.card), *_sections(run)]]
     return "\n\n".join([*filter(None, parts), *([f"---\n\n{escaped(report.made)}"] if report.made else [])]) + "\n"
@@ -43,6 +46,10 @@ def _card(card: Card) -> str:
     said = [f"- {escaped(text)}" for text in card.said]
     facts = [f"- {escaped(name)}: {escaped('; '.join(texts))}" for name, texts in card.facts.rows]
     return "\n".join([escaped(card.subtitle), "", head, "", *said, *facts])
+
+
+def _named(run: RunPart) -> str:
+    return escaped(f"{run.name}: {run.card.subtitle}" if run.name else run.card.subtitle)
 
 
 def _sections(run: RunPart) -> Iterator[str]:

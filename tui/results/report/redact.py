@@ -7,7 +7,7 @@ Remarks, tags and one's own profiles are free text, in which no program knows th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tui import workloads
-from tui.model.record import RunRecord
+from tui.metrics.telemetry import TELEMETRY
+from tui.model.criteria import DIRECTIONS
+from tui.model.hostfacts import Fact
+from tui.model.record import MemberRecord, ProfileRecord, RunRecord
 from tui.results.baselines.text import View
 from tui.results.report.content import Source
 
@@ -43,18 +46,46 @@ PLAIN_PARTS = _words(
     "by-path by-uuid mapper null zero shm stdin stdout stderr read write trim"
 )
 DEVICE = re.compile(r"(sd[a-z]+\d*|nvme\d+(n\d+(p\d+)?)?|vd[a-z]+\d*|xvd[a-z]+\d*|md\d+|dm-\d+|loop\d+|nbd\d+|ram\d+)")
-PATH = re.compile(r"(?<![\w/.])(?:/[\w.@%+:,~$-]+)+/?")
+BELOW = r"(?:/[\w.@%+:,~$-]+)"
+PATH = re.compile(rf"(?<![\w/.]){BELOW}+/?")
 PART = re.compile(r"[^/]+")
 MAC = re.compile(r"(?<![\w:])(?:[0-9a-fA-F]{2}:){5,19}[0-9a-fA-F]{2}(?![\w:])")  # and GIDs of InfiniBand
-MAYBE_ADDRESS = re.compile(r"(?<![\w.:])(?:[0-9a-fA-F]*[:.]){2,}[0-9a-fA-F]*(?<![.])(?!\w)")
+IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)")  # a port may follow, a protocol stand before
+MAYBE_IPV6 = re.compile(r"(?:(?<![\w.:])|(?<=\w:))(?:[0-9a-fA-F]*[:.]){2,}[0-9a-fA-F]*(?<![.])(?!\w)")
 UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
+WORLDWIDE = re.compile(r"\b(?:[in]qn\.\d{4}-\d\d\.[\w.:-]*\w|(?:eui|naa)\.[0-9a-f]{16,32}\b)", re.IGNORECASE)  # SAN
 USER_AT = re.compile(r"(?<![\w.-])([\w.-]+)@(?=[\w\[])")
-EXPORT = re.compile(r"(?<![\w./-])([A-Za-z][\w-]*(?:\.[\w-]+)*)(?=:/)")
-DOMAIN = re.compile(r"(?<![\w./@-])(?:[A-Za-z][\w-]*\.)+([A-Za-z]{2,})(?![\w/])")
+URL = re.compile(
+    rf"(?<!\w)([A-Za-z][\w+.-]*://)(?:([\w.%+-]+)(?::[^\s@/]*)?@)?([\w.-]*)((?:\[[^\]\s]*\])?(?::\d+)?)({BELOW}*/?)"
+    r"(?:[?#][^\s\"'<>)]*)?"
+)
+SHARE = re.compile(rf"(?<![\w:/])//([\w.-]+)({BELOW}*)")
+HOST = r"[A-Za-z][\w-]*(?:\.[\w-]+)*"
+EXPORT = re.compile(rf"(?<![\w./-])(?:{HOST}(?::\d+)?,)*{HOST}(?::\d+)?(?=:/(?!/))")
+IN_EXPORT = re.compile(rf"(?<![\w.:-]){HOST}")
+DOMAIN = re.compile(r"(?<![\w./-])(?:[A-Za-z][\w-]*\.)+([A-Za-z]{2,})(?!\w)")
 ENDINGS = _words(
     "com net org edu gov mil info io ai cloud local lan internal intern corp home localdomain example test invalid "
     "de uk us fr ch at nl be eu it es pt pl cz se fi dk ie jp cn kr tw sg au nz ca br mx ru ua za"
-)  # of host names; other words with dots between them are options and columns: vm.dirty_ratio, nic.eth0.rx
+)  # of host names for sure; another word with dots between is one unless it is known as something else:
+OURS = _words("vm net kernel fs sunrpc fuse benchtui asyncssh")  # kernel settings, programs: what they begin with
+COLUMNS = OURS.union(DIRECTIONS, (family for family, _ in TELEMETRY))
+KINDS = _words(
+    "json jsonl txt log csv xml html md yaml yml ini conf cfg job toml gz xz tgz tar zip so ko py sh "
+    "service socket target timer slice scope mount nano micro small medium large xlarge metal"
+)  # files, units of systemd, machines of clouds: what they end with
+RULE = re.compile(r"V\d+")
+NETWORK = re.compile(r"(?:tcp|o2ib|gni|v)\d*")  # of Lustre's addresses; v1 and v2 of Ceph's
+WORD_OF_SOURCE = re.compile(r"[^\s,:/@=;()]+")
+BRACKETS = re.compile(r"\[[^\]]*\]")
+NAMING = re.compile(
+    r"(?:^|[,\s])(?:user(?:name)?|dom(?:ain)?|workgroup|name|fs|fsname|mds_namespace|cluster|volume|container_name)"
+    r"=([^,\s]+)"
+)  # options of mounts whose values are names
+FILE_SYSTEMS = _words(
+    "tmpfs overlay none rootfs devtmpfs ramfs fuse fuseblk sshfs nfs nfs4 cifs smb3 smbfs zfs btrfs ceph ceph-fuse "
+    "lustre wekafs gpfs glusterfs juicefs beegfs_nodev default"
+)
 LEAST_WORD = 4
 SYSTEM = re.compile(r"/(?:sys|proc|(?:usr/)?(?:s?bin|lib\d*))(?:/|$)")
 NO_NAMES = _words("vm host node client server local localhost linux debian ubuntu rocky centos jump")
@@ -68,6 +99,9 @@ class Names:
     known: dict[str, str] = field(default_factory=dict)
     in_paths: dict[str, str] = field(default_factory=dict)  # too short to be told from words elsewhere
     kept: set[str] = field(default_factory=set)  # ids of runs that name nobody
+    given: set[str] = field(default_factory=set)  # what stands for names
+    public: set[str] = field(default_factory=set)  # sites that presets come from
+    tools: set[str] = field(default_factory=set)  # of the runs: files of theirs end with their names
     counts: dict[str, int] = field(default_factory=dict)
     _pattern: re.Pattern[str] | None = None
 
@@ -77,8 +111,13 @@ class Names:
         if key not in self.known:
             self.counts[kind] = self.counts.get(kind, 0) + 1
             self.known[key] = f"{kind}-{self.counts[kind]}"
+            self.given.add(self.known[key])
             self._pattern = None
         return self.known[key]
+
+    def stands(self, word: str) -> bool:
+        """Tell whether a word stands for a name already, or names nobody."""
+        return word in self.kept or word.casefold() in self.given
 
     def give_part(self, part: str) -> str:
         """Return what stands for a part of a path."""
@@ -116,19 +155,19 @@ def _learn(names: Names, record: RunRecord) -> None:
     """Give a name to everything that is known to be one, before any text is looked at."""
     for kind, hosts in (("host", record.hosts), ("server", record.servers)):
         for host in hosts:
-            names.give(host.name, kind)
-            for alias in (str(host.facts.get("hostname") or ""), host.name.partition(".")[0]):
-                if len(alias) > 1 and not alias.isdigit() and alias.casefold() not in NO_NAMES:
-                    names.alias(alias, host.name)
+            _learn_host(names, host.name, kind, str(host.facts.get("hostname") or ""))
             _learn_user(names, host.facts.get("user"))
-            for part in host.name.split(".")[1:-1]:
-                names.give(part, "domain") if len(part) >= LEAST_WORD and not part.isdigit() else None
+    for host in (*record.hosts, *record.servers):
+        _learn_mount(names, host.facts)
+    names.tools.update(step.tool for step in record.steps if step.tool)
+    names.public.update(_sites(record.profile) if record.profile.preset is True else ())
     jump = record.provenance.jump_host
     for key in ("hostname", "host", "name"):
         if jump.get(key, "").casefold() not in {"", *NO_NAMES}:
             names.give(jump[key], "jump-host")
     _learn_user(names, jump.get("user"))
     if record.target and not record.target.startswith("/"):
+        _learn_source(names, record.target) if re.search("[:/,@]", record.target) else None
         names.give(record.target, "target")
     if record.profile.preset is not True:
         names.give(record.profile.tag, "profile")
@@ -136,6 +175,62 @@ def _learn(names: Names, record: RunRecord) -> None:
             names.give(job, "job")
     for each in record.attested:
         names.give(each.by, "person") if each.by else None
+
+
+def _learn_host(names: Names, name: str, kind: str, *others: str) -> None:
+    """Give a name to a host, let its other names and its first label stand for the same, and name its domains."""
+    names.give(name, kind)
+    first, *domains = name.split(".")
+    for alias in (*others, first):
+        if len(alias) > 1 and not alias.isdigit() and alias.casefold() not in NO_NAMES:
+            names.alias(alias, name)
+    _learn_domains(names, domains)
+
+
+def _learn_domains(names: Names, labels: Sequence[str]) -> None:
+    for label in labels[:-1]:
+        names.give(label, "domain") if len(label) >= LEAST_WORD and not label.isdigit() else None
+
+
+def _learn_mount(names: Names, facts: Mapping[str, Fact]) -> None:
+    """Give a name to what the target is mounted from, and to users, domains and file systems in its options."""
+    own = str(facts.get("target_fstype") or "").casefold().split(".")
+    _learn_source(names, str(facts.get("target_source") or ""), own)
+    for value in NAMING.findall(str(facts.get("target_mount_options") or "")):
+        names.give(value, "name") if not _is_plain(value, own) else None
+
+
+def _learn_source(names: Names, source: str, own: Sequence[str] = ()) -> None:
+    """Give a name to servers, pools and file systems in what is mounted; below ``:/`` and ``//SERVER`` paths tell.
+
+    `own`: words for the kind of file system, which stay.
+    """
+    share = source.startswith("//")
+    if "://" in source or (source.startswith("/") and not share):
+        return
+    head, served, _ = source.removeprefix("//").partition("/" if share else ":/")
+    for found in WORD_OF_SOURCE.findall(BRACKETS.sub(" ", UUID.sub(" ", head))):
+        word = found.strip(".")
+        if _is_plain(word, own) or ("::" in head and re.fullmatch("[0-9a-fA-F]{1,4}", word)):
+            continue
+        _learn_host(names, word, "server") if share or served else names.give(word, "dir")
+
+
+def _is_plain(word: str, own: Sequence[str] = ()) -> bool:
+    """Tell whether a word in what is mounted names nobody."""
+    low = word.casefold()
+    plain = low in PLAIN_PARTS or low in NO_NAMES or low in FILE_SYSTEMS or low in own
+    return plain or len(word) < 2 or not re.search(r"[^\W\d_]", word) or bool(
+        DEVICE.fullmatch(word) or NETWORK.fullmatch(word)
+    )
+
+
+def _sites(profile: ProfileRecord) -> Iterator[str]:
+    """Yield the sites that a preset names: they are published."""
+    sources: list[ProfileRecord | MemberRecord] = [profile, *profile.members]
+    for text in (text for each in sources for text in (each.text or "", *each.source.values())):
+        yield from (found[3].casefold() for found in URL.finditer(text))
+        yield from (found[0].casefold() for found in DOMAIN.finditer(text))
 
 
 def _learn_user(names: Names, user: object) -> None:
@@ -200,11 +295,14 @@ class Replacer:
 
     def text(self, text: str) -> str:
         """Return a text without names."""
-        found = UUID.sub(self._as("id"), text)
+        found = WORLDWIDE.sub(self._as("id"), UUID.sub(self._as("id"), text))
+        found = IPV4.sub(self._address, found)
+        found = URL.sub(self._url, found)
         found = USER_AT.sub(lambda match: f"{self._user(match[1])}@", found)
-        found = EXPORT.sub(lambda match: self._host(match[1]), found)
-        found = PATH.sub(self._path, found)
-        found = MAYBE_ADDRESS.sub(self._address, MAC.sub(self._as("address"), found))
+        found = SHARE.sub(lambda match: f"//{self._host(match[1])}{self._below(match[2])}", found)
+        found = EXPORT.sub(lambda match: IN_EXPORT.sub(lambda each: self._host(each[0]), match[0]), found)
+        found = PATH.sub(lambda match: self._below(match[0]), found)
+        found = MAYBE_IPV6.sub(self._address, MAC.sub(self._as("address"), found))
         found = DOMAIN.sub(self._domain, found)
         return self.names.in_text(found)
 
@@ -212,10 +310,22 @@ class Replacer:
         return lambda match: self.names.give(match[0], kind)
 
     def _user(self, name: str) -> str:
-        return name if name == "root" else self.names.give(name, "user")
+        return name if name == "root" or self.names.stands(name) else self.names.give(name, "user")
 
     def _host(self, name: str) -> str:
-        return name if len(name) < 2 else self.names.give(name, "server")
+        low = name.casefold()
+        plain = len(name) < 2 or low in NO_NAMES or low in self.names.public or NETWORK.fullmatch(low)
+        if plain or self.names.stands(name) or name.startswith("127."):
+            return name
+        _learn_domains(self.names, name.split(".")[1:])
+        return self.names.give(name, "server")
+
+    def _url(self, match: re.Match[str]) -> str:
+        """Return a URL without names, without password and query; what a preset names is published."""
+        scheme, user, host, port, path = match.groups(default="")
+        if host.casefold() in self.names.public:
+            return match[0]
+        return f"{scheme}{self._user(user) + '@' if user else ''}{self._host(host)}{port}{self._below(path)}"
 
     def _address(self, match: re.Match[str]) -> str:
         """Return what stands for an IP address; versions and times of day look like one, and are none."""
@@ -227,22 +337,24 @@ class Replacer:
         return match[0] if known.is_loopback else self.names.give(text, "address") + match[0][len(text) :]
 
     def _domain(self, match: re.Match[str]) -> str:
-        return self.names.give(match[0], "server") if match[1].lower() in ENDINGS else match[0]
+        """Return what stands for the name of a host; a column, a file or an option stays."""
+        first, last = match[0].partition(".")[0], match[1].lower()
+        known = first.lower() in COLUMNS or last in {*KINDS, *self.names.tools} or RULE.fullmatch(first)
+        if match[0].casefold() in self.names.public or (known and last not in ENDINGS):
+            return match[0]
+        if last in ENDINGS:
+            _learn_domains(self.names, match[0].split(".")[1:])
+        return self.names.give(match[0], "server")
 
-    def _path(self, match: re.Match[str]) -> str:
+    def _below(self, path: str) -> str:
         """Return a path without names; those of the system hold none."""
-        return match[0] if SYSTEM.match(match[0]) else PART.sub(self._part, match[0])
+        return path if SYSTEM.match(path) else PART.sub(self._part, path)
 
     def _part(self, match: re.Match[str]) -> str:
         part = match[0]
         ours = part.lower().lstrip(".") in PLAIN_PARTS or part in workloads.names()
         plain = ours or DEVICE.fullmatch(part) or part.isdigit() or "$" in part
-        if (
-            plain
-            or part in self.names.kept
-            or part.casefold() in self.names.known.values()
-            or part.startswith(("benchtui-", ".benchtui"))
-        ):
+        if plain or self.names.stands(part) or part.startswith(("benchtui-", ".benchtui")):
             return part
         return self.names.give_part(part)
 

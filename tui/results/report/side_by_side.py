@@ -1,24 +1,39 @@
 """Several runs beside each other: what differs, how far their figures are apart and how surely, their tails.
 
-What is said of a difference comes from ``tui.results.compare``; each run is held against the first one.
+What is said of a difference comes from ``tui.results.compare``; each side is held against the first one, A. A side is
+one run, or several that are repetitions of each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from tui.metrics import units
-from tui.metrics.registry import in_order
+from tui.metrics.registry import MIXED, in_order
 from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
 from tui.results.compare.compare import Change, Comparison, compare
-from tui.results.compare.text import ROLES, conclusion, figure_text, interval_text, signed
-from tui.results.report.charts import tail_chart, tail_curve
+from tui.results.compare.criteria import criteria_of, judge
+from tui.results.compare.measured import Point, points_of
+from tui.results.compare.noise import NoiseFloors
+from tui.results.compare.text import (
+    ROLES,
+    conclusion,
+    counts_text,
+    figure_text,
+    interval_text,
+    method_texts,
+    signed,
+)
+from tui.results.report.charts import tail_chart, tail_of
 from tui.results.report.document import Block, Chart, Column, Paragraph, Table
 from tui.results.report.document import Cell as TableCell
 from tui.results.report.overview import judged
 from tui.results.report.shown import detailed_steps
+from tui.results.report.tables import criteria_table
 from tui.results.report.vega import GOOD, MUTED, WARN, WIDTH
 from tui.text.line import BAD, LABEL, TEXT
 
@@ -28,28 +43,87 @@ MOST_PERCENT = 100.0  # what is further away is drawn at the edge
 COLORS = {"better": GOOD, "worse": "var(--bad)", "inconclusive": WARN}
 
 
-def side_by_side(records: Sequence[RunRecord]) -> Iterator[Block]:
-    """Yield what is said of runs beside each other: the word, what differs, the figures, the tails."""
-    names = names_of(records)
-    found = {name: compare([records[0]], [record]) for name, record in zip(names[1:], records[1:], strict=True)}
+Sides = Sequence[Sequence[RunRecord]]
+Found = dict[str, Comparison]
+"""What is compared with A, by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versus:
+    """How the runs of a report are held against each other.
+
+    `sides`: of how many runs each side is, in their order; empty: each run is one. `across`: parameters that are meant
+    to differ. `floors`: noise floors that were measured.
+    """
+
+    sides: tuple[int, ...] = ()
+    across: tuple[str, ...] = ()
+    floors: NoiseFloors | None = None
+
+    def parted(self, records: Sequence[RunRecord]) -> list[list[RunRecord]]:
+        """Return the records side by side."""
+        left = iter(records)
+        return [list(islice(left, count)) for count in self.sides or [1] * len(records)]
+
+    def renamed(self, records: Iterable[tuple[RunRecord, RunRecord]]) -> Versus:
+        """Return the same for the second record of each pair, which is the first one without names."""
+        return self if self.floors is None else replace(self, floors=self.floors.renamed(records))
+
+
+ALONE = Versus()
+
+
+def names_of(sides: Sequence[Sequence[object]]) -> list[str]:
+    """Return what the runs of each side are called: A, B, C; of a side of several A1, A2."""
+    names = [chr(ord("A") + place) if place < 26 else f"run {place + 1}" for place in range(len(sides))]
+    return [
+        name if len(side) == 1 else f"{name}{number}"
+        for name, side in zip(names, sides, strict=True)
+        for number in range(1, len(side) + 1)
+    ]
+
+
+def compared(sides: Sides, versus: Versus) -> Found:
+    """Return every side against the first."""
+    names = names_of([[side] for side in sides])
+    return {
+        name: compare(sides[0], side, versus.floors, versus.across)
+        for name, side in zip(names[1:], sides[1:], strict=True)
+    }
+
+
+def answers(found: Found) -> Iterator[Paragraph]:
+    """Yield what is said of each comparison whole."""
     for name, each in found.items():
         said = " ".join(line.plain.strip() for line in conclusion(each, ONE_LINE))
-        role = BAD if each.obstacles else ROLES.get(each.word, TEXT)
-        yield Paragraph(said.replace("B against A", f"{name} against {names[0]}"), role)
-    yield _sides(records, names)
+        yield Paragraph(
+            said.replace("B against A", f"{name} against A"), BAD if each.obstacles else ROLES.get(each.word, TEXT)
+        )
+
+
+def side_by_side(sides: Sides, found: Found) -> Iterator[Block]:
+    """Yield the evidence: the runs, what differs, the figures, criteria, searches or else tails."""
+    yield _runs(sides)
     for name, each in found.items():
-        yield from _gate(each, name, names[0])
+        yield from _gate(each, name)
     for name, each in found.items():
-        yield from _figures(each, name, names[0])
-    yield from _tails(records, names)
+        yield from _figures(each, name)
+        if criteria := judge(each.a, each.b, criteria_of(each.b)):
+            yield criteria_table(f"What must not be: {name} against A", criteria)
+    names = names_of([[side] for side in sides])
+    known = {name: search for name, side in zip(names, sides, strict=True) if (search := side[0].search) is not None}
+    if len(known) < len(sides):
+        yield from _tails(sides, names)
+        return
+    from tui.results.report.searches import compared_blocks, over_each_other  # a tail of a point is of its load alone
+
+    for name, each in found.items():
+        yield from compared_blocks(each.search, name, "A") if each.search is not None else ()
+    yield from over_each_other(known)
 
 
-def names_of(records: Sequence[RunRecord]) -> list[str]:
-    """Return what runs are called beside each other: A, B, C."""
-    return [chr(ord("A") + place) if place < 26 else f"run {place + 1}" for place in range(len(records))]
-
-
-def _sides(records: Sequence[RunRecord], names: Sequence[str]) -> Table:
+def _runs(sides: Sides) -> Table:
+    records = [record for side in sides for record in side]
     rows: list[list[TableCell]] = [
         ["run", *(record.run_id for record in records)],
         ["verdict", *(judged(record) for record in records)],
@@ -59,40 +133,44 @@ def _sides(records: Sequence[RunRecord], names: Sequence[str]) -> Table:
         ["began (UTC)", *((record.created_utc or units.UNKNOWN).replace("T", " ")[:16] for record in records)],
         ["headline", *(record.headline.text if record.headline else units.UNKNOWN for record in records)],
     ]
-    return Table("The runs", [Column(""), *(Column(name) for name in names)], rows)
+    return Table("The runs", [Column(""), *(Column(name) for name in names_of(sides))], rows)
 
 
-def _gate(found: Comparison, name: str, first: str) -> Iterator[Block]:
+def _gate(found: Comparison, name: str) -> Iterator[Block]:
     """Yield what is not the same, what makes the figures incomparable first."""
     rows: list[list[TableCell]] = []
     for each in found.gate:
-        weight = ("not comparable", BAD) if each.blocks else "may matter" if each.matters else ("beside it", LABEL)
+        weight: TableCell = "may matter" if each.matters else ("beside it", LABEL)
+        if each.blocks:
+            weight = ("not comparable", BAD)
+        elif each.what in found.across:
+            weight = "compared"
         rows.append([each.what, each.a, each.b, weight])
     if rows:
-        yield Table(
-            f"What differs: {name} from {first}", [Column("what"), Column(first), Column(name), Column("")], rows
-        )
+        yield Table(f"What differs: {name} from A", [Column("what"), Column("A"), Column(name), Column("")], rows)
 
 
-def _figures(found: Comparison, name: str, first: str) -> Iterator[Block]:
+def _figures(found: Comparison, name: str) -> Iterator[Block]:
     """Yield the figures with their changes, of a matrix the headlines of its points; and the changes as a chart."""
     several = len(found.points) > 1
     changes = [(point.name, each) for point in found.points for each in point.changes if not several or each.headline]
     if not changes:
         return
-    rows = [_row(point if several else "", each) for point, each in changes]
-    numbers = (Column(title, right=True) for title in (first, name, "change", "95 % interval"))
-    note = "Differences within one run say nothing of the next one; below the threshold they are called none."
-    yield Table(f"Figures: {name} against {first}", [Column("figure"), *numbers, Column("")], rows, note)
-    yield from changes_chart(changes, f"{name} against {first}", several=several)
+    counted = len(found.a) > 1 or len(found.b) > 1
+    rows = [_row(point if several else "", each, counted=counted) for point, each in changes]
+    titles = ["A", name, *(["runs"] if counted else []), "change", "95 % interval"]
+    heads = [Column("figure"), *(Column(title, right=True) for title in titles), Column("")]
+    note = "".join(f"{text[:1].upper()}{text[1:]}. " for text in method_texts(found)).strip()
+    yield Table(f"Figures: {name} against A", heads, rows, f"Of repetitions the medians. {note}" if counted else note)
+    yield from changes_chart(changes, f"{name} against A", several=several)
 
 
-def _row(point: str, each: Change) -> list[TableCell]:
+def _row(point: str, each: Change, *, counted: bool) -> list[TableCell]:
     title = f"{point}: {each.title}" if point else each.title
     why = f" ({each.why})" if each.why else ""
     word = (f"{each.word}{why}", ROLES.get(each.word, LABEL))
-    sides = [figure_text(each, value) for value in (each.a, each.b)]
-    return [title, *sides, signed(each.change), interval_text(each), word]
+    told = [figure_text(each, value) for value in (each.a, each.b)] + ([counts_text(each)] if counted else [])
+    return [title, *told, signed(each.change), interval_text(each), word]
 
 
 def changes_chart(changes: Sequence[tuple[str, Change]], title: str, *, several: bool = False) -> Iterator[Chart]:
@@ -141,17 +219,26 @@ def _percent(ratio: float) -> float:
     return max(-MOST_PERCENT, min(MOST_PERCENT, (ratio - 1) * 100))
 
 
-def _tails(records: Sequence[RunRecord], names: Sequence[str]) -> Iterator[Chart]:
-    """Yield the latency distributions over each other, a chart a direction that two runs or more have."""
-    steps: list[StepRecord | None] = [next(iter(detailed_steps(record)), None) for record in records]
-    known = {name for step in steps if step is not None for name in step.results.aggregate}
-    for direction in in_order(known - {"mixed"}):
-        curves = {
-            name: tail_curve(step.results.aggregate[direction], direction, record.latency_kind_of(step))
-            for name, record, step in zip(names, records, steps, strict=True)
-            if step is not None and direction in step.results.aggregate
-        }
+def _tails(sides: Sides, names: Sequence[str]) -> Iterator[Chart]:
+    """Yield the latency distributions over each other in the point that A's headline is from, a chart a direction.
+
+    Of a side with repetitions all their I/Os are taken together.
+    """
+    points = [points_of(side) for side in sides]
+    shown = next(iter(detailed_steps(sides[0][0])), None)
+    if shown is None or (key := next((key for key, each in points[0].items() if _has(each, shown)), None)) is None:
+        return
+    found = {name: side[key] for name, side in zip(names, points, strict=True) if key in side}
+    known = {name for point in found.values() for each in point.attempts for name in each.step.results.aggregate}
+    where = f" at {points[0][key].name}" if len(points[0]) > 1 else ""
+    for direction in in_order(known - {MIXED}):
+        merged = {name: point.merged(direction) for name, point in found.items()}
+        curves = {name: tail_of(each.items(), each.total) for name, each in merged.items() if each}
         curves = {name: points for name, points in curves.items() if points}
-        chart = tail_chart(curves, f"{direction.capitalize()} latency distribution, runs over each other")
+        chart = tail_chart(curves, f"{direction.capitalize()} latency distribution{where}, over each other")
         if chart is not None and len(curves) > 1:
             yield chart
+
+
+def _has(point: Point, step: StepRecord) -> bool:
+    return any(attempt.step is step for attempt in point.attempts)

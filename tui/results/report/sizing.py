@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT
-from tui.model.search_record import ScalingRecord, SearchRecord
+from tui.model.search_record import IntervalRecord, ScalingRecord, SearchRecord
 from tui.results.report.charts import rate_axis
 from tui.results.report.document import Block, Cell, Chart, Facts, Paragraph, Table
 from tui.results.report.document import Column as Heading
@@ -79,7 +79,7 @@ def curve_chart(search: SearchRecord) -> Iterator[Chart]:
     broken = {"transform": [{"filter": "datum.b"}],
               "mark": {"type": "point", "shape": "cross", "angle": 45, "filled": True, "size": 150},
               "encoding": {"x": x, "y": {"field": "v", **y}, "color": {"value": WARN}}}  # fmt: skip
-    marks = [*_limit_layers(search, found, x, y), *_uprights(search, x, unit)]
+    marks = [*limit_layers(search, found, x, y), *_uprights(search, x, unit)]
     spec = layers(*marks, line, points, broken, data={"values": rows}, height=HEIGHT)
     title = f"Latency over {BY_UNIT[unit].title}"
     alt = f"{title}: {'; '.join(row['s'] for row in rows[:24])}"
@@ -94,7 +94,8 @@ def _point(trace: Trace, each: CurvePoint, unit: str) -> dict[str, Any]:
     return {"x": each.rate, "v": each.latency_ns, "d": trace.name, "s": said, "o": order, "b": verdict == "breaks"}
 
 
-def _limit_layers(search: SearchRecord, found: Sequence[Trace], x: Spec, y: Spec) -> list[Spec]:
+def limit_layers(search: SearchRecord, found: Sequence[Trace], x: Spec, y: Spec) -> list[Spec]:
+    """Return the limits of these traces as dashed lines with their words."""
     drawn = {trace.most_ns for trace in found if trace.most_ns}
     texts = {each.most: limit_text(each) for each in search.limits if each.metric == "latency" and each.most in drawn}
     rows = [{"v": most, "t": text, "x": 0.0} for most, text in texts.items()]
@@ -115,19 +116,23 @@ def _uprights(search: SearchRecord, x: Spec, unit: str) -> list[Spec]:
         found.append((answer.capacity, "capacity", GOOD))
     if knee is not None and knee.iops.value and search.kind == "curve":
         found.append((knee.iops, "knee", MUTED))
-    made: list[Spec] = []
-    for figure, name, color in found:
-        row = {"x": figure.value, "lo": figure.low, "hi": figure.high, "t": f"{name} {rate(figure.value, unit)}"}
-        data = {"values": [row]}
-        if figure.low is not None and figure.high is not None:
-            made.append({"data": data, "mark": {"type": "rect", "opacity": 0.13, "fill": color},
-                         "encoding": {"x": {**x, "field": "lo"}, "x2": {"field": "hi"}}})  # fmt: skip
-        made.append({"data": data, "mark": {"type": "rule", "stroke": color, "strokeDash": DASH},
-                     "encoding": {"x": x}})  # fmt: skip
-        place = {"y": {"value": 12 if name == "capacity" else 26}, "text": {"field": "t"}}
-        made.append({"data": data, "mark": {"type": "text", "align": "right", "dx": -5, "fill": color},
-                     "encoding": {"x": x, **place}})  # fmt: skip
-    return made
+    return [
+        layer
+        for figure, name, color in found
+        for layer in upright(figure, f"{name} {rate(figure.value, unit)}", x, color, 12 if name == "capacity" else 26)
+    ]
+
+
+def upright(figure: IntervalRecord, text: str, x: Spec, color: str, text_y: int) -> list[Spec]:
+    """Return the layers of an upright line with its text, and the band of its interval where that is known."""
+    data = {"values": [{"x": figure.value, "lo": figure.low, "hi": figure.high, "t": text}]}
+    band = {"data": data, "mark": {"type": "rect", "opacity": 0.13, "fill": color},
+            "encoding": {"x": {**x, "field": "lo"}, "x2": {"field": "hi"}}}  # fmt: skip
+    rule = {"data": data, "mark": {"type": "rule", "stroke": color, "strokeDash": DASH}, "encoding": {"x": x}}
+    place = {"y": {"value": text_y}, "text": {"field": "t"}}
+    said = {"data": data, "mark": {"type": "text", "align": "right", "dx": -5, "fill": color},
+            "encoding": {"x": x, **place}}  # fmt: skip
+    return [rule, said] if figure.low is None or figure.high is None else [band, rule, said]
 
 
 def _reading(search: SearchRecord, found: Sequence[Trace]) -> str:

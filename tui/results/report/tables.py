@@ -12,6 +12,7 @@ from tui.metrics.registry import METRICS, direction
 from tui.model.record import RunRecord
 from tui.model.step_record import DirectionRecord, LatencyRecord, MetadataRecord, OperationRecord, StepRecord
 from tui.model.thresholds import default
+from tui.results.compare.criteria import Judged
 from tui.results.findings.hosts import STRAGGLER_HOSTS, rates_of
 from tui.results.matrix.cells import Cell, cells_of_record
 from tui.results.matrix.render import INVALID, KNEE, SAID, mark_of, role_of, title_of
@@ -201,6 +202,20 @@ def _row(table: MatrixTable, row: TableRow, scale: Scale) -> list[TableCell]:
     figure = _figure(table, cell, scale)
     figure = (f"{figure[0]}{what}", figure[1]) if isinstance(figure, tuple) else figure
     return [*row.labels, figure, spread, count, units.latency(cell.mean_ns), units.latency(cell.p99_ns), said]
+
+
+# -- criteria
+
+
+OUTCOMES = {"kept": TEXT, "broken": BAD, "not measured": WARN}
+
+
+def criteria_table(title: str, judged: Sequence[Judged]) -> Table:
+    """Return how a run, or a side, stands by what must not be."""
+    rows: list[list[TableCell]] = [
+        [each.criterion, each.point, each.measured, (each.outcome, OUTCOMES[each.outcome])] for each in judged
+    ]
+    return Table(title, [Column("must not be"), Column("at"), Column("measured", right=True), Column("outcome")], rows)
 
 
 # -- load on hosts

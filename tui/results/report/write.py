@@ -15,6 +15,7 @@ from tui.results.baselines.text import published
 from tui.results.record.build import build_record
 from tui.results.record.load import load_record
 from tui.results.report.content import Source, report_of
+from tui.results.report.side_by_side import ALONE, Versus
 from tui.results.store.alive import is_running
 from tui.results.store.marks import read_marks, with_tags
 
@@ -26,10 +27,10 @@ LEAST_HISTORY = 2
 Shape = Literal["html", "md"]
 
 
-def source_at(run_dir: Path, baselines: Path) -> tuple[Source, tuple[Problem, ...]]:
+def source_at(run_dir: Path, baselines: Path | None) -> tuple[Source, tuple[Problem, ...]]:
     """Return a run with its published figures; one that goes on as far as it is. Raises BenchtuiError.
 
-    `baselines` is the user's own directory; problems are of files in it.
+    `baselines` is the user's own directory, problems are of files in it; None: shipped figures alone.
     """
     record = build_record(run_dir) if is_running(run_dir) else load_record(run_dir)
     view, problems = published(record, baselines)
@@ -62,16 +63,27 @@ def with_histories(sources: Sequence[Source], store: RunStore, *, always: bool =
     return found
 
 
-def written(sources: Sequence[Source], shape: Shape, *, redact: bool = False, words: Sequence[str] = ()) -> str:
-    """Return the report of these runs. `redact` leaves out names, addresses and remarks, `words` among them."""
+def written(
+    sources: Sequence[Source],
+    shape: Shape,
+    *,
+    redact: bool = False,
+    words: Sequence[str] = (),
+    versus: Versus = ALONE,
+) -> str:
+    """Return the report of these runs. `redact` leaves out names, addresses and remarks, `words` among them.
+
+    Raises UsageError for criteria of a profile that cannot be read.
+    """
     remarks = []
     if redact:
         from tui.results.report.redact import REMARK, redacted
 
-        sources = redacted(sources, words)
+        named, sources = sources, redacted(sources, words)
+        versus = versus.renamed([(old.record, new.record) for old, new in zip(named, sources, strict=True)])
         remarks.append(REMARK)
     made = f"Made by benchtui {tui.__version__}, {format_utc(datetime.now(UTC))[:19]}Z"
-    report = report_of(sources, made, remarks, drawn=shape == "html")
+    report = report_of(sources, made, remarks, drawn=shape == "html", versus=versus)
     if shape == "md":
         from tui.results.report.markdown import markdown_of
 

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT
 from tui.model.search_record import ScalingRecord, SearchRecord
-from tui.results.sizing.curve import Trace, rate_unit, same_traces, traces
-from tui.results.sizing.words import limit_text
+from tui.results.sizing.curve import Trace, main_of, rate_unit, same_traces, traces
+from tui.results.sizing.now import PointNow
+from tui.results.sizing.words import limit_text, measured_scales
 from tui.results.text.chart import ChartMetric, value_axis, value_ticks
 from tui.text.line import BAD, GOOD, Line
 from tui.text.plot import LEAST_HEIGHT, LEAST_WIDTH, ROLES, Axis, Curve, Ticks, plot, plot_rows
@@ -22,11 +23,17 @@ AIR = 1.05
 
 
 def curve_chart(
-    search: SearchRecord, width: int, height: int, *, coloured: bool = False, now: float | None = None
+    search: SearchRecord,
+    width: int,
+    height: int,
+    *,
+    coloured: bool = False,
+    now: float | None = None,
+    reached: PointNow | None = None,
 ) -> list[Line]:
     """Return the curve: latencies over the achieved rate, limits, capacity, knee; nothing when there is nothing.
 
-    `now` is the rate that is offered at the moment, in I/Os per second.
+    `now` is the rate that is offered at the moment, in I/Os per second; `reached`: what it came to so far.
     """
     found = traces(search)
     if not found:
@@ -37,7 +44,9 @@ def curve_chart(
     named = next((f"{trace.direction} " for trace in found if not trace.named), "")
     title = f"{named}latency over {BY_UNIT[rate_unit(search)].title}"
     curves = [*_limits(search, found, x, y), *_uprights(search, x, y, now)]
-    curves += [_curve(trace, place, y) for place, trace in enumerate(found)]
+    main = main_of(found)
+    curves += [_curve(trace, place, y, marked=trace is main) for place, trace in enumerate(found)]
+    curves += _reached(search, main, reached, x, y) if main is not None and reached is not None else []
     return plot(title, curves, x, y, width, height, coloured=coloured)
 
 
@@ -53,7 +62,7 @@ def overlay_chart(a: SearchRecord, b: SearchRecord, width: int, height: int, *, 
         if (most := capacity_of(search)) is not None and most <= x.high:
             upright = Curve([([most, most], [y.low, y.high])], ROLES[place], f"capacity {name}", dashed=True)
             curves.append(replace(upright, mark="|:"[place]))
-        curves.append(replace(_curve(trace, place, y), name=name, mark="•x"[place]))
+        curves.append(replace(_curve(trace, place, y, marked=True), name=name, mark="•x"[place]))
     title = f"{pair[0].direction} {pair[0].kind} over {BY_UNIT[rate_unit(a)].title}"
     return plot(title, curves, x, y, width, height, coloured=coloured)
 
@@ -65,15 +74,25 @@ def capacity_of(search: SearchRecord) -> float | None:
     return answer.capacity.value or None if answer is not None and known else None
 
 
-def _curve(trace: Trace, place: int, y: Axis) -> Curve:
-    def at(verdicts: Sequence[str]) -> tuple[list[float], list[float]]:
+def _curve(trace: Trace, place: int, y: Axis, *, marked: bool) -> Curve:
+    """Return a trace; its points stand out by their verdicts, or where it is `marked` without a limit."""
+
+    def at(*verdicts: str) -> tuple[list[float], list[float]]:
         kept = [each for each in trace.points if not verdicts or each.point.verdict in verdicts]
         return [each.rate for each in kept], [_at(y, each.latency_ns) for each in kept]
 
-    judged = trace.most_ns is not None
-    met, broken = (at(["meets"]), at(["breaks"])) if judged else (([], []), ([], []))
-    role = ROLES[place % len(ROLES)]
-    return Curve([at([])], role, trace.name, points=met, wrong=broken, mark="•+%="[place % 4])
+    whole = at()
+    curve = Curve([whole], ROLES[place % len(ROLES)], trace.name, mark="•+%="[place % 4])
+    if trace.most_ns is not None:
+        return replace(curve, points=at("meets"), wrong=at("breaks"), plain=at("unclear"))
+    return replace(curve, plain=whole) if marked else curve
+
+
+def _reached(search: SearchRecord, main: Trace, now: PointNow, x: Axis, y: Axis) -> list[Curve]:
+    """Return the point that is being measured, where the curve has it so far."""
+    rate = now.bw_bytes_per_s if search.objective == "bandwidth" else now.iops
+    found = [each.value_ns for each in now.latencies if each.name == main.name]
+    return [Curve([], "accent", plain=([min(rate, x.high)], [_at(y, value)])) for value in found[:1]]
 
 
 def _limits(search: SearchRecord, found: Sequence[Trace], x: Axis, y: Axis) -> list[Curve]:
@@ -140,8 +159,7 @@ def _rate_axis(search: SearchRecord, found: Sequence[Trace], width: int) -> Axis
 
 def scaling_chart(scaling: ScalingRecord, width: int, height: int, *, coloured: bool = False) -> list[Line]:
     """Return throughput over hosts: measured, linear, the model, beyond the measured dashed; nothing of one number."""
-    measured = [(float(point.hosts), point.iops.value) for point in scaling.points if not point.extrapolated]
-    known = [(hosts, rate) for hosts, rate in measured if rate]
+    known = _measured(scaling)
     if len(known) < 2:
         return []
     width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
@@ -162,6 +180,31 @@ def scaling_chart(scaling: ScalingRecord, width: int, height: int, *, coloured: 
     x = Axis(0, most * AIR, _host_ticks([point.hosts for point in scaling.points], width))
     return plot("IOPS over hosts", curves, x, value_axis("iops", top, plot_rows(height)), width, height,
                 coloured=coloured)  # fmt: skip
+
+
+def scaling_overlay(a: SearchRecord, b: SearchRecord, width: int, height: int, *, coloured: bool = False) -> list[Line]:
+    """Return throughput over hosts of two searches, as measured, and A's linear growth; nothing without both."""
+    pair = [_measured(search.scaling) if search.scaling is not None else [] for search in (a, b)]
+    if not all(pair) or max(map(len, pair)) < 2:
+        return []
+    width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
+    hosts = sorted({count for side in pair for count, _ in side})
+    each_host = pair[0][0][1] / pair[0][0][0]
+    top = min(each_host * hosts[-1], max(rate for side in pair for _, rate in side) * 1.5)
+    curves = [Curve([([0.0, top / each_host], [0.0, top])], "other", "linear from A", mark="/")]
+    curves += [
+        Curve([_columns(side)], ROLES[place], name, points=_columns(side), mark="•x"[place])
+        for place, (name, side) in enumerate(zip("AB", pair, strict=True))
+    ]
+    x = Axis(0, hosts[-1] * AIR, _host_ticks([round(each) for each in hosts], width))
+    return plot("IOPS over hosts", curves, x, value_axis("iops", top, plot_rows(height)), width, height,
+                coloured=coloured)  # fmt: skip
+
+
+def _measured(scaling: ScalingRecord) -> list[tuple[float, float]]:
+    """Return throughput by numbers of hosts, ascending."""
+    found = measured_scales(scaling)
+    return [(float(hosts), rate) for hosts in sorted(found) if (rate := found[hosts].iops.value)]
 
 
 def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:

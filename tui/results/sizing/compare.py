@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Literal
@@ -11,6 +11,19 @@ from typing import Literal
 from tui.metrics import units
 from tui.model.search_record import IntervalRecord, SearchRecord
 from tui.results.sizing.curve import MEAN, CurvePoint, Trace, rate_unit, same_traces
+from tui.results.sizing.found import UNKNOWN
+from tui.results.sizing.side_by_side import (
+    FitChange,
+    HostsChange,
+    by_hosts,
+    estimate,
+    fit_facts,
+    fits,
+    hosts_lines,
+    most_hosts,
+    rate_with,
+    signed,
+)
 from tui.results.sizing.words import known, limits_text, rate, shares_text
 from tui.sizing.between import Known, between
 from tui.sizing.estimate import Estimate, ratio_of
@@ -28,10 +41,10 @@ SAME_SHARES = 0.05  # of the load: jobs never reach quite the same at full load
 
 @dataclass(frozen=True, slots=True)
 class SearchChange:
-    """B against A. `ratio`: of the capacities, or of full load where no limits were asked for.
+    """B against A. `ratio`: of the capacities, of full load where no limits were asked for, of rates over most hosts.
 
     `latency`: of B's curve over A's, in the mean over the rates `low` to `high`; `at`: rate, A's and B's ns there. Of
-    several searches on a side the capacities are repetitions, and `a` and `b` their medians; curves are of the first.
+    several searches on a side the capacities are repetitions, and `a` and `b` their medians; all else is of the first.
     """
 
     figure: str
@@ -49,6 +62,8 @@ class SearchChange:
     at: tuple[tuple[float, float, float], ...] = ()
     values_a: tuple[float, ...] = ()  # of each search
     values_b: tuple[float, ...] = ()
+    hosts: tuple[HostsChange, ...] = ()  # of searches over numbers of hosts
+    fits: tuple[FitChange, ...] = ()  # knee, terms of the scaling law
 
     @property
     def repeated(self) -> bool:
@@ -67,14 +82,18 @@ def compare_searches(
 
     `told` says of the first search of each side how well its points are known.
     """
-    first = a[0], b[0]
-    figure, ours, theirs = _figures(*first)
+    first, hosts = (a[0], b[0]), most_hosts([*a, *b])
+    figure, ours, theirs = _figures(*first, hosts)
     why = next((each for other in (*a[1:], *b) if (each := _obstacle(a[0], other))), "")
-    ratio = ratio_of(_estimate(ours), _estimate(theirs))
+    if not why and hosts is None and a[0].scaling is not None and b[0].scaling is not None:
+        why = "no number of hosts that all of them measured"
+    ratio = ratio_of(estimate(ours), estimate(theirs))
     word: Word = "not comparable" if why else _word(ratio)
-    made = _with_curves(SearchChange(figure, rate_unit(a[0]), ours, theirs, ratio, word, why), *first, told)
+    made = SearchChange(figure, rate_unit(a[0]), ours, theirs, ratio, word, why)
+    made = replace(made, hosts=tuple(by_hosts(*first)), fits=tuple(fits(*first)))
+    made = _with_curves(made, *first, told) if a[0].scaling is None else made
     if len(a) > 1 or len(b) > 1:
-        sides = [[value for each in side if (value := _figures(each, each)[1].value)] for side in (a, b)]
+        sides = [[value for each in side if (value := _figures(each, each, hosts)[1].value)] for side in (a, b)]
         made = _of_repetitions(made, *sides) if all(sides) else replace(made, word=word if why else "not measured")
     return made if why else _with_never_met(made, a, b)
 
@@ -114,17 +133,15 @@ def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) 
     return replace(made, a=ours, b=theirs, ratio=ratio, word=word, why=why, values_a=tuple(a), values_b=tuple(b))
 
 
-def _figures(a: SearchRecord, b: SearchRecord) -> tuple[str, IntervalRecord, IntervalRecord]:
+def _figures(a: SearchRecord, b: SearchRecord, hosts: int | None) -> tuple[str, IntervalRecord, IntervalRecord]:
+    """Return what is held against each other first: the capacity, throughput with so many hosts, or full load."""
     if a.answer is not None and b.answer is not None:
-        none = IntervalRecord(value=None, low=None, high=None)
-        ours, theirs = (each.capacity if each.step is not None else none for each in (a.answer, b.answer))
+        ours, theirs = (each.capacity if each.step is not None else UNKNOWN for each in (a.answer, b.answer))
         return "capacity", ours, theirs
-    none = IntervalRecord(value=None, low=None, high=None)
-    return "full load", a.maximum_iops or none, b.maximum_iops or none
-
-
-def _estimate(figure: IntervalRecord) -> Estimate:
-    return Estimate(figure.value, figure.low, figure.high)
+    if a.kind == b.kind == "scaling":
+        figure = "throughput" if hosts is None else f"IOPS at {hosts} host{'' if hosts == 1 else 's'}"
+        return figure, rate_with(a, hosts), rate_with(b, hosts)
+    return "full load", a.maximum_iops or UNKNOWN, b.maximum_iops or UNKNOWN
 
 
 def _obstacle(a: SearchRecord, b: SearchRecord) -> str:
@@ -213,30 +230,24 @@ def _between(rates: Sequence[float], values: Sequence[float], wanted: float) -> 
 
 
 def search_lines(found: SearchChange, width: int) -> list[Line]:
-    """Return the comparison: figure with its interval, latency over the load that both have, at some loads."""
+    """Return the comparison: figures with their intervals, what was fitted, throughput with each number of hosts."""
+    lines = [line for name, runs in search_facts(found) for line in labelled([(f"{name}: ", LABEL)], runs, width)]
+    return [*lines, *([Line(), *hosts_lines(found.hosts, width)] if found.hosts else [])]
+
+
+def search_facts(found: SearchChange) -> Iterator[tuple[str, list[Run]]]:
+    """Yield what is said of two searches: a name, its runs."""
     runs: list[Run] = [(f"{known(found.a, found.unit)} → {known(found.b, found.unit)}  ", TEXT)]
     runs += [(f"{signed(found.ratio)} ", BRIGHT), (found.word, ROLES[found.word])]
-    runs += [(f" ({found.why})", LABEL)] if found.why else []
-    lines = labelled([(f"{found.figure}: ", LABEL)], runs, width)
+    yield found.figure, [*runs, *([(f" ({found.why})", LABEL)] if found.why else [])]
     if found.repeated:
-        counts = f"{len(found.values_a)} and {len(found.values_b)} searches: medians, Mann-Whitney U; "
-        lines += labelled([("", LABEL)], [(f"{counts}latency is of the first of each side", LABEL)], width)
+        counts = f"{len(found.values_a)} and {len(found.values_b)} searches: medians, Mann-Whitney U"
+        yield "repetitions", [(f"{counts}; all else is of the first of each side", LABEL)]
     if found.latency.value is not None and found.low is not None and found.high is not None:
         span = f"over {rate(found.low, found.unit)} to {rate(found.high, found.unit)}"
-        told = [(signed(found.latency), BRIGHT), (f" in the mean {span} (area between the curves)", TEXT)]
-        told += [(f"; {found.latency_why}", LABEL)] if found.latency_why else []
-        lines += labelled([(f"{found.percentile}: ", LABEL)], told, width)
+        told: list[Run] = [(signed(found.latency), BRIGHT), (f" in the mean {span} (area between the curves)", TEXT)]
+        yield found.percentile, [*told, *([(f"; {found.latency_why}", LABEL)] if found.latency_why else [])]
     for load, ours, theirs in found.at:
         text = f"{units.latency(ours)} → {units.latency(theirs)}  {(theirs / ours - 1) * 100:+.1f} %"
-        lines += labelled([(f"  {found.percentile} at {rate(load, found.unit)}: ", LABEL)], [(text, TEXT)], width)
-    return lines
-
-
-def signed(ratio: Estimate) -> str:
-    """Return a ratio as a change: ``+3.1 % (+1.2 … +5.0 %)``."""
-    if ratio.value is None:
-        return units.UNKNOWN
-    ends = ""
-    if ratio.low is not None and ratio.high is not None:
-        ends = f" ({(ratio.low - 1) * 100:+.1f} … {(ratio.high - 1) * 100:+.1f} %)"
-    return f"{(ratio.value - 1) * 100:+.1f} %{ends}"
+        yield f"  {found.percentile} at {rate(load, found.unit)}", [(text, TEXT)]
+    yield from fit_facts(found.fits)

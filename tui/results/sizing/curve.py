@@ -10,8 +10,9 @@ from msgspec import Struct
 from tui.metrics.buckets import label
 from tui.metrics.registry import MIXED, in_order
 from tui.model.search_record import SearchPointRecord, SearchRecord
+from tui.sizing.budget import DRAWN
 
-USUAL = ("50", "99", "99.9")
+USUAL = tuple(map(label, DRAWN))
 MOST_TRACES = 4
 MEAN = "mean"  # in place of a percentile, where the mean is limited
 
@@ -92,7 +93,11 @@ def _place(trace: Trace) -> tuple[str, float]:
 
 def main_trace(search: SearchRecord) -> Trace | None:
     """Return the trace that is judged by a limit, else p99; None: there is no curve."""
-    found = traces(search)
+    return main_of(traces(search))
+
+
+def main_of(found: Sequence[Trace]) -> Trace | None:
+    """Return the one of these traces that a curve is about; None: there is none."""
     judged = [trace for trace in found if trace.most_ns is not None]
     usual = [trace for trace in found if trace.percentile == "99"]
     return next(iter([*judged, *usual, *found]), None)

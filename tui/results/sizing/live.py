@@ -8,13 +8,16 @@ from tui.journal.state import RunState
 from tui.model.plan import Plan
 from tui.model.search import Offer, Point
 from tui.model.search_record import SearchRecord
+from tui.results.sizing.now import PointNow, point_now
 from tui.results.sizing.record import conclude, search_so_far
+from tui.sizing.budget import cost_s
 
 
 @dataclass(frozen=True, slots=True)
 class SearchView:
     """What Live shows of a search: `elapsed_s` of `offer`, which is measured now; `left_s`: so much more at most.
 
+    `elapsed_s` is below 0 as long as its load goes on without being measured.
     `behind`: what follows from the newest points is still worked out.
     """
 
@@ -24,6 +27,7 @@ class SearchView:
     left_s: float | None = None
     ended: bool = False
     behind: bool = False
+    now: PointNow | None = None  # what `offer` came to so far
 
     @property
     def fraction(self) -> float:
@@ -56,7 +60,7 @@ class LiveSearch:
         before, self._points = self.record, points
         self.record = search_so_far(self.plan, self.plan.search, state)
         if before is not None:
-            self.record.answer, self.record.knee = before.answer, before.knee
+            self.record.answer, self.record.knee, self.record.scaling = before.answer, before.knee, before.scaling
         return bool(points)
 
     def conclude(self) -> None:
@@ -75,13 +79,17 @@ class LiveSearch:
         measuring = opened is not None and state.phase == "measure" and state.step == opened.step
         elapsed = max(0.0, now_t - state.phase_started_t) if measuring else 0.0
         behind = self._concluded != self._points
-        return SearchView(record, offer, elapsed, self._left_s(record, offer, elapsed), state.ended, behind)
+        left_s = self._left_s(record, offer, elapsed)
+        of_it = elapsed - offer.lead_s if offer is not None and measuring else 0.0
+        measured = state.at_step(opened.step).measurement if opened is not None and measuring else None
+        now = point_now(record, measured) if measured is not None else None
+        return SearchView(record, offer, of_it, left_s, state.ended, behind, now)
 
-    @staticmethod
-    def _left_s(record: SearchRecord, offer: Offer | None, elapsed_s: float) -> float | None:
+    def _left_s(self, record: SearchRecord, offer: Offer | None, elapsed_s: float) -> float | None:
         """Return the seconds of load and pauses that it may still take at most; None: nobody can tell."""
         by_time = record.within_s - record.spent_s - elapsed_s if record.within_s is not None else None
-        a_point = max([point.seconds for point in record.points] + [offer.seconds if offer is not None else 0.0])
+        now = [cost_s(offer, offer.seconds)] if offer is not None else []
+        a_point = max([cost_s(point.offer, point.seconds) for point in self._points] + now, default=0.0)
         by_points = (record.most_points - len(record.points)) * a_point - elapsed_s if a_point else None
         known = [left for left in (by_time, by_points) if left is not None]
         return max(0.0, min(known)) if known else None

@@ -9,7 +9,7 @@ from tui.journal.state import RunState
 from tui.metrics.registry import MIXED
 from tui.model.plan import Headline, Plan
 from tui.model.record import HeadlineRecord
-from tui.model.search import Knob, Limit, Point, Search
+from tui.model.search import HOSTS, Knob, Limit, Point, Search
 from tui.model.search_record import (
     AnswerRecord,
     IntervalRecord,
@@ -17,23 +17,30 @@ from tui.model.search_record import (
     LimitRecord,
     ScalingPointRecord,
     ScalingRecord,
+    SearchPointRecord,
     SearchRecord,
 )
 from tui.model.step_record import StepRecord
 from tui.results.sizing.curve import main_trace, rate_of, rate_unit
 from tui.results.sizing.points import Results, point_records, results_of_record, results_of_steps
-from tui.results.sizing.words import answer_text, headline_text, short_text
+from tui.results.sizing.words import answer_text, headline_text, measured_scales, short_text
 from tui.sizing.answer import answer, maximum_of
+from tui.sizing.budget import spent_s
 from tui.sizing.curve import LEAST_POINTS, knee
 from tui.sizing.estimate import Estimate
+from tui.sizing.lacking import lacking_text, points_planned
 from tui.sizing.scaling import scales_of, scaling
+from tui.sizing.search import why_over
+
+DIGITS = 9  # behind the point: a term of the scaling law that is 0 but for rounding is 0
 
 
 def search_record(plan: Plan, run: RunState, steps: list[StepRecord]) -> SearchRecord | None:
     """Return what the search of a run found; None: it was none."""
     if plan.search is None:
         return None
-    limiters = {step.index: step.limiter.text for step in steps if step.limiter is not None}
+    known = ((step.index, step.limiter) for step in steps if step.limiter is not None)
+    limiters = {index: limiter.text for index, limiter in known if limiter.kind != "rate"}  # it is what was asked for
     record = points_alone(plan, plan.search, run.search, results_of_record(steps), limiters)
     return conclude(record, plan.search, run.search.points)
 
@@ -52,9 +59,9 @@ def points_alone(
         objective=search.objective,
         limits=[_limit(each) for each in search.limits],
         over=[_knob(each) for each in search.over],
-        most_points=search.points,
+        most_points=max(points_planned(search), len(seen.points)),
         within_s=search.within_s,
-        spent_s=round(sum(each.seconds + each.offer.settle_s for each in seen.points), 3),
+        spent_s=round(spent_s(seen.points), 3),
         maximum_iops=_maximum(search, seen.points),
         job_shares=next((dict(each.offer.shares) for each in seen.points if each.offer.shares), {}),
         points=point_records(plan, seen, results, limiters),
@@ -65,6 +72,8 @@ def conclude(record: SearchRecord, search: Search, points: Sequence[Point]) -> S
     """Put into a record what follows from its points: answer, scaling law, knee. Takes tens of ms, at first more."""
     if points and search.kind == "capacity":
         record.answer = _answer(search, points, record)
+    if points and search.kind != "capacity" and (text := lacking_text(search, points)):
+        record.not_tried = [f"{text}: {why_over(search, points)}"]
     if points and search.kind == "scaling":
         record.scaling = _scaling(points)
     if search.kind != "scaling":
@@ -88,7 +97,8 @@ def _knob(knob: Knob) -> str:
 
 
 def _interval(found: Estimate) -> IntervalRecord:
-    return IntervalRecord(value=found.value, low=found.low, high=found.high)
+    ends = (None if each is None else round(each, DIGITS) for each in (found.value, found.low, found.high))
+    return IntervalRecord(**dict(zip(("value", "low", "high"), ends, strict=True)))
 
 
 def _interval_or_none(found: Estimate | None) -> IntervalRecord | None:
@@ -111,7 +121,7 @@ def _answer(search: Search, points: Sequence[Point], record: SearchRecord) -> An
         knobs=dict(found.knobs),
         step=found.step,
         binding=found.binding,
-        limiter=there.limiter if there is not None else "",
+        limiter=_limiter(record, there),
         headroom=dict(found.headroom),
         not_tried=list(found.not_tried),
         doubts=list(found.doubts),
@@ -120,6 +130,14 @@ def _answer(search: Search, points: Sequence[Point], record: SearchRecord) -> An
         made.capacity.high = None  # the load generator ended there, not the system
     made.text = answer_text(made, record.limits)
     return made
+
+
+def _limiter(record: SearchRecord, there: SearchPointRecord | None) -> str:
+    """Return what limits the system at the answer's point, or at full load where that point tells nothing of it."""
+    if there is None or there.limiter:
+        return there.limiter if there is not None else ""
+    full = (each.limiter for each in record.points if each.offered_iops is None and each.knobs == there.knobs)
+    return next((f"at full load {text}" for text in full if text), "")
 
 
 def _knee(record: SearchRecord) -> KneeRecord | None:
@@ -163,6 +181,11 @@ def search_headline(search: SearchRecord, headline: Headline | None) -> Headline
     elif search.maximum_iops is not None:
         best = max(search.points, key=lambda point: rate_of(search, point))
         step, value = best.step, rate_of(search, best)
+    elif search.scaling is not None and (measured := measured_scales(search.scaling)):
+        most = max(measured)
+        value = measured[most].iops.value
+        with_most = [each for each in search.points if each.verdict != "void" and each.knobs.get(HOSTS) == most]
+        step = with_most[-1].step if with_most else None
     return HeadlineRecord(
         metric="bandwidth" if unit == "bytes_per_s" else "iops",
         direction=headline.direction if headline is not None else MIXED,

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from tui.metrics import units
 from tui.metrics.buckets import label
-from tui.metrics.registry import BY_UNIT, METRICS
+from tui.metrics.registry import BY_UNIT, METRICS, MIXED
 from tui.model.search_record import (
     AnswerRecord,
     LimitFigureRecord,
@@ -33,6 +33,7 @@ from tui.results.sizing.words import (
     shares_text,
     spent_text,
     spread,
+    term,
 )
 from tui.text.line import (
     BAD,
@@ -51,7 +52,6 @@ from tui.text.line import (
 )
 from tui.text.table import Column, text_table
 
-NOTHING = 1e-7  # of a term of the law
 VERDICT_ROLES = {"meets": GOOD, "breaks": BAD, "unclear": WARN, "void": FAINT}
 
 
@@ -79,7 +79,7 @@ def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
     for text in answer.doubts if answer is not None else []:
         yield "doubt", text, WARN
     yield "spent", spent_text(search), TEXT
-    for text in answer.not_tried if answer is not None else []:
+    for text in answer.not_tried if answer is not None else search.not_tried:
         yield "not tried", text, TEXT
 
 
@@ -90,7 +90,7 @@ def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[
     if answer.binding:
         yield "broken first", texts.get(answer.binding, answer.binding), TEXT
     if answer.limiter:
-        yield "limited there by", answer.limiter, TEXT
+        yield "limited by", answer.limiter, TEXT
     if answer.headroom:
         parts = (f"{share * 100:.0f} % to {texts.get(name, name)}" for name, share in answer.headroom.items())
         yield "head room there", ", ".join(parts), TEXT
@@ -103,9 +103,10 @@ def latency_there(search: SearchRecord, answer: AnswerRecord) -> str:
     point = next((each for each in search.points if each.step == answer.step), None)
     if point is None:
         return ""
-    several = len(point.percentiles_ns) > 1
+    alone = {name: values for name, values in point.percentiles_ns.items() if name != MIXED}
+    several = len(alone) > 1
     texts = []
-    for direction, values in point.percentiles_ns.items():
+    for direction, values in (alone or point.percentiles_ns).items():
         told = ", ".join(f"p{name} {units.latency(values[name])}" for name in ("50", "99") if name in values)
         texts += [f"{direction} {told}" if several else told] if told else []
     return "; ".join(texts)
@@ -115,24 +116,14 @@ def _scaling_facts(scaling: ScalingRecord, told: str) -> Iterator[tuple[str, str
     if (text := scaling_text(scaling)) and text != told:
         yield "scaling", text, TEXT
     parts = (("contention", scaling.contention), ("coherence", scaling.coherence))
-    model = ", ".join(f"{name} {_term(each.value, each.low, each.high)}" for name, each in parts if each is not None)
+    model = [f"{name} {term(each)}" for name, each in parts if each is not None]
     if model:
-        yield "model", model, TEXT
+        alone = [f"one host {known(scaling.rate, 'iops')}"] if scaling.rate is not None else []
+        yield "model", ", ".join([*alone, *model]), TEXT
     if scaling.best_hosts is not None and scaling.best_hosts.value:
         yield "most at", f"{scaling.best_hosts.value:.0f} hosts, by the model", TEXT
     if scaling.remark:
         yield "remark", scaling.remark, WARN
-
-
-def _term(value: float | None, low: float | None, high: float | None) -> str:
-    if value is None:
-        return units.UNKNOWN
-    ends = f" ({_small(low)} to {_small(high)})" if low is not None and high is not None else ""
-    return f"{_small(value)}{ends}"
-
-
-def _small(value: float) -> str:
-    return "0" if abs(value) < NOTHING else f"{value:.2g}"
 
 
 class PointRow(Struct, frozen=True):
@@ -150,14 +141,17 @@ def point_rows(search: SearchRecord) -> list[PointRow]:
 def point_columns(search: SearchRecord) -> list[Column[PointRow]]:
     """Return the columns of the evidence: a figure of each limit, or p50 and p99 where there is none."""
     unit = rate_unit(search)
-    columns: list[Column[PointRow]] = [
-        Column("#", lambda row: (str(row.place + 1), LABEL), right=True),
-        Column("point", lambda row: ROLES.get(row.point.role, row.point.role), drop=5),
-        Column("offered", lambda row: _offered(row.point), right=True),
-        Column("achieved", lambda row: (BY_UNIT[unit].text(rate_of(search, row.point)), VALUE), right=True),
-    ]
+    columns: list[Column[PointRow]] = [Column("#", lambda row: (str(row.place + 1), LABEL), right=True)]
+    offers = search.kind != "scaling"  # all of its points are at full load
+    if offers:
+        columns.append(Column("point", lambda row: ROLES.get(row.point.role, row.point.role), drop=5))
     if any(point.knobs for point in search.points):
-        columns.insert(2, Column("at", lambda row: knobs_text(dict(row.point.knobs))))
+        columns.append(Column("at", lambda row: knobs_text(dict(row.point.knobs))))
+    if offers:
+        columns.append(Column("offered", lambda row: _offered(row.point), right=True))
+    columns.append(
+        Column("achieved", lambda row: (BY_UNIT[unit].text(rate_of(search, row.point)), VALUE), right=True)
+    )
     columns += _latency_columns(search)
     if search.limits:
         columns.append(Column("verdict", lambda row: _verdict(row.point)))
@@ -178,7 +172,7 @@ def _latency_columns(search: SearchRecord) -> list[Column[PointRow]]:
         columns = [_percentile_column(trace.direction, trace.percentile, trace.name) for trace in traces(search)]
     due = intended_percentile(search)
     if due:
-        columns.append(Column(f"p{due} due", lambda row: _latency(row.point.intended_ns.get(due)), right=True))
+        columns.append(Column(f"p{due} due", lambda row: _latency(row.point.intended_ns.get(due)), right=True, drop=3))
     return columns
 
 
@@ -200,7 +194,7 @@ def _limit_columns(search: SearchRecord, limit: str, direction: str, named: bool
         return next((each for each in found if each.figure.value is not None), None)
 
     if asked is not None and asked.metric == "errors":
-        return [Column(title, lambda row: _figure(figure(row), lambda value: f"{value:g}"), right=True)]
+        return [Column(title, lambda row: _figure(figure(row), lambda value: f"{value:.0f}"), right=True, drop=4)]
     return [
         Column(title, lambda row: _figure(figure(row), _latency), right=True),
         Column("95 %", lambda row: (_ends(figure(row)), LABEL), right=True, drop=4),
@@ -257,9 +251,10 @@ def start_texts(search: SearchRecord) -> list[str]:
 
 def capacity_lines(search: SearchRecord, width: int, height: int, *, coloured: bool = False) -> list[Line]:
     """Return what stands below the headline of a page: chart in `height` lines, the rest of the answer, evidence."""
-    chart = curve_chart(search, width, height, coloured=coloured)
     if search.scaling is not None:
         chart = scaling_chart(search.scaling, width, height, coloured=coloured)
+    else:
+        chart = curve_chart(search, width, height, coloured=coloured)
     blocks = [chart, answer_lines(search, width)[1:], scaling_lines(search, width), evidence_lines(search, width)]
     return [line for block in blocks if block for line in (*block, Line())]
 
@@ -267,7 +262,7 @@ def capacity_lines(search: SearchRecord, width: int, height: int, *, coloured: b
 def summary_blocks(search: SearchRecord, width: int) -> list[list[str]]:
     """Return the blocks of a run's summary: the answer, the evidence."""
     wide = max(width, 80)
-    blocks = [answer_lines(search, 80), evidence_lines(search, wide), scaling_lines(search, wide)]
+    blocks = [answer_lines(search, 80), scaling_lines(search, wide), evidence_lines(search, wide)]
     return [plain_lines(block) for block in blocks if block]
 
 

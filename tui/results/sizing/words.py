@@ -7,9 +7,18 @@ from collections.abc import Sequence
 from tui.metrics import units
 from tui.metrics.buckets import label
 from tui.metrics.registry import BY_UNIT, METRICS
-from tui.model.search_record import AnswerRecord, IntervalRecord, KneeRecord, LimitRecord, ScalingRecord, SearchRecord
+from tui.model.search_record import (
+    AnswerRecord,
+    IntervalRecord,
+    KneeRecord,
+    LimitRecord,
+    ScalingPointRecord,
+    ScalingRecord,
+    SearchRecord,
+)
 
 ROLES = {"maximum": "full load", "search": "search", "confirm": "confirm", "curve": "curve", "recover": "recovery"}
+NOTHING = 1e-7  # of a term of the scaling law
 TITLES = {"capacity": "capacity", "curve": "load curve", "scaling": "scaling"}
 
 
@@ -36,6 +45,19 @@ def _percent(share: float) -> str:
 def known(figure: IntervalRecord, unit: str) -> str:
     """Return a rate with its interval: ``48.2k IOPS ± 2.1 %``."""
     return " ".join(part for part in (rate(figure.value, unit), spread(figure)) if part)
+
+
+def term(figure: IntervalRecord) -> str:
+    """Return a plain number with its interval: ``0.041 (0.035 to 0.047)``."""
+    if figure.value is None:
+        return units.UNKNOWN
+    if figure.low is None or figure.high is None:
+        return _number(figure.value)
+    return f"{_number(figure.value)} ({_number(figure.low)} to {_number(figure.high)})"
+
+
+def _number(value: float) -> str:
+    return "0" if abs(value) < NOTHING else f"{value:.2g}" if abs(value) < 10 else f"{value:.0f}"
 
 
 def between(figure: IntervalRecord, unit: str) -> str:
@@ -98,16 +120,21 @@ def knee_text(knee: KneeRecord) -> str:
     if knee.iops.value is None:
         return f"no knee: {knee.remark}"
     there = f", {knee.percentile} {units.latency(knee.latency_ns)} there" if knee.latency_ns is not None else ""
-    ends = between(knee.iops, "iops")
+    ends = between(knee.iops, "iops").removesuffix(f" {METRICS['iops'].counted}")
     return f"knee at {METRICS['iops'].with_unit(knee.iops.value)}{f' ({ends})' if ends else ''}{there}"
+
+
+def measured_scales(scaling: ScalingRecord) -> dict[int, ScalingPointRecord]:
+    """Return what was measured by numbers of hosts; what the law says of others is left out."""
+    return {point.hosts: point for point in scaling.points if not point.extrapolated}
 
 
 def scaling_text(scaling: ScalingRecord) -> str:
     """Return how well throughput grows with hosts: ``74.0 % of linear at 8 hosts, 310k IOPS``."""
-    measured = [point for point in scaling.points if not point.extrapolated]
+    measured = measured_scales(scaling)
     if not measured:
         return ""
-    last = max(measured, key=lambda point: point.hosts)
+    last = measured[max(measured)]
     figure = METRICS["iops"].with_unit(last.iops.value)
     if last.efficiency is None or len(measured) < 2:
         return f"{last.hosts} hosts: {figure}"

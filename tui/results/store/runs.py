@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from tui.model.plain import some
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, PLAN_FILE, RECORD_FILE
 from tui.results.store.index import INDEX_FILE, list_directory
@@ -21,6 +22,7 @@ from tui.results.store.shared import index_name, owner_of
 from tui.results.store.summary import RunSummary
 
 LAST = re.compile(r"last(?:~(\d{1,6}))?")
+TAG = "tag:"
 
 
 class Listing(Struct, frozen=True):
@@ -74,22 +76,36 @@ class RunStore:
         return Path(run.directory) if run.directory else self.runs_dir / run.run_id
 
     def resolve(self, ref: str) -> Path:
-        """Return the directory of a run: by id, unique prefix, path, ``last``, ``last~1`` (the one before it).
+        """Return the directory of a run: by id, unique prefix, path, ``last``, ``last~1`` (the one before it), title.
 
-        Raises UsageError.
+        ``tag:NAME`` and ``tag:NAME=VALUE`` are the newest run with that tag. Own runs come first. Raises UsageError.
         """
         if back := LAST.fullmatch(ref):
             return self._last(int(back[1] or 0))
         path = Path(ref).expanduser()
-        if "/" in ref or ref in (".", ".."):
-            return _run_at(path)
-        places = self._places()
+        places = {} if ref in (".", "..") or ("/" in ref and path.exists()) else self._places()
         matches = [ref] if ref in places else [run_id for run_id in places if run_id.startswith(ref)]
         if len(matches) == 1 and ref:
             return places[matches[0]]
-        if not matches and path.exists():
+        if not matches and ref and places and (called := self._called(ref)) is not None:
+            return called
+        if not matches and ("/" in ref or path.exists()):
             return _run_at(path)
         raise UsageError(_no_single_match(ref, matches, list(places)))
+
+    def _called(self, ref: str) -> Path | None:
+        """Return the run that has a title or a tag. Raises UsageError for the title of several."""
+        tag, equals, value = ref.removeprefix(TAG).partition("=")
+        for runs in (self.list(), self.everything().runs if self.shared else []):
+            if ref.startswith(TAG):
+                found = [run for run in runs if tag in run.tags and (not equals or run.tags[tag] == value)]
+            else:
+                found = [run for run in runs if run.title == ref]
+                if len(found) > 1:
+                    raise UsageError(f"{len(found)} runs are called '{ref}': {some((run.run_id for run in found), 5)}")
+            if found:
+                return self.directory_of(found[0])
+        return None
 
     def _places(self) -> dict[str, Path]:
         """Return the directories of all runs by id, own ones first; an own run hides another one of its name."""
@@ -156,6 +172,6 @@ def _run_at(path: Path) -> Path:
 
 def _no_single_match(ref: str, matches: list[str], ids: list[str]) -> str:
     if not matches:
-        return f"no run '{ref}'{did_you_mean(ref, ids)}; see benchtui runs list"
-    shown = ", ".join(matches[:5]) + (f" and {len(matches) - 5} more" if len(matches) > 5 else "")
-    return f"'{ref}' is the beginning of {len(matches)} runs: {shown}"
+        what = f"run with {ref}" if ref.startswith(TAG) else f"run '{ref}'{did_you_mean(ref, ids)}"
+        return f"no {what}; see benchtui runs list"
+    return f"'{ref}' is the beginning of {len(matches)} runs: {some(matches, 5)}"

@@ -9,7 +9,8 @@ from msgspec import Struct
 from tui.metrics import units
 from tui.model.plan import Plan, Step, is_device
 from tui.results.matrix.cells import value_texts
-from tui.sizing.budget import AFTER_OVER_S
+from tui.sizing.budget import AFTER_OVER_S, lead_s
+from tui.sizing.lacking import points_planned
 
 STEPS_IN_FULL = 4  # of a plan with more, the first one stands for all
 
@@ -81,10 +82,13 @@ def search_texts(plan: Plan) -> list[tuple[str, str]]:
     over = "; ".join(" ".join((knob.name, *map(str, knob.values))) for knob in search.over)
     shares = f", {' '.join(f'{share:.0%}' for share in search.shares)} of the maximum, in {search.order} order"
     tail = f", over {over}" if search.kind != "curve" else shares
-    spans = sorted({search.point_s, search.most_point_s})
-    each = " to ".join(units.duration(span) for span in spans)
+    spans = [search.point_s] if search.kind == "scaling" else sorted({search.point_s, search.most_point_s})
+    leads = sorted({lead_s(search, span) for span in spans} - {0.0})
+    each, before = (" to ".join(units.duration(span) for span in some) for some in (spans, leads))
+    each += f" each after {before} of load" if leads else " each"
     within = f", {units.duration(search.within_s)} of load and pauses at most" if search.within_s else ""
-    found = [("searches", wanted + tail), ("measures", f"{search.points} points at most, {each} each{within}")]
+    count, most = points_planned(search), " at most" if search.kind == "capacity" else ""
+    found = [("searches", wanted + tail), ("measures", f"{count} points{most}, {each}{within}")]
     names = [job.name for job in plan.slots[0].jobs]
     if len(names) > 1 and search.kind != "scaling":
         found.append(("shares", f"{', '.join(names)} share each offered rate as they share full load"))
@@ -94,16 +98,18 @@ def search_texts(plan: Plan) -> list[tuple[str, str]]:
 def time_bounds(plan: Plan) -> tuple[float, float] | None:
     """Return the seconds of load and pauses that a plan takes, and takes at most; None: it is not bound by time.
 
-    A search has shortest points in the first, and longest in the second, as far as it may spend so much.
+    A search has shortest points in the first, and longest in the second, as far as it may spend so much; points that
+    are known beforehand count without those that may have to be measured again.
     """
     planned, search = plan.expected_s, plan.search
-    if planned is None or search is None or search.kind == "scaling":
+    if planned is None or search is None:
         return None if planned is None else (planned, planned)
-    longest = max(search.most_point_s, search.point_s) + AFTER_OVER_S
+    shortest = search.point_s + lead_s(search, search.point_s)
+    most_s = max(search.most_point_s, search.point_s)
+    longest = shortest if search.kind == "scaling" else most_s + lead_s(search, most_s) + AFTER_OVER_S
     may_spend = float("inf") if search.within_s is None else search.within_s
-    besides = planned - search.points * search.point_s
-    spent = (min(search.points * each, may_spend) for each in (search.point_s, longest))
-    least, most = (besides + each for each in spent)
+    besides = planned - sum(step.expected_s or 0.0 for step in plan.slots)
+    least, most = (besides + min(points_planned(search) * each, may_spend) for each in (shortest, longest))
     return least, most
 
 

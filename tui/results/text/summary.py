@@ -55,7 +55,7 @@ def _top(record: RunRecord, *, running: bool) -> list[str]:
     if record.verdict is not None:
         lines += _wrapped("verdict", checks_text(record))
     step = _shown_step(record)
-    lines += _limiter(step) if step is not None else []
+    lines += _limiter(step) if step is not None and record.search is None else []  # a search tells its own
     lines += _attacked(record) if record.checks is not None and not running else []
     state = ["state: running; figures so far"] if running else _wrapped(f"state: {record.state}", record.reason)
     return [*lines, *state]

@@ -128,6 +128,8 @@ def _of_result(again: HostResult | None, told: HostResult, where: str) -> Iterat
         yield f"{where}: the raw output holds no result, the journal has one"
         return
     again = replace(again, t=told.t, final=told.final)
+    if told.failed_ios is None:  # it is older than this count
+        again = replace(again, failed_ios=None)
     for name in again.__struct_fields__:
         if getattr(again, name) != getattr(told, name):
             yield f"{where}: {name} of the result is not what the raw output says"

@@ -12,7 +12,7 @@ from tui.journal.reader import read_events
 from tui.journal.search import plan_as_run
 from tui.journal.state import RunState
 from tui.model.plan import Plan
-from tui.model.problem import BenchtuiError
+from tui.model.problem import BenchtuiError, UsageError
 from tui.model.record import RunRecord
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
 from tui.results.record.build import build_record
@@ -53,8 +53,10 @@ def verify_run(run_dir: Path) -> Verified:
         found.underived = f"it has no {RECORD_FILE} that could be held against its journal"
     elif (run_dir / JOURNAL_FILE).exists():
         _derive_again(run_dir, found)
+    elif record.state == "imported" and record.provenance.imported is not None:
+        _import_again(run_dir, record, found)
     elif record.state == "imported":
-        found.underived = f"an imported run has no journal; its {found.files} kept files are as they were"
+        found.underived = "it was imported by a version that did not keep how its files were read; they are as kept"
     else:
         found.underived = "it has no journal"
     return found
@@ -72,11 +74,41 @@ def _derive_again(run_dir: Path, found: Verified) -> None:
         plan = load_plan(run_dir)
         found.results, differs = raw_differences(run_dir, _as_run(run_dir, plan))
         derived = build_record(run_dir)
-        kept: dict[str, Any] = msgspec.json.decode((run_dir / RECORD_FILE).read_bytes())
+        kept = _decoded((run_dir / RECORD_FILE).read_bytes())
     except OSError as error:
         raise BenchtuiError(f"{run_dir.name}: {error.filename}: cannot be read: {error.strerror}") from error
     found.differs += differs
-    again: dict[str, Any] = msgspec.json.decode(derived.to_json())
+    _hold(kept, derived, found)
+
+
+def _import_again(run_dir: Path, record: RunRecord, found: Verified) -> None:
+    """Read the kept files of an imported run as they were read then; of files that were changed nothing is derived."""
+    from tui.results.imports.keep import read_again
+
+    if found.differs:
+        return
+    try:
+        found.results, derived = read_again(run_dir, record)
+        kept = _decoded((run_dir / RECORD_FILE).read_bytes())
+    except UsageError as error:
+        found.differs += [f"cannot be imported again: {problem}" for problem in error.problems]
+        return
+    except OSError as error:
+        raise BenchtuiError(f"{run_dir.name}: {error.filename}: cannot be read: {error.strerror}") from error
+    derived.run_id = str(kept.get("run_id"))
+    derived.notes = record.notes
+    derived.provenance.benchtui_version = record.provenance.benchtui_version
+    _hold(kept, derived, found)
+
+
+def _decoded(text: bytes | str) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.json.decode(text)
+    return found
+
+
+def _hold(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
+    """Hold every value that was kept against the derived one."""
+    again = _decoded(derived.to_json())
     if kept.get("checks") != again["checks"]:
         _other_checks(kept, derived, found)
         kept = {name: value for name, value in kept.items() if name not in JUDGEMENTS}

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from tui.model.plan import FILE_NUMBER, HostAddress, JobLoad
 from tui.model.problem import UsageError
-from tui.model.profile import ParamValue, Profile, Scalar
+from tui.model.profile import ParamValue, Profile, Scalar, placeholders, resolve_params
+from tui.model.search import usual_ramp_s
 from tui.workloads.base import Paced
 from tui.workloads.fio.body import Fio, job_of
 from tui.workloads.fio.layout import DEFAULT_FORMAT, escape, file_name, names_files, split_list
@@ -22,7 +23,7 @@ from tui.workloads.fio.rates import LEAST, in_proportion, shares, spread, worker
 from tui.workloads.fio.vary import RATES, WAITS, without
 
 HOLDING_BACK = ("thinktime", "flow", "latency_target", "ioscheduler")
-RAMP_SHARE, LEAST_RAMP_S, MOST_RAMP_S = 0.1, 1, 5  # of a point's seconds, where the profile has no ramp
+HELD_TO = ("rate", "rate_iops", "rate_min", "rate_iops_min")  # by which a job is held to a rate
 Rates = tuple[int, ...]  # of one worker, one a direction
 
 
@@ -53,48 +54,85 @@ def pace(
     job_shares: Mapping[str, float] = MappingProxyType({}),
 ) -> Paced:
     """Return the step that offers this load. Raises UsageError with why it cannot be paced."""
-    timed = timed_profile(profile, seconds)
+    own_ramp = ramp_of(profile)
+    timed = timed_profile(profile, seconds, f"{usual_ramp_s(seconds):g}s" if own_ramp is None else own_ramp)
     taking_part, resolved = resolve_on(timed, params, hosts)
     plans = [job_options(shared, jobs) for shared, jobs in resolved]
     if not plans:
         raise UsageError(f"{profile.profile}: no host has a share of it")
     check(profile, plans[0])
+    unpaced = why_unpaced(profile, plans[0])
     if rate_iops is None:
-        return Paced(planned_step(timed, params, taking_part, resolved, seeds))
+        step = planned_step(timed, params, taking_part, resolved, seeds)
+        return Paced(step, unpaced=unpaced, own_ramp=own_ramp is not None)
+    if unpaced:
+        raise UsageError(unpaced)
     parts = shared_out(profile, plans, max(1, round(rate_iops)), job_shares)
     paced = [_on_host(own, parts, at) for at, own in enumerate(resolved)]
     step = planned_step(timed, params, taking_part, paced, seeds)
     loads = planned_step(timed, params, taking_part[:1], resolved[:1], seeds).jobs
     in_flight = sum(sum(len(own) for own in part.workers) * _depth(part.job) for part in parts)
     loads = [part.load(load) for part, load in zip(parts, loads, strict=True)]
-    return Paced(replace(step, jobs=loads, in_flight=in_flight), remarks=tuple(_remarks(parts)))
+    paced_step = replace(step, jobs=loads, in_flight=in_flight)
+    return Paced(paced_step, remarks=tuple(_remarks(parts)), own_ramp=own_ramp is not None)
 
 
-def timed_profile(profile: Profile, seconds: float) -> Profile:
+def ramp_of(profile: Profile) -> Scalar | None:
+    """Return the ramp that a profile's jobs have; None: it says nothing of one."""
+    levels = (job_of(profile).shared, *job_of(profile).jobs.values())
+    return next((level["ramp_time"] for level in levels if level.get("ramp_time") is not None), None)
+
+
+def timed_profile(profile: Profile, seconds: float, ramp: Scalar) -> Profile:
     """Return a profile whose jobs run for so long after their ramp, with no rate of their own."""
     from tui.workloads.fio.body import warm
 
     own: Fio = job_of(warm(profile, seconds))
-    levels = (job_of(profile).shared, *job_of(profile).jobs.values())
-    ramps = [level["ramp_time"] for level in levels if "ramp_time" in level]
-    ramp = ramps[0] if ramps else f"{min(MOST_RAMP_S, max(LEAST_RAMP_S, round(RAMP_SHARE * seconds)))}s"
     shared: dict[str, Scalar | None] = {**without(own.shared, RATES), "ramp_time": ramp}
     jobs = {name: without(options, RATES) for name, options in own.jobs.items()}
     return profile.model_copy(update={profile.tool: own.model_copy(update={"shared": shared, "jobs": jobs})})
 
 
+def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> Iterator[str]:
+    """Yield what a search does not do of what a profile and its parameters ask for: rates, and how long it goes on."""
+    _, resolved = resolve_on(profile, params, [HostAddress("h1")])
+    for job in job_options(*resolved[0]) if resolved else []:
+        held = ", ".join(f"{name}={job.get(name)}" for name in HELD_TO if job.get(name) not in (None, "0", ""))
+        if held:
+            yield f"job {job.name}: {held} is left out: the search says what load is offered"
+    defaults = resolve_params(profile, {})
+    for name in lengths(profile):
+        if params.get(name) != defaults.get(name):
+            yield f"{name} is not used: each point lasts as its figures need, between point and most of the search"
+
+
+def lengths(profile: Profile) -> list[str]:
+    """Return the parameters that say only how long jobs go on."""
+    levels = (job_of(profile).shared, *job_of(profile).jobs.values())
+    options = [(option == "runtime", value) for level in levels for option, value in level.items()]
+    used = {name for own, value in options if not own for name in placeholders(value)}
+    timed = dict.fromkeys(name for own, value in options if own for name in placeholders(value))
+    return [name for name in timed if name in profile.params and name not in used]
+
+
 def check(profile: Profile, jobs: Sequence[JobOptions]) -> None:
-    """Raise UsageError when these jobs have no rate that could be offered."""
+    """Raise UsageError when these jobs cannot be measured for so many seconds."""
     for job in jobs:
         if job.makes_no_data or job.engine in DELETING_ENGINES:
             raise UsageError(f"job {job.name}: each of its files is worked on once: it cannot be paced")
-        held = next((name for name in HOLDING_BACK if job.get(name) not in (None, "0", "")), None)
-        if held:
-            raise UsageError(f"job {job.name}: {held} holds it back already: it cannot be paced")
     if len(waves(jobs)) > 1:
         raise UsageError(f"{profile.profile}: its jobs run one after the other: no one rate is theirs")
+
+
+def why_unpaced(profile: Profile, jobs: Sequence[JobOptions]) -> str:
+    """Return why these jobs have no rate that could be offered; empty: they have one."""
+    for job in jobs:
+        held = next((name for name in HOLDING_BACK if job.get(name) not in (None, "0", "")), None)
+        if held:
+            return f"job {job.name}: {held} holds it back already: it cannot be paced"
     if any(job.get("new_group") == "0" for job in jobs[1:]):
-        raise UsageError(f"{profile.profile}: new_group=0 reports its jobs as one: which share each has is not known")
+        return f"{profile.profile}: new_group=0 reports its jobs as one: which share each has is not known"
+    return ""
 
 
 def shared_out(

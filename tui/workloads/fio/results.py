@@ -22,6 +22,7 @@ def kept_result(snapshot: Snapshot, place: int) -> HostResult:
         jobs=_by_name(snapshot.jobs) if len(snapshot.jobs) > 1 else {},
         tool_version=snapshot.version,
         errors=sorted({job.error for job in snapshot.jobs if job.error}),
+        failed_ios=sum(map(_failed, snapshot.jobs)),
         start_ms=min(starts, default=None),
         end_ms=_end_ms(snapshot),
         usr_cpu=_cpu(snapshot.jobs, "usr_cpu"),
@@ -40,6 +41,11 @@ def host_result(snapshot: Snapshot, host: str, step: int, *, final: bool) -> Hos
                     told = latency.percentiles_ns
                     latency.percentiles_ns = {name: told[name] for name in LABELS if name in told}
     return result
+
+
+def _failed(job: Job) -> int:
+    """Return how many I/Os failed: of a job that ends with its first error, one at least."""
+    return max(job.total_err or 0, 1 if job.error else 0)
 
 
 def _end_ms(snapshot: Snapshot) -> int:

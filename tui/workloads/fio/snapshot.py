@@ -63,11 +63,15 @@ class Syncs(Struct):
 
 
 class Job(Struct):
-    """One entry of ``jobs``: a group, with group_reporting. `job_start` is epoch ms, 0 or absent before it starts."""
+    """One entry of ``jobs``: a group, with group_reporting. `job_start` is epoch ms, 0 or absent before it starts.
+
+    `total_err` are I/Os that failed, where a job goes on all the same (continue_on_error); else it is absent.
+    """
 
     jobname: str = ""
     groupid: int = 0
     error: int = 0
+    total_err: int | None = None
     job_start: int = 0
     job_runtime: int = 0
     usr_cpu: float = 0.0

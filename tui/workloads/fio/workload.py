@@ -28,6 +28,7 @@ class FioWorkload(Workload):
 
     name = "fio"
     job_file = "job.fio"
+    searched = True
     expected = True
     job_files = (".fio", ".job", ".ini")
     end_codes = frozenset(
@@ -100,6 +101,18 @@ class FioWorkload(Workload):
         from tui.workloads.fio.pace import pace
 
         return pace(profile, params, hosts, seeds, rate_iops, seconds, job_shares)
+
+    def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
+        """Return which rates of jobs are left out, and which parameters for their length are not used."""
+        from tui.workloads.fio.pace import set_by_search
+
+        return list(set_by_search(profile, params))
+
+    def lengths(self, profile: Profile) -> list[str]:
+        """Return the parameters that say only how long its jobs go on."""
+        from tui.workloads.fio.pace import lengths
+
+        return lengths(profile)
 
     def requirements(self, steps: Sequence[Step]) -> list[Requirement]:
         """Return fio itself, and that it can load the engines of these steps."""

@@ -7,31 +7,34 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from textual import work
 from textual.widget import Widget
 
 from tui.app.screens.base import StepScreen
+from tui.app.screens.compare.comparing import Shown, Wish, compared
+from tui.app.services.reporting import report_runs
 from tui.app.widgets.textpane import TextPane
 from tui.model.problem import BenchtuiError
-from tui.text.line import ACCENT, BAD, LABEL, Line, wrap
+from tui.text.line import BAD, LABEL, Line, wrap
 
 if TYPE_CHECKING:
     from tui.results.compare.compare import Comparison
-    from tui.results.compare.criteria import Judged
 
-Found = list[tuple["Comparison", list["Judged"]]]
+NO_SIDES = "no two of these runs are alike: repetitions have the same parameters, or the same tags (t on Runs)"
 LEAST_CHART_WIDTH, LEAST_CHART_HEIGHT, CHART_HEIGHT = 60, 10, 18
 
 
 class CompareScreen(StepScreen):
-    """The comparison of runs; the first one is what the others are held against."""
+    """The comparison of runs, or of sides of several; the first one is what the others are held against."""
 
     SCOPE = "compare"
 
     def __init__(self, *runs: Path) -> None:
         super().__init__()
         self.runs = runs
-        self.found: Found = []
+        self.wish = Wish()
+        self.shown: Shown | None = None
         self.every = False
         self.drawn: bool | None = None  # until somebody says: curves of searches are, latencies are not
 
@@ -61,14 +64,19 @@ class CompareScreen(StepScreen):
     async def load(self) -> None:
         """Compare off the event loop: the statistics are loaded there too."""
         try:
-            self.found = await asyncio.to_thread(compared, self.runs, self.shell.paths.noise)
-            if any(each.search is not None for each, _ in self.found):
+            self.shown = await asyncio.to_thread(compared, self.runs, self.shell.paths.noise, self.wish)
+            if self.searched:
                 await asyncio.to_thread(load_charts)
         except BenchtuiError as error:
             said = str(error)
             self.pane.show(lambda width: [Line(part) for part in wrap([(said, BAD)], width)])
             return
         self.paint()
+
+    @property
+    def searched(self) -> bool:
+        """Whether searches are compared."""
+        return self.shown is not None and any(each.search is not None for each, _ in self.shown.found)
 
     def paint(self) -> None:
         """Show what was found."""
@@ -78,12 +86,14 @@ class CompareScreen(StepScreen):
         """Return the page for a width."""
         from tui.results.compare.text import answer_lines, comparison_lines, judged_lines
 
-        lines = [self.order_line()] if self.found else []
-        for each, judged in self.found:
+        if self.shown is None:
+            return []
+        lines = self.shown.lines(width)
+        for each, judged in self.shown.found:
             lines += [Line()]
             shown = (each.search is not None if self.drawn is None else self.drawn) and width >= LEAST_CHART_WIDTH
             if shown and each.search is not None:  # its curve is the answer: it is seen without scrolling
-                room = self.pane.size.height - 4 - len(answer_lines(each, width))
+                room = self.pane.size.height - 3 - len(self.shown.lines(width)) - len(answer_lines(each, width))
                 chart = self.drawings(each, width, min(max(room, LEAST_CHART_HEIGHT), CHART_HEIGHT))
                 lines += [*comparison_lines(each, width, drawn=chart), *judged_lines(judged)]
                 continue
@@ -98,13 +108,6 @@ class CompareScreen(StepScreen):
         made = charts(found, width, height, coloured=self.in_colour)
         return [line for chart in made for line in (Line(), *chart)]
 
-    def order_line(self) -> Line:
-        """Return which run the others are held against, and how it can be another one."""
-        first = self.found[0][0].a[0].created_utc or ""
-        others = [found.b[0].created_utc or "" for found, _ in self.found]
-        which = "as old as the other" if {first} == {*others} else "the oldest run" if first <= min(others) else "newer"
-        return Line.of(("A ", ACCENT), (f"is {which}; x makes the next run A", LABEL))
-
     # -- actions
 
     def action_all(self) -> None:
@@ -113,14 +116,39 @@ class CompareScreen(StepScreen):
         self.paint()
 
     def action_swap(self) -> None:
-        """Make the next run the one that the others are held against."""
-        self.runs = (*self.runs[1:], self.runs[0])
+        """Make the next run, or side, the one that the others are held against."""
+        self.wish = replace(self.wish, turn=self.wish.turn + 1)
         self.load()
+
+    def action_sides(self) -> None:
+        """Join runs that are repetitions of each other into sides, or take each by itself."""
+        if self.shown is None:
+            return
+        if not self.shown.can_join:
+            self.notify(NO_SIDES, severity="warning")
+            return
+        self.wish = replace(self.wish, join=not self.shown.by, turn=0)
+        self.load()
+
+    def action_accept(self) -> None:
+        """Compare although parameters differ, or not."""
+        if self.shown is None:
+            return
+        if not self.shown.can_accept:
+            self.notify("no parameter keeps these runs from being compared", severity="warning")
+            return
+        self.wish = replace(self.wish, accept=not self.shown.across)
+        self.load()
+
+    @work(exclusive=True, group="report", exit_on_error=False)
+    async def action_report(self) -> None:
+        """Write the comparison as a report."""
+        if self.shown is not None:
+            await report_runs(self, self.shown.sides, self.shell.options.environ, self.shown.across)
 
     def action_curves(self) -> None:
         """Show latencies over each other, or not."""
-        searched = any(each.search is not None for each, _ in self.found)
-        self.drawn = not (searched if self.drawn is None else self.drawn)
+        self.drawn = not (self.searched if self.drawn is None else self.drawn)
         self.draw()
 
     @work(exclusive=True, group="draw", exit_on_error=False)
@@ -133,16 +161,3 @@ class CompareScreen(StepScreen):
 def load_charts() -> None:
     """Load what draws."""
     import tui.results.compare.charts  # noqa: F401
-
-
-def compared(runs: Iterable[Path], noise: Path) -> Found:
-    """Return each run against the first, and how it stands by its thresholds. Raises BenchtuiError."""
-    from tui.results.compare.compare import compare
-    from tui.results.compare.criteria import criteria_of, judge
-    from tui.results.compare.noise import NoiseFloors
-    from tui.results.record.load import load_record
-
-    first, *others = [load_record(run_dir) for run_dir in runs]
-    floors = NoiseFloors.read(noise)
-    found = [compare([first], [other], floors) for other in others]
-    return [(each, judge(each.a, each.b, criteria_of(each.b))) for each in found]

@@ -123,11 +123,16 @@ def columns(seen: Seen) -> tuple[Column[KnownHost], ...]:
         check = ticks.checks.get(host.name)
         return check is None, "" if check is None else check.code or "~"  # what went wrong comes first
 
+    def tick(host: KnownHost) -> Run:
+        if host.name in ticks.servers:
+            return symbols.watched, ACCENT
+        return (symbols.ticked, ACCENT) if host.name in ticks.ticked else (symbols.unticked, LABEL)
+
     return (
-        Column("", lambda h: (symbols.ticked, ACCENT) if h.name in ticks.ticked else (symbols.unticked, LABEL), 3),
-        Column("host", lambda h: (h.name, BRIGHT if h.name in ticks.ticked else TEXT), least=14, most=32,
+        Column("", tick, 3),
+        Column("host", lambda h: (h.name, BRIGHT if tick(h)[1] == ACCENT else TEXT), least=14, most=32,
                order=lambda h: natural(h.name)),
-        Column("role", lambda h: h.address.role, 6, drop=7, role=LABEL, order=lambda h: h.address.role),
+        Column("role", lambda h: part(h, ticks), 6, gap=1, drop=2, order=lambda h: part(h, ticks)),
         Column("address", seen.place, least=22, most=40, drop=5, role=LABEL, order=seen.place),
         Column("reach", lambda h: reach(ticks.checks.get(h.name), h.name in seen.checking, symbols), 15,
                order=reached),
@@ -142,6 +147,17 @@ def columns(seen: Seen) -> tuple[Column[KnownHost], ...]:
                **by("target_free_bytes")),
         Column("differs in", seen.differs, least=16, drop=1, role=WARN, order=lambda h: (not seen.differs(h), h.name)),
     )  # fmt: skip
+
+
+def part(host: KnownHost, selection: Selection) -> Run:
+    """Return what a host is in a run, yellow where the inventory has it otherwise."""
+    said = "server" if selection.is_server(host.address) else "client"
+    return said, LABEL if said == host.address.role else WARN
+
+
+def has_part(host: KnownHost, selection: Selection) -> bool:
+    """Whether a host is, or would be, something else than one that generates load."""
+    return "server" in (host.address.role, part(host, selection)[0])
 
 
 def natural(name: str) -> list[tuple[int, str]]:
@@ -189,13 +205,14 @@ def _shown(facts: Facts, name: str, symbols: Symbols) -> str:
 
 @dataclass(slots=True)
 class Peers:
-    """What a host is compared with: the others that are ticked, else its group. Kept until that changes."""
+    """What a host is compared with: the others that are ticked as it is, else its group. Kept until that changes."""
 
     _found: dict[tuple[tuple[str, int], ...], FactsTogether] = field(default_factory=dict)
 
     def of(self, host: KnownHost, hosts: Iterable[KnownHost], selection: Selection) -> FactsTogether:
         """Return the facts of a host and its peers beside each other, as far as they were checked."""
-        ticked = selection.ticked if host.name in selection.ticked and len(selection.ticked) > 1 else ()
+        parts = (selection.ticked, selection.servers)
+        ticked = next((names for names in parts if host.name in names and len(names) > 1), ())
         names = ticked or [each.name for each in hosts if each.group == host.group]
         checks = {name: check for name in names if (check := selection.checks.get(name)) and check.facts}
         key = tuple((name, id(check)) for name, check in checks.items())
@@ -225,15 +242,28 @@ def details(host: KnownHost, seen: Seen, width: int, peers: FactsTogether) -> li
     else:
         lines += verdict_lines(check, symbols, width)
     odd = list(odd_lines(peers, host.name)) if check else []
-    known = [*odd, ("address", address_runs(host, seen.place(host))), *(fact_lines(check.facts) if check else ())]
+    role = [("role", runs)] if (runs := role_runs(host, seen.selection)) else []
+    known = [*odd, *role, ("address", address_runs(host, seen.place(host)))]
+    known += fact_lines(check.facts) if check else ()
     return [*lines, *(line for label, runs in known for line in labelled([(label, LABEL)], runs, width, INDENT))]
 
 
 def address_runs(host: KnownHost, place: str) -> list[Run]:
-    """Return address, origin, role and groups."""
+    """Return address, origin and groups."""
     groups = f", groups {', '.join(host.address.groups)}" if host.address.groups else ""
-    role = ", a server: looked at, no load" if host.address.role == "server" else ""
-    return [(place, BRIGHT), (f"  from {host.origin}{groups}{role}", LABEL)]
+    return [(place, BRIGHT), (f"  from {host.origin}{groups}", LABEL)]
+
+
+def role_runs(host: KnownHost, selection: Selection) -> list[Run]:
+    """Return what a server is in a run, or a host that was made one or none; nothing of a host that is as usual."""
+    said, role = part(host, selection)
+    if said == "server":
+        does, otherwise = "looked at while others generate load", " lets it generate load"
+    elif host.address.role == "server":
+        does, otherwise = "generates load, though a server in the inventory", " has it only looked at"
+    else:
+        return []
+    return [(said, BRIGHT if role == LABEL else role), (f"  {does}; ", LABEL), ("o", ACCENT), (otherwise, LABEL)]
 
 
 def verdict_lines(check: HostCheck, symbols: Symbols, width: int) -> list[Line]:
@@ -256,7 +286,8 @@ def fact_lines(facts: Facts) -> Iterator[tuple[str, list[Run]]]:
     yield from fact("memory", fact_text(facts, "mem_bytes"), free and f"{free} available")
     yield from fact(TOOL, facts.get(f"{TOOL}_version"), facts.get(f"{TOOL}_path"))
     left = fact_text(facts, "target_free_bytes")
-    space = f"{left} free of {fact_text(facts, 'target_total_bytes')}" if left else None
+    whole = fact_text(facts, "target_total_bytes")
+    space = f"{left} free{f' of {whole}' if whole else ''}" if left else None
     mount = f"{facts.get('target_fstype')} from {facts.get('target_source')}" if facts.get("target_source") else None
     yield from fact("target", facts.get("target"), space, mount)
     known = dict(common_lines(compare({"": facts})))

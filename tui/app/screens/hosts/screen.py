@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from tui.app.services.hosts import add_to_inventory, ask_to_trust, check_each, p
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
 from tui.app.widgets.textpane import TextPane
+from tui.model.plain import some
 from tui.model.problem import BenchtuiError
 from tui.text.line import ACCENT, BAD, LABEL, TEXT, Line, indented, labelled
 from tui.text.table import Column
@@ -85,8 +86,11 @@ class HostsScreen(FilteredScreen):
         picklist.add_class("pane")
         picklist.border_title = "Hosts"
         yield picklist
-        yield TextInput(placeholder="filter by name, address, group", id="hosts-filter", classes="filter")
-        yield TextPane(id="hosts-detail", can_focus=False)
+        yield TextInput(placeholder="filter: a name, h[1-4], address, group, server", id="hosts-filter",
+                        classes="filter")  # fmt: skip
+        pane = TextPane(id="hosts-detail")
+        pane.more = "Tab reads on"
+        yield pane
 
     def on_mount(self) -> None:
         """Show the frame at once, the hosts as soon as the files are read."""
@@ -109,7 +113,7 @@ class HostsScreen(FilteredScreen):
     def load_hosts(self, focus: str | None = None) -> None:
         """Read inventory and ssh config."""
         try:
-            named = list(self.shell.selection.ticked)
+            named = self.shell.selection.chosen
             hosts, problem = [host_rows.KnownHost(*found) for found in self.shell.fleet.all(named)], None
         except BenchtuiError as error:
             hosts, problem = [], str(error)
@@ -123,7 +127,7 @@ class HostsScreen(FilteredScreen):
         if self.seen.places:
             self.find_places()
         self.show_rows()
-        first = focus or next(iter(self.shell.selection.ticked), None)
+        first = focus or next(iter(self.shell.selection.chosen), None)
         if first:
             self.picklist.move_to(first)
         self.show_details()
@@ -140,12 +144,13 @@ class HostsScreen(FilteredScreen):
         groups = host_rows.by_group(self.hosts).values()
         hosts = [host for members in groups for host in members]
         self.shown = [host for host in hosts if host_rows.matches(host, search, self.seen.place(host))]
-        without = set() if any(host.address.role == "server" for host in self.hosts) else {"role"}
+        without = set() if any(map(partial(host_rows.has_part, selection=selection), self.hosts)) else {"role"}
         without |= set() if any(map(self.seen.differs, self.shown)) else {"differs in"}
         self.picklist.columns = tuple(column for column in self.columns if column.title not in without)
-        self.picklist.set_rows(host_rows.rows(self.shown, selection.ticked))
+        self.picklist.set_rows(host_rows.rows(self.shown, selection.chosen))
         found = f"{len(self.shown)} of {len(self.hosts)} shown, " if search else ""
-        self.picklist.border_subtitle = f"{found}{len(selection.ticked)} of {len(self.hosts)} ticked"
+        servers = f", {len(selection.servers)} only looked at" if selection.servers else ""
+        self.picklist.border_subtitle = f"{found}{len(selection.chosen)} of {len(self.hosts)} ticked{servers}"
         self.show_details()
         self.refresh_chrome()
 
@@ -204,6 +209,7 @@ class HostsScreen(FilteredScreen):
     def cursor_moved(self) -> None:
         """Details follow the cursor."""
         self.show_details()
+        self.query_one(TextPane).scroll_home(animate=False)
 
     @on(PickList.Clicked)
     def row_clicked(self, event: PickList.Clicked) -> None:
@@ -215,23 +221,29 @@ class HostsScreen(FilteredScreen):
 
     def action_tick(self) -> None:
         """Tick the host, or the group on its heading."""
-        host = self.current
-        if host is None:
+        if self.current is None:
             self.action_group()
-            return
-        self.shell.selection.toggle(host.name)
-        self.ticks_changed()
+        else:
+            self.tick([self.current])
 
     def action_group(self) -> None:
         """Tick the whole group of the cursor."""
-        group = self.current_group
-        if group:
-            self.shell.selection.toggle_all(host.name for host in self.members(group))
-            self.ticks_changed()
+        if group := self.current_group:
+            self.tick(self.members(group))
 
     def action_all(self) -> None:
         """Tick everything that is shown, or nothing."""
-        self.shell.selection.toggle_all(host.name for host in self.shown)
+        self.tick(self.shown)
+
+    def tick(self, hosts: Sequence[KnownHost]) -> None:
+        """Tick these, or untick them when every one is."""
+        self.shell.selection.toggle([host.address for host in hosts])
+        self.ticks_changed()
+
+    def action_observe(self) -> None:
+        """Tick the host, or the group on its heading, as one that is only looked at, or that generates load."""
+        hosts = [self.current] if self.current else self.members(self.current_group or "")
+        self.shell.selection.swap([host.address for host in hosts])
         self.ticks_changed()
 
     def ticks_changed(self) -> None:
@@ -244,12 +256,15 @@ class HostsScreen(FilteredScreen):
         if not self.was_read:
             self.goes_on = True
             return
-        if not self.shell.selection.ticked and self.current:
+        selection = self.shell.selection
+        if not selection.chosen and self.current:
             self.action_tick()
-        if self.shell.selection.ticked:
+        if selection.ticked:
             self.shell.go("profiles")
         else:
-            self.notify("tick at least one host: Space", severity="warning")
+            said = f"{some(selection.servers)}: a server is only looked at; " if selection.servers else ""
+            more = ", or o lets it generate load" if said else ""
+            self.notify(f"{said}tick at least one host that generates load: Space{more}", severity="warning")
 
     def action_sort(self) -> None:
         """Sort by the next column; after the last one by group."""
@@ -269,7 +284,7 @@ class HostsScreen(FilteredScreen):
 
     def meant(self) -> list[KnownHost]:
         """Return the ticked hosts, else the one under the cursor."""
-        names = frozenset(self.shell.selection.ticked) or frozenset({self.current.name} if self.current else ())
+        names = frozenset(self.shell.selection.chosen) or frozenset({self.current.name} if self.current else ())
         return [host for host in self.hosts if host.name in names]
 
     def start_check(self, hosts: list[KnownHost]) -> None:

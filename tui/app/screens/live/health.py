@@ -1,9 +1,12 @@
-"""One line that says whether a run is well: the worst there is, whether it is steady, and what limits it."""
+"""One line that says whether a run is well: the worst there is, whether it is steady, and what limits it.
+
+It has all three wherever it is shown; where there is little room, in short.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tui.app.widgets.host_rows import BROKEN
 from tui.metrics.deviation import Spread, behind_text
@@ -21,33 +24,61 @@ if TYPE_CHECKING:
 ROLES = {"error": "bad", "warning": "warn", "info": LABEL}
 SIGNS = {"error": "✗", "warning": "!", "info": "·"}
 GAP: Run = ("  ·  ", LABEL)
+NARROW: Run = (" · ", LABEL)
 STRAGGLERS = "V14"
 MOST_MARKED = 0.75  # of the hosts
+LEAST_FINDING = 24  # cells, before all else gives way to it
+LIMITERS = {  # by kind, where there is no room for the evidence
+    "rate": "offered rate",
+    "client-cpu": "client CPU",
+    "network": "network",
+    "client-device": "client's device",
+    "server-cpu": "server CPU",
+    "concurrency": "concurrency",
+    "storage": "storage?",  # as far as the clients can tell
+}
+
+
+class Said(NamedTuple):
+    """Something that is said whole, or in short where there is less room."""
+
+    whole: list[Run]
+    brief: list[Run]
 
 
 def health(
     found: LiveFindings | None, state: RunState, plan: Plan | None, hosts: Spread, width: int, *, lines: int = 2
 ) -> list[Line]:
-    """Return what matters most, then steadiness and limiter: in one line, where there is no room for that in two."""
+    """Return what matters most, then steadiness and limiter: in one line, else in as many as `lines`."""
     if not (is_loaded(state) or (found is not None and (found.now or found.was))):
         return []
     first, counts = worst(found, state, hosts), counts_of(found)
-    more = [each for each in (steadiness(state, plan), limiter_runs(found, state, plan)) if each]
-    rest = [run for each in more for run in (GAP, *each)]
+    steady, limiter = steadiness(state, plan), limiter_runs(found, state, plan)
+    rest = _after(steady.whole, limiter.whole)
     if width_of_runs([*first, *rest, *counts]) + 2 <= width:
         return [_line([*first, *rest], counts, width)]
     if lines < 2:
-        return [_line([*first, *_that_fit(more, width - width_of_runs([*first, *counts]) - 2)], counts, width)]
+        return [_in_short(first, steady, limiter, counts, width)]
     return [_line(first, counts, width), *([_line(rest[1:], [], width)] if rest else [])]
 
 
-def _that_fit(parts: list[list[Run]], room: int) -> list[Run]:
-    """Return the parts that fit whole."""
-    kept: list[Run] = []
-    for part in parts:
-        if width_of_runs([*kept, GAP, *part]) <= room:
-            kept += [GAP, *part]
-    return kept
+def _in_short(first: list[Run], steady: Said, limiter: Said, counts: list[Run], width: int) -> Line:
+    """Return all of it in one line: evidence and counts give way, then the finding is cut as far as it can be."""
+    key = counts[-2:]
+    for right in (counts, key):
+        for each in (steady.whole, steady.brief):
+            rest = _after(each, limiter.brief)
+            if width_of_runs([*first, *rest, *right]) + 2 <= width:
+                return _line([*first, *rest], right, width)
+    least = min(width_of_runs(first), LEAST_FINDING)
+    shorter = (_after(steady.brief, limiter.brief, gap=NARROW), _after(limiter.brief, gap=NARROW))
+    rest = next((each for each in shorter if width_of_runs([*each, *key]) + 2 + least <= width), [])
+    return _line([*clip(first, width - width_of_runs([*rest, *key]) - 2), *rest], key, width)
+
+
+def _after(*parts: list[Run], gap: Run = GAP) -> list[Run]:
+    """Return the parts that say something, each after a gap."""
+    return [run for each in parts if each for run in (gap, *each)]
 
 
 def is_loaded(state: RunState) -> bool:
@@ -102,34 +133,38 @@ def _finding(found: list[LiveFinding]) -> list[Run]:
     return [(f"{SIGNS[found[0].severity]} {found[0].finding.id}  ", role), (found[0].finding.message, BRIGHT)]
 
 
-def steadiness(state: RunState, plan: Plan | None) -> list[Run]:
+def steadiness(state: RunState, plan: Plan | None) -> Said:
     """Return whether the rate of all hosts is steady by SNIA's rule so far; nothing without a load."""
     if not is_loaded(state):
-        return []
+        return Said([], [])
     ramp_s = plan.steps[state.step].ramp_s if plan is not None and state.step is not None else 0.0
     values = [value or 0.0 for value in state.total.series("iops")][int(ramp_s or 0) :]
     window = window_across(values)
     if window is None:
         left = ROUNDS * ROUND_S - len(values)
-        return [(f"steady? known in {left} s", LABEL)]
+        return Said([(f"steady? known in {left} s", LABEL)], [("steady?", LABEL)])
     if window.steady:
-        return [("steady", GOOD), (f" within {max(0.01, window.range):.0%}".replace("%", " %"), TEXT)]
+        steady: Run = ("steady", GOOD)
+        return Said([steady, (f" within {max(0.01, window.range):.0%}".replace("%", " %"), TEXT)], [steady])
     way = "falling" if window.means[-1] < window.means[0] else "rising"
     said = f": {window.range:.0%} apart, {way} {window.slope:.0%}".replace("%", " %")
-    return [("not steady", WARN), (said, TEXT)]
+    unsteady: Run = ("not steady", WARN)
+    return Said([unsteady, (said, TEXT)], [unsteady])
 
 
-def limiter_runs(found: LiveFindings | None, state: RunState, plan: Plan | None) -> list[Run]:
+def limiter_runs(found: LiveFindings | None, state: RunState, plan: Plan | None) -> Said:
     """Return what limits the step of now; nothing where there is no load to limit."""
     if not is_loaded(state):
-        return []
+        return Said([], [])
     label: Run = ("limited by  ", LABEL)
     if found is not None and found.limiter is not None:
         what, colon, evidence = found.limiter.text.partition(":")
-        return [label, (what, VALUE), (colon + evidence, TEXT)]
+        brief: list[Run] = [("limited by ", LABEL), (LIMITERS[found.limiter.kind], VALUE)]
+        return Said([label, (what, VALUE), (colon + evidence, TEXT)], brief)
     looked = any(host.end_t for host in state.at_step(state.step or 0).telemetry.values())
     why = "not known yet" if looked else "unknown: there is no telemetry"
-    return [label, (why if plan is not None else "unknown: there is no plan", LABEL)]
+    whole: Run = (why if plan is not None else "unknown: there is no plan", LABEL)
+    return Said([label, whole], [("limited by ?", LABEL)])
 
 
 def counts_of(found: LiveFindings | None) -> list[Run]:

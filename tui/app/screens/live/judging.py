@@ -36,16 +36,14 @@ class JudgingScreen(SteeringScreen):
             await asyncio.to_thread(importlib.import_module, "tui.results.findings.live")
 
     def look(self) -> None:
-        """Make the checks that can be made now, when it is time."""
+        """Make the checks that can be made now, when it is time; those of a step are over when another one begins."""
         state = self.feed.state
-        if self.plan is None or not is_time(state, state.clock.now):
-            return
-        if self._judged is not state:
+        if self.plan is not None and self._judged is not state and is_time(state, state.clock.now):
             from tui.results.findings.live import LiveFindings
 
             self._findings, self._judged = LiveFindings(self.plan), state
-        if self._findings is not None:
-            self._findings.look(state, state.clock.now)
+        if self.found is not None:
+            self.found.look(state, state.clock.now)
 
     def action_findings(self) -> None:
         """Show all that was found so far."""

@@ -79,6 +79,15 @@ class LatenciesScreen(WatchingScreen):
         self.cursor_s = None if at >= span[1] else max(span[0], at)
         self.paint()
 
+    def keep_cursor(self) -> None:
+        """Go to now once the cursor's second is not of what is shown: another step began, or a replay went back."""
+        if self.cursor_s is None:
+            return
+        state = self.feed.state
+        span = state.total.span
+        if span is None or not span[0] <= self.cursor_s < span[1] or live_text.is_between(state):
+            self.cursor_s = None
+
     # -- the heat map
 
     @property
@@ -89,21 +98,29 @@ class LatenciesScreen(WatchingScreen):
         return name if name in hosts else None
 
     def heat_of(self) -> dict[str, HeatBins]:
-        """Return the latencies over time of what is shown: all hosts, one job, or one host."""
-        state = self.feed.state
-        if live_text.is_between(state):
+        """Return the latencies over time of what the map shows: all hosts, one job, or one host."""
+        if live_text.is_between(self.feed.state):
             return {}
-        if (host := self.heat_host) is not None:
-            return self.host_heat(host).heat
-        job = self.shown_job
-        return (state.current.jobs[job] if job is not None else state.current).heat
+        return self.host_heat(host).heat if (host := self.heat_host) is not None else self.heat_of_all()
+
+    def heat_of_all(self) -> dict[str, HeatBins]:
+        """Return the latencies over time of all hosts together, of the job that is shown."""
+        current, job = self.feed.state.current, self.shown_job
+        return (current.jobs[job] if job is not None else current).heat
+
+    def heat_beside(self) -> dict[str, HeatBins]:
+        """Return the latencies over time of what the other panels show; of a host what the map has read."""
+        if self.host not in self.feed.state.hosts:
+            return self.heat_of_all()
+        return self._host_heat.heat if self._host_heat is not None else {}
 
     def host_heat(self, host: str) -> HostHeat:
         """Return the latencies of one host, which are read from the journal beside."""
         state = self.feed.state
         if self._host_heat is None or not self._host_heat.is_of(host, state, self.shown_job):
             self._host_heat = HostHeat(self.feed.path, host, state, self.shown_job)
-        self.read_host(self._host_heat, self.feed.position if self.feed.replay else float("inf"))
+        held_t = self.feed.state.t if self.paused else float("inf")
+        self.read_host(self._host_heat, self.feed.position if self.feed.replay else held_t)
         return self._host_heat
 
     @work(thread=True, exclusive=True, group="host-heat", exit_on_error=False)

@@ -16,7 +16,8 @@ from textual import on
 from textual.containers import Horizontal
 from textual.widget import Widget
 
-from tui.app.screens.live import health, operations_text
+from tui.app.dialogs.host import HostDialog
+from tui.app.screens.live import health, host_detail, operations_text
 from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import LiveFeed, Now
 from tui.app.screens.live.hosts_over_time import HostsOverTime
@@ -38,8 +39,11 @@ from tui.app.widgets.pulse import Pulse
 from tui.app.widgets.run_header import Banner, HostFacts, RunHeader
 from tui.app.widgets.search_panel import SearchPanel
 from tui.app.widgets.server_table import ServerTable
+from tui.metrics.units import clock
 from tui.results.matrix.live import LiveMatrix
 from tui.results.sizing.live import LiveSearch
+from tui.text.line import Line
+from tui.text.timeaxis import TimeAxis
 
 CHROME_LINES = 4  # top bar, two lines of header, footer
 STRIPS = ("banner", "health")  # as high as their lines
@@ -72,6 +76,7 @@ class LiveScreen(VersusScreen):
         self.matrix = LiveMatrix(None if self.search.searches else self.plan)
         self.matrix_size = "some" if self.matrix.plan is not None else "none"  # most: in place of the hosts
         self.together = HostsOverTime()  # of a metadata benchmark
+        self.alone: HostsOverTime | None = None  # of the host that is shown alone
 
     # -- building
 
@@ -114,25 +119,26 @@ class LiveScreen(VersusScreen):
         """Hand the state to the widgets."""
         if not self.is_mounted:
             return
-        feed, state = self.feed, self.feed.state
+        self.keep_cursor()
+        feed, state, axis = self.feed, self.feed.state, self.axis
         view = state.hosts.get(self.host or "")
         subject = live_text.subject_of(state, view, self.shown_job, live_text.about(state, self.plan))
         self.query_one("#live-header", RunHeader).show(live_text.head(feed, self.plan, self.mode()))
         strip = live_text.banner(feed, self.plan, self.size.width - 2, self.size.height)
         self.query_one("#live-banner", Banner).show(strip)
-        self.paint_hosts(subject)
+        self.paint_hosts(subject, axis)
         self.paint_health()
-        axis = self.axis
         plain, counted = self.shell.symbols.name == "ascii", live_text.operation_of(state, self.plan)
         graphs: tuple[Graph, ...] = panels(state, subject, axis, ascii_only=plain, counted=counted)
         if self.shown_job is None:  # of single jobs nothing is kept
             graphs = with_behind(graphs, subject, self.behind, state.current.step, self.host or "")
         self.paint_graphs(graphs)
         self.paint_heat(subject, axis)
-        said_of_host = live_text.host_facts(state, view, self.table.found, self.table.spread)
-        self.query_one("#live-facts", HostFacts).show(*said_of_host)
+        said_of_host = live_text.host_facts(state, view, self.table.found, self.table.spread, axis.cursor_s)
+        self.query_one("#live-facts", HostFacts).show(*said_of_host, self.detail_lines(axis))
         kind = live_text.latency_kind_of(state, self.plan)
-        self.query_one("#live-percentiles", PercentileTable).show(*live_text.percentiles(subject, kind))
+        shown = live_text.percentiles(subject, kind, self.heat_beside(), axis)
+        self.query_one("#live-percentiles", PercentileTable).show(*shown)
         said = live_text.messages(state, view)
         messages = self.room_for_messages(len(said))
         operations = self.show_operations(messages)
@@ -143,19 +149,27 @@ class LiveScreen(VersusScreen):
         self.share_room(messages + operations)
         self.log_pane.show(said)
 
+    def detail_lines(self, axis: TimeAxis) -> list[Line]:
+        """Return what stands under the facts of the host that is shown alone, where there is room."""
+        state, host = self.feed.state, self.host or ""
+        if host not in state.hosts or self.size.height < ROOMY_LINES:
+            return []
+        self.alone = host_detail.over_time(state, host, self.alone)
+        return host_detail.strip(state, host, self.alone, axis, self.size.width - 2, self.shell.symbols.name)
+
     def paint_health(self) -> None:
         """Say how well the run is."""
         lines = 2 if self.size.height >= ROOMY_LINES else 1
-        spread = self.table.spread
+        spread = self.table.spread_now
         told = health.health(self.found, self.feed.state, self.plan, spread, self.size.width - 2, lines=lines)
         self.query_one("#live-health", Banner).show(told)
 
-    def paint_hosts(self, subject: Subject) -> None:
-        """Show the hosts, worst first, and the servers."""
+    def paint_hosts(self, subject: Subject, axis: TimeAxis) -> None:
+        """Show the hosts, worst first, and the servers, now or at the cursor."""
         state, table = self.feed.state, self.table
-        clients, servers = live_text.telemetry_of(state)
-        table.brief = live_text.says_all(state)
-        table.cursor_s, table.blank = self.cursor_s, live_text.is_between(state)
+        clients, servers = live_text.telemetry_of(state, axis.cursor_s)
+        table.brief, table.blank = live_text.says_all(state), live_text.is_between(state)
+        table.cursor_s, table.cursor_text = axis.cursor_s, axis.cursor_text
         table.show(
             list(state.hosts.values()),
             state.clock.now,
@@ -165,7 +179,8 @@ class LiveScreen(VersusScreen):
             clients,
             live_text.counted_of(state, self.plan),
         )
-        self.query_one("#live-servers", ServerTable).show(servers, state.clock.now)
+        seen_t = state.clock.now if axis.cursor_s is None else axis.cursor_s + 1.0
+        self.query_one("#live-servers", ServerTable).show(servers, seen_t)
 
     def paint_graphs(self, graphs: Sequence[Graph]) -> None:
         """Show the graphs, and the same figures in a line for where these have no room."""
@@ -180,7 +195,8 @@ class LiveScreen(VersusScreen):
         if self.filter.has_focus:
             return
         jobs, bar = len(self.feed.state.current.jobs) > 1, self.query_one(KeyBar)
-        over = self.feed.state.ended
+        gone = live_text.is_gone(self.feed)
+        over = self.feed.state.ended or gone
         mends = remedies.of_state(self.feed.state) is not None
         useless = {"live.job": jobs, "live.stop": not over, "live.remedy": mends}
         useless["live.behind"] = not self.search.searches
@@ -190,7 +206,7 @@ class LiveScreen(VersusScreen):
             more = (("J", "job") if jobs else ("L", "log"), *before)
             bar.show_hint(*REPLAY_KEYS, *more, ("?", "help"), ("q", "quit"))
         elif over:
-            first = (("T", "remedy"),) if mends else ()
+            first = (("R", "recover"),) if gone else (("T", "remedy"),) if mends else ()
             job = ("J", "job") if jobs else ("n", "note")
             bar.show_hint(*first, *END_KEYS, job, ("?", "help"), ("q", "quit"))
         else:
@@ -225,7 +241,7 @@ class LiveScreen(VersusScreen):
         """Return the lines that a metadata benchmark has: all but those of some hosts, servers and messages."""
         strips = sum(len(self.query_one(f"#live-{name}", Banner).text) for name in STRIPS)
         hosts = min(len(self.feed.state.hosts), max(LEAST_HOST_LINES, self.size.height // 6)) + HEADS
-        facts = 2 if self.host in self.feed.state.hosts else 0
+        facts = self.query_one("#live-facts", HostFacts).wanted
         return self.size.height - CHROME_LINES - strips - messages - facts - hosts - self.room_for_servers()
 
     def room_for_messages(self, count: int) -> int:
@@ -246,7 +262,7 @@ class LiveScreen(VersusScreen):
         if sampled and self.is_shown("percentiles"):
             others += len(self.query_one(PercentileTable).rows) + 1
         others += sum(len(self.query_one(f"#live-{name}", Banner).text) for name in STRIPS)
-        others += 2 if self.host in self.feed.state.hosts else 0
+        others += self.query_one("#live-facts", HostFacts).wanted
         others += self.room_for_servers()
         others += self.room_for_matrix(height - CHROME_LINES - others)
         others += self.room_for_search(height - CHROME_LINES - others)
@@ -393,6 +409,18 @@ class LiveScreen(VersusScreen):
             self.shell.open_result(self.run_dir)
             return
         self.show_host(None if self.host == self.table.cursor_key else self.table.cursor_key)
+
+    def action_about(self) -> None:
+        """Show all there is of the host under the cursor, or of the server where the cursor is among these."""
+        servers, state = self.query_one("#live-servers", ServerTable), self.feed.state
+        name = (servers if servers.has_focus else self.table).cursor_key or ""
+        view, over = state.hosts.get(name), host_detail.over_time(state, name)
+        if view is None and not over.known:
+            self.notify("choose a host first: Enter shows those that are folded" if name == FOLD else "no host yet")
+            return
+        said = live_text.host_facts(state, view, self.table.found, self.table.spread)[2]
+        make = partial(host_detail.whole, state, name, said, over, self.axis, self.shell.symbols.name)
+        self.app.push_screen(HostDialog(f"{name} at {clock(state.clock.now)}", make))
 
     def show_host(self, name: str | None) -> None:
         """Show one host in all panels, or all hosts together."""

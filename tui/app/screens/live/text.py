@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tui import workloads
 from tui.app.screens.live.feed import PHASES, Feed, LiveFeed, ReplayFeed
 from tui.app.services import remedies
+from tui.app.widgets.graph import NO_AXIS
 from tui.app.widgets.graph_panels import KEYS, Subject
 from tui.app.widgets.host_rows import NOTHING, message_of
 from tui.app.widgets.messages import LogLine
@@ -30,6 +31,7 @@ from tui.results.matrix.progress import matrix_progress
 from tui.results.matrix.rounds import live_text as conditioning_text
 from tui.results.text.judged import ended_early, length_text
 from tui.text.line import LABEL, TEXT, Line, Run
+from tui.text.timeaxis import TimeAxis
 
 if TYPE_CHECKING:
     from tui.journal.host import HostView
@@ -37,7 +39,9 @@ if TYPE_CHECKING:
     from tui.journal.telemetry import HostTelemetry
     from tui.journal.views import DirectionView
     from tui.metrics.deviation import Spread
+    from tui.metrics.heat import HeatBins
 
+NO_HEAT: Mapping[str, HeatBins] = {}
 FACTS_SHOWN = ("cpus", "target_free_bytes", "kernel", "target_fstype", "os")  # as far as there is room
 TITLES = {
     "complete": ("complete", "badge-good"),
@@ -253,25 +257,31 @@ def problem_lines(state: RunState, room: int, width: int) -> list[str]:
 
 
 def host_facts(
-    state: RunState, view: HostView | None, found: Mapping[str, Run] = NOTHING, spread: Spread | None = None
+    state: RunState,
+    view: HostView | None,
+    found: Mapping[str, Run] = NOTHING,
+    spread: Spread | None = None,
+    second: int | None = None,
 ) -> tuple[str, list[tuple[str, str]], Run]:
-    """Return name, facts and state of the host that is shown alone; an empty name for all hosts."""
+    """Return name, facts and state of the host that is shown alone; an empty name for all hosts.
+
+    What it does is of one second of the run; None: of now.
+    """
     if view is None:
         return "", [], ("", LABEL)
-    facts = list(does(state, view.name))
+    facts = list(does(state, view.name, second))
     facts += [("tool", str(value)) for key, value in view.facts.items() if key.endswith("_version") and value]
     facts += [(HOST_FACTS[name].title, text) for name in FACTS_SHOWN if (text := fact_text(view.facts, name))]
-    loads = [task for (_, host), task in state.at_step(state.step or 0).loads.items() if host == view.name]
-    facts += [("command", " ".join(loads[-1].argv))] if loads else []
     return view.name, facts, message_of(view, state.clock.now, found, spread)
 
 
-def does(state: RunState, host: str) -> Iterator[tuple[str, str]]:
-    """Yield what a host does now, as telemetry saw it last: CPU, busiest core, the load's, NIC, disk, groups."""
+def does(state: RunState, host: str, second: int | None = None) -> Iterator[tuple[str, str]]:
+    """Yield what a host does now, or did in a second of the run: CPU, busiest core, the load's, NIC, disk, groups."""
     step = state.steps.get(state.step) if state.step is not None else None
     seen = step.telemetry.get(host) if step is not None else None
-    if seen is None or state.ended:
+    if seen is None or (state.ended and second is None):
         return
+    seen = seen.at(second) if second is not None else seen
     busy, core, most = (seen.newest(name) for name in ("cpu.busy", "core.number", "core.busy"))
     if busy is not None and core is not None and most is not None:
         yield "CPU", f"{busy:.0f} %, core {core:.0f} {most:.0f} %"
@@ -285,32 +295,54 @@ def does(state: RunState, host: str) -> Iterator[tuple[str, str]]:
         yield name, f"{cpu:.0f} % in {count} processes"
 
 
-def telemetry_of(state: RunState) -> tuple[dict[str, HostTelemetry], list[HostTelemetry]]:
-    """Return what is seen in the step of now of the clients, by name, and of the servers, by name in order."""
+def telemetry_of(state: RunState, second: int | None) -> tuple[dict[str, HostTelemetry], list[HostTelemetry]]:
+    """Return what is seen in the step of now of the clients, by name, and of the servers, by name in order.
+
+    It is looked at in one second of the run; None: what was seen last.
+    """
     step = state.steps.get(state.step) if state.step is not None else None
     seen = step.telemetry if step is not None else {}
+    if second is not None:
+        seen = {name: each.at(second) for name, each in seen.items()}
     servers = sorted((each for each in seen.values() if each.role == "server"), key=lambda each: each.host)
     return {name: each for name, each in seen.items() if each.role == "client"}, servers
 
 
-def percentiles(subject: Subject, kind: str) -> tuple[str, list[PercentileRow]]:
-    """Return the heading and two rows a direction: the last interval, and the measurement so far."""
+def percentiles(
+    subject: Subject, kind: str, heat: Mapping[str, HeatBins] = NO_HEAT, axis: TimeAxis = NO_AXIS
+) -> tuple[str, list[PercentileRow]]:
+    """Return the heading and two rows a direction: the last interval, and the measurement so far.
+
+    With a cursor on the axis its second, as `heat` has it, stands in place of the last interval.
+    """
     rows: list[PercentileRow] = []
     for name in subject.waits:
         view = subject.dirs[name]
         current = view.intervals()
-        if current:
+        if axis.cursor_s is not None:
+            rows.append(row_at(name, view, heat.get(name), axis.cursor_s, axis.cursor_text))
+        elif current:
             seconds = max(each.interval_s for each in current)
             values: dict[str, float | None] = {**view.interval_percentiles, "mean": view.lat_mean_ns}
             counts = partial(interval_counts, view)
             rows.append(PercentileRow(name, KEYS[name], f"last {seconds:.0f} s", values, counts=counts))
+        first = not rows or rows[-1].direction != name
         covers = "so far" if current else "all of it"
         total: dict[str, float | None] = {**view.so_far_percentiles, "mean": view.so_far_mean_ns}
         counts = partial(so_far_counts, view)
-        rows.append(PercentileRow("" if current else name, KEYS[name], covers, total, not current, counts))
+        rows.append(PercentileRow(name if first else "", KEYS[name], covers, total, first, counts))
     if not rows:
         rows.append(PercentileRow("", LABEL, "no data", {}, strong=False))
     return f"{kind} · {subject.name}" if subject.name else f"Latency {kind}", rows
+
+
+def row_at(name: str, view: DirectionView, heat: HeatBins | None, second: int, covers: str) -> PercentileRow:
+    """Return the row of one second of the run: of a long load, of the column of the heat map that it lies in."""
+    counts = heat.between(second, second + 1) if heat is not None else ()
+    buckets = Buckets([index for index, _ in counts], [count for _, count in counts])
+    (mean,) = view.values("latency", second, second + 1) or [None]
+    values: dict[str, float | None] = {**view.percentiles_in(buckets), "mean": mean}
+    return PercentileRow(name, KEYS[name], covers, values, counts=lambda: counts)
 
 
 def so_far_counts(view: DirectionView) -> tuple[tuple[int, int], ...]:

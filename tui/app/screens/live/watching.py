@@ -13,7 +13,6 @@ from textual.timer import Timer
 from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import SLICE_S, LiveFeed, Now, ReplayFeed
 from tui.app.screens.live.judging import JudgingScreen
-from tui.app.widgets.run_header import RunHeader
 from tui.model.settings import RATES_HZ
 
 SWITCH_AFTER_S = 3.0
@@ -70,34 +69,41 @@ class WatchingScreen(JudgingScreen):
         `anew`: what was shown is of another time, so hosts are put in order again.
         """
         painted, gave_way = 0.0 if anew else time.monotonic(), 0.0
-        while self.display and self.feed.advance():  # whoever leaves takes the widgets away before this ends
+        while self.is_followed and self.feed.advance():
             if time.monotonic() - painted >= CATCH_UP_PAINT_S:
                 self.paint()
                 painted = time.monotonic()
             if time.monotonic() - gave_way >= SLICE_S:
                 await asyncio.sleep(GIVE_WAY_S)
                 gave_way = time.monotonic()
+        if not self.is_followed:
+            return
         if self.began_over is None:
             self.began_over = self.feed.state.ended
         await self.load_checks()
-        if not self.display:
+        if not self.is_followed:
             return
         if anew:
             self.table.sort_anew()
         self.look()
-        if not self.paused:
-            self.paint()
+        self.paint()
 
     def tick(self) -> None:
-        """Take what is new and show it."""
+        """Take what is new and show it; nothing while the display is held, so that keys show figures of one time."""
+        if self.paused:
+            return
         self.look_at_engine()
         if self.feed.advance():
             self.catch_up_if_behind()  # which paints
         else:
             self.look()
-            if not self.paused:
-                self.paint()
+            self.paint()
         self.switch_when_over()
+
+    @property
+    def is_followed(self) -> bool:
+        """The journal is read on: not while the display is held, nor once somebody left and the widgets are gone."""
+        return self.display and not self.paused
 
     def catch_up_if_behind(self) -> None:
         """More came than fits into a tick: many hosts, a seek, or a terminal that was asleep."""
@@ -121,6 +127,8 @@ class WatchingScreen(JudgingScreen):
 
     def engine_is_gone(self) -> None:
         """The engine does not live; unless its last words are in the journal, it died."""
+        if self.paused:
+            return  # it is asked again
         feed = self.feed
         while feed.advance():
             pass
@@ -135,7 +143,7 @@ class WatchingScreen(JudgingScreen):
             return
         if self.ended_at is None:
             self.ended_at = self.wall()
-            self.shell.subjects["result"] = (self.run_dir,)
+            self.shell.run_ended(self.run_dir)
             self.refresh_chrome()
         elif state.state == "complete" and self.wall() - self.ended_at >= SWITCH_AFTER_S and self.is_watched:
             self.touched = True  # whoever comes back wants to stay
@@ -155,6 +163,12 @@ class WatchingScreen(JudgingScreen):
         """Whoever presses keys is looking around."""
         self.touched = self.touched or self.ended_at is not None
 
+    @on(events.Resize)
+    def share_anew(self) -> None:
+        """Panels share what room there is now, also while the display is held."""
+        if self.feed.events:
+            self.call_after_refresh(self.paint)
+
     @on(events.ScreenSuspend)
     def hold_timer(self) -> None:
         """Nothing is read or painted while another screen is shown."""
@@ -163,10 +177,10 @@ class WatchingScreen(JudgingScreen):
 
     @on(events.ScreenResume)
     def go_on(self) -> None:
-        """Read what came meanwhile."""
+        """Read what came meanwhile; a display that is held has another size at most."""
         if self._timer is not None:
             self._timer.resume()
-            self.catch_up()
+            self.share_anew() if self.paused else self.catch_up()
 
     # -- actions: the display
 
@@ -186,14 +200,10 @@ class WatchingScreen(JudgingScreen):
             self.action_play()
             return
         self.paused = not self.paused
-        self.paint_held()
-
-    def paint_held(self) -> None:
-        """Say that the display is held, or bring it up to date."""
-        if not self.paused:
-            self.paint()
-            return
-        self.query_one("#live-header", RunHeader).show(live_text.head(self.feed, self.plan, self.mode()))
+        if self.paused:
+            self.paint()  # says so
+        else:
+            self.catch_up()
 
     def action_faster(self) -> None:
         """Refresh more often, or play faster."""

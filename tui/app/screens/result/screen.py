@@ -18,6 +18,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from tui.app.dialogs.note import NoteDialog
+from tui.app.keys import actions
 from tui.app.screens.base import StepScreen
 from tui.app.screens.live.text import keep_note, plan_of
 from tui.app.screens.result.matrix import matrix_of, moved
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 CHART_SHARE = 0.42
 LEAST_CHART, MOST_CHART = 9, 26
+NEED_A_RECORD = frozenset(action.id for action in actions.RESULT) - {"result.replay"}
 
 
 class ResultPage(Lines):
@@ -156,6 +158,7 @@ class ResultScreen(StepScreen):
             await asyncio.to_thread(importlib.import_module, "plotext")  # its first import takes a while
         except BenchtuiError as error:
             self.view.say(f"no result to show\n{error}\n\np plays what the journal holds", "bad")
+            self.query_one(KeyBar).leave_out(*NEED_A_RECORD)
             return
         first = record.headline.step if record.headline and record.headline.step is not None else 0
         big = self.shell.symbols.name != "ascii"
@@ -309,8 +312,8 @@ class ResultScreen(StepScreen):
 
     @work(exclusive=True, group="report", exit_on_error=False)
     async def action_report(self) -> None:
-        """Write the run as one HTML file."""
-        await report_runs(self, [self.run_dir], self.shell.options.environ)
+        """Ask for format and place, and write the run as a report."""
+        await report_runs(self, [[self.run_dir]], self.shell.options.environ)
 
     @work(group="export", exit_on_error=False)
     async def action_export(self) -> None:

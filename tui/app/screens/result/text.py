@@ -30,9 +30,7 @@ STATES = {"complete": "badge-good", "partial": "badge-warn", "aborted": "badge-w
 
 def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
     """Return what is asked first: the headline, whether it counts, what limited it; then the matrix or the figures."""
-    limiter = page.shown_step.limiter if page.shown_step is not None and page.shown_matrix is None else None
-    proof = limiter.proof if limiter is not None else None
-    lines = [about(page, width), *headline(page, width), *proved(proof, width)]
+    lines = [about(page, width), *headline(page, width), *proved(proof_of(page), width)]
     lines += [*attacked(page, width), *laggard_lines(page, width)]
     lines += [*proved(page.record.proves, width), Line(), *hint_lines(page.published, width)]
     if page.record.search is not None:
@@ -94,8 +92,8 @@ def headline(page: Page, width: int) -> list[Line]:
     key = KEYS.get(found.direction if found else "", "read")
     if page.shown_matrix is not None and found is not None and found.step is not None:
         what += f"  best of {len(page.shown_matrix.cells)}: {best_name(page)}"
-    limiter = page.shown_step.limiter if page.shown_step is not None and page.shown_matrix is None else None
-    limited: list[Run] = [("limited by ", LABEL), (limiter.text, TEXT)] if limiter is not None else []
+    limiter = limiter_text(page)
+    limited: list[Run] = [("limited by ", LABEL), (limiter, TEXT)] if limiter else []
     answered = found is not None and found.value is None and record.search is not None  # in words, without a number
     if not page.big or answered:
         figure: list[Run] = [(number, VALUE), (" ", TEXT), (unit, VALUE), ("  ", TEXT), (what, TEXT)]
@@ -104,7 +102,7 @@ def headline(page: Page, width: int) -> list[Line]:
         return [first, *labelled([], judgement(record), width), *limits]
     digits = big_digits(number)
     judged, rest = judged_beside(record, width - len(digits[0]) - 3)
-    whole = is_limiter_whole(page, width) and limiter is not None and limiter.proof is None
+    whole = is_limiter_whole(page, width) and proof_of(page) is None
     limits = labelled([(" ", TEXT)], limited, width) if limited and not whole else []
     gap: Run = ("   ", TEXT)
     beside: list[list[Run]] = [[(what, TEXT)], judged, [(unit, VALUE), *([gap, *limited] if whole else [])]]
@@ -115,15 +113,29 @@ def headline(page: Page, width: int) -> list[Line]:
 
 def is_limiter_whole(page: Page, width: int) -> bool:
     """Tell whether the limiter stands beside the large digits without a cut."""
-    step = page.shown_step
     found, search = page.shown_headline, page.record.search
     if search is not None and found is not None and found.value is None:
         return False
-    if not page.big or page.shown_matrix is not None or step is None or step.limiter is None:
+    limiter = limiter_text(page)
+    if not page.big or not limiter:
         return False
     number, unit, _ = headline_parts(page)
-    beside = f"{unit}   limited by {step.limiter.text}"
+    beside = f"{unit}   limited by {limiter}"
     return len(big_digits(number)[0]) + 3 + len(beside) <= width
+
+
+def limiter_text(page: Page) -> str:
+    """Return what limited the step that is shown, of a search the system where it has its answer; empty: unknown."""
+    search, step = page.record.search, page.shown_step
+    if search is not None:
+        return search.answer.limiter if search.answer is not None else ""
+    return step.limiter.text if step is not None and step.limiter is not None and page.shown_matrix is None else ""
+
+
+def proof_of(page: Page) -> ProofRecord | None:
+    """Return the counter-experiment about what limited the step that is shown."""
+    limiter = page.shown_step.limiter if page.shown_step is not None and page.shown_matrix is None else None
+    return limiter.proof if limiter is not None else None
 
 
 def judged_beside(record: RunRecord, room: int) -> tuple[list[Run], list[Run]]:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from tui.app.screens.review.search_form import SEARCH_FIELDS, check_bound, search_specs
 from tui.app.widgets.form import FieldSpec
 
 if TYPE_CHECKING:
     from tui.app.selection import Selection
-    from tui.engine.planning.search import Wish
     from tui.engine.profiles.catalogue import LoadedProfile
     from tui.model.profile import Param, Profile
-    from tui.model.search import Search
 
 REPEAT, SWEEP, NOTE, CLEANUP = "@repeat", "@sweep", "@note", "@cleanup"  # no parameter can be named so
 PRECONDITION, ATTEST = "@precondition", "@attest:"  # the id of a condition follows
-LIMITS, POINTS, WITHIN = "@limits", "@points", "@within"  # of a search
 ANSWERS = ("yes", "no", "unknown")
 MAX_REPEAT = 100
 SWEEP_HINT = "values to measure with in turn: numjobs=1,2,4"
@@ -29,78 +27,14 @@ def form_of(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
 
     asked = {name: each.question for name, each in questions_of(loaded).items()}
     searched = search_specs(loaded, selection)
-    own = [each for each in field_specs(loaded.profile, selection) if not searched or each.name not in (REPEAT, SWEEP)]
-    fields = [*own, *searched, *attest_specs(asked, selection)]
+    measures = not searched or searched[0].value == "none"
+    own = [each for each in field_specs(loaded.profile, selection) if measures or each.name not in (REPEAT, SWEEP)]
+    params = [each for each in own if each.name in loaded.profile.params]
+    fields = [*params, *searched, *own[len(params) :], *attest_specs(asked, selection)]
     if asks_for_precondition(loaded):
         help_text = "yes or no: fill the files, and wait with rounds of the load until it is steady"
         fields.append(FieldSpec(PRECONDITION, yes_no(selection.precondition), "yes", help_text, "precondition"))
     return fields
-
-
-def search_specs(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
-    """Return what a search may be bounded by; nothing where none is asked for, or none is possible."""
-    from msgspec.structs import replace
-
-    from tui.engine.planning.search import Wish, search_of
-    from tui.model.problem import UsageError
-
-    wish, hosts = selection.search or Wish(), len(selection.ticked)
-    try:
-        chosen = search_of(loaded, wish, hosts)
-        own = loaded.profile.capacity is not None or wish.kind != "capacity"
-        usual = search_of(loaded, replace(wish, limits=() if own else wish.limits, points=None, within_s=None), hosts)
-    except UsageError:
-        return []  # the plan says why
-    if chosen is None or usual is None:
-        return []
-    now, then = _bounds(chosen), _bounds(usual)
-    return [FieldSpec(name, now[name], then[name], help_text, label) for name, label, help_text in (
-        (LIMITS, "limits", "what must hold: p99.9 < 2ms, errors = 0"),
-        (POINTS, "points", "measurements at most"),
-        (WITHIN, "within", "time of load and pauses at most, such as 30m; empty: what the profile says"),
-    )]  # fmt: skip
-
-
-def _bounds(search: Search) -> dict[str, str]:
-    from tui.model.quantities import short_duration
-
-    within = "" if search.within_s is None else short_duration(search.within_s)
-    return {LIMITS: ", ".join(each.text for each in search.limits), POINTS: str(search.points), WITHIN: within}
-
-
-def wish_of(values: Mapping[str, str], defaults: Mapping[str, str], before: Wish | None) -> Wish:
-    """Return what a search is asked for by the texts of its fields, which are right."""
-    from tui.engine.planning.search import Wish
-    from tui.model.quantities import parse_duration
-
-    old = before or Wish()
-    limits = values[LIMITS] if values[LIMITS] != defaults[LIMITS] or old.limits else ""
-    points = int(values[POINTS]) if values[POINTS] != defaults[POINTS] else None
-    within = parse_duration(values[WITHIN]) if values[WITHIN] else None
-    return Wish(old.kind, tuple(limit_texts(limits)), old.over, points, within)
-
-
-def limit_texts(text: str) -> list[str]:
-    """Return the limits of a list with commas between them."""
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def check_bound(name: str, text: str) -> str | None:
-    """Return what is wrong with a bound of a search, None when it is right."""
-    from tui.model.search_spec import MOST_POINTS, known_span, parse_limit
-
-    if name == POINTS:
-        right = text.isdecimal() and 1 <= int(text) <= MOST_POINTS
-        return None if right else f"a whole number from 1 to {MOST_POINTS}"
-    try:
-        if name == LIMITS:
-            for each in limit_texts(text):
-                parse_limit(each)
-        elif text:
-            known_span(text)
-    except ValueError as error:
-        return str(error)
-    return None
 
 
 def attest_specs(asked: Mapping[str, str], selection: Selection) -> list[FieldSpec]:
@@ -206,8 +140,8 @@ def check_field(profile: Profile, name: str, text: str) -> str | None:
         return None
     if name == REPEAT:
         return None if text.isdecimal() and 1 <= int(text) <= MAX_REPEAT else f"a whole number from 1 to {MAX_REPEAT}"
-    if name in (LIMITS, POINTS, WITHIN):
-        return check_bound(name, text)
+    if name in SEARCH_FIELDS:
+        return check_bound(profile, name, text)
     if name in (CLEANUP, PRECONDITION):
         return None if text in ("yes", "no") else "yes or no"
     if name.startswith(ATTEST):

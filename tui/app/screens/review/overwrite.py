@@ -27,7 +27,6 @@ class OverwriteDialog(ModalScreen[bool]):
     ]
     DEFAULT_CSS = """
     OverwriteDialog {
-        & VerticalScroll { height: auto; max-height: 12; margin-bottom: 1; }
         & TextInput { margin-bottom: 1; }
         & #overwrite-wrong { height: auto; color: $bad; margin-bottom: 1; display: none; }
         & #overwrite-wrong.-shown { display: block; }
@@ -47,12 +46,13 @@ class OverwriteDialog(ModalScreen[bool]):
             dialog.styles.width = 96
             dialog.border_title = "This is refused" if self.refused else "What is on these is lost"
             dialog.border_subtitle = "Esc back" if self.refused else "Enter agree   Esc cancel"
-            with VerticalScroll(can_focus=bool(self.refused)):
+            with VerticalScroll(can_focus=bool(self.refused), classes="dialog-body"):
                 yield Static(self.findings())
             if not self.refused:
-                yield Static(id="overwrite-ask", markup=False)
-                yield TextInput()
-                yield Static(id="overwrite-wrong", markup=False)
+                with Vertical(classes="dialog-ask"):
+                    yield Static(id="overwrite-ask", markup=False)
+                    yield TextInput()
+                    yield Static(id="overwrite-wrong", markup=False)
 
     def findings(self) -> Content:
         """Return refusals, then everything that was found."""

@@ -27,6 +27,7 @@ from tui.results.text.plan_sums import (
     writes_at_all,
     written_bytes,
 )
+from tui.sizing.lacking import points_planned
 from tui.text.line import ACCENT, BRIGHT, LABEL, TEXT, Line, Run, heading, indented, labelled
 
 BIG_LAYOUT_BYTES = 100 * 2**30
@@ -45,10 +46,12 @@ def nothing_written(plan: Plan) -> str:
 def launch_line(plan: Plan) -> str:
     """Return the run in one line: hosts, time, steps."""
     hosts = plan.hosts[0].name if len(plan.hosts) == 1 else f"{len(plan.hosts)} hosts"
+    if plan.servers:
+        hosts += f", looks at {plan.servers[0].name if len(plan.servers) == 1 else f'{len(plan.servers)} servers'}"
     if plan.search is not None:
         bounds = time_bounds(plan)
         most = f", up to {time_text(bounds[1])}" if bounds is not None else ""
-        return f"searches on {hosts}, at most {plan.search.points} points{most}"
+        return f"searches on {hosts}, at most {points_planned(plan.search)} points{most}"
     steps = "" if len(plan.steps) == 1 else f", {len(plan.steps)} steps"
     return f"runs on {hosts}, {time_text(plan.expected_s)}{steps}"
 

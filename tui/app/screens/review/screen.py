@@ -23,24 +23,22 @@ from tui.app.screens.review.ahead_text import ahead_lines, difference_lines, ref
 from tui.app.screens.review.form import (
     ATTEST,
     CLEANUP,
-    LIMITS,
     NOTE,
-    POINTS,
     PRECONDITION,
     REPEAT,
     SWEEP,
-    WITHIN,
     check_field,
     form_of,
     sweep_values,
-    wish_of,
 )
 from tui.app.screens.review.overwrite import OverwriteDialog
+from tui.app.screens.review.search_form import SEARCH, SEARCH_FIELDS, set_aside, wish_of
 from tui.app.services.at_logout import AtLogout
 from tui.app.services.looking import ask_ahead, look
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.form import Form
 from tui.app.widgets.textpane import TextPane
+from tui.model.plain import some
 from tui.model.problem import BenchtuiError, UsageError
 from tui.remote.vault import Remembering
 from tui.text.line import BAD, Line, indented
@@ -53,6 +51,7 @@ if TYPE_CHECKING:
     from tui.remote.vault import Asker
 
 READ_S = 0.5  # how long a plan is on the screen before a key starts it
+ANYWHERE = (("?", "help"), ("q", "quit"))
 FORM_KEYS = (("Tab", "next field"), ("Enter", "done"), ("Ctrl+U", "clear"), ("F1", "help"), ("Ctrl+C", "quit"))
 
 
@@ -105,16 +104,19 @@ class ReviewScreen(StepScreen):
         self.refresh_chrome()
         selection = self.shell.selection
         self.set_class(not selection.ready, "-empty")
+        self.plan, self.problem = None, None
         if not selection.ready:
             self.show_missing()
+            self.show_keys()
             return
         try:
             self.loaded = self.shell.catalogue.load(selection.profile or "")
         except BenchtuiError as error:
             self.loaded = None
             self.show_problem(str(error))
+            self.show_keys()
             return
-        made_for = (self.loaded.sha256, selection.changes)
+        made_for = (self.loaded.sha256, selection.changes, len(selection.ticked))
         if self._made_for != made_for:
             self._made_for = made_for
             await self.fill_form()
@@ -122,6 +124,7 @@ class ReviewScreen(StepScreen):
         self.replan()
         if not isinstance(self.focused, Widget):
             self.set_focus(self.plan_pane)
+        self.show_keys()
 
     def hold_launch(self) -> None:
         """Let no key start what nobody has seen: one that is held down, or was meant for the screen before."""
@@ -148,19 +151,29 @@ class ReviewScreen(StepScreen):
         """Return what is wrong with a field's text."""
         return check_field(self.loaded.profile, name, text) if self.loaded else None
 
+    @property
+    def missing(self) -> tuple[str, str]:
+        """The key and the name of the step that comes first."""
+        return ("2", "profiles") if self.shell.selection.ticked else ("1", "hosts")
+
     def show_missing(self) -> None:
         """Say which step comes first."""
-        key, what = ("1", "choose hosts first") if not self.shell.selection.ticked else ("2", "choose a profile first")
-        self.query_one("#review-missing", Static).update(Content.assemble((key, "bold $accent"), f" {what}"))
+        servers = self.shell.selection.servers
+        key, what = self.missing
+        said = {"hosts": "choose hosts first", "profiles": "choose a profile first"}[what]
+        if what == "hosts" and servers:
+            said = f"choose a host that generates load; only looked at: {some(servers)}"
+        self.query_one("#review-missing", Static).update(Content.assemble((key, "bold $accent"), f" {said}"))
 
     @on(Form.Edited)
-    def form_edited(self) -> None:
-        """Keep what was typed and plan again."""
+    async def form_edited(self) -> None:
+        """Keep what was typed and plan again; another kind of search has other fields."""
         selection, values = self.shell.selection, self.form.values
         defaults = {field.spec.name: field.spec.default for field in self.form.fields}
         repeat = values.pop(REPEAT, "")
         selection.repeat = "" if repeat == defaults.get(REPEAT) else repeat
-        bounds = {name: values.pop(name) for name in (LIMITS, POINTS, WITHIN) if name in values}
+        bounds = {name: values.pop(name) for name in SEARCH_FIELDS if name in values}
+        kind = (selection.search and selection.search.kind) or defaults.get(SEARCH)
         if bounds and not self.form.errors:
             selection.search = wish_of(bounds, defaults, selection.search)
         selection.sweep = values.pop(SWEEP, "")
@@ -170,12 +183,16 @@ class ReviewScreen(StepScreen):
         answers = {name: values.pop(name) for name in list(values) if name.startswith(ATTEST)}
         selection.attest = {name.removeprefix(ATTEST): text for name, text in answers.items() if text != "unknown"}
         selection.overrides = {name: text for name, text in values.items() if text != defaults[name]}
+        if bounds and not self.form.errors and bounds[SEARCH] != kind:
+            selection.repeat = selection.sweep = ""  # a search decides both
+            await self.fill_form()
+            self.form.focus_on(SEARCH)
         self.replan()
 
     def replan(self) -> None:
         """Build the plan from what is chosen now and show it."""
         self.plan, self.problem = None, None
-        self.dim_swept()
+        self.dim_unused()
         if self.form.errors:
             wrong = [field.label for field in self.form.fields if field.error]
             self.show_problem(f"{', '.join(wrong)}: not right yet, see the form")
@@ -187,12 +204,14 @@ class ReviewScreen(StepScreen):
             return
         self.show_plan(self.plan)
 
-    def dim_swept(self) -> None:
-        """Show the one value of a parameter as what it is while the sweep takes its place: not used."""
+    def dim_unused(self) -> None:
+        """Show a parameter as not used while the sweep takes its place, or a search says itself how long it goes on."""
         with suppress(ValueError):
-            swept = sweep_values(self.shell.selection.sweep)
+            unused = set(sweep_values(self.shell.selection.sweep))
+            if self.loaded is not None:
+                unused |= set_aside(self.loaded.profile, self.form.values.get(SEARCH, ""))
             for field in self.form.fields:
-                field.set_class(field.spec.name in swept, "-swept")
+                field.set_class(field.spec.name in unused, "-swept")
 
     def build_plan(self) -> Plan:
         """Return the plan of what is chosen. Raises UsageError."""
@@ -373,8 +392,9 @@ class ReviewScreen(StepScreen):
         self.show_keys()
 
     def show_keys(self) -> None:
-        """Show the keys of a field while one has the focus."""
-        self.query_one(KeyBar).show_hint(*(FORM_KEYS if self.in_form else ()))
+        """Show the keys of a field while one has the focus; without a choice those that lead to one."""
+        missing = () if self.shell.selection.ready else (self.missing, *ANYWHERE)
+        self.query_one(KeyBar).show_hint(*(FORM_KEYS if self.in_form else missing))
         self.show_launch()
 
     # -- starting

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 FINDINGS_SHOWN, NOTES_SHOWN, HOSTS_SHOWN = 3, 3, 4
 GUTTER = 3  # between the two halves
+LEAST_FOR_TWO = 90  # cells; in fewer one half stands below the other
 ROLES = {"error": BAD, "warning": WARN, "info": LABEL}
 VERDICTS: dict[str | None, Run] = {
     "valid": ("valid", GOOD),
@@ -40,14 +41,16 @@ VERDICTS: dict[str | None, Run] = {
 LABEL_CELLS = 8
 
 
-def preview(run: RunSummary, changed: Mapping[str, str], width: int) -> list[Line]:
+def preview(run: RunSummary, changed: Mapping[str, str], width: int, *, whole: bool = False) -> list[Line]:
     """Return what is most worth knowing of a run, in lines of `width` cells: what it is, beside what is doubtful.
 
-    `changed` are the parameters that are not as in its profile.
+    `changed` are the parameters that are not as in its profile. `whole`: every finding, note and host.
     """
-    half = (width - GUTTER) // 2
-    left = [*_head(run, half), *_facts(run, changed, half)]
-    right = [*_findings(run, half), *_notes(run, half)]
+    half = (width - GUTTER) // 2 if width >= LEAST_FOR_TWO else width
+    left = [*_head(run, half), *_facts(run, changed, half, whole)]
+    right = [*_findings(run, half, whole), *_notes(run, half, whole)]
+    if half == width:
+        return [*left, *right]
     pairs = zip_longest(left, right, fillvalue=Line())
     return [Line.of(*padded(one.runs, half + GUTTER), *other.runs) for one, other in pairs]
 
@@ -63,12 +66,12 @@ def _head(run: RunSummary, width: int) -> Iterator[Line]:
         yield from indented([(said, WARN)], width, 0)
 
 
-def _facts(run: RunSummary, changed: Mapping[str, str], width: int) -> Iterator[Line]:
+def _facts(run: RunSummary, changed: Mapping[str, str], width: int, whole: bool) -> Iterator[Line]:
     facts = {
         "profile": run.profile if run.title else "",
         "changed": " ".join(f"{name}={value}" for name, value in changed.items()),
         "target": run.target,
-        "hosts": _hosts(run),
+        "hosts": " ".join(run.hosts) if whole else _hosts(run),
         "took": units.duration(run.duration_s) if run.duration_s is not None else "",
         "tags": tags_text(run.tags),
         "owner": run.owner,
@@ -84,15 +87,16 @@ def _hosts(run: RunSummary) -> str:
     return " ".join(run.hosts[:HOSTS_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def _findings(run: RunSummary, width: int) -> Iterator[Line]:
+def _findings(run: RunSummary, width: int, whole: bool) -> Iterator[Line]:
     found = [each for each in run.findings if each.severity != "info"]
     found.sort(key=lambda each: each.severity != "error")
-    for each in found[:FINDINGS_SHOWN]:
+    shown = found if whole else found[:FINDINGS_SHOWN]
+    for each in shown:
         yield from indented([(each.id, ROLES.get(each.severity, LABEL)), (f" {each.message}", TEXT)], width, 0)
-    if len(found) > FINDINGS_SHOWN:
-        yield Line.of((f"and {len(found) - FINDINGS_SHOWN} more", LABEL))
+    if len(found) > len(shown):
+        yield Line.of((f"and {len(found) - len(shown)} more", LABEL))
 
 
-def _notes(run: RunSummary, width: int) -> Iterator[Line]:
-    for note in run.notes[-NOTES_SHOWN:]:
+def _notes(run: RunSummary, width: int, whole: bool) -> Iterator[Line]:
+    for note in run.notes if whole else run.notes[-NOTES_SHOWN:]:
         yield from labelled([("note".ljust(LABEL_CELLS), LABEL)], [(note, TEXT)], width)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from string import ascii_uppercase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
 from textual import events, on, work
 from textual.containers import Vertical
 from textual.content import Content
@@ -19,109 +17,31 @@ from textual.widgets import Static
 
 from tui.app.dialogs.confirm import Confirm
 from tui.app.dialogs.note import LineDialog, NoteDialog
+from tui.app.keys import actions
 from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.live.text import deliver
 from tui.app.screens.runs.preview import preview
+from tui.app.screens.runs.rows import MARKS, OPTIONAL, columns, key_of
 from tui.app.services.cleaning import ask_to_clean, clean_now
 from tui.app.services.copying import copy_of_run
 from tui.app.services.exporting import export_run
 from tui.app.services.importing import import_kept
 from tui.app.services.reporting import report_runs
-from tui.app.terminal.theme import Symbols
+from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
 from tui.app.widgets.textpane import TextPane
-from tui.metrics import units
 from tui.model.problem import BenchtuiError, UsageError
 from tui.results.store.filter import Filter, parse
 from tui.results.store.marks import parse_tags, rename, retag, star, tags_text
-from tui.results.store.order import ORDERS
-from tui.text.line import ACCENT, BAD, BRIGHT, GOOD, LABEL, WARN, Run
 from tui.text.table import Column
 
 if TYPE_CHECKING:
     from tui.results.store.summary import RunSummary
 
-STATE_CELLS: dict[str, tuple[str, str]] = {  # state -> symbol attribute of the symbol set, style
-    "complete": ("ok", GOOD),
-    "partial": ("warn", WARN),
-    "aborted": ("warn", WARN),
-    "failed": ("bad", BAD),
-    "interrupted": ("bad", BAD),
-    "unreadable": ("bad", BAD),
-    "running": ("arrow", ACCENT),
-}
-
-
-def columns(symbols: Symbols, marked: Sequence[str]) -> tuple[Column[RunSummary], ...]:
-    """Return the columns of the list; a run that is `marked` has its letter in place of a symbol."""
-
-    def state(run: RunSummary) -> list[Run]:
-        symbol, role = told(run)
-        if key_of(run) in marked:
-            return [(f"{MARKS[marked.index(key_of(run))]} ", ACCENT), (symbol.partition(" ")[2], role)]
-        return [(symbol, role)]
-
-    def told(run: RunSummary) -> Run:
-        symbol, role = STATE_CELLS.get(run.state, ("dot", LABEL))
-        if run.verdict == "invalid":
-            return f"{symbols.bad} INVALID", BAD
-        if run.state == "complete" and run.verdict == "valid-with-warnings":
-            symbol, role = STATE_CELLS["partial"]
-        return f"{getattr(symbols, symbol)} {run.state}", role
-
-    return (
-        ordered_by("state", "state", state, 13),
-        ordered_by("started", "started (UTC)", lambda run: when(run.utc), 16, role=LABEL),
-        ordered_by("profile", "profile", named, least=15, most=34),
-        ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 6, right=True, gap=1),
-        ordered_by("headline", "headline", headline_of, 17, right=True),
-        ordered_by("verdict", "verdict", lambda run: (run.judged, JUDGED[run.verdict]), 14, drop=1),
-        ordered_by("time", "took", lambda run: units.duration(run.duration_s), 7, right=True, drop=2, role=LABEL),
-        ordered_by("title", "note", said_of, least=14, drop=3),
-        ordered_by("tags", "tags", lambda run: tags_text(run.tags), least=14, most=40, drop=4, role=LABEL),
-        ordered_by("target", "target", lambda run: run.target, least=14, most=40, drop=5, role=LABEL),
-    )  # fmt: skip
-
-
-def ordered_by(order: str, *declared: Any, **options: Any) -> Column[RunSummary]:
-    """Return a column that the list can be sorted by."""
-    column: Column[RunSummary] = Column(*declared, **options)
-    return replace(column, order=ORDERS[order].key, falling=ORDERS[order].falling)
-
-
-def named(run: RunSummary) -> list[Run]:
-    """Return the profile of a run, behind its star."""
-    return [*([("* ", ACCENT)] if run.starred else []), (run.profile or run.run_id, BRIGHT)]
-
-
-def headline_of(run: RunSummary) -> Run:
-    """Return the figure of a run, in few words where it has such."""
-    return (run.headline_short or run.headline, BRIGHT) if run.headline else NO_FIGURE
-
-
-def said_of(run: RunSummary) -> str:
-    """Return what people said of a run, whose it is, and why it cannot be read."""
-    return ", ".join(filter(None, (run.problem, run.owner and f"of {run.owner}", run.title, run.note)))
-
-
-OPTIONAL: dict[str, Callable[[RunSummary], object]] = {  # columns that are shown when a run has something there
-    "note": said_of,
-    "tags": lambda run: run.tags,
-    "target": lambda run: run.target,
-}
-
-
-def key_of(run: RunSummary) -> str:
-    """Return what tells a run from the others: its id, of somebody else's its directory."""
-    return run.directory or run.run_id
-
-
-JUDGED = {"valid": GOOD, "valid-with-warnings": WARN, "invalid": BAD, None: LABEL}
-NO_FIGURE: Run = (units.UNKNOWN, LABEL)
 PREVIEW_FROM = (100, 32)  # columns and rows of the terminal
-MARKS = ascii_uppercase  # the oldest one marked is A, as in the comparison
-EMPTY = "No runs yet: choose hosts (1) and a profile (2), then press r on Review (3)"
+EMPTY = "No runs yet: choose hosts (1) and a profile (2), then press Enter on Review (3)"
+WITHOUT_RUNS = frozenset({"runs.import", "runs.filter"})  # actions that need no run under the cursor
 REREAD_S = 5.0
 
 
@@ -149,7 +69,8 @@ class RunsScreen(FilteredScreen):
         picklist.sort = next(column for column in picklist.columns if column.title == "started (UTC)")
         picklist.add_class("pane")
         picklist.border_title = "Runs"
-        pane = TextPane(id="runs-preview", can_focus=False)
+        pane = TextPane(id="runs-preview")
+        pane.more = "Tab reads on"
         with Vertical(id="runs-body"):
             yield picklist
             yield pane
@@ -170,9 +91,30 @@ class RunsScreen(FilteredScreen):
 
     @on(events.Resize)
     def room_changed(self) -> None:
-        """The preview stands below the list where there is room for both."""
+        """The preview stands below the list where there is room for both, or while it is read."""
         wide, high = (got >= least for got, least in zip(self.size, PREVIEW_FROM, strict=True))
-        self.query_one(TextPane).set_class(wide and high, "-shown")
+        for pane in self.query(TextPane):
+            pane.set_class((wide and high) or pane.has_focus, "-shown")
+
+    def on_descendant_blur(self) -> None:
+        """Who reads the details sees them whole, and who has read them the list again."""
+        self.call_after_refresh(self.focus_moved)
+
+    def focus_moved(self) -> None:
+        """Share the room anew."""
+        if self.is_current:
+            self.room_changed()
+            self.show_preview()
+
+    def action_pane(self) -> None:
+        """Go to the run's details, which are shown whole then, or back to the list."""
+        pane = self.query_one(TextPane)
+        if pane.has_focus:
+            self.set_focus(self.picklist)
+        elif self.picklist.rows:
+            pane.add_class("-shown")
+            pane.scroll_home(animate=False)
+            self.call_after_refresh(self.set_focus, pane)
 
     @on(PickList.Moved)
     def show_preview(self) -> None:
@@ -182,7 +124,7 @@ class RunsScreen(FilteredScreen):
             return
         if run_dir not in self.changed and pane.has_class("-shown"):
             self.read_changed(run_dir)
-        pane.show(partial(preview, run, self.changed.get(run_dir, {})))
+        pane.show(partial(preview, run, self.changed.get(run_dir, {}), whole=self.focused is pane))
 
     @work(exclusive=True, group="changed", exit_on_error=False)
     async def read_changed(self, run_dir: Path) -> None:
@@ -237,6 +179,8 @@ class RunsScreen(FilteredScreen):
         self.picklist.columns = tuple(column for column in self.columns if column.title not in empty)
         self.picklist.set_rows(shown)
         self.query_one("#runs-body").display = bool(shown)
+        useless = {action.id for action in actions.RUNS} - WITHOUT_RUNS if not shown else set[str]()
+        self.query_one(KeyBar).leave_out(*useless, *(() if self.runs else ("runs.filter",)))
         count = f"{len(shown)}/{len(self.runs)}" if text else str(len(self.runs))
         self.picklist.border_subtitle = Content(f"{count}  {wrong}".rstrip())
         notice = self.query_one("#runs-empty", Static)
@@ -284,12 +228,12 @@ class RunsScreen(FilteredScreen):
 
     @work(exclusive=True, group="report", exit_on_error=False)
     async def action_report(self) -> None:
-        """Write the marked runs, or the one under the cursor, as one HTML file."""
+        """Ask for format and place, and write the marked runs, or the one under the cursor, as a report."""
         chosen = [self.shell.paths.runs / run_id for run_id in self.marked_runs]
         if not chosen and (run_dir := self.run_at_hand) is not None:
             chosen = [run_dir]
         if chosen:
-            await report_runs(self, chosen, self.shell.options.environ)
+            await report_runs(self, [[run_dir] for run_dir in chosen], self.shell.options.environ)
 
     def action_compare(self) -> None:
         """Hold the marked runs against the oldest of them; when one is all, with the run under the cursor."""
@@ -474,8 +418,3 @@ class RunsScreen(FilteredScreen):
         except BenchtuiError as error:
             self.notify(str(error), severity="error", markup=False)
         self.load()
-
-
-def when(utc: str | None) -> str:
-    """Return a time to the minute."""
-    return utc.replace("T", " ")[:16] if utc else "–"

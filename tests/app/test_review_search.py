@@ -1,0 +1,69 @@
+"""A search chosen and bounded on Review: its fields come and go with its kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.app.driver import User, opened
+from tests.app.test_review import change, review
+from tui.app.widgets.form import Form
+from tui.engine.planning.search import Wish
+from tui.model.plan import Plan
+
+
+def fields(user: User) -> list[str]:
+    return [name for name in user.app.screen.query_one(Form).values if name.startswith("@")]
+
+
+def planned(user: User) -> Plan:
+    plan = user.app.screen.plan  # type: ignore[attr-defined]
+    assert isinstance(plan, Plan), user.app.screen.problem  # type: ignore[attr-defined]
+    return plan
+
+
+async def test_what_is_searched_for_over_what_and_how_long_is_chosen_in_the_form(home: Path) -> None:
+    async with opened(review(home), size=(120, 36)) as user:
+        await change(user, "@repeat", "3")
+        await change(user, "@search", "capacity")
+        await user.sees("cannot start: demo/quick: how much load is sustained depends on a limit")
+        assert "@repeat" not in fields(user) and "@sweep" not in fields(user)
+        assert user.app.focused is not None and user.app.focused.name == "@search", "typing goes elsewhere"
+        await change(user, "@limits", "p99 < 5ms")
+        await change(user, "@over", "rate numjobs=1,2")
+        await change(user, "@point", "20s")
+        await user.sees("the most IOPS that keep p99 < 5ms, over rate; numjobs 1 2")
+        search = planned(user).search
+        assert search is not None and (search.point_s, search.points) == (20.0, 15)
+        await change(user, "@over", "rate depth")
+        await user.sees("'depth'")
+        await change(user, "@over", "rate")
+        await change(user, "@search", "curve")
+        await user.sees("latency over load")
+        assert "@over" not in fields(user)
+        search = planned(user).search
+        assert search is not None and search.kind == "curve"
+        assert [each.text for each in search.limits] == ["p99 < 5ms"], "limits are of every kind of search"
+        await change(user, "@search", "scaling")
+        await user.sees("one host was chosen")
+        await change(user, "@search", "none")
+        await user.sees("runs on local, 00:10")
+        assert user.app.selection.search in (None, Wish())
+        assert "@repeat" in fields(user) and "@limits" not in fields(user)
+
+
+async def test_a_profile_that_searches_can_be_measured_and_drawn_as_a_curve(home: Path) -> None:
+    async with opened(review(home, "capacity/oltp-4k-70r30w"), size=(80, 24)) as user:
+        await user.sees("searches on local, at most 20 points")
+        await change(user, "@within", "10m")
+        await user.sees("up to 10:00")
+        await change(user, "@within", "30s")
+        await user.sees("cannot start: --within 30s: one point takes 1m")
+        await change(user, "@within", "")
+        await change(user, "@search", "curve")
+        search = planned(user).search
+        assert search is not None and (search.kind, len(search.limits)) == ("curve", 2)
+        await change(user, "@search", "none")
+        assert planned(user).search is None
+        await change(user, "@search", "capacity")
+        search = planned(user).search
+        assert search is not None and (search.kind, search.points, search.within_s) == ("capacity", 20, 3600.0)

@@ -1,0 +1,54 @@
+"""The commands of docs/ci.md: what the page tells builds to type works, and ends as its table says."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_compare import keep
+from tests.results.compare_runs import IOPS, repeated
+from tui.cli.common import run_store
+from tui.cli.main import main
+from tui.cli.parsers import parser_with
+from tui.results.store.marks import retag
+
+PAGE = (Path(__file__).parents[2] / "docs" / "ci.md").read_text()
+COMMANDS = [shlex.split(line, comments=True)[1:] for line in re.findall(r"^ {4,}(benchtui .*)$", PAGE, re.MULTILINE)]
+GOOD, NEW = "20260101T000000Z-test-p-000a", "20260102T000000Z-test-p-000b"
+SPREAD = (1.0, 1.002, 0.998, 1.001, 0.999)
+
+
+def command(*begin: str) -> list[str]:
+    """Return the command of the page that begins with these words."""
+    (found,) = [words for words in COMMANDS if words[: len(begin)] == list(begin)]
+    return found
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_command_of_the_page_is_one(words: list[str]) -> None:
+    assert parser_with((words[0],)).parse_args(words)
+
+
+@pytest.mark.parametrize(("factor", "code"), [(1.0, 0), (0.9, 1)])
+def test_the_recipe_of_the_page_runs(
+    factor: float, code: int, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    keep(home / "runs", repeated([IOPS * each for each in SPREAD], GOOD))
+    assert main(command("runs", "rename")) == 0
+    assert main(command("noise")) == 0
+    keep(home / "runs", repeated([IOPS * factor * each for each in SPREAD], NEW))
+    retag(home / "runs" / NEW, {"build": "1234"})
+    assert main(command("compare")) == code
+    assert (tmp_path / "compare.xml").is_file()
+    store = run_store()
+    assert [store.resolve(ref).name for ref in command("report")[1:3]] == [GOOD, NEW], "the reference is named first"
+    assert store.resolve(command("runs", "pack")[2]).name == NEW
+
+
+def test_the_table_of_the_page_has_the_codes_of_the_verb() -> None:
+    codes = re.findall(r"^\| (\d) \| (no worse|worse|wrong usage|nobody can tell)", PAGE, re.MULTILINE)
+    assert codes == [("0", "no worse"), ("1", "worse"), ("2", "wrong usage"), ("3", "nobody can tell")]

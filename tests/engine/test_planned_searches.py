@@ -1,0 +1,164 @@
+"""A search is planned from profile, hosts and wishes: what it may cost is known beforehand, and nothing is dropped."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import pytest
+
+from tui.cli import run
+from tui.cli.review import review_text
+from tui.engine.planning.again import choices_again
+from tui.engine.planning.plan import Choices, build_plan
+from tui.engine.planning.search import Wish, offered_step
+from tui.engine.profiles.catalogue import Catalogue
+from tui.model.plan import HostAddress, Plan
+from tui.model.problem import UsageError
+from tui.model.search import HOSTS, Offer
+from tui.results.text.plan_sums import time_bounds
+
+FOUR = [HostAddress(name=f"h{number}") for number in range(1, 5)]
+OWN = {
+    "rated": "profile: my/rated\ntitle: R\nextends: demo/quick\nparams: {cap: {default: 500, kind: count}}\n"
+    "fio: {global: {rate_iops: '{cap}'}}\ncurve: {}\n",
+    "thinking": "profile: my/thinking\ntitle: T\nextends: demo/quick\nfio: {global: {thinktime: 100}}\n",
+    "wide": "profile: my/wide\ntitle: W\nextends: demo/quick\n"
+    "capacity: {limits: ['p99 < 2ms'], over: [rate, {hosts: [1, 2, 8]}]}\n",
+}
+
+
+def plan(catalogue: Catalogue, profile: str, wish: Wish, **choices: Any) -> Plan:
+    return build_plan(catalogue.load(profile), Choices(hosts=FOUR, search=wish, **choices))
+
+
+def over(found: Plan) -> dict[str, tuple[int, ...]]:
+    assert found.search is not None
+    return {knob.name: knob.values for knob in found.search.over}
+
+
+LIMITS = ("p99 < 5ms",)
+
+
+@pytest.mark.parametrize(
+    ("profile", "wish", "message"),
+    [
+        ("weka/read-iops", Wish(None, LIMITS, points=3), "--slo, --points: nothing is searched for, weka/read-iops h"),
+        ("weka/read-iops", Wish(None, within_s=60.0), "--within: nothing is searched for, .* run --curve"),
+        ("weka/read-iops", Wish(None, over={"rate": ()}), "--over: nothing is searched for"),
+        ("my/wide", Wish("none", point_s=5.0), "--point: nothing is searched for, --no-search was given$"),
+        ("weka/all", Wish(None, points=3), "weka/all is a suite"),
+        ("my/wide", Wish(points=501), "--points 501: allowed are whole numbers from 1 to 500"),
+        ("my/wide", Wish(points=0), "--points 0: "),
+        ("my/wide", Wish(within_s=10.0), "--within 10s: one point takes 11s, 1s of it before it is measured; --point"),
+        ("weka/read-iops", Wish("curve", within_s=15.0), "--within 15s: one point takes 16s, 6s of it before"),
+        ("my/wide", Wish(point_s=60.0, most_point_s=30.0), "--most 30s: a point lasts 1m at least"),
+        ("my/wide", Wish(over={"rate": (), "hosts": (1, 5, 6)}), "--over hosts=5,6: 4 hosts were chosen"),
+        ("my/wide", Wish("curve", over={"numjobs": ()}), "--over numjobs: a curve is over shares of full load"),
+        ("my/wide", Wish("scaling", over={"rate": (), "hosts": ()}), "--over rate: scaling is over hosts"),
+        ("my/wide", Wish("scaling", most_point_s=60.0), "--most: points at full load are all as long as --point"),
+        ("my/thinking", Wish("curve"), "thinktime holds it back"),
+    ],
+)
+def test_what_a_search_cannot_do_is_refused_and_not_dropped(
+    catalogue: Catalogue, profile: str, wish: Wish, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        plan(catalogue, profile, wish)
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        (Wish("capacity", LIMITS), "by itself: --over"),
+        (Wish("curve"), "run it once for each"),
+        (Wish("scaling"), "scaling is over hosts alone"),
+    ],
+)
+def test_a_sweep_is_refused_with_an_advice_that_the_search_can_follow(
+    catalogue: Catalogue, wish: Wish, message: str
+) -> None:
+    with pytest.raises(UsageError, match=f"--sweep numjobs: .*{message}"):
+        plan(catalogue, "demo/quick", wish, sweep={"numjobs": ["1"]})
+
+
+def test_a_ramp_of_the_profile_is_part_of_the_time_of_each_point(catalogue: Catalogue) -> None:
+    found = plan(catalogue, "capacity/oltp-4k-70r30w", Wish("capacity", within_s=600.0))
+    assert found.search is not None
+    assert (found.search.lead_s, found.search.own_ramp, found.steps[0].ramp_s) == (30.0, True, 30.0)
+    assert time_bounds(found) == (600.0, 600.0)
+    assert "0:30 to 2:00 each after 0:30 of load, 10:00 of load and pauses at most" in review_text(found)
+    free = time_bounds(plan(catalogue, "capacity/oltp-4k-70r30w", Wish("capacity", within_s=1e6)))
+    assert free == (20 * 60.0, 20 * (120.0 + 30.0 + 3.0))
+
+
+def test_a_start_delay_and_the_usual_ramp_are_load_before_a_point(catalogue: Catalogue) -> None:
+    found = plan(catalogue, "weka/read-iops", Wish("capacity", LIMITS, points=2))
+    assert found.search is not None
+    assert (found.search.lead_s, found.search.own_ramp) == (5.0, False)
+    assert time_bounds(found) == (2 * 16.0, 2 * (120.0 + 10.0 + 3.0))
+    assert time_bounds(found)[0] == found.expected_s  # type: ignore[index]
+
+
+@pytest.mark.parametrize(("wish", "points"), [(Wish("scaling"), 6), (Wish("scaling", over={"hosts": (1, 4)}), 4)])
+def test_points_that_may_be_made_again_are_no_part_of_the_time_of_a_scaling(
+    catalogue: Catalogue, wish: Wish, points: int
+) -> None:
+    found = plan(catalogue, "demo/quick", wish)
+    assert time_bounds(found) == (points * 11.0, points * 11.0)
+    assert len(found.steps) == points + 2
+
+
+def test_numbers_of_hosts_are_those_that_were_given_and_those_of_a_profile_that_fit(catalogue: Catalogue) -> None:
+    assert over(plan(catalogue, "demo/quick", Wish("scaling", over={"hosts": (1, 2)}))) == {HOSTS: (1, 2)}
+    assert over(plan(catalogue, "demo/quick", Wish("scaling"))) == {HOSTS: (1, 2, 4)}
+    wide = plan(catalogue, "my/wide", Wish())
+    assert over(wide) == {"rate": (), HOSTS: (1, 2)}
+    assert wide.remarks == ["hosts 8 of the profile: left out, 4 are chosen"]
+
+
+def test_what_a_search_sets_itself_is_said_once_before_it_starts(catalogue: Catalogue) -> None:
+    found = plan(catalogue, "my/rated", Wish(), overrides={"runtime": "5m"})
+    assert [remark.partition(":")[0] for remark in found.remarks] == ["job mix", "runtime is not used"]
+    assert "rate_iops=500 is left out" in found.remarks[0]
+    assert "rate_iops" not in found.steps[0].tasks[0].job_file
+    assert plan(catalogue, "demo/quick", Wish("curve"), overrides={"numjobs": "2"}).remarks == []
+    assert not offered_step(found, found.slots[0], Offer(None, 10.0)).remarks, "it is said again with each point"
+
+
+def test_a_load_that_waits_by_itself_can_be_measured_over_hosts(catalogue: Catalogue) -> None:
+    assert "thinktime=100" in plan(catalogue, "my/thinking", Wish("scaling")).steps[0].tasks[0].job_file
+
+
+def test_lengths_of_points_are_as_they_were_asked_for_and_so_again(catalogue: Catalogue) -> None:
+    found = plan(catalogue, "my/wide", Wish(point_s=90.0, most_point_s=300.0))
+    assert found.search is not None
+    assert (found.search.point_s, found.search.most_point_s, found.steps[0].runtime_s) == (90.0, 300.0, 90.0)
+    longer = plan(catalogue, "my/wide", Wish(point_s=300.0)).search
+    assert longer is not None and longer.most_point_s == 300.0, "a longer least time is no fault"
+    again = choices_again(found, catalogue.load("my/wide")).search
+    assert again is not None
+    assert plan(catalogue, "my/wide", again).search == found.search
+    scaled = plan(catalogue, "my/wide", Wish("scaling"))
+    fewer = choices_again(scaled, catalogue.load("my/wide")).search
+    assert fewer is not None
+    two = build_plan(catalogue.load("my/wide"), Choices(hosts=FOUR[:2], search=fewer))
+    assert over(two) == {HOSTS: (1, 2)}, "with fewer hosts the same can be asked for"
+
+
+def wish(*words: str) -> Wish:
+    parser = argparse.ArgumentParser()
+    run.configure(parser)
+    return run.wish_from(parser.parse_args(["my/wide", *words]))
+
+
+def test_the_command_line_asks_for_what_it_says() -> None:
+    assert wish("--no-search") == Wish("none")
+    over_two = wish("--scaling", "--over", "hosts=1,2", "--point", "20s")
+    assert over_two == Wish("scaling", over={"hosts": [1, 2]}, point_s=20.0)
+    bounds = ("--points", "9", "--within", "30m", "--point", "20s", "--most", "1m", "--slo", "p99<2ms")
+    assert wish("--curve", *bounds) == Wish("curve", ("p99<2ms",), {}, 9, 1800.0, 20.0, 60.0)
+    wrong = {"--point": "0", "--most": "x", "--over": "hosts=", "--slo": "p99"}
+    for option, text in wrong.items():
+        with pytest.raises(UsageError, match=f"^{option}"):
+            wish(option, text)

@@ -1,0 +1,88 @@
+"""What the Compare screen shows: marked runs, in sides or each by itself, held against the first. No widgets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from string import ascii_uppercase
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from tui.text.line import ACCENT, LABEL, WARN, Line, Run, wrap
+
+if TYPE_CHECKING:
+    from tui.results.compare.compare import Comparison
+    from tui.results.compare.criteria import Judged
+
+
+class Wish(Struct, frozen=True):
+    """What somebody asked for. None: until they do, what `ab` ran is joined and its settings may differ."""
+
+    turn: int = 0  # which side is A
+    join: bool | None = None
+    accept: bool | None = None
+
+
+class Shown(Struct, frozen=True):
+    """The comparison as it is shown; `can_join` and `can_accept` are what else could be asked for."""
+
+    sides: tuple[tuple[Path, ...], ...]
+    found: list[tuple[Comparison, list[Judged]]]
+    by: str = ""  # what runs are joined by; empty: they are not
+    across: tuple[str, ...] = ()
+    can_join: bool = False
+    can_accept: tuple[str, ...] = ()
+
+    def lines(self, width: int) -> list[Line]:
+        """Return which side the others are held against, and what the keys would change."""
+        runs: list[Run] = [("A ", ACCENT), (f"is {self._first()}; x makes the next {self._thing} A", LABEL)]
+        if self.by:
+            runs += [(f"; sides are joined by {self.by}, s takes each run by itself", LABEL)]
+        elif self.can_join:
+            runs += [("; s joins runs that are alike", LABEL)]
+        lines = [Line(part) for part in wrap(runs, width)]
+        if self.across:
+            said = [(f"meant to differ: {', '.join(self.across)}; p asks for it to be the same", LABEL)]
+            lines += [Line(part) for part in wrap(said, width)]
+        elif self.can_accept:
+            said = [("p ", ACCENT), (f"compares them although they differ in {', '.join(self.can_accept)}", WARN)]
+            lines += [Line(part) for part in wrap(said, width)]
+        return lines
+
+    @property
+    def _thing(self) -> str:
+        return "side" if self.by else "run"
+
+    def _first(self) -> str:
+        if self.by:
+            others = [f"{name} {len(side)}" for name, side in zip(ascii_uppercase[1:], self.sides[1:], strict=False)]
+            return ", ".join([f"{len(self.sides[0])} run{'' if len(self.sides[0]) == 1 else 's'}", *others])
+        first = self.found[0][0].a[0].created_utc or ""
+        begun = [found.b[0].created_utc or "" for found, _ in self.found]
+        return "as old as the other" if {first} == {*begun} else "the oldest run" if first <= min(begun) else "newer"
+
+
+def compared(runs: Sequence[Path], noise: Path, wish: Wish) -> Shown:
+    """Return each side against the first, and how it stands by its thresholds. Raises BenchtuiError."""
+    from tui.results.compare.compare import compare
+    from tui.results.compare.criteria import criteria_of, judge
+    from tui.results.compare.noise import NoiseFloors
+    from tui.results.compare.sides import apart, differing, joined
+    from tui.results.record.load import load_record
+    from tui.results.store.marks import read_marks, with_tags
+
+    records = [with_tags(load_record(run_dir), read_marks(run_dir)) for run_dir in runs]
+    known = joined(records)
+    join = bool(known.by) and (known.meant if wish.join is None else wish.join)
+    sides = (known if join else apart(records)).turned(wish.turn)
+    first, *others = [[records[place] for place in side] for side in sides.places]
+    floors = NoiseFloors.read(noise)
+    found = [compare(first, other, floors) for other in others]
+    able = differing(found)
+    across = able if able and ((join and known.meant) if wish.accept is None else wish.accept) else ()
+    if across:
+        found = [compare(first, other, floors, across) for other in others]
+    judged = [(each, judge(each.a, each.b, criteria_of(each.b))) for each in found]
+    paths = tuple(tuple(runs[place] for place in side) for side in sides.places)
+    return Shown(paths, judged, sides.by, across, can_join=bool(known.by), can_accept=able)

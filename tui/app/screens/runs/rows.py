@@ -1,0 +1,103 @@
+"""Runs as rows of a list; pure functions of what the store knows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from tui.app.terminal.theme import Symbols
+from tui.metrics import units
+from tui.results.store.marks import tags_text
+from tui.results.store.order import ORDERS
+from tui.text.line import ACCENT, BAD, BRIGHT, GOOD, LABEL, WARN, Run
+from tui.text.table import Column
+
+if TYPE_CHECKING:
+    from tui.results.store.summary import RunSummary
+
+MARKS = ascii_uppercase  # the oldest one marked is A, as in the comparison
+STATE_CELLS: dict[str, tuple[str, str]] = {  # state -> symbol attribute of the symbol set, style
+    "complete": ("ok", GOOD),
+    "partial": ("warn", WARN),
+    "aborted": ("warn", WARN),
+    "failed": ("bad", BAD),
+    "interrupted": ("bad", BAD),
+    "unreadable": ("bad", BAD),
+    "running": ("arrow", ACCENT),
+}
+
+
+def columns(symbols: Symbols, marked: Sequence[str]) -> tuple[Column[RunSummary], ...]:
+    """Return the columns of the list; a run that is `marked` has its letter in place of a symbol."""
+
+    def state(run: RunSummary) -> list[Run]:
+        symbol, role = told(run)
+        if key_of(run) in marked:
+            return [(f"{MARKS[marked.index(key_of(run))]} ", ACCENT), (symbol.partition(" ")[2], role)]
+        return [(symbol, role)]
+
+    def told(run: RunSummary) -> Run:
+        symbol, role = STATE_CELLS.get(run.state, ("dot", LABEL))
+        if run.verdict == "invalid":
+            return f"{symbols.bad} INVALID", BAD
+        if run.state == "complete" and run.verdict == "valid-with-warnings":
+            symbol, role = STATE_CELLS["partial"]
+        return f"{getattr(symbols, symbol)} {run.state}", role
+
+    return (
+        ordered_by("state", "state", state, 13),
+        ordered_by("started", "started (UTC)", lambda run: when(run.utc), 16, role=LABEL),
+        ordered_by("profile", "profile", named, least=15, most=34),
+        ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 6, right=True, gap=1),
+        ordered_by("headline", "headline", headline_of, 17, right=True),
+        ordered_by("verdict", "verdict", lambda run: (run.judged, JUDGED[run.verdict]), 14, drop=1),
+        ordered_by("time", "took", lambda run: units.duration(run.duration_s), 7, right=True, drop=2, role=LABEL),
+        ordered_by("title", "note", said_of, least=14, drop=3),
+        ordered_by("tags", "tags", lambda run: tags_text(run.tags), least=14, most=40, drop=4, role=LABEL),
+        ordered_by("target", "target", lambda run: run.target, least=14, most=40, drop=5, role=LABEL),
+    )  # fmt: skip
+
+
+def ordered_by(order: str, *declared: Any, **options: Any) -> Column[RunSummary]:
+    """Return a column that the list can be sorted by."""
+    column: Column[RunSummary] = Column(*declared, **options)
+    return replace(column, order=ORDERS[order].key, falling=ORDERS[order].falling)
+
+
+def named(run: RunSummary) -> list[Run]:
+    """Return the profile of a run, behind its star."""
+    return [*([("* ", ACCENT)] if run.starred else []), (run.profile or run.run_id, BRIGHT)]
+
+
+def headline_of(run: RunSummary) -> Run:
+    """Return the figure of a run, in few words where it has such."""
+    return (run.headline_short or run.headline, BRIGHT) if run.headline else NO_FIGURE
+
+
+def said_of(run: RunSummary) -> str:
+    """Return what people said of a run, whose it is, and why it cannot be read."""
+    return ", ".join(filter(None, (run.problem, run.owner and f"of {run.owner}", run.title, run.note)))
+
+
+OPTIONAL: dict[str, Callable[[RunSummary], object]] = {  # columns that are shown when a run has something there
+    "note": said_of,
+    "tags": lambda run: run.tags,
+    "target": lambda run: run.target,
+}
+
+
+def key_of(run: RunSummary) -> str:
+    """Return what tells a run from the others: its id, of somebody else's its directory."""
+    return run.directory or run.run_id
+
+
+JUDGED = {"valid": GOOD, "valid-with-warnings": WARN, "invalid": BAD, None: LABEL}
+NO_FIGURE: Run = (units.UNKNOWN, LABEL)
+
+
+def when(utc: str | None) -> str:
+    """Return a time to the minute."""
+    return utc.replace("T", " ")[:16] if utc else "–"

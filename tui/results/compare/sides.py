@@ -1,0 +1,84 @@
+"""Which of several runs are repetitions of each other, and what may be meant to differ between sides. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tui.model.record import RunRecord
+from tui.results.compare.compare import Comparison
+from tui.results.compare.noise import configuration
+from tui.results.sizing.words import limits_text
+
+AB, AB_SIDE = "ab", "ab.side"  # tags that `benchtui ab` gives its runs
+CLIENTS = "number of clients"  # as the gate calls it
+
+
+class Sides(Struct, frozen=True):
+    """Runs by their places, side by side; `by` is what they were joined by, empty when each stands alone."""
+
+    places: tuple[tuple[int, ...], ...]
+    by: str = ""
+
+    @property
+    def meant(self) -> bool:
+        """Whether somebody said before what the sides are."""
+        return self.by == BY_AB
+
+    def turned(self, times: int) -> Sides:
+        """Return the sides with another one first."""
+        first = times % len(self.places)
+        return replace(self, places=self.places[first:] + self.places[:first])
+
+
+BY_AB = "what benchtui ab ran"
+
+
+def apart(records: Sequence[RunRecord]) -> Sides:
+    """Return each run as a side of its own."""
+    return Sides(tuple((place,) for place in range(len(records))))
+
+
+def joined(records: Sequence[RunRecord]) -> Sides:
+    """Return runs that are repetitions of each other together, in the order of their first.
+
+    By what `ab` says, else by configuration (profile, parameters, target, hosts), else by their tags: the first of them
+    by which there are several sides, and fewer than runs. Where there is none each run stands alone.
+    """
+    keys: tuple[tuple[str, Callable[[RunRecord], object]], ...] = (
+        (BY_AB, _of_ab),
+        ("parameters, target and hosts", _configuration),
+        ("tags", lambda record: sorted(record.tags.items())),
+    )
+    for by, key in keys:
+        groups: dict[str, list[int]] = {}
+        for place, record in enumerate(records):
+            groups.setdefault(repr(key(record)), []).append(place)
+        if 1 < len(groups) < len(records):
+            return Sides(tuple(map(tuple, groups.values())), by)
+    return apart(records)
+
+
+def _of_ab(record: RunRecord) -> object:
+    """Return a run's side in its experiment; one that is in none stands alone."""
+    side = record.tags.get(AB_SIDE)
+    return record.run_id if side is None else (record.tags.get(AB), side)
+
+
+def _configuration(record: RunRecord) -> object:
+    """Return what makes runs repetitions of each other; which points a search measured is its own affair."""
+    if record.search is None:
+        return configuration(record).key
+    return configuration(record.model_copy(update={"steps": []})).key, limits_text(record.search.limits)
+
+
+def differing(found: Sequence[Comparison]) -> tuple[str, ...]:
+    """Return the parameters that keep runs from being compared, which may be meant to differ; `hosts`: their number."""
+    names: set[str] = set()
+    for each in found:
+        what = {obstacle.what for obstacle in each.obstacles}
+        params = {name for record in (*each.a, *each.b) for step in record.steps for name in step.params}
+        names |= (what & params) | ({"hosts"} if CLIENTS in what else set())
+    return tuple(sorted(names))
