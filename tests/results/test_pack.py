@@ -17,6 +17,7 @@ from tests.results.test_verify import RAW, WHOLE
 from tui.cli.main import main
 from tui.model.problem import BenchtuiError, UsageError
 from tui.results.pack.read import read_pack
+from tui.results.pack.stream import HEADER, OLD_HEADER, SUM_BYTES
 from tui.results.pack.unpack import unpack
 from tui.results.pack.write import pack
 from tui.results.record.build import write_record
@@ -100,10 +101,25 @@ def test_a_link_in_a_run_is_not_packed(made: Path, tmp_path: Path) -> None:
 def test_any_byte_that_is_changed_is_noticed(packed: Path, tmp_path: Path) -> None:
     data = packed.read_bytes()
     file = tmp_path / "changed"
-    for place in {*range(12), *range(12, len(data) - 24, 499), *range(len(data) - 24, len(data))}:
+    for place in {*range(64), *range(64, len(data) - 24, 499), *range(len(data) - 24, len(data))}:
         file.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
         with pytest.raises(BenchtuiError, match=f"{file}: "):
             read_pack(file)
+
+
+def test_the_same_files_deflated_in_another_way_are_not_what_was_packed(packed: Path, tmp_path: Path) -> None:
+    data, file = packed.read_bytes(), tmp_path / "deflated-again"
+    start = len(HEADER) + SUM_BYTES
+    file.write_bytes(data[:start] + gzip.compress(gzip.decompress(data), 1)[10:])
+    assert [data for _, data in members_of(file)] == [data for _, data in members_of(packed)]
+    with pytest.raises(BenchtuiError, match="the end: damaged: its files are whole, but it is not byte for byte"):
+        read_pack(file)
+
+
+def test_a_run_that_was_packed_before_there_was_a_sum_of_the_file_is_read(packed: Path, tmp_path: Path) -> None:
+    old, data = tmp_path / "old.tar.gz", packed.read_bytes()
+    old.write_bytes(OLD_HEADER + data[len(HEADER) + SUM_BYTES :])
+    assert read_pack(old) == read_pack(packed)
 
 
 def test_a_byte_that_was_changed_on_the_way_is_told_with_the_file_that_it_is_of(packed: Path, tmp_path: Path) -> None:
@@ -355,3 +371,25 @@ def test_a_signer_that_is_no_public_key(
 ) -> None:
     assert main(["runs", "verify", str(signed), "--signer", str(keys / name)]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_report_goes_with_the_run_and_is_proved_like_its_files(
+    made: Path, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_dir, file, plain = home / "runs" / RUN_ID, tmp_path / "run.tar.gz", tmp_path / "plain.tar.gz"
+    shutil.copytree(made, run_dir)
+    (run_dir / "report.html").write_text("of another time")
+    assert main(["runs", "pack", RUN_ID, "-o", str(file)]) == 0
+    assert main(["runs", "pack", RUN_ID, "-o", str(plain), "--no-report"]) == 0
+    assert not [member.name for member, _ in members_of(plain) if "report" in member.name]
+    unpacked, _ = unpack(file, tmp_path / "runs")
+    text = (unpacked / "report.html").read_text()
+    assert "<h1>" in text and RUN_ID in text
+    was, now = b"Storage benchmark", b"storage benchmark"
+    forged = [
+        (member, data.replace(was, now) if member.name.endswith("report.html") else data)
+        for member, data in members_of(file)
+    ]
+    capsys.readouterr()
+    assert main(["runs", "verify", str(archive_of(tmp_path / "forged", forged))]) == 1
+    assert "report.html: its SHA-256 is not that of the manifest" in capsys.readouterr().out

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import shutil
-import struct
 import tarfile
 import zlib
 from collections.abc import Iterator
@@ -26,11 +24,8 @@ from tui.results.pack.manifest import (
     PackedFile,
     parse_manifest,
 )
+from tui.results.pack.stream import BLOCK, Inflated
 
-BLOCK = 1 << 20
-PIECE = 512  # a block of the archive: so much at once where it is damaged
-END = struct.Struct("<II")  # behind a gzip stream: the sum of its bytes, and how many they are
-HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # gzip's, as packed runs have it: no sum protects these bytes
 PLAIN_KINDS = (tarfile.REGTYPE, tarfile.AREGTYPE)
 
 
@@ -43,72 +38,6 @@ class Packed:
     signature: bytes | None
 
 
-class _Inflated(io.RawIOBase):
-    """The bytes of a gzip file that is one whole stream and nothing else. Raises zlib.error, EOFError.
-
-    Little by little, and its sum last: what is damaged is met where it stands, and its file can be named.
-    """
-
-    def __init__(self, stored: IO[bytes]) -> None:
-        self._stored = stored
-        self._inflate = zlib.decompressobj(wbits=-15)
-        self._ready = b""
-        self._at = self._length = self._sum = 0
-        self._most, self._over = BLOCK, False
-        if stored.read(len(HEADER)) != HEADER:
-            raise zlib.error("its header is not that of a packed run")
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """Return so many bytes, fewer at the end."""
-        pieces, wanted = [], size if size >= 0 else 1 << 62
-        while wanted and (piece := self._some(wanted)):
-            pieces.append(piece)
-            wanted -= len(piece)
-        return b"".join(pieces)
-
-    def _some(self, wanted: int) -> bytes:
-        while self._at >= len(self._ready):
-            if self._inflate.eof:
-                self._check_end()
-                return b""
-            fresh = self._inflate.unconsumed_tail or self._stored.read(BLOCK)
-            self._ready, self._at = self._inflated(fresh), 0
-            if not fresh and not self._ready and not self._inflate.eof:
-                raise EOFError("it ends too early")
-            self._sum, self._length = zlib.crc32(self._ready, self._sum), self._length + len(self._ready)
-        piece = self._ready[self._at : self._at + wanted]
-        self._at += len(piece)
-        return piece
-
-    def _inflated(self, fresh: bytes) -> bytes:
-        """Return the next bytes; where they are damaged only those before, that their file is not named for another."""
-        before = self._inflate.copy()
-        try:
-            return self._inflate.decompress(fresh, self._most)
-        except zlib.error:
-            if self._most == PIECE:
-                raise
-        self._inflate, self._most = before, PIECE
-        return self._inflate.decompress(fresh, PIECE)
-
-    def _check_end(self) -> None:
-        if self._over:
-            return
-        self._over = True
-        end = self._inflate.unused_data
-        end += self._stored.read(max(0, END.size + 1 - len(end)))
-        if len(end) < END.size:
-            raise EOFError("it ends too early")
-        if len(end) > END.size:
-            raise zlib.error("something follows its end")
-        if END.unpack(end) != (self._sum, self._length & 0xFFFFFFFF):
-            raise zlib.error("its sum is not that of its bytes")
-
-
 def read_pack(file: Path, into: Path | None = None) -> Packed:
     """Return what a packed run is after every byte of it was checked; its files are written `into` a new directory.
 
@@ -116,7 +45,7 @@ def read_pack(file: Path, into: Path | None = None) -> Packed:
     """
     place = MANIFEST_FILE
     try:
-        with file.open("rb") as stored, tarfile.open(fileobj=_Inflated(stored), mode="r|") as archive:
+        with file.open("rb") as stored, tarfile.open(fileobj=Inflated(stored), mode="r|") as archive:
             members = iter(archive)
             packed, held = _head(archive, members)
             waiting = {f"{packed.manifest.run_id}/{each.path}": each for each in packed.manifest.files}

@@ -2,53 +2,66 @@
 
 from __future__ import annotations
 
-import gzip
+import hashlib
 import io
 import os
 import stat
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
 import tui
 from tui.model.problem import BenchtuiError, Problem, UsageError
-from tui.model.rundir import OF_THIS_MACHINE, RECORD_FILE
+from tui.model.rundir import OF_THIS_MACHINE, RECORD_FILE, REPORT_FILE
 from tui.model.utc import format_utc
 from tui.results.pack.manifest import MANIFEST_FILE, SCHEMA, SIGNATURE_FILE, Manifest, PackedFile, check_name
 from tui.results.pack.signature import sign
+from tui.results.pack.stream import Deflated
 from tui.results.verify.files import sha256_of
 
-COMPRESSION = 6
 
+def pack(run_dir: Path, output: Path, key: Path | None = None, report: bytes | None = None) -> Manifest:
+    """Put a run that is over into one new file, with a report when there is one, signed when a key is given.
 
-def pack(run_dir: Path, output: Path, key: Path | None = None) -> Manifest:
-    """Put a run that is over into one new file, signed when a key is given. Raises BenchtuiError."""
-    if output.exists():
-        raise UsageError(Problem("exists already", file=str(output)))
+    Raises BenchtuiError.
+    """
+    check_free(output)
     if not (run_dir / RECORD_FILE).is_file():
         raise UsageError(f"{run_dir.name} has no {RECORD_FILE}: finish it first (benchtui runs recover)")
     try:
         files = list(_files_of(run_dir))
+        if report is not None:
+            files.append(PackedFile(REPORT_FILE, len(report), hashlib.sha256(report).hexdigest()))
         manifest = Manifest(SCHEMA, run_dir.name, format_utc(datetime.now(UTC)), tui.__version__, files)
         text = msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
         signature = sign(text, key) if key is not None else None
-        _write(run_dir, output, manifest, text, signature)
+        _write(run_dir, output, manifest, {MANIFEST_FILE: text, SIGNATURE_FILE: signature}, report)
     except OSError as error:
         raise BenchtuiError(Problem(f"{error.strerror or error}", file=str(error.filename or output))) from error
     return manifest
 
 
+def check_free(output: Path) -> None:
+    """Raise UsageError when there is a file of that name: none is written over."""
+    if output.exists():
+        raise UsageError(Problem("exists already", file=str(output)))
+
+
 def _files_of(run_dir: Path) -> Iterator[PackedFile]:
-    """Yield what is packed of a run: plain files all of them, without what concerns this machine alone."""
+    """Yield what is packed of a run: plain files all of them, without what concerns this machine alone.
+
+    A report that lies there is of another time: it is made anew.
+    """
     for folder, folders, names in os.walk(run_dir):
         folders.sort()
         for name in sorted(names):
             path = Path(folder, name)
             relative = path.relative_to(run_dir).as_posix()
-            if relative in OF_THIS_MACHINE or name.startswith("."):
+            if relative in (*OF_THIS_MACHINE, REPORT_FILE) or name.startswith("."):
                 continue
             found = path.lstat()
             if not stat.S_ISREG(found.st_mode):
@@ -57,23 +70,29 @@ def _files_of(run_dir: Path) -> Iterator[PackedFile]:
             yield PackedFile(relative, found.st_size, sha256_of(path))
 
 
-def _write(run_dir: Path, output: Path, manifest: Manifest, text: bytes, signature: bytes | None) -> None:
+def _write(
+    run_dir: Path, output: Path, manifest: Manifest, head: Mapping[str, bytes | None], report: bytes | None
+) -> None:
     temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
     try:
         with (
             temporary.open("xb") as stored,
-            gzip.GzipFile(filename="", mode="wb", compresslevel=COMPRESSION, fileobj=stored, mtime=0) as packed,
+            Deflated(stored) as packed,
             tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as archive,
         ):
-            for name, data in ((MANIFEST_FILE, text), (SIGNATURE_FILE, signature)):
+            for name, data in head.items():
                 if data is not None:
                     archive.addfile(_member(f"{manifest.run_id}/{name}", len(data)), io.BytesIO(data))
             for file in manifest.files:
-                with (run_dir / file.path).open("rb") as data_of:
+                with _data_of(run_dir, file, report) as data_of:
                     archive.addfile(_member(f"{manifest.run_id}/{file.path}", file.bytes), data_of)
         os.link(temporary, output)  # never over a file that came meanwhile
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _data_of(run_dir: Path, file: PackedFile, report: bytes | None) -> IO[bytes]:
+    return io.BytesIO(report) if report is not None and file.path == REPORT_FILE else (run_dir / file.path).open("rb")
 
 
 def _member(name: str, size: int) -> tarfile.TarInfo:
