@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -41,6 +42,12 @@ def latency_of(values_ns: Sequence[int]) -> LatencyRecord:
     )
 
 
+@cache
+def spread(scale: float, seed: int) -> LatencyRecord:
+    """Return the latency of `latencies`, worked out once: nobody writes into it."""
+    return latency_of(latencies(scale, seed=seed))
+
+
 def latencies(scale: float = 1.0, count: int = 20_000, seed: int = 1) -> list[int]:
     """Return latencies with a tail, around 100 µs times `scale`."""
     drawn = np.random.default_rng(seed).lognormal(0.0, 0.3, count)
@@ -69,7 +76,7 @@ def step(
     latency: LatencyRecord | None = None,
 ) -> StepRecord:
     """Return a step that read at `iops`, each second within `noise` of it; without seconds when `count` is 0."""
-    latency = latency or latency_of(latencies(scale, seed=seed))
+    latency = latency or spread(scale, seed)
     read = AggregateRecord(ios=1, bytes=4096, iops=iops, bw_bytes_per_s=iops * 4096, clat=latency, hosts=["h1"])
     rates: list[float | None] = [*seconds(iops, count, noise, seed)]
     means: list[float | None] = [*seconds(latency.mean_ns or 0.0, count, noise, seed + 1000)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.results.compare_runs import IOPS, metadata_run, repeated, run, step
+from tests.results.compare_runs import IOPS, latencies, latency_of, metadata_run, repeated, run, step
 from tui.model.criteria import parse_criterion
 from tui.model.plan import Headline
 from tui.model.record import Finding, RunRecord
@@ -121,13 +121,24 @@ def test_beside_the_headline_four_repetitions_are_too_few_for_many_figures() -> 
 
 
 def test_a_percentile_that_too_few_ios_are_behind_is_not_judged() -> None:
-    one, other = run(), run(step(seed=5))
-    for record in (one, other):
-        clat = record.steps[0].results.aggregate["read"].clat
-        assert clat is not None
-        clat.n = 500
-    assert named(compare([one], [other]), "read.p99.9").word == "too few samples"
-    assert "n<10" in text(compare([one], [other]))
+    found = compare(*few_samples())
+    assert named(found, "read.p99.9").word == "too few samples"
+    assert "n<10" in text(found)
+
+
+def test_a_percentile_that_too_few_ios_are_behind_is_a_number_with_that_word_in_a_document() -> None:
+    found = compare(*few_samples())
+    judged = judge([], found.b, [parse_criterion("read.p99.9 < 5ms")])
+    (told,) = json.loads(as_json([(found, judged)]))["comparisons"]
+    (tail,) = [each for each in told["points"][0]["figures"] if each["name"] == "read.p99.9"]
+    assert (tail["a"], tail["word"]) == (named(found, "read.p99.9").a, "too few samples")
+    assert told["criteria"][0]["criterion"] == "read.p99.9 < 5ms"
+
+
+def few_samples() -> tuple[list[RunRecord], list[RunRecord]]:
+    """Return two sides of one run each, of 500 I/Os."""
+    one, other = (latency_of(latencies(count=500, seed=seed)) for seed in (1, 5))
+    return [run(step(latency=one))], [run(step(latency=other))]
 
 
 def test_metadata_runs_are_compared_by_their_operations() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from tui.metrics.units import Few
 from tui.model.record import RunRecord
 from tui.results.compare.compare import Change, Comparison
 from tui.results.compare.criteria import Judged
@@ -25,14 +26,26 @@ def as_json(found: Sequence[tuple[Comparison, Sequence[Judged]]]) -> str:
 
 def as_builtins(found: Comparison, judged: Sequence[Judged] = ()) -> dict[str, Any]:
     """Return one comparison as it stands in a document."""
+    whole: dict[str, Any] = msgspec.to_builtins(_told(found, judged), enc_hook=_number)
+    return whole
+
+
+def _number(value: object) -> int:
+    """Return a percentile that few I/Os are behind as the number it is: its word says that it cannot be judged."""
+    if isinstance(value, Few):
+        return int(value)
+    raise TypeError(f"{type(value).__name__} has no place in a document")
+
+
+def _told(found: Comparison, judged: Sequence[Judged]) -> dict[str, Any]:
     return {
         "a": [_run(record) for record in found.a],
         "b": [_run(record) for record in found.b],
         "word": found.word,
         "comparable": not found.obstacles,
         "undecided": found.undecided,
-        "differences": [msgspec.to_builtins(each) for each in found.gate],
-        "criteria": [msgspec.to_builtins(each) for each in judged],
+        "differences": found.gate,
+        "criteria": judged,
         "search": _search(found.search),
         "points": [
             {"name": point.name, "figures": [_change(change) for change in point.changes]} for point in found.points
@@ -51,23 +64,23 @@ def _search(found: SearchChange | None) -> dict[str, Any] | None:
         "b": found.b.model_dump(),
         "values_a": found.values_a,
         "values_b": found.values_b,
-        "ratio": msgspec.to_builtins(found.ratio),
+        "ratio": found.ratio,
         "word": found.word,
         "why": found.why,
         "percentile": found.percentile,
-        "latency_ratio": msgspec.to_builtins(found.latency),
+        "latency_ratio": found.latency,
         "latency_why": found.latency_why,
         "over": [found.low, found.high],
         "at_equal_load": [{"rate": load, "a_ns": ours, "b_ns": theirs} for load, ours, theirs in found.at],
         "by_hosts": [
             {"hosts": each.hosts, "a": each.a.model_dump(), "b": each.b.model_dump(),
-             "ratio": msgspec.to_builtins(each.ratio),
+             "ratio": each.ratio,
              "efficiency_a": each.efficiency_a, "efficiency_b": each.efficiency_b}
             for each in found.hosts
         ],
         "fitted": [
             {"name": each.a.name, "unit": each.a.unit, "a": each.a.figure.model_dump(), "b": each.b.figure.model_dump(),
-             "ratio": msgspec.to_builtins(each.ratio),
+             "ratio": each.ratio,
              "intervals_overlap": None if each.apart is None else not each.apart}
             for each in found.fits
         ],
