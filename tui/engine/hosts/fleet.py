@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from tui import workloads
 from tui.engine.hosts.ssh_names import PATTERN, words_in
 from tui.model import hostspec
-from tui.model.inventory import Inventory
 from tui.model.plan import HostAddress
 from tui.model.problem import Problem, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from tui.engine.hosts.mpi_check import Seen
     from tui.model.hostfacts import Fact
+    from tui.model.inventory import HostEntry, Inventory
     from tui.remote.connections import Connections
     from tui.remote.probe import HostProbe
 
@@ -41,10 +41,12 @@ class HostCheck(Struct, frozen=True):
 
 
 class Fleet:
-    """All hosts by name. `ssh_config` None means the user's ~/.ssh/config."""
+    """All hosts by name. `inventory` None: there is none; `ssh_config` None means the user's ~/.ssh/config."""
 
     def __init__(self, inventory: Inventory | None, ssh_config: Path | None) -> None:
-        self.inventory = inventory or Inventory(hosts={}, groups={})
+        self.inventory = inventory  # its models are loaded where there is one alone
+        self.hosts: Mapping[str, HostEntry] = inventory.hosts if inventory is not None else {}
+        self.groups: Mapping[str, list[str]] = inventory.groups if inventory is not None else {}
         self.ssh_config = ssh_config
         self._config_words: list[str] | None = None
 
@@ -68,8 +70,8 @@ class Fleet:
         knows them.
         """
         found: list[tuple[HostAddress, Origin]] = []
-        found += [(self._address(name), "inventory") for name in self.inventory.hosts]
-        found += [(self._address(name), "ssh config") for name in self.config_names if name not in self.inventory.hosts]
+        found += [(self._address(name), "inventory") for name in self.hosts]
+        found += [(self._address(name), "ssh config") for name in self.config_names if name not in self.hosts]
         known = {address.name for address, _ in found} | {hostspec.LOCAL}
         found += [(self._address(name), "command line") for name in named if name not in known and self._known(name)]
         return [*found, (LOCAL_ADDRESS, "this machine")]
@@ -88,17 +90,17 @@ class Fleet:
         if not part.startswith("@"):
             return hostspec.expand(part)
         group = part[1:]
-        if group not in self.inventory.groups:
-            groups = self.inventory.groups
+        groups = self.groups
+        if group not in groups:
             raise UsageError(
                 f"unknown group '{group}'{did_you_mean(group, groups)}; groups: {', '.join(groups) or 'none'}"
             )
-        if not self.inventory.groups[group]:
+        if not groups[group]:
             raise UsageError(f"group '{group}' has no hosts")
-        return self.inventory.groups[group]
+        return groups[group]
 
     def _known(self, name: str) -> bool:
-        known = name == hostspec.LOCAL or name in self.inventory.hosts or name in self.config_names
+        known = name == hostspec.LOCAL or name in self.hosts or name in self.config_names
         return known or self._described(name) or resolvable(name)
 
     def _described(self, name: str) -> bool:
@@ -107,13 +109,13 @@ class Fleet:
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
     def _unknown(self, name: str) -> str:
-        names = [*self.inventory.hosts, *self.config_names, hostspec.LOCAL]
+        names = [*self.hosts, *self.config_names, hostspec.LOCAL]
         hint = did_you_mean(name, names)
         return f"unknown host '{name}'{hint}: not in the inventory, not in the SSH configuration, not in DNS"
 
     def _address(self, name: str) -> HostAddress:
         config = str(self.ssh_config.absolute()) if self.ssh_config else None
-        if name in self.inventory.hosts:
+        if self.inventory is not None and name in self.hosts:
             return self.inventory.address(name, config)
         return HostAddress(name=name, ssh_config=config)
 

@@ -5,21 +5,26 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tui.engine.user_files import save
-from tui.model.inventory import Inventory, load_inventory
 from tui.model.problem import UsageError, unreadable
+
+if TYPE_CHECKING:
+    from tui.model.inventory import Inventory
 
 
 def read_inventory(path: Path) -> Inventory | None:
     """Return the inventory of a file, None when there is no file. Raises UsageError."""
     try:
-        return load_inventory(path.read_text(encoding="utf-8"), str(path))
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable(path, error) from error
+    from tui.model.inventory import load_inventory  # most of what the first list of hosts would wait for
+
+    return load_inventory(text, str(path))
 
 
 def add_host(path: Path, name: str, entry: Mapping[str, object]) -> None:
@@ -29,6 +34,8 @@ def add_host(path: Path, name: str, entry: Mapping[str, object]) -> None:
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
+
+    from tui.model.inventory import load_inventory
 
     yaml = YAML()
     read_inventory(path)  # a broken file is told with its place, and left alone
