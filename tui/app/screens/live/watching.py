@@ -19,6 +19,7 @@ SWITCH_AFTER_S = 3.0
 CATCH_UP_PAINT_S = 0.3
 LOOK_AT_ENGINE_S = 2.0
 GIVE_WAY_S = 0.002  # a key goes through several turns of the loop until it is painted
+FRAME_S = 0.02  # Textual paints what a key changed 60 times a second at most
 
 
 class WatchingScreen(JudgingScreen):
@@ -85,8 +86,16 @@ class WatchingScreen(JudgingScreen):
             return
         if anew:
             self.table.sort_anew()
+        await self.look_between_keys()
+        if self.is_followed:
+            self.paint()
+
+    async def look_between_keys(self) -> None:
+        """Look; a key that waited for a look which took long is painted before all panels are."""
+        began = time.monotonic()
         self.look()
-        self.paint()
+        if time.monotonic() - began >= SLICE_S:
+            await asyncio.sleep(FRAME_S)
 
     def tick(self) -> None:
         """Take what is new and show it; nothing while the display is held, so that keys show figures of one time."""
