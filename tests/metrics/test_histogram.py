@@ -15,6 +15,7 @@ from tui.metrics.histogram import (
     PERCENTILES,
     Bins,
     Histogram,
+    Packed,
     combine,
     combine_directions,
     index_to_value,
@@ -86,6 +87,22 @@ def test_merging_is_adding_counts(parts: list[dict[int, int]]) -> None:
     expected: Counter[int] = sum((Counter(part) for part in parts), Counter())
     assert dict(merged.items()) == dict(expected)
     assert merged.total == expected.total()
+
+
+@given(st.lists(st.dictionaries(st.integers(0, 1855), st.integers(1, 10**9), max_size=50), max_size=5))
+def test_packed_buckets_count_as_they_do_unpacked_whatever_was_asked_meanwhile(parts: list[dict[int, int]]) -> None:
+    packed, plain = Histogram(), Histogram()
+    for part in parts:
+        buckets = Histogram(part).buckets
+        packed.add(buckets, Packed(buckets))
+        plain.add(buckets)
+        assert packed.total == plain.total
+    joint = Histogram()
+    for part in parts:
+        joint.add(Buckets(), Packed(Histogram(part).buckets))
+    assert joint == packed == plain
+    joint.take_back(plain)
+    assert not joint
 
 
 @given(sparse, sparse)

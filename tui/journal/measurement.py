@@ -10,7 +10,7 @@ from msgspec import Struct
 from tui.journal.tails import HOST_OPEN_S, PercentileBins
 from tui.journal.views import Clock, Group, Leaf, SeriesSet
 from tui.metrics.heat import HeatBins
-from tui.metrics.histogram import Histogram
+from tui.metrics.histogram import Histogram, Packed
 from tui.metrics.registry import direction as known_direction
 from tui.metrics.series import Parts, parts_of
 from tui.model.event import DirectionSample, PhaseName, Sample
@@ -94,14 +94,15 @@ class Measurement:
             if part.ios and direction not in leaves:  # tools list directions that they never use
                 leaves[direction] = self._new_leaf(sample.host, direction)
         parts = parts_of(t0, t1)
+        packed = {direction: Packed(part.lat) for direction, part in sample.dirs.items() if part.lat.idx}
         for direction, leaf in leaves.items():
-            self._feed(leaf, direction, sample, t0, t1, parts)
+            self._feed(leaf, direction, sample, t0, t1, parts, packed.get(direction))
         if sample.ramp:
             return
         if any(leaf.ios for leaf in leaves.values()):
             self._extend_window(sample, t0, t1)
         if self.tails_open_s is not None:
-            self._add_tails(sample, t0, t1, self.tails_open_s)
+            self._add_tails(sample, t0, t1, self.tails_open_s, packed)
 
     def _add_jobs(self, sample: Sample, t0: float, t1: float) -> None:
         if sample.host in self.has_result:  # its tool tells them
@@ -113,14 +114,14 @@ class Measurement:
                 )
             self.jobs[job].add(msgspec.structs.replace(sample, dirs=dirs, jobs={}), t0, t1)
 
-    def _add_tails(self, sample: Sample, t0: float, t1: float, open_s: int) -> None:
-        for direction, part in sample.dirs.items():
-            if part.lat.idx:
-                self._tail(None, direction, open_s).add(t0, t1, part.lat)
-                if self.for_record:
-                    self._tail(sample.host, direction, HOST_OPEN_S).add(t0, t1, part.lat)
-                else:
-                    self._heat(direction).add(t0, t1, part.lat)
+    def _add_tails(self, sample: Sample, t0: float, t1: float, open_s: int, packed: dict[str, Packed]) -> None:
+        for direction, number in packed.items():
+            lat = sample.dirs[direction].lat
+            self._tail(None, direction, open_s).add(t0, t1, lat, number)
+            if self.for_record:
+                self._tail(sample.host, direction, HOST_OPEN_S).add(t0, t1, lat, number)
+            else:
+                self._heat(direction).add(t0, t1, lat, number)
 
     def _heat(self, direction: str) -> HeatBins:
         bins = self.heat.get(direction)
@@ -139,10 +140,12 @@ class Measurement:
         """The 99th percentile of all hosts together in ns, by direction and second of the run."""
         return {direction: bins.by_second for (host, direction), bins in self.tails.items() if host is None}
 
-    def _feed(self, leaf: Leaf, direction: str, sample: Sample, t0: float, t1: float, parts: Parts) -> None:
+    def _feed(
+        self, leaf: Leaf, direction: str, sample: Sample, t0: float, t1: float, parts: Parts, packed: Packed | None
+    ) -> None:
         part = sample.dirs.get(direction, NOTHING)
         own = [] if self.for_record and sample.ramp else parts
-        leaf.add(sample.t, t0, t1, own, part, counts=not sample.ramp)
+        leaf.add(sample.t, t0, t1, own, part, packed, counts=not sample.ramp)
         if not self.for_record:
             self._series[direction].add(t0, t1, part, parts)
 

@@ -95,7 +95,7 @@ def _is_sound_part(part: DirectionSample) -> bool:
 
 def _fits(buckets: Buckets) -> bool:
     idx = buckets.idx
-    return len(idx) == len(buckets.n) and (not idx or 0 <= idx[0] <= idx[-1] < PLAT_BUCKETS)
+    return len(idx) == len(buckets.n) and (not idx or (min(idx) >= 0 and max(idx) < PLAT_BUCKETS))
 
 
 def _buckets_of(result: HostResult) -> Iterator[Buckets]:

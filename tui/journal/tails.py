@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import floor
 
 from tui.metrics.buckets import index_to_value, rank
-from tui.metrics.histogram import Histogram
+from tui.metrics.histogram import Histogram, Packed
 from tui.model.event import Buckets
 
 HOST_OPEN_S = 3  # samples of one host come in order
@@ -48,13 +48,13 @@ class PercentileBins:
         self._open_s = open_s
         self._newest = 0
 
-    def add(self, t0: float, t1: float, buckets: Buckets) -> None:
-        """Take the histogram of an interval (t0, t1]."""
+    def add(self, t0: float, t1: float, buckets: Buckets, packed: Packed | None = None) -> None:
+        """Take the histogram of an interval (t0, t1]; `packed`: the same, where others take it too."""
         seconds = seconds_of(t0, t1)
         held = self._middle if seconds else self._short
         for second in seconds or (floor(t1),):
             if second not in self._settled:
-                self._put(held, second, buckets)
+                self._put(held, second, buckets, packed)
         if floor(t1) > self._newest:
             self._newest = floor(t1)
             for second in [second for second in self._open() if second < self._newest - self._open_s]:
@@ -62,14 +62,14 @@ class PercentileBins:
                 for each in (self._middle, self._short, self._known):
                     each.pop(second, None)
 
-    def _put(self, held: dict[int, Buckets | Histogram], second: int, buckets: Buckets) -> None:
+    def _put(self, held: dict[int, Buckets | Histogram], second: int, buckets: Buckets, packed: Packed | None) -> None:
         self._known.pop(second, None)
         before = held.setdefault(second, buckets)
         if before is buckets:
             return
         if isinstance(before, Buckets):
             before = held[second] = Histogram.from_buckets(before)
-        before.add(buckets)
+        before.add(buckets, packed)
 
     def _open(self) -> set[int]:
         return self._middle.keys() | self._short.keys()

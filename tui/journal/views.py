@@ -14,7 +14,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from tui.metrics.figures import marked
-from tui.metrics.histogram import Histogram, index_to_value, percentiles_of
+from tui.metrics.histogram import Histogram, Packed, index_to_value, percentiles_of
 from tui.metrics.registry import MetricName
 from tui.metrics.series import Parts, RateSeries, parts_of
 from tui.model.event import Buckets, DirectionSample
@@ -45,6 +45,7 @@ class Interval(Struct):
     t: float  # arrival
     interval_s: float
     sample: DirectionSample
+    packed: Packed | None = None  # its latencies
 
 
 class SeriesSet:
@@ -208,12 +209,12 @@ class DirectionView(ABC):
         return self._cached("interval_buckets", self._current_version(), self._interval_buckets)
 
     def _interval_buckets(self) -> Buckets:
-        found = [each.sample.lat for each in self.intervals()]
+        found = self.intervals()
         if len(found) == 1:
-            return found[0]
+            return found[0].sample.lat
         histogram = Histogram()
         for each in found:
-            histogram.add(each)
+            histogram.add(each.sample.lat, each.packed)
         return histogram.buckets
 
     def _interval_percentiles(self) -> dict[str, int | None]:
@@ -279,29 +280,39 @@ class Leaf(DirectionView):
         self._histogram.clear()
         self.version += 1
 
-    def add(self, t: float, t0: float, t1: float, parts: Parts, sample: DirectionSample, *, counts: bool) -> None:
+    def add(
+        self,
+        t: float,
+        t0: float,
+        t1: float,
+        parts: Parts,
+        sample: DirectionSample,
+        packed: Packed | None = None,
+        *,
+        counts: bool,
+    ) -> None:
         """Take an interval (t0, t1] that arrived at `t`; `counts` is False for load that is not measured.
 
-        `parts`: the seconds of its series that it covers; none of load that is not to be in them.
+        `parts`: the seconds of its series that it covers; none of load that is not to be in them. `packed`: latencies.
         """
         interval_s = max(t1 - t0, 1e-3)
         if interval_s >= SHORT_S or self.last is None:
-            self.last = Interval(t, interval_s, sample)
+            self.last = Interval(t, interval_s, sample, packed)
         if parts:
             self.over_time.add(t0, t1, sample, parts)
         if counts:
-            self._count(interval_s, sample)
+            self._count(interval_s, sample, packed)
         self.version += 1
 
-    def _count(self, interval_s: float, sample: DirectionSample) -> None:
+    def _count(self, interval_s: float, sample: DirectionSample, packed: Packed | None) -> None:
         if sample.ios or self.ios:  # before the first I/O nothing is measured: start delay
             self.runtime_s += interval_s
         self.ios += sample.ios
         self.bytes += sample.bytes
         self.lat_sum_ns += sample.lat_sum_ns
         if self._keeps_latencies:
-            self._histogram.add(sample.lat)
-            self._joint.add(sample.lat)
+            self._histogram.add(sample.lat, packed)
+            self._joint.add(sample.lat, packed)
         if sample.lat_max_ns:
             self.so_far_max = max(self.so_far_max or 0, sample.lat_max_ns)
 

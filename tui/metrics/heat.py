@@ -12,7 +12,7 @@ from math import floor
 
 from tui.metrics.buckets import index_to_value, rank
 from tui.metrics.figures import enough_behind
-from tui.metrics.histogram import Histogram
+from tui.metrics.histogram import Histogram, Packed
 from tui.model.event import Buckets
 
 SHARES = (0.0, 0.0001, 0.001, 0.01, 0.05, 0.2)  # of the I/Os of a column, from which a weight begins
@@ -77,8 +77,11 @@ class HeatBins:
         self._items: dict[int, tuple[tuple[int, int], ...]] = {}  # sorted, until something comes to the column
         self._stamps: dict[int, int] = {}  # the version in which something came last, by column
 
-    def add(self, t0: float, t1: float, buckets: Buckets) -> None:
-        """Count an interval (t0, t1] of run time where its middle lies; what lies before the start is left out."""
+    def add(self, t0: float, t1: float, buckets: Buckets, packed: Packed | None = None) -> None:
+        """Count an interval (t0, t1] of run time where its middle lies; what lies before the start is left out.
+
+        `packed`: the same buckets, where others count them too.
+        """
         place = floor((t0 + t1) / 2 - self.start_s) // self.width_s
         if place < 0 or not buckets.idx:
             return
@@ -88,7 +91,7 @@ class HeatBins:
         column = self.columns.get(place)
         if column is None:
             column = self.columns[place] = Histogram()
-        column.add(buckets)
+        column.add(buckets, packed)
         self._items.pop(place, None)
         self.version += 1
         self._stamps[place] = self.version

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, compress, repeat
@@ -27,6 +29,7 @@ __all__ = [
     "TOP_BUCKET",
     "Bins",
     "Histogram",
+    "Packed",
     "combine",
     "combine_directions",
     "index_to_value",
@@ -36,13 +39,55 @@ __all__ = [
 ]
 
 
-class Histogram:
-    """A sparse histogram that can grow: counts by bucket index."""
+class Packed:
+    """Journal buckets that go into several histograms: one number of 64 bits a bucket, so that C adds all at once.
 
-    __slots__ = ("_counts",)
+    What a damaged journal may say beyond 64 bits in sum is carried into the next bucket.
+    """
+
+    __slots__ = ("number",)
+
+    def __init__(self, buckets: Buckets) -> None:
+        counts = array("Q", bytes(8 * (max(buckets.idx, default=-1) + 1)))
+        for index, count in zip(buckets.idx, buckets.n, strict=True):
+            counts[index] = count
+        self.number = int.from_bytes(_little(counts).tobytes(), "little")
+
+
+def unpacked(number: int) -> Iterator[tuple[int, int]]:
+    """Return index and count of the buckets of a packed number, those without a count left out."""
+    counts = array("Q")
+    counts.frombytes(number.to_bytes(-(-number.bit_length() // 64) * 8, "little"))
+    counts = _little(counts)
+    return zip(compress(range(len(counts)), counts), filter(None, counts), strict=True)
+
+
+def _little(counts: array[int]) -> array[int]:
+    if sys.byteorder == "big":
+        counts.byteswap()
+    return counts
+
+
+class Histogram:
+    """A sparse histogram that can grow: counts by bucket index.
+
+    What comes packed waits in one number until somebody looks.
+    """
+
+    __slots__ = ("_held", "_waiting")
 
     def __init__(self, counts: Mapping[int, int] | None = None) -> None:
-        self._counts: dict[int, int] = dict(counts) if counts else {}
+        self._held: dict[int, int] = dict(counts) if counts else {}
+        self._waiting = 0
+
+    @property
+    def _counts(self) -> dict[int, int]:
+        if self._waiting:
+            counts = self._held
+            for index, count in unpacked(self._waiting):
+                counts[index] = counts.get(index, 0) + count
+            self._waiting = 0
+        return self._held
 
     @classmethod
     def from_buckets(cls, buckets: Buckets) -> Histogram:
@@ -66,9 +111,12 @@ class Histogram:
         index = value_to_index(value_ns)
         self._counts[index] = self._counts.get(index, 0) + count
 
-    def add(self, buckets: Buckets) -> None:
-        """Add the counts of journal buckets."""
-        counts = self._counts
+    def add(self, buckets: Buckets, packed: Packed | None = None) -> None:
+        """Add the counts of journal buckets; `packed`: the same ones, where they go into several histograms."""
+        if packed is not None:
+            self._waiting += packed.number
+            return
+        counts = self._held
         for index, count in zip(buckets.idx, buckets.n, strict=True):
             counts[index] = counts.get(index, 0) + count
 
@@ -93,7 +141,8 @@ class Histogram:
 
     def clear(self) -> None:
         """Forget all counts."""
-        self._counts.clear()
+        self._held.clear()
+        self._waiting = 0
 
     @property
     def total(self) -> int:
