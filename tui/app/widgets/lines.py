@@ -15,6 +15,8 @@ from rich.cells import split_graphemes
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
+from textual.css.styles import RenderStyles
+from textual.dom import DOMNode
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
@@ -79,30 +81,6 @@ def cells(line: Line) -> list[tuple[str, str]]:
 class Lines(Widget):
     """Shows lines. Subclasses make them in `build` from their data and call `update_lines` when it changed."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "lines--text",
-        "lines--value",
-        "lines--label",
-        "lines--faint",
-        "lines--title",
-        "lines--bright",
-        "lines--heading",
-        "lines--thumb",
-        "lines--accent",
-        "lines--read",
-        "lines--write",
-        "lines--latency",
-        "lines--other",
-        "lines--good",
-        "lines--warn",
-        "lines--bad",
-        "lines--cursor",
-        "lines--cursor-blurred",
-        "lines--badge",
-        "lines--badge-good",
-        "lines--badge-warn",
-        "lines--badge-bad",
-    }
     DEFAULT_CSS = """
     Lines {
         .lines--text { color: $foreground; }
@@ -129,11 +107,25 @@ class Lines(Widget):
         .lines--badge-bad { color: $bad; text-style: bold reverse; }
     }
     """
+    ROLES: ClassVar[frozenset[str]] = frozenset(re.findall(r"\.(lines--[a-z-]+)", DEFAULT_CSS))
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, classes=classes)
         self.painted: list[Line] = []
         self._styles_by_key: dict[tuple[str, str], Style] = {}
+
+    def get_component_styles(self, *names: str) -> RenderStyles:
+        """Return the styles of roles, each made when it is drawn for the first time.
+
+        As COMPONENT_CLASSES all of them would be made of each widget, whenever its own styles are.
+        """
+        for name in names:
+            if name in self.ROLES and name not in self._component_styles:
+                role = DOMNode(classes=name)
+                role._attach(self)
+                self.app.stylesheet.apply(role)
+                self._component_styles[name] = role.styles
+        return super().get_component_styles(*names)
 
     @property
     def plain(self) -> bool:
@@ -174,6 +166,7 @@ class Lines(Widget):
     def notify_style_update(self) -> None:
         """Forget the styles of the old theme."""
         self._styles_by_key.clear()
+        self._component_styles.clear()
         super().notify_style_update()
 
     def render_line(self, y: int) -> Strip:
