@@ -308,6 +308,19 @@ async def test_addresses_are_those_that_ssh_would_take(home: Path) -> None:
         await user.sees("me@h1 via gate")
 
 
+async def test_addresses_are_found_out_of_hosts_that_were_read_after_it_was_time_to(home: Path) -> None:
+    config = home / "my_ssh_config"
+    config.write_text("Host gate\n  HostName 10.0.0.9\n")
+    async with opened(options(home, ssh_config=config), size=(140, 36)) as user:
+        screen = user.app.screen
+        assert isinstance(screen, HostsScreen)
+        await user.sees("10.0.0.9")
+        found, screen.hosts = screen.hosts, []
+        screen.seen.places.clear()  # as on a machine that takes longer to read
+        screen.take_hosts(found, None, None)
+        await user.sees(lambda: "gate" in screen.seen.places)
+
+
 async def test_trust_shows_the_keys_of_all_ticked_hosts(home: Path, lab: SshdLab) -> None:
     async with opened(options(home, ssh_config=lab.ssh_config_unknown)) as user:
         await user.press("space", "j", "space", "t")

@@ -59,6 +59,7 @@ class HostsScreen(FilteredScreen):
         self.checking: set[str] = set()
         self.problem: str | None = None
         self.was_read = False  # inventory and ssh config were
+        self.resolves = False  # it is time to find out where hosts are
         self.goes_on = False  # somebody asked for the next screen before that
         self.notices: dict[str, str] = {}
         self.peers = host_rows.Peers()
@@ -97,9 +98,14 @@ class HostsScreen(FilteredScreen):
         self.set_focus(self.picklist)
         self.show_notices()
         self.load_hosts()
-        self.set_timer(RESOLVE_AFTER_S, self.find_places)
+        self.set_timer(RESOLVE_AFTER_S, self.begin_to_resolve)
 
     # -- loading
+
+    def begin_to_resolve(self) -> None:
+        """From now on find out where hosts are: those that were read, and those that will be."""
+        self.resolves = True
+        self.find_places()
 
     @work(group="places", exclusive=True, exit_on_error=False)
     async def find_places(self) -> None:
@@ -124,7 +130,7 @@ class HostsScreen(FilteredScreen):
         self.hosts, self.problem, self.was_read = list(hosts), problem, True
         self.set_class(not self.knows_others, "-first")
         self.shell.selection.order_by(host.name for host in self.hosts)
-        if self.seen.places:
+        if self.resolves:
             self.find_places()
         self.show_rows()
         first = focus or next(iter(self.shell.selection.chosen), None)
