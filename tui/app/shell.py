@@ -26,7 +26,6 @@ from tui.model.settings import Settings
 
 if TYPE_CHECKING:
     from tui.engine.hosts.fleet import Fleet
-    from tui.engine.process.launch import EngineMode
     from tui.engine.process.questions import Questions
     from tui.engine.profiles.catalogue import Catalogue
     from tui.remote.vault import Asker
@@ -215,21 +214,17 @@ class Shell(TypeAheadApp[None]):
 
     @work(group="resume", exclusive=True)
     async def resume_run(self, run_dir: Path) -> None:
-        """Ask what to measure of the steps that a run lacks, then measure it and show it as it goes on."""
-        from tui.results.store.alive import is_running
-
+        """Ask what to measure of what a run lacks, then measure it and show it as it goes on."""
         try:
-            running = await asyncio.to_thread(is_running, run_dir)
-            missing, with_failed = await asyncio.to_thread(partial(resuming.lacking, run_dir, running=running))
+            found = await asyncio.to_thread(resuming.lacking, run_dir)
+            if not found:
+                self.notify("this run lacks no step")
+                return
+            mode = await resuming.ask(self, run_dir, found)
         except BenchtuiError as error:
             self.notify(str(error), severity="warning", markup=False)
             return
-        if not with_failed:
-            self.notify("this run lacks no step")
-            return
-        answer = await self.push_screen_wait(resuming.question(run_dir.name, missing, with_failed))
-        if answer in ("resume", "resume-failed"):
-            mode: EngineMode = "resume" if answer == "resume" else "resume-failed"
+        if mode is not None:
             await resuming.resume(run_dir, mode, self.open_live, self.answer_questions)
 
     @work(group="prove", exclusive=True)

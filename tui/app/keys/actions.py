@@ -56,6 +56,7 @@ KEY_NAMES = {
 
 REMEDY_HELP = "Of a failed run: take its hosts over, trust their keys, or change it on Review"
 COPY_HELP = "Copy headline, table, CSV, command line or path (OSC 52, over SSH too)"
+RESUME_HELP = "Measure what the run still lacks, or more points of a search that was spent; what is done stays"
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +232,7 @@ RESULT = (
     Action("result.job", ("J",), "job", "Show the next job alone; after the last one all together", footer=3),
     Action("result.published", ("v",), "published", "Switch between the run's figures and published ones beside them"),
     Action("result.remedy", ("T",), "remedy", REMEDY_HELP, footer=1),
-    Action("result.resume", ("u",), "resume", "Measure what the run still lacks; what is done stays"),
+    Action("result.resume", ("u",), "resume", RESUME_HELP),
     Action("result.prove", ("P",), "prove limiter", "Confirm what limited the run by a short counter-experiment"),
     Action(
         "result.report", ("w",), "report", "Write the run as a report, HTML or Markdown, with names or without them"
@@ -265,7 +266,7 @@ RUNS = (
     Action("runs.tags", ("t",), "tags", "Change the tags of the run: NAME or NAME=VALUE"),
     Action("runs.title", ("T",), "title", "Give the run a title"),
     Action("runs.replay", ("p",), "replay", "Play the run again on the Live screen", footer=7),
-    Action("runs.resume", ("u",), "resume", "Measure what a stopped or cut-off run still lacks; what is done stays"),
+    Action("runs.resume", ("u",), "resume", RESUME_HELP),
     Action("runs.report", ("w",), "report",
            "Write the marked runs, or this one, as a report: HTML or Markdown, with or without names"),
     Action("runs.export", ("e",), "export", "Write the run in a format that other tools read, such as CSV or JUnit",

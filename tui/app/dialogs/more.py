@@ -1,0 +1,116 @@
+"""Asking how much more a search may cost that was spent before it knew: points and time, each in all."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from msgspec import Struct
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Static
+
+from tui.app.widgets.form import FieldSpec, Form
+from tui.engine.recovery.more import Spent, with_more
+from tui.model.problem import UsageError
+from tui.model.quantities import parse_duration, short_duration
+from tui.model.search import Search
+from tui.model.search_spec import known_span
+
+POINTS, WITHIN = "points", "within"
+
+
+class Bounds(Struct, frozen=True):
+    """What a search may cost in all: points, and seconds of load and pauses; None: as before."""
+
+    points: int | None
+    within_s: float | None
+
+
+def bound_fields(search: Search) -> list[FieldSpec]:
+    """Return the fields, with what was allowed before."""
+    within = "" if search.within_s is None else short_duration(search.within_s)
+    points = str(search.points)
+    before = "as before" if within else "as long as its points take"
+    return [
+        FieldSpec(POINTS, points, points, f"measurements in all: {points} were allowed before"),
+        FieldSpec(WITHIN, within, within, f"load and pauses in all, such as 1h; empty: {before}"),
+    ]
+
+
+def check_bound(search: Search, name: str, text: str) -> str | None:
+    """Return what is wrong with one field's text."""
+    try:
+        if name == POINTS and not text.isdecimal():
+            return "a whole number"
+        with_more(search, int(text) if name == POINTS else None, _seconds(text) if name == WITHIN else None)
+    except (UsageError, ValueError) as error:
+        return str(error).removeprefix(f"--{name}").removeprefix(f" {text}").removeprefix(": ")
+    return None
+
+
+def _seconds(text: str) -> float | None:
+    return parse_duration(known_span(text)) if text else None
+
+
+class MoreDialog(ModalScreen[Bounds | None]):
+    """What was spent, and how much it may cost in all. Returns the bounds, or None after Escape."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "cancel", show=False)]
+    DEFAULT_CSS = "MoreDialog { align: center middle; background: $background 60%; & Static { height: auto; } }"
+
+    def __init__(self, spent: Spent, said: str) -> None:
+        super().__init__()
+        self.spent, self.said = spent, said
+
+    def compose(self) -> ComposeResult:
+        """What was spent, the fields and two buttons."""
+        with Vertical(classes="dialog") as dialog:
+            dialog.border_title = "More for this search?"
+            yield Static(f"{self.said}\n", markup=False)
+            yield Form(lambda name, text: check_bound(self.spent.search, name, text), "!")
+            with Horizontal(classes="dialog-buttons"):
+                yield Button("Cancel (Esc)", id="cancel", compact=True)
+                yield Button("Measure (Enter)", id="done", compact=True)
+
+    async def on_mount(self) -> None:
+        """Ready to type where more is needed."""
+        await self.form.set_fields(bound_fields(self.spent.search))
+        self.form.focus_on(self.wanting(self.spent.search.points))
+
+    @property
+    def form(self) -> Form:
+        """The fields."""
+        return self.query_one(Form)
+
+    def wanting(self, points: int) -> str:
+        """Return the field that keeps the search from going on when it may measure so many points."""
+        return POINTS if len(self.spent.points) >= points else WITHIN
+
+    @on(Button.Pressed, "#cancel")
+    def cancelled(self) -> None:
+        """Nothing is measured."""
+        self.dismiss(None)
+
+    @on(Button.Pressed, "#done")
+    @on(Form.Done)
+    def done(self) -> None:
+        """Return the bounds once a further point fits in them."""
+        if self.form.errors:
+            self.form.focus_first()
+            return
+        values = self.form.values
+        bounds = Bounds(int(values[POINTS]), _seconds(values[WITHIN]))
+        try:
+            self.spent.more(bounds.points, bounds.within_s)
+        except UsageError as error:
+            self.tell(self.wanting(bounds.points or 0), str(error).removeprefix(f"run {self.spent.name} "))
+        else:
+            self.dismiss(bounds)
+
+    def tell(self, name: str, problem: str) -> None:
+        """Say at a field what is wrong with it."""
+        next(field for field in self.form.fields if field.spec.name == name).show_state(problem)
+        self.form.focus_on(name)
