@@ -22,6 +22,7 @@ from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
 from tui.engine.planning.search import Wish
 from tui.engine.running.run import execute
+from tui.results.store.alive import is_running
 
 pytestmark = pytest.mark.e2e
 
@@ -177,3 +178,33 @@ def test_a_curve_of_shares_of_full_load_that_ran_out_of_points_says_so_and_goes_
     assert sorted(round(point["offered_iops"] / top, 2) for point in points[1:]) == [0.25, 0.5, 0.75]
     for point in points[1:]:
         assert point["iops"] == pytest.approx(point["offered_iops"], rel=0.05)
+
+
+@pytest.mark.slow
+def test_full_load_of_a_curve_that_ended_with_errors_is_measured_again_and_the_shares_stay(
+    home: Path, tmp_path: Path
+) -> None:
+    """Its file is cut off under the load, which ends it; each point lays out again what is missing."""
+    path = profile(tmp_path)
+    path.write_text(path.read_text() + "curve: {shares: [50%], point: 4s, most: 4s}\n")
+    options = ("--hosts", "local", "--curve", "--no-telemetry", "--detach")
+    run_dir = home / "runs" / benchtui(home, "run", path, *options).stdout.strip()
+    wait_until(partial(measured, run_dir, 0), "the first second")
+    (data,) = (tmp_path / "local").iterdir()
+    os.truncate(data, 0)
+    wait_until(lambda: not is_running(run_dir), "the end of the run")
+    first = record_of(run_dir)
+    assert [(step["state"], step["attempt"]) for step in first["steps"][:2]] == [("failed", 1), ("done", 1)]
+    told = benchtui(home, "runs", "resume", run_dir.name)
+    assert (told.returncode, told.stderr.strip().endswith("--failed measures them again")) == (2, True), told.stderr
+    before = len(events(run_dir, "point_offered"))
+    done = benchtui(home, "runs", "resume", run_dir.name, "--failed")
+    assert done.returncode in (0, 1), done.stderr
+    offered = events(run_dir, "point_offered")[before:]
+    assert [(each["step"], each["offer"].get("rate_iops")) for each in offered] == [(0, None)]
+    record = record_of(run_dir)
+    assert [(step["state"], step["attempt"]) for step in record["steps"][:2]] == [("done", 2), ("done", 1)]
+    points = {point["step"]: point for point in record["search"]["points"]}
+    assert points[1] == first["search"]["points"][1], "what was known is measured again"
+    assert points[0]["seconds"] == pytest.approx(4.0, abs=0.3)
+    assert record["search"]["maximum_iops"]["value"] == pytest.approx(points[0]["iops"])
