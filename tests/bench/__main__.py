@@ -22,7 +22,6 @@ BENCHES = (
     "long_list",
     "same_pairs",
     "ab_budget",
-    "capacity_search",
     *REPORTED,
     "real_limit",
 )

@@ -1,24 +1,22 @@
 """What a capacity search finds on systems of known capacity: error, points and seconds, beside a naive grid.
 
-`JSON=FILE` keeps the figures; `TRIALS=20` trials of each system, `COVERAGE=200` of the quick ones. A grid measures as
-many points as the search may, evenly from 1/15 of the maximum up to it, each as long as the search's points were in
-the mean, and takes the highest rate up to which all points kept the limit.
+`TRIALS=20` trials of each system from seed `SEED=0` on, then `COVERAGE=200` further ones of the quick systems. A grid
+measures as many points as the search may, evenly from 1/15 of the maximum up to it, each as long as the search's points
+were in the mean, and takes the highest rate up to which all points kept the limit.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from math import log
-from pathlib import Path
 from statistics import fmean, median
-from typing import Any
 
 import numpy as np
 
+from tests.bench.kept import Row, told
 from tests.sizing.systems import System, capacity_of_mmc, measure, p99_limit, searched
 from tui.model.search import Limit, Offer, Point, Search
 from tui.sizing.answer import Answer
@@ -100,59 +98,77 @@ def grid(case: Case, seed: int, seconds: float) -> tuple[float, float]:
     return best / case.truth(system) - 1, spent
 
 
-def row_of(case: Case, trials: int) -> dict[str, Any]:
-    """Return what the trials of one system came to."""
-    found = [trial(case, seed) for seed in range(trials)]
-    seconds = fmean(each.seconds / len(each.points) for each in found)
-    grids = [grid(case, seed, round(seconds)) for seed in range(trials)]
-    errors = [each.error for each in found]
+def search_row(name: str, found: list[Trial]) -> Row:
+    """Return what the searches of one system came to."""
+    trials, errors = len(found), [each.error for each in found]
+    hold_median, pairs = agreement([each.answer for each in found])
     return {
-        "trials": trials,
-        "near": sum(abs(error) <= NEAR for error in errors),
-        "rms": rms(errors), "mean": fmean(errors), "covered": sum(each.covered for each in found),
-        "points": fmean(len(each.points) for each in found), "most_points": max(len(each.points) for each in found),
-        "seconds": fmean(each.seconds for each in found),
-        "found": sum(each.answer.state == "found" for each in found),
-        "grid_near": sum(abs(error) <= NEAR for error, _ in grids), "grid_rms": rms([error for error, _ in grids]),
-        "grid_seconds": fmean(spent for _, spent in grids),
-        **agreement([each.answer for each in found]),
+        "system": name, "by": "search",
+        **errors_row(errors),
+        "points": fmean(len(each.points) for each in found), "most points": max(len(each.points) for each in found),
+        "time, s": fmean(each.seconds for each in found),
+        "interval holds the capacity": f"{sum(each.covered for each in found)} of {trials}",
+        "interval holds the median of all": f"{hold_median} of {trials}",
+        "pairs of intervals that overlap, %": 100 * pairs,
+        "called unfinished": f"{sum(each.answer.state != 'found' for each in found)} of {trials}",
     }  # fmt: skip
+
+
+def grid_row(name: str, grids: list[tuple[float, float]]) -> Row:
+    """Return what the grids on one system came to."""
+    spent = fmean(seconds for _, seconds in grids)
+    errors = [error for error, _ in grids]
+    return {"system": name, "by": "grid", **errors_row(errors), "points": float(MOST_POINTS), "time, s": spent}
+
+
+def errors_row(errors: list[float]) -> Row:
+    """Return how far answers were off."""
+    near = sum(abs(error) <= NEAR for error in errors)
+    return {
+        f"within {NEAR:.0%}".replace("%", " %"): f"{near} of {len(errors)}", "rms error, %": 100 * rms(errors),
+        "mean error, %": 100 * fmean(errors),
+    }  # fmt: skip
+
+
+def rows_of(name: str, trials: int, first: int) -> list[Row]:
+    """Return what trials of one system from a seed on came to, and grids beside them."""
+    case, seeds = CASES[name], range(first, first + trials)
+    found = [trial(case, seed) for seed in seeds]
+    seconds = round(fmean(each.seconds / len(each.points) for each in found))
+    return [search_row(name, found), grid_row(name, [grid(case, seed, seconds) for seed in seeds])]
 
 
 def rms(values: list[float]) -> float:
     return float(np.sqrt(np.mean(np.square(values))))
 
 
-def agreement(answers: list[Answer]) -> dict[str, float]:
+def agreement(answers: list[Answer]) -> tuple[int, float]:
     """Return how repetitions agree: intervals that hold the median of all, and the share of pairs that overlap."""
     middle = median(each.capacity.value or 0.0 for each in answers)
     ends = [(each.capacity.low or 0.0, each.capacity.high or 0.0) for each in answers]
     pairs = list(combinations(ends, 2))
     overlap = sum(a[0] <= b[1] and b[0] <= a[1] for a, b in pairs)
-    return {"hold_median": sum(low <= middle <= high for low, high in ends), "pairs": overlap / max(len(pairs), 1)}
+    return sum(low <= middle <= high for low, high in ends), overlap / max(len(pairs), 1)
+
+
+def wanted(name: str, usual: int) -> int:
+    """Return a number of the environment."""
+    return int(os.environ.get(name, usual))
 
 
 def main() -> int:
-    """Print a row a system; then how often the interval holds the truth over many trials of the quick ones."""
-    trials, many = int(os.environ.get("TRIALS", "20")), int(os.environ.get("COVERAGE", "200"))
-    print(f"capacity search, {MOST_POINTS} points at most, {trials} seeded trials each: within {NEAR:.0%} of the truth")
-    rows = {}
-    for name, case in CASES.items():
-        row = rows[name] = row_of(case, trials)
-        print(
-            f"  {name:<42} {row['near']:>3}/{trials}  rms {row['rms']:5.1%}  mean {row['mean']:+5.1%}"
-            f"  {row['points']:4.1f} points  {row['seconds']:4.0f} s  holds truth {row['covered']}/{trials}"
-            f"  median {row['hold_median']}/{trials}  pairs overlap {row['pairs']:4.0%}"
-            f"  | grid {row['grid_near']:>2}/{trials}  rms {row['grid_rms']:5.1%}  {row['grid_seconds']:4.0f} s",
-            flush=True,
-        )
-    for name in QUICK if many else ():
-        covered = [trial(CASES[name], 1000 + seed).covered for seed in range(many)]
-        rows[name]["coverage"] = fmean(covered)
-        print(f"  {name:<42} interval holds the truth in {fmean(covered):5.1%} of {many}", flush=True)
-    if os.environ.get("JSON"):
-        Path(os.environ["JSON"]).write_text(json.dumps(rows, indent=2))
-    return 0
+    """Tell a row a system; then how often the interval holds the truth over many trials of the quick ones."""
+    trials, many, first = wanted("TRIALS", 20), wanted("COVERAGE", 200), wanted("SEED", 0)
+    note = f"{trials} searches of each system, seeds from {first} on, {MOST_POINTS} points at most; time is simulated."
+    rows: list[Row] = []
+    for name in CASES:
+        rows += rows_of(name, trials, first)
+        print(*rows[-2:], sep="\n", flush=True)
+    for row in rows if many else ():
+        if row["by"] == "search" and row["system"] in QUICK:
+            covered = [trial(CASES[row["system"]], first + 1000 + seed).covered for seed in range(many)]
+            row[f"holds it in {many} more, %"] = 100 * fmean(covered)
+    return told("capacity_search", rows, note)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ PAGES = (ROOT / "docs" / "performance.md", ROOT / "README.md")
 DATA = ROOT / "docs" / "performance.json"
 BENCHES = (
     "engine_scale", "app_scale", "fan_out", "cold_start", "start_skew", "frozen_host", "observer", "true_percentiles",
+    "capacity_search",
 )  # fmt: skip
 MARK = re.compile(r"(<!-- (bench|words): (\w+) -->)(\n?).*?(<!-- end -->)", re.DOTALL)
 
