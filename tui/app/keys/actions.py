@@ -56,7 +56,7 @@ KEY_NAMES = {
 
 REMEDY_HELP = "Of a failed run: take its hosts over, trust their keys, or change it on Review"
 COPY_HELP = "Copy headline, table, CSV, command line or path (OSC 52, over SSH too)"
-RESUME_HELP = "Measure what the run still lacks, or more points of a search that was spent; what is done stays"
+RESUME_HELP = "Measure what the run lacks, or more of a search that was spent; what is done stays"
 
 
 @dataclass(frozen=True, slots=True)
