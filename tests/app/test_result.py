@@ -14,6 +14,7 @@ from tests.app.stage import SMALL, WIDE, stage, tab
 from tests.patience import seen
 from tui.app.dialogs.copying import CopyDialog
 from tui.app.screens.live.screen import LiveScreen
+from tui.app.screens.result.about_text import commands_lines
 from tui.app.screens.result.hosts_text import hosts_lines
 from tui.app.screens.result.page import Page
 from tui.app.screens.result.screen import ResultScreen
@@ -23,6 +24,7 @@ from tui.metrics.units import bandwidth, iops
 from tui.model.event import HostFacts
 from tui.model.record import RunRecord
 from tui.model.search_record import SearchRecord
+from tui.model.step_record import PhaseRecord
 from tui.results.record.build import write_record
 from tui.results.record.load import load_record
 from tui.text.line import plain_lines
@@ -47,6 +49,14 @@ async def test_the_page_begins_with_state_profile_and_headline(maker: RunMaker) 
         number = iops(record_of(maker).headline.value).rstrip("k")  # type: ignore[union-attr]
         assert all(row in page for row in big_digits(number))
         assert "read IOPS" in page and "valid with warnings: " in page
+
+
+def test_phases_stand_in_the_order_in_which_they_began(maker: RunMaker) -> None:
+    record = record_of(maker)
+    record.phases = [PhaseRecord(name=name, start_s=at, end_s=at + 1) for name, at in (("connect", 0), ("cleanup", 90))]
+    lines = plain_lines(commands_lines(Page(record, maker.run_dir), 80, 24))
+    phases = [line.split()[1] for line in lines[1 : lines.index("")]]
+    assert phases[0] == "connect" and phases[-1] == "cleanup" and "measure" in phases
 
 
 async def test_there_is_a_line_a_direction_with_every_percentile(maker: RunMaker) -> None:

@@ -44,6 +44,19 @@ def test_the_exit_code_says_no_worse_worse_or_not_comparable(
     assert f"B against A: {word}" in capsys.readouterr().out
 
 
+def test_a_parameter_that_keeps_runs_apart_is_named_with_the_option_that_lets_it(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    longer = run(run_id="20260105T000000Z-test-p-000e")
+    for each in longer.steps:
+        each.params = {**each.params, "runtime": "5s"}
+    keep(runs, longer)
+    assert main(["compare", SAME, longer.run_id]) == 3
+    assert "where that is meant to differ: --across runtime\n" in capsys.readouterr().err
+    assert main(["compare", SAME, longer.run_id, "--across", "runtime"]) == 0
+    assert "--across" not in capsys.readouterr().err
+
+
 def writes_alone() -> RunRecord:
     """Return a run whose headline, of reads, was not measured."""
     record = run(run_id=OTHER)

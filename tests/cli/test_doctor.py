@@ -222,6 +222,14 @@ def test_a_key_file_without_passphrase_is_enough(user: Surroundings) -> None:
     assert "id_ed25519" in found.message
 
 
+def test_a_key_file_that_the_configuration_names_is_enough(user: Surroundings, tmp_path: Path) -> None:
+    new_key(tmp_path / "lab key")
+    config = user.home / ".ssh" / "config"
+    config.write_text(f'Host a\n  IdentityFile ~/.ssh/gone\nHost b\n  IdentityFile "{tmp_path / "lab key"}"\n')
+    found = ssh.login(user)
+    assert (found.status, "~/lab key" in found.message, "gone" in found.message) == ("ok", True, False)
+
+
 def test_a_key_file_with_passphrase_needs_an_agent(user: Surroundings, agent: str) -> None:
     new_key(user.home / ".ssh" / "id_ed25519", passphrase="secret")
     assert "(1 with a passphrase)" in ssh.login(user).message

@@ -230,6 +230,13 @@ async def test_a_note_to_a_live_run_goes_to_its_engine(engine: Path) -> None:
     assert (engine / "journal.jsonl").read_bytes() == before
 
 
+def test_who_asks_a_run_to_stop_that_does_not_go_on_is_told_which_do(
+    engine: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["stop", OLD]) == 1
+    assert f"run {OLD} is not running; {NEW} goes on" in capsys.readouterr().err
+
+
 def test_removing_needs_a_word_when_nobody_can_be_asked(
     runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -374,6 +374,7 @@ def test_repetitions_that_are_far_apart_are_a_warning() -> None:
     assert said("V28", repeated(100.0, 101.0, 99.0)) == []
     (only,) = found("V28", repeated(100.0, 150.0, 50.0))
     assert (only.severity, only.measured) == ("warning", 0.5)
+    assert "repetitions deviate by 50% of their mean (write 100 IOPS, " in only.message
 
 
 def test_a_threshold_that_the_profile_changes_is_the_one_that_is_judged_by() -> None:

@@ -59,6 +59,12 @@ def test_one_process_with_threads_is_one_client() -> None:
     assert lines(host("h1", gen__cpu=(85, 99), gen__procs=(1, 1)))[-1].endswith("85.0 % per client process (1)")
 
 
+def test_cpu_of_the_load_that_nobody_saw_is_not_called_none() -> None:
+    unseen = host("h2", cpu__busy=(42, 55), gen__procs=(5, 5))
+    assert lines(host("h1", gen__cpu=(85, 99), gen__procs=(1, 1)), unseen)[-1].endswith("85.0 % per client process (1)")
+    assert not any("CPU of the load" in line for line in lines(unseen))
+
+
 def test_what_is_full_is_marked_by_the_thresholds_that_the_profile_changed() -> None:
     step = StepRecord(index=0, name="s", telemetry=[host("h1", cpu__busy=(70, 80), core__busy=(97, 99))])
 

@@ -81,6 +81,12 @@ def test_packing_never_writes_over_a_file(made: Path, packed: Path) -> None:
         pack(made, packed)
 
 
+def test_a_place_that_cannot_be_written_is_named_as_it_was_given(made: Path, tmp_path: Path) -> None:
+    with pytest.raises(BenchtuiError) as caught:
+        pack(made, tmp_path / "gone" / "x.tar.gz")
+    assert str(caught.value) == f"{tmp_path}/gone/x.tar.gz: cannot be written: No such file or directory"
+
+
 def test_unpacking_never_writes_over_a_run(packed: Path, tmp_path: Path) -> None:
     unpack(packed, tmp_path)
     (tmp_path / RUN_ID / "mine").write_text("x")

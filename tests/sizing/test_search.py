@@ -358,3 +358,12 @@ def test_points_that_contradict_each_other_are_told_as_a_doubt() -> None:
     assert "point 5 broke them at 3.00k: the system was not the same all the time" in doubt
     well = point(search, replace(slower.offer, role="recover"), 5, queue(7_000))
     assert answer(search, [*points, slower, well]).doubts == []
+
+
+def test_full_load_that_kept_the_limits_and_then_broke_them_is_a_doubt() -> None:
+    search = capacity_search()
+    points = [point(search, Offer(None, 10.0), at, at_all_loads(ns)) for at, ns in enumerate((1e6, 90e6))]
+    low = [point(search, Offer(rate, 10.0), at, lambda rate: 90e6) for at, rate in enumerate((2_000.0, 100.0), 2)]
+    (doubt,) = answer(search, [*points, *low]).doubts
+    assert doubt.startswith("point 1 kept the limits at full load, point 2 broke them at full load: ")
+    assert answer(search, [points[1], *low]).doubts == []

@@ -14,6 +14,13 @@ def told(lines: list[tuple[str, list[Run]]]) -> list[str]:
     return [f"{label}: {''.join(text for text, _ in runs)}" for label, runs in lines]
 
 
+def test_of_a_directory_that_is_missing_no_mount_options_are_told() -> None:
+    mounts: Fact = [{"path": "/mnt/gone", "at": "/", "fstype": "ext4", "options": ["discard", "rw"]}]
+    assert told(list(common_lines(compare({"a": {"target": "/mnt/gone", "mounts": mounts}})))) == []
+    there = compare({"a": {"target": "/mnt/x", "target_fstype": "ext4", "mounts": mounts}})
+    assert told(list(common_lines(there))) == ["target: ext4, discard, rw"]
+
+
 def test_what_one_host_differs_in_is_one_line() -> None:
     odd = ALIKE | {"governor": "powersave", "clocksource": "hpet", "nofile": 20000}
     found = compare({**{f"h{n}": ALIKE for n in range(1, 8)}, "h8": odd})

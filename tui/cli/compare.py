@@ -53,6 +53,7 @@ def main(args: argparse.Namespace) -> int:
     from tui.results.compare.compare import compare
     from tui.results.compare.criteria import criteria_of, judge
     from tui.results.compare.noise import NoiseFloors
+    from tui.results.compare.sides import differing
 
     store, floors = run_store(), NoiseFloors.read(paths().noise)
     a, others = sides_of(store, args)
@@ -69,6 +70,8 @@ def main(args: argparse.Namespace) -> int:
     else:
         show(judged, every=args.all, plot=args.plot)
     codes = [exit_code(*each, allow_undecided=args.allow_undecided) for each in judged]
+    if able := differing(found):
+        say(f"compared all the same, where that is meant to differ: {' '.join(f'--across {name}' for name in able)}")
     if not args.allow_undecided and any(undecided(*each) for each in judged):
         say("whether it is worse nobody can tell (exit code 3): more runs, longer ones, or --allow-undecided")
     return max(codes)

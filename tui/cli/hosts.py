@@ -7,6 +7,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from tui.cli.checks import plural
 from tui.cli.common import add_host_files, ask, load_fleet, paths, say
 from tui.metrics import units
 from tui.model.plan import HostAddress
@@ -182,12 +183,12 @@ def trust_all(args: argparse.Namespace) -> int:
     for error in errors.values():
         say(f"benchtui: {error}")
     new = [key for key in keys.values() if not key.known]
-    if new and not (args.yes or ask(f"trust these {len(new)} new keys?")):
+    if new and not (args.yes or ask(f"trust {plural(len(new), 'new key')}?")):
         say("nothing was pinned; compare the fingerprints, then use --yes or answer y")
         return UNFIT
     if new:
         add_lines(paths().known_hosts, dict.fromkeys(key.line for key in new))
-        say(f"pinned {len(new)} keys in {paths().known_hosts}")
+        say(f"pinned {plural(len(new), 'key')} in {paths().known_hosts}")
     return UNFIT if errors else ALL_GOOD
 
 

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import argparse
 import getpass
+from typing import TYPE_CHECKING
 
 from tui.cli.common import RUN_HELP, run_store, say
+from tui.model.plain import some
 from tui.model.problem import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tui.engine.process.control import Request
+    from tui.results.store.runs import RunStore
+
+NAMED = 3  # runs that go on, by their ids
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -20,21 +30,33 @@ def main(args: argparse.Namespace) -> int:
     """Ask the run to end, wait until it has, print what was measured."""
     from tui.cli.progress import ProgressDisplay, follow, plan_of
     from tui.cli.watching import await_record, print_result
-    from tui.engine.process.control import request
 
     store = run_store()
     run_dir = store.resolve(args.run)
     store.check_hosts_ours(run_dir)
     if args.host:
-        answer = request(run_dir, {"verb": "stop-host", "host": args.host})
+        answer = _ask(store, run_dir, {"verb": "stop-host", "host": args.host})
         if not answer.get("ok"):
             raise UsageError(str(answer.get("error")))
         say(f"stop requested for {args.host} in {run_dir.name}; the others go on")
         return 0
     verb = "abort" if args.abort else "stop"
-    request(run_dir, {"verb": verb, "by": getpass.getuser()})
+    _ask(store, run_dir, {"verb": verb, "by": getpass.getuser()})
     say(f"{verb} requested for {run_dir.name}")
     state = follow(run_dir, ProgressDisplay(plan=plan_of(run_dir)))
     await_record(run_dir)
     print_result(run_dir, as_json=False)
     return 0 if state.exit_code is not None else 4
+
+
+def _ask(store: RunStore, run_dir: Path, message: Request) -> Request:
+    """Return the engine's answer. Raises NotRunning, naming the runs that do go on."""
+    from tui.engine.process.control import NotRunning, request
+
+    try:
+        return request(run_dir, message)
+    except NotRunning as error:
+        others = [run.run_id for run in store.list() if run.state == "running" and run.run_id != run_dir.name]
+        if not others:
+            raise
+        raise NotRunning(f"{error}; {some(others, NAMED)} {'goes' if len(others) == 1 else 'go'} on") from error

@@ -184,7 +184,10 @@ def headroom(search: Search, point: Point) -> dict[str, float]:
 
 
 def doubts(points: Sequence[Point]) -> list[str]:
-    """Return why points do not fit each other: clearly less load than was kept at another time broke a limit."""
+    """Return why points do not fit each other: clearly less load than was kept at another time broke a limit.
+
+    So did full load that had kept it.
+    """
     paced = [(at, each) for at, each in enumerate(points) if each.offer.rate_iops and not not_recovered(points, at)]
     pairs = [
         (met, broke)
@@ -194,9 +197,19 @@ def doubts(points: Sequence[Point]) -> list[str]:
         and _offered(broke) < APART * _offered(met)
     ]  # fmt: skip
     if not pairs:
-        return []
+        return _doubts_of_full_load(points)
     met, broke = max(pairs, key=lambda pair: _offered(pair[0]) / _offered(pair[1]))
     return [_doubt(met[0], f"{iops(_offered(met))} IOPS", broke[0], iops(_offered(broke)))]
+
+
+def _doubts_of_full_load(points: Sequence[Point]) -> list[str]:
+    full = [(at, each) for at, each in enumerate(points) if each.offer.rate_iops is None]
+    pairs = (
+        (met, broke)
+        for met, kept in full if kept.verdict == "meets"
+        for broke, lost in full if lost.verdict == "breaks" and lost.offer.knobs == kept.offer.knobs
+    )  # fmt: skip
+    return [_doubt(met, "full load", broke, "full load") for met, broke in list(pairs)[:1]]
 
 
 def doubts_of_settings(search: Search, points: Sequence[Point]) -> list[str]:

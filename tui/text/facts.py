@@ -72,6 +72,8 @@ PHRASES: dict[str, dict[str, str]] = {
 }
 """What is told of hosts, by subject, and how; everything is in the record and in `hosts check --facts`."""
 
+OF_A_TARGET = ("mounts.nfs_version", "mounts.options")  # of a directory that is missing: of what it would be in
+
 NAMED_FACTS = 6
 Fold = Iterator[tuple[str, list[Run]]]
 
@@ -87,6 +89,8 @@ def common_lines(found: FactsTogether) -> Fold:
 
 def _told(found: FactsTogether, name: str) -> Value:
     """Return a value that is worth a word: not that there is none of something."""
+    if name in OF_A_TARGET and not {"target_fstype"} & {*found.common, *(each.name for each in found.differing)}:
+        return None
     value = found.common.get(name)
     return None if value in (0, NONE, "") else value
 

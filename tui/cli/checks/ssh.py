@@ -11,8 +11,10 @@ from pathlib import Path
 
 from tui.cli.checks import Check, Surroundings, plural
 from tui.engine.safety.logout import FORWARDED, agent_may_go
+from tui.model.plain import some
 
 AGENT_DEADLINE_S = 3.0
+NAMED_KEYS = 3
 NOT_FOLLOWED = ("StrictHostKeyChecking", "KnownHostsCommand")  # no such directive in asyncssh
 MAGIC = b"openssh-key-v1\0"
 
@@ -49,11 +51,12 @@ def login(surroundings: Surroundings) -> Check:
     socket = surroundings.environ.get("SSH_AUTH_SOCK")
     held = asyncio.run(agent_keys(socket)) if socket else None
     files = private_keys(surroundings.home / ".ssh")
+    files += [path for path in named_keys(surroundings.home) if path not in files]
     exposed = [path for path in files if stat.S_IMODE(path.stat().st_mode) & 0o077]
     if exposed:
         return Check("ssh keys", "warn", f"{exposed[0]} is open to other users", f"chmod 600 {exposed[0]}")
     locked = [path for path in files if needs_passphrase(path)]
-    message = "; ".join((agent_text(socket, held), files_text(files, locked)))
+    message = "; ".join((agent_text(socket, held), files_text([surroundings.short(path) for path in files], locked)))
     if held and agent_may_go(surroundings.environ):
         return Check("ssh keys", "warn", f"{message}; {FORWARDED[0]}", FORWARDED[1])
     if held or len(files) > len(locked):
@@ -69,12 +72,12 @@ def agent_text(socket: str | None, held: int | None) -> str:
     return f"the agent at {socket} does not answer" if held is None else f"agent with {plural(held, 'key')}"
 
 
-def files_text(files: list[Path], locked: list[Path]) -> str:
+def files_text(files: list[str], locked: list[Path]) -> str:
     """Say which key files there are."""
     if not files:
-        return "no key in ~/.ssh"
+        return "no key in ~/.ssh, none named in its config"
     passphrase = f" ({len(locked)} with a passphrase)" if locked else ""
-    return f"~/.ssh/{', '.join(path.name for path in files)}{passphrase}"
+    return f"{some(files, NAMED_KEYS)}{passphrase}"
 
 
 async def agent_keys(socket: str) -> int | None:
@@ -93,6 +96,17 @@ def private_keys(folder: Path) -> list[Path]:
     from tui.remote.sshconfig import DEFAULT_KEYS
 
     return [folder / name for name in DEFAULT_KEYS if (folder / name).is_file()]
+
+
+def named_keys(home: Path) -> list[Path]:
+    """Return the key files that IdentityFile lines of ~/.ssh/config name, as far as they are there."""
+    try:
+        text = (home / ".ssh" / "config").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return []  # the check of the configuration tells
+    named = re.findall(r'^\s*IdentityFile[\s=]+"?([^"\n]+?)"?\s*$', text, re.MULTILINE | re.IGNORECASE)
+    paths = (home / name[2:] if name.startswith("~/") else Path(name) for name in dict.fromkeys(named))
+    return [path for path in paths if path.is_absolute() and path.is_file()]
 
 
 def needs_passphrase(path: Path) -> bool:

@@ -114,7 +114,7 @@ def _lengths(wish: Wish, search: Search) -> dict[str, float]:
 def _capacity(profile: Profile, wish: Wish, hosts: int) -> Search:
     texts = wish.limits or (profile.capacity.limits if profile.capacity else [])
     if not texts:
-        advice = "--slo 'p99.9<2ms', or in the profile capacity: {limits: ['p99.9 < 2ms']}"
+        advice = "--slo 'p99.9<2ms', the field limits on Review, or in the profile capacity: {limits: ['p99.9 < 2ms']}"
         raise UsageError(f"{profile.profile}: how much load is sustained depends on a limit: {advice}")
     spec = profile.capacity or CapacitySpec(limits=list(texts))
     over = {name: list(values) for name, values in wish.over.items()}

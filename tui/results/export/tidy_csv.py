@@ -45,4 +45,7 @@ def _cell(value: Scalar) -> Scalar:
     return str(value).lower() if isinstance(value, bool) else guarded(value)
 
 
-CSV = Exporter("tidy tables: summary, hosts, jobs, operations, points, series, histogram, telemetry (pandas)", _files)
+CSV = Exporter(
+    "tidy tables: summary, hosts, jobs, operations, search, points, scaling, series, histogram, telemetry (pandas)",
+    _files,
+)

@@ -24,7 +24,7 @@ SPREAD = default("V28.spread")
 @run_check(
     "V28",
     "Repetitions",
-    rule=f"{ENOUGH} repetitions or more (a remark), {SPREAD:.0%} apart at most (a warning)",
+    rule=f"{ENOUGH} repetitions or more (a remark), with a deviation of {SPREAD:.0%} of their mean at most (a warning)",
     advice="Repeat the measurement (--repeat 5): one figure says nothing of how well it is repeatable.",
     source="coefficient of variation of the repetitions",
     live=False,
@@ -40,10 +40,11 @@ def repetitions(evidence: Evidence) -> Iterator[Found]:
     few = {key: len(values) for key, values in cells.items() if len(values) < enough}
     most = evidence.limit("V28.spread")
     for key, values in cells.items():
-        apart = stdev(values) / fmean(values) if len(values) > 1 and fmean(values) else 0.0
-        if apart > most:
+        deviation = stdev(values) / fmean(values) if len(values) > 1 and fmean(values) else 0.0
+        if deviation > most:
             said = ", ".join(headline_text(_headline(evidence, key), value) for value in values[:5])
-            yield Found("warning", f"{key}: repetitions are {apart:.0%} apart ({said})", round(apart, 4), most)
+            text = f"{key}: repetitions deviate by {deviation:.0%} of their mean ({said})"
+            yield Found("warning", text, round(deviation, 4), most)
     if few:
         least = min(few.values())
         one = "measured once: nothing is known of how well it is repeatable"

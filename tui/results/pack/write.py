@@ -87,6 +87,10 @@ def _write(
                 with _data_of(run_dir, file, report) as data_of:
                     archive.addfile(_member(f"{manifest.run_id}/{file.path}", file.bytes), data_of)
         os.link(temporary, output)  # never over a file that came meanwhile
+    except OSError as error:
+        if error.filename != str(temporary):
+            raise
+        raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(output))) from error
     finally:
         temporary.unlink(missing_ok=True)
 

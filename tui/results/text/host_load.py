@@ -100,10 +100,11 @@ def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
 
 def _per_client(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
     """Yield the load's CPU per process, on hosts whose storage nodes are looked at as well."""
-    workers = sum(_workers(host) for host in hosts)
+    known = [(_workers(host), cpu) for host in hosts if (cpu := _mean(host, "gen.cpu")) is not None]
+    workers = sum(each for each, _ in known)
     if not workers:
         return
-    cpu = sum(_mean(host, "gen.cpu") or 0.0 for host in hosts)
+    cpu = sum(each for _, each in known)
     yield f"CPU of the load: {cpu:.0f} % of a core, {cpu / workers:.1f} % per client process ({workers})"
 
 

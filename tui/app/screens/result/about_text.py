@@ -94,7 +94,8 @@ def commands_lines(page: Page, width: int, _: int) -> list[Line]:
     record, step = page.record, page.shown_step
     index = step.index if step is not None else 0
     lines = [rule("Phases", step.name if step is not None else "", width)]
-    for phase in [*record.phases, *(step.phases if step is not None else [])]:
+    phases = [*record.phases, *(step.phases if step is not None else [])]
+    for phase in sorted(phases, key=lambda phase: phase.start_s or 0.0):  # the end of a run stands before its steps
         took = units.duration((phase.end_s or 0.0) - (phase.start_s or 0.0)) if phase.end_s is not None else "no end"
         mark: Run = ("✓ ", GOOD) if phase.ok else ("✗ ", BAD) if phase.ok is False else ("· ", LABEL)
         lines.append(Line.of(*clip([mark, (f"{phase.name:<11}", TEXT), (f"{took:>8}", VALUE)], width)))
