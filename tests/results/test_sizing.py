@@ -33,6 +33,7 @@ from tui.results.sizing.chart import curve_chart, scaling_chart
 from tui.results.sizing.compare import compare_searches, search_lines
 from tui.results.sizing.curve import curve_points, main_trace, traces
 from tui.results.sizing.live import LiveSearch
+from tui.results.sizing.text import answer_facts
 from tui.results.sizing.words import headline_text, short_text
 from tui.results.store.summary import summarize
 from tui.results.text.summary import summary_text
@@ -195,6 +196,13 @@ def test_what_was_found_fits_a_column_of_17_cells_whatever_it_is(record: RunReco
     assert texts[0] == "no load keeps it"
     assert texts[1].startswith("≥ ")
     assert texts[-1] == "78.1 % of linear"
+
+
+def test_a_limit_that_nothing_broke_is_the_nearest_one(record: RunRecord) -> None:
+    assert record.search is not None and record.search.answer is not None
+    kept = record.search.answer.model_copy(update={"state": "met-at-full-load"})
+    names = [name for name, _, _ in answer_facts(record.search.model_copy(update={"answer": kept}))]
+    assert "nearest limit" in names and "broken first" not in names
 
 
 def test_a_report_draws_the_curve_and_has_every_point_as_evidence(record: RunRecord, tmp_path: Path) -> None:

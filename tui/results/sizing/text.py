@@ -88,7 +88,8 @@ def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[
     if answer.step is not None and (ends := between(answer.capacity, answer.unit)):
         yield "between", f"{ends} (95 %)", TEXT
     if answer.binding:
-        yield "broken first", texts.get(answer.binding, answer.binding), TEXT
+        word = "nearest limit" if answer.state == "met-at-full-load" else "broken first"  # there nothing was broken
+        yield word, texts.get(answer.binding, answer.binding), TEXT
     if answer.limiter:
         yield "limited by", answer.limiter, TEXT
     if answer.headroom:
