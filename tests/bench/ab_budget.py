@@ -5,15 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from tui.results.compare.noise import Floor
-from tui.results.compare.sequential import LEAST_RUNS, look, side_of
+from tui.results.compare.sequential import Look, Made, after_looks, side_of
 
 FIXED = 10  # runs of a fixed n = 5 of both
 ROOM = 48  # for a profile of 60 s within an hour
 FLOOR_RUNS = 6
+Sittings = tuple[tuple[int, float], ...]
+"""When somebody goes on with an experiment: runs that there is time for by then, the change that is looked for."""
+
+PLAIN: Sittings = ((ROOM, 0.05),)
 
 
 def experiment(
-    random: np.random.Generator, change: float, cov: float, room: int = ROOM, floor_runs: int = 0, detect: float = 0.05
+    random: np.random.Generator, change: float, cov: float, sittings: Sittings = PLAIN, floor_runs: int = 0
 ) -> tuple[bool, int]:
     """Return whether an experiment said that the sides differ, and how many runs it took; it is sized as `ab` does."""
     floor = None
@@ -21,23 +25,28 @@ def experiment(
         before = np.exp(random.normal(0, cov, floor_runs))
         floor = Floor(floor_runs, float(before.std(ddof=1) / before.mean()))
     values: dict[str, list[float]] = {"A": [], "B": []}
-    spent = 0.0
-    for index in range(room):
-        side = side_of(index)
-        values[side].append(float(np.exp(random.normal(np.log(1 + change) if side == "B" else 0.0, cov))))
-        runs = index + 1
-        if runs >= LEAST_RUNS and runs % 2 == 0:
-            found = look(values["A"], values["B"], room, detect, floor, spent)
-            spent += found.alpha
-            if found.answer != "go on" or runs >= found.most:
-                return found.answer in ("higher", "lower"), runs
-    return False, room
+    made: list[Look] = []
+    runs = 0
+    for room, detect in sittings:
+        while True:
+            found, new = after_looks(values["A"], values["B"], room, detect, floor, Made(made))
+            made += new
+            if found is not None and found.answer in ("higher", "lower"):
+                return True, runs
+            if runs >= room or (found is not None and (found.answer != "go on" or runs >= found.most)):
+                break
+            for side in (side_of(runs), side_of(runs + 1)):
+                values[side].append(float(np.exp(random.normal(np.log(1 + change) if side == "B" else 0.0, cov))))
+            runs += 2
+    return False, runs
 
 
-def shares(change: float, cov: float, times: int = 1000, seed: int = 1, **more: int) -> tuple[float, float]:
+def shares(
+    change: float, cov: float, times: int = 1000, seed: int = 1, sittings: Sittings = PLAIN, floor_runs: int = 0
+) -> tuple[float, float]:
     """Return how often a difference was said, and the runs in the mean, as a share of a fixed n = 5 of both."""
     random = np.random.default_rng(seed)
-    found = [experiment(random, change, cov, more.get("room", ROOM), more.get("floor_runs", 0)) for _ in range(times)]
+    found = [experiment(random, change, cov, sittings, floor_runs) for _ in range(times)]
     return sum(said for said, _ in found) / times, sum(runs for _, runs in found) / times / FIXED
 
 
@@ -46,8 +55,8 @@ def main() -> int:
     print("ab: a change of 5 % found, its machine time against n = 5 of both; no change called one")
     for floor_runs in (0, FLOOR_RUNS):
         for cov, room in ((0.005, ROOM), (0.01, ROOM), (0.015, ROOM), (0.02, ROOM), (0.03, ROOM), (0.05, 2 * ROOM)):
-            found, time = shares(0.05, cov, floor_runs=floor_runs, room=room)
-            wrong, _ = shares(0.0, cov, floor_runs=floor_runs, room=room)
+            found, time = shares(0.05, cov, sittings=((room, 0.05),), floor_runs=floor_runs)
+            wrong, _ = shares(0.0, cov, sittings=((room, 0.05),), floor_runs=floor_runs)
             known = f"floor of {floor_runs} runs" if floor_runs else "no floor"
             runs = f"{time * FIXED:4.1f} runs in the mean, {time:.0%}"
             print(f"  deviation {cov:.1%}, {known:<15} found {found:6.1%}  {runs}  wrong {wrong:5.1%}")

@@ -8,6 +8,7 @@ import pytest
 
 from tests.results.compare_runs import IOPS, run, step
 from tui.cli.ab import Experiment, check_belongs, concluded, looked, obstacles_of, tell_budget
+from tui.cli.common import run_store
 from tui.model.plan import Headline, HostAddress, Plan, ProfileRef
 from tui.model.problem import UsageError
 from tui.model.record import RunRecord
@@ -24,6 +25,7 @@ def experiment(room: int, *sides: str) -> Experiment:
     made = Experiment("mine", {}, {"A": plan, "B": plan}, 0.05, 0.0, room)
     for at, side in enumerate(sides or "A"):
         made.records[side].append(run(step(IOPS + 100 * at, count=0), run_id=f"2026010{at + 1}T000000Z-x"))
+        (run_store().runs_dir / f"2026010{at + 1}T000000Z-x").mkdir(parents=True, exist_ok=True)
     return made
 
 

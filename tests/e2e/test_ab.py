@@ -15,6 +15,7 @@ from tests.patience import PATIENCE_S, wait_until
 from tests.results.compare_runs import IOPS, run, step
 from tui.cli import ab
 from tui.cli.main import main
+from tui.results.compare.sequential import spent
 
 PROFILE = """\
 profile: lab/paced
@@ -52,13 +53,13 @@ def test_a_clear_difference_ends_after_four_runs_in_the_order_abba(home: Path, p
     assert [record["tags"] for record in records] == [{"ab": "slower", "ab.side": side} for side in "ABBA"]
 
 
-def keep_runs(home: Path, words: list[str], sides: str, factor: float = 1.0) -> list[str]:
-    """Keep runs of an experiment's sides, B faster by a factor; return their ids."""
+def keep_runs(home: Path, words: list[str], sides: str, factor: float = 1.0, first: int = 0) -> list[str]:
+    """Keep runs of an experiment's sides, B faster by a factor, numbered from `first`; return their ids."""
     parser = argparse.ArgumentParser()
     ab.configure(parser)
     plans = ab.experiment_of(parser.parse_args(words[1:])).plans
     ids = []
-    for at, side in enumerate(sides):
+    for at, side in enumerate(sides, first):
         iops = (IOPS + at) * (factor if side == "B" else 1.0)
         record = run(step(iops, count=0, params=plans[side].params), run_id=f"2026010{at + 1}T000000Z-x")
         record.profile.tag, record.profile.version = plans[side].profile.tag, plans[side].profile.version
@@ -101,6 +102,24 @@ def test_what_is_invalid_or_was_measured_otherwise_does_not_count(
     assert f"{ids[-1]} is invalid: it does not count" in err and "4 runs of it are there already" in err
     assert main([*profile, "--set-b", "rate=150", "--name", "mine"]) == 2
     assert f"{ids[1]} is of side B of mine, and was measured otherwise: rate 200, now 150" in capsys.readouterr().err
+
+
+def test_what_looks_have_spent_counts_when_the_experiment_goes_on(
+    home: Path, profile: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [*profile, "--set-b", "rate=200", "--name", "mine", "--json"]
+    ids = keep_runs(home, asked, "ABBA", 0.8)
+    assert main([*asked, "--within", "10m"]) == 1
+    first = json.loads(capsys.readouterr().out)["look"]["spent"]
+    keep_runs(home, asked, "ABBAA", 0.8, first=4)
+    invalid = home / "runs" / ids[-1] / "run.json"  # its look was at runs that are no repetitions any more
+    invalid.write_text(invalid.read_text().replace('"verdict":"valid"', '"verdict":"invalid"'))
+    assert main([*asked, "--within", "3h"]) == 1
+    told = json.loads(capsys.readouterr().out)["look"]
+    kept = [each for path in (home / "runs").glob("*/looks.json") for each in json.loads(path.read_text())["looks"]]
+    assert sorted(each["look"]["runs"] for each in kept) == [4, 6, 8]
+    assert told["spent"] == pytest.approx(sum(each["look"]["alpha"] for each in kept)) == pytest.approx(spent(8 / 10))
+    assert first == pytest.approx(spent(4 / 10))
 
 
 @pytest.mark.e2e

@@ -9,6 +9,7 @@ import os
 import signal
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +232,7 @@ def test_conditions_are_kept_with_user_and_time_or_named_as_not_attested(home: P
     assert "yes: Is it off? (cache-off, " in done.stdout
 
 
+WHOLE = {at << 20: 1 << 20 for at in range(nbd.SIZE >> 20)}  # bytes by offset
 IMAGE = """\
 profile: own/image
 title: An image that no host has a file of
@@ -253,7 +255,7 @@ async def test_an_image_is_written_whole_through_its_engine_once_it_was_named(ho
     assert (refused.returncode, image.written) == (3, {}) and f"--destroy {uri}" in refused.stderr
     done = await asyncio.to_thread(benchtui, home, *words, "--destroy", uri)
     assert done.returncode == 0, done.stderr
-    assert image.written == {at << 20: 1 << 20 for at in range(nbd.SIZE >> 20)}
+    assert image.written == WHOLE
     assert json.loads(done.stdout)["precondition"]["fills"][0]["whole"]
     serving.close()
 
@@ -299,8 +301,71 @@ async def test_an_image_whose_fill_failed_on_one_of_two_hosts_is_filled_again(
     assert resumed.returncode == 0, resumed.stderr
     record = record_of(run_dir)
     assert (record["state"], states(record), record["steps"][0]["attempt"]) == ("complete", ["done", "done"], 2)
-    assert well.written == broken.written == {at << 20: 1 << 20 for at in range(nbd.SIZE >> 20)}
+    assert well.written == broken.written == WHOLE
     assert record["precondition"]["fills"][0]["whole"]
     assert findings(record, "V01") == []
     first.close()
     second.close()
+
+
+class Held(nbd.Server):
+    """A server that answers half of a fill, and holds the other half back until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 0)
+        self.let_go = asyncio.Event()
+
+    async def _later(self, writer: asyncio.StreamWriter, answer: bytes) -> None:
+        if len(self.written) > nbd.SIZE >> 21:
+            await self.let_go.wait()
+        with suppress(ConnectionError):  # whoever asked may be dead by then
+            await super()._later(writer, answer)
+
+    async def half(self, home: Path, profile: Path) -> Path:
+        """Begin a run that fills the image, and return its directory when half of it is written."""
+        serving = await asyncio.start_server(self.serve, "127.0.0.1", 0)
+        uri = f"nbd://127.0.0.1:{serving.sockets[0].getsockname()[1]}/"
+        profile.write_text(IMAGE.format(uri=uri))
+        words = ("run", profile, "--hosts", "local", "--yes", "--destroy", uri, "--detach", "--no-telemetry")
+        started = await asyncio.to_thread(benchtui, home, *words)
+        run_dir = home / "runs" / started.stdout.strip()
+        await asyncio.to_thread(wait_until, lambda: len(self.written) > nbd.SIZE >> 21, "half of the image written")
+        return run_dir
+
+
+@pytest.mark.slow
+async def test_an_image_whose_engine_dies_while_it_is_filled_is_filled_to_its_end(home: Path, tmp_path: Path) -> None:
+    image = Held()
+    run_dir = await image.half(home, tmp_path / "image.yaml")
+    await asyncio.to_thread(kill_engine, run_dir)
+    image.let_go.set()
+    recovered = await asyncio.to_thread(benchtui, home, "runs", "recover", run_dir.name)
+    assert recovered.returncode == 0, recovered.stderr
+    record = record_of(run_dir)
+    assert (states(record), [step["attempt"] for step in record["steps"]]) == (["done", "done"], [1, 1])
+    assert record["precondition"]["fills"][0]["whole"]
+    assert image.written == WHOLE
+
+
+@pytest.mark.slow
+async def test_an_image_that_was_left_half_filled_is_told_and_filled_from_its_start(home: Path, tmp_path: Path) -> None:
+    """Engine and load die together, as when the machine of both goes down."""
+    image = Held()
+    run_dir = await image.half(home, tmp_path / "image.yaml")
+    await asyncio.to_thread(kill_engine, run_dir)
+    for pid in fio_of(run_dir.name):
+        os.kill(pid, signal.SIGKILL)
+    recovered = await asyncio.to_thread(benchtui, home, "runs", "recover", run_dir.name)
+    record = record_of(run_dir)
+    assert (recovered.returncode, record["state"], states(record)) == (4, "failed", ["failed", "missing"])
+    advice = f"benchtui runs resume --failed {run_dir.name} fills again"
+    assert record["reason"] == f"the engine died; not filled on local; {advice}"
+    assert not record["precondition"]["fills"][0]["whole"] and len(image.written) < len(WHOLE)
+    image.written.clear()
+    image.let_go.set()
+    resumed = await asyncio.to_thread(benchtui, home, "runs", "resume", "--failed", run_dir.name)
+    assert resumed.returncode == 0, resumed.stderr
+    record = record_of(run_dir)
+    assert (states(record), [step["attempt"] for step in record["steps"]]) == (["done", "done"], [2, 1])
+    assert record["precondition"]["fills"][0]["whole"]
+    assert image.written == WHOLE

@@ -4,7 +4,7 @@ import pytest
 
 from tests.bench.ab_budget import shares
 from tui.results.compare.noise import Floor
-from tui.results.compare.sequential import after_looks, look, runs_for, side_of, spent
+from tui.results.compare.sequential import Made, after_looks, look, runs_for, side_of, spent
 
 
 def test_the_order_is_abba() -> None:
@@ -14,10 +14,12 @@ def test_the_order_is_abba() -> None:
 def test_all_that_is_spent_is_five_per_cent() -> None:
     assert spent(0) == 0
     assert spent(1) == pytest.approx(0.05)
-    a, b, before = [100.0, 100.0], [101.0, 102.0], 0.0
-    for extra in range(5):  # as a floor sizes it: 16 runs
-        before += look(a + a[:1] * extra, b + [103.0] * extra, 12, 0.05, Floor(6, 0.02), before).alpha
-    assert before == pytest.approx(0.05)
+    before = 0.0
+    for each in range(2, 9):
+        found = look(([100.0, 102.0] * 4)[:each], ([101.0, 103.0] * 4)[:each], 48, 0.05, before=before)
+        before = found.spent
+    assert found.most < found.runs, "more runs are made than it takes"
+    assert before == pytest.approx(0.05) and found.all_spent
 
 
 def test_how_far_runs_come_out_says_how_many_it_takes() -> None:
@@ -30,13 +32,48 @@ def test_how_far_runs_come_out_says_how_many_it_takes() -> None:
 def test_what_is_spent_stays_spent_when_runs_turn_out_noisier() -> None:
     a, b = [100.0, 100.1, 130.0], [101.0, 101.2, 128.0]
     first = look(a[:2], b[:2], 48, 0.2)
-    found = after_looks(a, b, 48, 0.2)
+    found, new = after_looks(a, b, 48, 0.2)
     assert found is not None and look(a, b, 48, 0.2, before=first.alpha).alpha == 0
-    assert (found.runs, found.low, found.most) == (4, first.low, 48)
+    assert (found.runs, found.low, found.most, found.spent) == (4, first.low, 48, first.alpha)
+    assert new == [first]
 
 
 def test_less_than_two_of_each_are_not_looked_at() -> None:
-    assert after_looks([100.0, 100.0, 101.0], [100.0], 48, 0.05) is None
+    assert after_looks([100.0, 100.0, 101.0], [100.0], 48, 0.05) == (None, [])
+
+
+NOISY = [100.0, 103.0, 99.0, 101.0], [102.0, 99.0, 104.0, 103.0]
+
+
+def test_the_time_that_there_is_has_no_part_in_what_is_spent() -> None:
+    (short, few), (long, many) = (after_looks(*NOISY, room, 0.05) for room in (8, 48))
+    assert short is not None and long is not None
+    assert [each.alpha for each in few] == [each.alpha for each in many]
+    assert short.spent < 0.05 and (short.most, long.most > 8) == (8, True)
+
+
+def test_looks_of_an_earlier_sitting_stay_as_they_were_whatever_is_asked_by_now() -> None:
+    _, made = after_looks(NOISY[0][:3], NOISY[1][:3], 6, 0.05)
+    found, new = after_looks(*NOISY, 48, 0.1, Floor(6, 0.01), Made(made))
+    assert found is not None and [each.runs for each in new] == [8]
+    assert found.spent == pytest.approx(sum(each.alpha for each in [*made, *new]))
+    before, none = after_looks(NOISY[0][:3], NOISY[1][:3], 48, 0.3, Floor(6, 0.01), Made(made))
+    assert before is not None and (before.low, before.high, none) == (made[-1].low, made[-1].high, [])
+    assert (made[-1].answer, before.answer) == ("go on", "no difference as large"), "of the same interval"
+
+
+def test_what_was_spent_on_runs_that_are_gone_stays_spent() -> None:
+    found, new = after_looks(*NOISY, 48, 0.05, made=Made(lost=0.05))
+    assert found is not None and (found.answer, found.all_spent, new) == ("go on", True, [])
+
+
+def test_when_less_is_asked_for_than_runs_are_there_another_look_spends_the_rest() -> None:
+    a, b = NOISY[0] * 2, NOISY[1] * 2
+    _, made = after_looks(a[:6], b[:6], 48, 0.01)
+    found, _ = after_looks(a[:6], b[:6], 48, 0.065, made=Made(made))
+    assert found is not None and (found.answer, found.most) == ("go on", 14)
+    found, new = after_looks(a[:7], b[:7], 48, 0.065, made=Made(made))
+    assert found is not None and found.all_spent and [each.runs for each in new] == [14]
 
 
 def test_a_clear_difference_is_known_at_the_first_look() -> None:
@@ -76,8 +113,14 @@ def test_a_noisy_target_needs_more_runs(deviation: float, runs: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("deviation", [0.03, 0.05])
 def test_with_so_many_runs_five_per_cent_is_found_on_a_noisy_target(deviation: float) -> None:
-    found, _ = shares(0.05, deviation, times=300, room=150)
+    found, _ = shares(0.05, deviation, times=300, sittings=((150, 0.05),))
     assert found >= 0.88
+
+
+def test_no_change_is_seldom_called_one_by_an_experiment_that_goes_on_again_and_again() -> None:
+    """There is time for four runs more each day: with all 5 % spent in the time of each, it would err in 6 %."""
+    wrong, _ = shares(0.0, 0.1, times=300, sittings=tuple((room, 0.05) for room in range(8, 33, 4)))
+    assert wrong <= 0.05
 
 
 @pytest.mark.parametrize("floor_runs", [0, 6])

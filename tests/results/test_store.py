@@ -193,6 +193,20 @@ def test_a_run_is_found_by_its_title_and_the_newest_by_a_tag(store: RunStore, tm
     assert RunStore(store.runs_dir, [theirs]).resolve("the team's").parent == theirs
 
 
+def test_a_run_that_lies_in_several_places_is_listed_once_the_own_one_first(store: RunStore, tmp_path: Path) -> None:
+    ours, theirs, others = store.runs_dir, tmp_path / "team", tmp_path / "others"
+    shared = "20261101T080000Z-weka-read-iops-0009"
+    for place in (theirs, others):
+        add_run(place, IDS[1])
+        add_run(place, shared)
+    (tmp_path / "again").symlink_to(ours)
+    both = RunStore(ours, [theirs, others, tmp_path / "again"])
+    places = [both.directory_of(run).parent for run in both.everything().runs]
+    assert [run.run_id for run in both.everything().runs] == [*reversed(IDS), shared]
+    assert places == [ours, ours, ours, theirs]
+    assert both.resolve(shared).parent == theirs, "what is listed is what its name finds"
+
+
 def test_a_beginning_of_several_runs_names_them(store: RunStore) -> None:
     with pytest.raises(UsageError, match=f"'202611' is the beginning of 3 runs: {IDS[2]}, {IDS[1]}, {IDS[0]}"):
         store.resolve("202611")

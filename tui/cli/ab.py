@@ -16,6 +16,7 @@ from tui.cli import run
 from tui.cli.agree import agreed
 from tui.cli.common import pairs, paths, run_store, say, text_width
 from tui.cli.watching import INTERRUPTED, followed
+from tui.model.names import AB_SIDE_TAG, AB_TAG
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError, UsageError
 from tui.model.quantities import parse_duration
@@ -23,10 +24,10 @@ from tui.model.quantities import parse_duration
 if TYPE_CHECKING:
     from tui.model.record import RunRecord
     from tui.results.compare.compare import Comparison
+    from tui.results.compare.looks import KeptLook
     from tui.results.compare.noise import Floor
     from tui.results.compare.sequential import Look
 
-TAG, SIDE = "ab", "ab.side"
 WORSE, NOT_KNOWN, FAILED = 1, 3, 4
 NOT_COMPARABLE = "not comparable"
 OVERHEAD_S = 15.0  # of a run beside its load, until the first one tells
@@ -63,6 +64,7 @@ class Experiment:
     told: bool = False  # how many runs it takes by the noise floor
     look: Look | None = None
     records: dict[str, list[RunRecord]] = field(default_factory=lambda: {"A": [], "B": []})
+    kept: list[KeptLook] = field(default_factory=list)  # looks of earlier sittings and of this one
 
     @property
     def most(self) -> int:
@@ -127,7 +129,7 @@ def side_args(args: argparse.Namespace, side: str, name: str, given: Sequence[st
     """Return the arguments of `run` for one side."""
     found = copy(args)
     found.overrides = [*args.overrides, *given]
-    found.tags = [*args.tags, f"{TAG}={name}", f"{SIDE}={side}"]
+    found.tags = [*args.tags, f"{AB_TAG}={name}", f"{AB_SIDE_TAG}={side}"]
     return found
 
 
@@ -149,17 +151,19 @@ def seconds_of(text: str) -> float:
 
 
 def take_known(experiment: Experiment) -> None:
-    """Take the whole runs that an experiment of this name has already: after a stop, or a machine that went down.
+    """Take the whole runs that an experiment of this name has already, and its looks: after a stop, or a power cut.
 
     Raises UsageError for one that was measured otherwise than its side would be now.
     """
+    from tui.results.compare.looks import looks_after
     from tui.results.record.load import load_record
 
     store = run_store()
     for summary in reversed(store.list()):
-        side = summary.tags.get(SIDE, "")
-        if summary.tags.get(TAG) != experiment.name or side not in experiment.records:
+        side = summary.tags.get(AB_SIDE_TAG, "")
+        if summary.tags.get(AB_TAG) != experiment.name or side not in experiment.records:
             continue
+        experiment.kept += looks_after(store.directory_of(summary))
         if summary.state != "complete":
             say(f"{summary.run_id} is {summary.state}: it does not count; benchtui runs recover, or runs resume")
         elif summary.verdict == "invalid":
@@ -193,7 +197,7 @@ def check_belongs(experiment: Experiment, side: str, record: RunRecord) -> None:
 def measured(experiment: Experiment) -> int:
     """Make runs until the answer is known or the budget is spent; return the exit code."""
     longest, failed, found = 0.0, 0, looked(experiment)
-    while (found is None or found.answer == "go on") and experiment.runs < experiment.most:
+    while goes_on(found) and experiment.runs < experiment.most:
         if obstacles_of(experiment):
             break
         if time.monotonic() + longest > experiment.until_s:
@@ -212,6 +216,11 @@ def measured(experiment: Experiment) -> int:
             raise_failed(experiment)
         found = looked(experiment)
     return concluded(experiment, found)
+
+
+def goes_on(found: Look | None) -> bool:
+    """Whether more runs could give an answer that there is not yet."""
+    return found is None or (found.answer == "go on" and not found.all_spent)
 
 
 def interrupted(experiment: Experiment, found: Look | None) -> int:
@@ -259,6 +268,7 @@ def raise_failed(experiment: Experiment) -> None:
 
 def looked(experiment: Experiment) -> Look | None:
     """Return what is known of as many runs as both sides have, four or more in all; say it when it is new."""
+    from tui.results.compare.looks import keep_looks, made_at
     from tui.results.compare.sequential import after_looks
 
     a, b = experiment.records["A"], experiment.records["B"]
@@ -267,7 +277,10 @@ def looked(experiment: Experiment) -> Look | None:
     if [len(values[0]), len(values[1])] != [len(a), len(b)]:
         raise BenchtuiError("a run has no headline: nothing can be compared")
     room = max(experiment.room, experiment.runs)
-    found = after_looks(values[0], values[1], room, experiment.detect, floor_of(a[0]) if a else None)
+    of_a, of_b = ([each.run_id for each in side] for side in (a, b))
+    made, floor = made_at(experiment.kept, of_a, of_b), floor_of(a[0]) if a else None
+    found, new = after_looks(values[0], values[1], room, experiment.detect, floor, made)
+    experiment.kept += keep_looks(new, of_a, of_b, run_store().runs_dir)
     if found is not None and found != experiment.look:
         interval = f"{said(found.low)} … {said(found.high)}"
         going = f"{found.answer}, {found.most} runs at most" if found.answer == "go on" else found.answer
@@ -358,6 +371,8 @@ def answer_text(experiment: Experiment, found: Look | None, word: str) -> str:
         return f"not known within the time. To go on: --name {experiment.name} --within DURATION"
     if word == "not known":
         least = f"{found.runs} runs would have found a change of {found.detectable * 100:.1f} %"
+        if found.all_spent and experiment.runs < found.most:
+            return f"not known, and all of the 5 % that looks may err is spent; {least}. To go on: another --name"
         if found.runs >= found.most < experiment.room:
             return f"not known after as many runs as find {experiment.detect * 100:g} % in 9 of 10 cases; {least}"
         return f"not known within the time; {least}. To go on: --name {experiment.name} --within DURATION"

@@ -10,6 +10,7 @@ JOURNAL_FILE = "journal.jsonl"
 RECORD_FILE = "run.json"
 SUMMARY_FILE = "summary.json"  # a cache for lists; it can be deleted
 MARKS_FILE = "marks.json"  # star, title, tags
+LOOKS_FILE = "looks.json"  # what `benchtui ab` knew of its experiment after this run
 PID_FILE = "engine.pid"
 LOG_FILE = "engine.log"
 RESERVE_FILE = "reserve"  # room for the last words of an engine whose disk is full

@@ -15,6 +15,7 @@ from tui.engine.running.context import RunContext
 from tui.engine.running.course import Adopted, course_of
 from tui.engine.running.load import run_load
 from tui.engine.running.on_hosts import EXIT_PARTIAL, LOOK, REACH, on_hosts
+from tui.engine.running.precondition import not_filled
 from tui.engine.running.preflight import preflight
 from tui.engine.running.run import brought_to_an_end, connect_all, ended, how_it_ended
 from tui.engine.running.servers import connect_servers
@@ -97,6 +98,7 @@ def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
     if ctx.plan.search is not None:
         planned = points_planned(ctx.plan.search)
         told = f"{len(ctx.search.points)} of at most {planned} points measured: runs resume goes on"
+    told = not_filled(ctx, rest[0]) or told
     return ended("partial" if ctx.measured_hosts else "failed", EXIT_PARTIAL, f"the engine died; {told}")
 
 

@@ -13,6 +13,12 @@ from tui.model.plan import Step
 
 def check_filled(ctx: RunContext, step: Step) -> None:
     """Raise RunRefused when a host that takes part has not filled the files of a step as planned."""
+    if reason := not_filled(ctx, step):
+        raise RunRefused("failed", EXIT_PARTIAL, reason)
+
+
+def not_filled(ctx: RunContext, step: Step) -> str:
+    """Return which hosts have not filled the files of a step as planned, and what helps; empty: all have."""
     for fill in fills_of(ctx.plan.steps, step):
         hosts = [session.name for session in ctx.taking_part(step) if session.name in fill.hosts]
         if any(task.images for task in fill.tasks):  # one host fills an image for all
@@ -20,8 +26,8 @@ def check_filled(ctx: RunContext, step: Step) -> None:
         results = {host: ctx.results.get((fill.index, host)) for host in hosts}
         bare = [host for host, each in results.items() if each is None or not each.final or each.errors]
         if bare:
-            advice = f"benchtui runs resume --failed {ctx.run_id} fills again"
-            raise RunRefused("failed", EXIT_PARTIAL, f"not filled on {', '.join(bare)}; {advice}")
+            return f"not filled on {', '.join(bare)}; benchtui runs resume --failed {ctx.run_id} fills again"
+    return ""
 
 
 def fills_of(steps: list[Step], step: Step) -> Iterator[Step]:

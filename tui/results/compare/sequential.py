@@ -7,7 +7,8 @@ interval may say "different" and "no difference as large as that".
 
 How many runs it takes is known from how far apart the runs of each side came out so far, and from a noise floor: that
 says nothing of the sides' difference, and what looks have spent stays spent when it changes (Mehta and Tsiatis, Drug
-Information Journal 35, 2001).
+Information Journal 35, 2001). The time that there is has no part in what is spent: an experiment that ran out of it has
+kept the rest for the day it goes on.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Look:
     """What is known after `runs` of both sides: B / A with its repeated 95 % interval, and whether that is an answer.
 
     `detectable` is the least change (a share) that so many runs would have found with a power of 90 %; `most` how many
-    runs it takes at most, as far as is known by then.
+    runs it takes at most, as far as is known by then; `alpha` how often this look may err, `spent` all looks so far.
     """
 
     runs: int
@@ -49,6 +50,28 @@ class Look:
     detectable: float
     answer: Answer
     most: int
+    spent: float
+
+    @property
+    def all_spent(self) -> bool:
+        """Whether another look could say nothing."""
+        return self.spent > ALPHA * (1 - 1e-9)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The looks of earlier sittings at the runs that there are, and what those at others have spent (`lost`)."""
+
+    looks: Sequence[Look] = ()
+    lost: float = 0.0
+
+    @property
+    def spent(self) -> float:
+        """The error of all of them together."""
+        return self.lost + sum(each.alpha for each in self.looks)
+
+
+NOTHING_MADE = Made()
 
 
 def side_of(index: int) -> str:
@@ -72,18 +95,35 @@ def runs_for(detect: float, deviation: float, degrees: float = inf) -> int:
 
 
 def after_looks(
-    a: Sequence[float], b: Sequence[float], room: int, detect: float, floor: Floor | None = None
-) -> Look | None:
-    """Return what is known after all looks at repetitions in their order; None before there are four of them.
+    a: Sequence[float],
+    b: Sequence[float],
+    room: int,
+    detect: float,
+    floor: Floor | None = None,
+    made: Made = NOTHING_MADE,
+) -> tuple[Look | None, list[Look]]:
+    """Return what is known of repetitions in their order (None before there are four), and the looks made for that now.
 
-    Looks are made at 4, 6, 8 ... runs. One for which nothing is left to spend tells only how many runs it takes.
+    Looks are made at 4, 6, 8 ... runs. One that was made before stays as it was, whatever is asked by now; one for
+    which nothing is left to spend tells only how many runs it takes.
     """
-    found, before = None, 0.0
-    for each in range(LEAST_RUNS // 2, min(len(a), len(b)) + 1):
-        looked = look(a[:each], b[:each], room, detect, floor, before)
-        before += looked.alpha
-        found = looked if looked.alpha > 0 or found is None else replace(found, most=looked.most)
-    return found
+    pairs = min(len(a), len(b))
+    if 2 * pairs < LEAST_RUNS:
+        return None, []
+    known, before = {each.runs: each for each in made.looks}, made.spent
+    looked: dict[int, Look] = {}
+    for each in range(LEAST_RUNS // 2, pairs + 1):
+        if 2 * each not in known:
+            looked[2 * each] = look(a[:each], b[:each], room, detect, floor, before)
+            before = looked[2 * each].spent
+    known |= looked
+    newest = looked.get(2 * pairs) or look(a[:pairs], b[:pairs], room, detect, floor, before)
+    last = known[max((runs for runs, each in known.items() if each.alpha > 0), default=LEAST_RUNS)]
+    answer = _answer(log(last.low), log(last.high), log(1 + detect))
+    found = replace(last, answer=answer, most=newest.most, spent=before)
+    if not found.all_spent and found.most <= 2 * pairs:  # less is asked for by now: one more look spends the rest
+        found = replace(found, most=min(room, 2 * pairs + 2))
+    return found, [each for each in looked.values() if each.alpha > 0]
 
 
 def look(
@@ -91,7 +131,8 @@ def look(
 ) -> Look:
     """Return what is known of as many repetitions of both sides; there is time for `room` runs, `before` is spent.
 
-    The deviation is that of the repetitions, pooled with a noise floor that was measured before.
+    What this look spends goes by the runs that it takes to find a change of `detect`, not by the time. The deviation is
+    that of the repetitions, pooled with a noise floor that was measured before.
     """
     logs = np.log(np.asarray(a, float)), np.log(np.asarray(b, float))
     runs = len(a) + len(b)
@@ -99,14 +140,15 @@ def look(
     squares = sum(float(((each - each.mean()) ** 2).sum()) for each in logs)
     if floor is not None:
         squares, degrees = squares + (floor.n - 1) * floor.cov**2, degrees + floor.n - 1
-    most = min(room, runs_for(detect, sqrt(squares / degrees), degrees))
-    alpha = max(spent(runs / most) - before, 0.0)
+    needed = runs_for(detect, sqrt(squares / degrees), degrees)
+    alpha = max(spent(runs / needed) - before, 0.0)
     error = sqrt(squares / degrees * (1 / len(a) + 1 / len(b)))
     shift = float(logs[1].mean() - logs[0].mean())
     reach = min(float(special.stdtrit(degrees, 1 - alpha / 2)) * error, FAR) if alpha > 0 else FAR
     detectable = exp(min(reach + float(special.stdtrit(degrees, POWER)) * error, FAR)) - 1
     answer = _answer(shift - reach, shift + reach, log(1 + detect))
-    return Look(runs, exp(shift), exp(shift - reach), exp(shift + reach), alpha, detectable, answer, most)
+    low, high, most = exp(shift - reach), exp(shift + reach), min(room, needed)
+    return Look(runs, exp(shift), low, high, alpha, detectable, answer, most, before + alpha)
 
 
 def _answer(low: float, high: float, limit: float) -> Answer:

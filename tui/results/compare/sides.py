@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tui.model.names import AB_SIDE_TAG, AB_TAG
 from tui.model.record import RunRecord
 from tui.results.compare.compare import Comparison
 from tui.results.compare.noise import configuration
 from tui.results.sizing.words import limits_text
 
-AB, AB_SIDE = "ab", "ab.side"  # tags that `benchtui ab` gives its runs
 CLIENTS = "number of clients"  # as the gate calls it
 
 
@@ -63,8 +63,8 @@ def joined(records: Sequence[RunRecord]) -> Sides:
 
 def _of_ab(record: RunRecord) -> object:
     """Return a run's side in its experiment; one that is in none stands alone."""
-    side = record.tags.get(AB_SIDE)
-    return record.run_id if side is None else (record.tags.get(AB), side)
+    side = record.tags.get(AB_SIDE_TAG)
+    return record.run_id if side is None else (record.tags.get(AB_TAG), side)
 
 
 def _configuration(record: RunRecord) -> object:

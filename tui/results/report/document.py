@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from tui.text.line import TEXT
@@ -140,7 +140,6 @@ class Report:
     compared: Sequence[Block] = ()
     remarks: Sequence[str] = ()  # what is to be known of the document itself
     made: str = ""  # by which version, when
-    charts: dict[str, str] = field(default_factory=dict)
 
     @property
     def many(self) -> bool:

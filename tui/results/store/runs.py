@@ -54,13 +54,20 @@ class RunStore:
         return list_directory(self.runs_dir, self.ids(), self.runs_dir / INDEX_FILE, limit=limit)
 
     def everything(self) -> Listing:
-        """Return the summaries of own and shared runs. Raises UsageError when the own ones cannot be read."""
+        """Return the summaries of own and shared runs, one of each id: the own one, or that of the first directory.
+
+        Raises UsageError when the own ones cannot be read.
+        """
         runs, problems = self.list(), []
+        seen = {run.run_id for run in runs}
         for directory in self.shared:
             try:
-                runs += self._of_others(directory)
+                theirs = [run for run in self._of_others(directory) if run.run_id not in seen]
             except OSError as error:
                 problems.append(Problem(f"cannot be read: {error.strerror}", file=str(directory)))
+                continue
+            runs += theirs
+            seen.update(run.run_id for run in theirs)
         return Listing(sorted(runs, key=lambda run: run.run_id, reverse=True) if self.shared else runs, problems)
 
     def _of_others(self, directory: Path) -> Sequence[RunSummary]:
