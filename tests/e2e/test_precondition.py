@@ -309,34 +309,36 @@ async def test_an_image_whose_fill_failed_on_one_of_two_hosts_is_filled_again(
 
 
 class Held(nbd.Server):
-    """A server that answers half of a fill, and holds the other half back until it is let go."""
+    """A server that answers the first writes of a fill (fio has 32 in flight) and holds the others until let go."""
+
+    answered = 8
 
     def __init__(self) -> None:
         super().__init__(0, 0)
         self.let_go = asyncio.Event()
 
     async def _later(self, writer: asyncio.StreamWriter, answer: bytes) -> None:
-        if len(self.written) > nbd.SIZE >> 21:
+        if len(self.written) > self.answered:
             await self.let_go.wait()
         with suppress(ConnectionError):  # whoever asked may be dead by then
             await super()._later(writer, answer)
 
-    async def half(self, home: Path, profile: Path) -> Path:
-        """Begin a run that fills the image, and return its directory when half of it is written."""
+    async def begun(self, home: Path, profile: Path) -> Path:
+        """Begin a run that fills the image, and return its directory when a part of it is written."""
         serving = await asyncio.start_server(self.serve, "127.0.0.1", 0)
         uri = f"nbd://127.0.0.1:{serving.sockets[0].getsockname()[1]}/"
         profile.write_text(IMAGE.format(uri=uri))
         words = ("run", profile, "--hosts", "local", "--yes", "--destroy", uri, "--detach", "--no-telemetry")
         started = await asyncio.to_thread(benchtui, home, *words)
         run_dir = home / "runs" / started.stdout.strip()
-        await asyncio.to_thread(wait_until, lambda: len(self.written) > nbd.SIZE >> 21, "half of the image written")
+        await asyncio.to_thread(wait_until, lambda: len(self.written) > self.answered, "a part of the image")
         return run_dir
 
 
 @pytest.mark.slow
 async def test_an_image_whose_engine_dies_while_it_is_filled_is_filled_to_its_end(home: Path, tmp_path: Path) -> None:
     image = Held()
-    run_dir = await image.half(home, tmp_path / "image.yaml")
+    run_dir = await image.begun(home, tmp_path / "image.yaml")
     await asyncio.to_thread(kill_engine, run_dir)
     image.let_go.set()
     recovered = await asyncio.to_thread(benchtui, home, "runs", "recover", run_dir.name)
@@ -351,7 +353,7 @@ async def test_an_image_whose_engine_dies_while_it_is_filled_is_filled_to_its_en
 async def test_an_image_that_was_left_half_filled_is_told_and_filled_from_its_start(home: Path, tmp_path: Path) -> None:
     """Engine and load die together, as when the machine of both goes down."""
     image = Held()
-    run_dir = await image.half(home, tmp_path / "image.yaml")
+    run_dir = await image.begun(home, tmp_path / "image.yaml")
     await asyncio.to_thread(kill_engine, run_dir)
     for pid in fio_of(run_dir.name):
         os.kill(pid, signal.SIGKILL)

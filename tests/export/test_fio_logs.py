@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +16,8 @@ from tui.model.exporter import Source
 from tui.results.export.save import export
 
 GNUPLOT = "/usr/bin/fio2gnuplot"
+PLOTS = "/usr/bin/fio_generate_plots"
+PLOTTED = re.compile(r"'([^']+)' using \(\$1/1000\):\(\$2/(\d+)\)")
 STEM = "randrw-iodepth-1-numjobs-1"
 
 
@@ -51,6 +55,29 @@ def test_fios_own_script_adds_them_up(plain: Source, tmp_path: Path) -> None:
     values = [int(line.split(", ")[1]) for line in lines]
     found = dict(line.split("=") for line in (tmp_path / "out" / "sums.global").read_text().split())
     assert (int(found["values_count"]), float(found["max"])) == (len(values), max(values))
+
+
+@pytest.mark.skipif(not Path(PLOTS).exists(), reason="this fio brings no fio_generate_plots")
+def test_fios_own_plots_take_the_logs_and_their_columns(plain: Source, tmp_path: Path) -> None:
+    """What it tells gnuplot is looked at, which need not be here. It ends at the first kind that has no log."""
+    written = export(plain, "fio-logs", str(tmp_path / "in"))
+    logs = {path.name for path in written if path.parent == tmp_path / "in"}
+    for kind in ("lat", "slat"):  # as docs/export.md says
+        (tmp_path / "in" / f"none_{kind}.log").touch()
+    gnuplot = tmp_path / "gnuplot"
+    gnuplot.write_text(f"#!/bin/sh\ncat >> {tmp_path}/told\n")
+    gnuplot.chmod(0o755)
+    environ = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    subprocess.run([PLOTS, "title"], cwd=tmp_path / "in", env=environ, capture_output=True, check=True)
+    plotted = PLOTTED.findall((tmp_path / "told").read_text())
+    scales = {"bw": 1, "iops": 1, "clat": 1_000_000}  # KiB/s, 1/s, ns as ms
+    assert {(name, int(scale)) for name, scale in plotted if not name.startswith("none_")} == {
+        (f"{STEM}_{kind}.1.log", scale) for kind, scale in scales.items()
+    }
+    assert logs == {f"{STEM}_{kind}.1.log" for kind in scales}
+    for name in logs:
+        lines = (tmp_path / "in" / name).read_text().splitlines()
+        assert lines and all(re.match(r"\d+000, \d+,", line) for line in lines), "its columns 1 and 2: ms, value"
 
 
 @pytest.fixture
