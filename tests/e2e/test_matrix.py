@@ -12,6 +12,7 @@ from tests.e2e.command import benchtui, marked_processes
 from tests.e2e.test_recovery import kill_engine, record_of
 from tests.lab.sshd import SshdLab
 from tests.patience import wait_until
+from tui.results.store.alive import is_running
 
 pytestmark = pytest.mark.e2e
 
@@ -45,6 +46,11 @@ def last_run(home: Path) -> Path:
 
 def states(record: dict[str, Any]) -> list[tuple[str, str]]:
     return [(step["name"].removeprefix("my/sweep").strip(), step["state"]) for step in record["steps"]]
+
+
+def wait_for_the_end(run_dir: Path) -> None:
+    """Wait until a run has its record and its engine is gone: before, it cannot be resumed."""
+    wait_until(lambda: (run_dir / "run.json").exists() and not is_running(run_dir), "the end of the run")
 
 
 def events(run_dir: Path, kind: str) -> list[dict[str, Any]]:
@@ -97,7 +103,7 @@ def test_a_sweep_that_was_stopped_is_resumed_in_the_step_that_was_cut(home: Path
     run_dir = home / "runs" / started.stdout.strip()
     wait_until(lambda: any(event["step"] == 0 for event in events(run_dir, "sample")), "samples")
     assert benchtui(home, "stop", run_dir.name).returncode == 0
-    wait_until(lambda: (run_dir / "run.json").exists(), "the record")
+    wait_for_the_end(run_dir)
     assert [state for _, state in states(record_of(run_dir))] == ["cut", "missing"]
     assert benchtui(home, "runs", "resume", run_dir.name).returncode == 0
     record = record_of(run_dir)

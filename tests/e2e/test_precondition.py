@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.command import benchtui, comm, marked_processes
-from tests.e2e.test_matrix import events, last_run
+from tests.e2e.test_matrix import events, last_run, wait_for_the_end
 from tests.e2e.test_recovery import kill_engine, record_of
 from tests.lab.disks import SIZE, loop_device
 from tests.lab.sshd import SshdLab
@@ -159,7 +159,7 @@ def test_a_run_that_is_stopped_in_a_round_makes_the_rounds_again_and_not_the_fil
     run_dir = home / "runs" / started.stdout.strip()
     wait_until(lambda: any(event["step"] == 1 for event in events(run_dir, "sample")), "samples of a round")
     assert benchtui(home, "stop", run_dir.name).returncode == 0
-    wait_until(lambda: (run_dir / "run.json").exists(), "the record")
+    wait_for_the_end(run_dir)
     cut = record_of(run_dir)
     assert states(cut) == ["done", "cut", *["missing"] * 5]
     assert cut["precondition"]["rounds"][0]["attained"] is None
@@ -177,7 +177,7 @@ def test_a_fill_that_was_cut_off_is_made_again(home: Path, tmp_path: Path) -> No
     run_dir = home / "runs" / started.stdout.strip()
     wait_until(lambda: bool(events(run_dir, "sample")), "samples of the fill")
     assert benchtui(home, "stop", run_dir.name).returncode == 0
-    wait_until(lambda: (run_dir / "run.json").exists(), "the record")
+    wait_for_the_end(run_dir)
     assert states(record_of(run_dir))[:2] == ["cut", "missing"]
     assert benchtui(home, "runs", "resume", run_dir.name).returncode == 0
     record = record_of(run_dir)
@@ -191,7 +191,7 @@ def test_a_fill_that_fails_ends_the_run_before_anything_is_measured(home: Path, 
     wait_until(lambda: bool(events(run_dir, "sample")), "samples of the fill")
     for pid in fio_of(run_dir.name):
         os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: (run_dir / "run.json").exists(), "the record")
+    wait_for_the_end(run_dir)
     record = record_of(run_dir)
     assert (record["state"], states(record)) == ("failed", ["failed", *["missing"] * 6])
     assert record["reason"].startswith("not filled on local; benchtui runs resume --failed")
