@@ -122,7 +122,11 @@ class Scene(RunMaker):
             value and value * (share if name.startswith(WITH_THE_LOAD) else 1.0) * self.chance.gauss(1, 0.02)
             for name, value in zip(self.looked_at[host], found.values, strict=True)
         ]
-        return msgspec.structs.replace(found, values=values)
+        whole = [
+            value and min(value, 100.0) if name.endswith(".busy") else value
+            for name, value in zip(self.looked_at[host], values, strict=True)
+        ]
+        return msgspec.structs.replace(found, values=whole)
 
     def result(self, host: str, *, final: bool = True) -> HostResult:
         """Return what the seconds of a host add up to."""

@@ -123,6 +123,7 @@ async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_th
         shown = " ".join(app.screen_text().split())
         assert shown.count("in use by run") == 1 and "or run with --wait or --take-locks" in shown
         assert "weka-01, weka-02, weka-03: in use" in shown and "no load" not in shown
+        assert "all is said above" in shown and "IOPS" not in app.text_of("#live-hosts"), "nothing was measured"
         keys = app.screen.query_one(KeyBar).render().plain
         assert "T remedy" in keys and "Enter result" in keys and "stop" not in keys and "pause" not in keys
         await pilot.press("T")

@@ -92,7 +92,7 @@ def finished(home: Path) -> RunMaker:
 async def test_a_line_says_what_limits_the_run_and_another_the_worst_finding(tmp_path: Path) -> None:
     async with stage(watched(tmp_path)) as (app, _):
         worst, limited = app.text_of("#live-health").splitlines()
-        assert "limited by  client CPU: weka-01: 97 % busy" in limited
+        assert "limited by  client CPU: weka-01, weka-02, weka-03, weka-04: 97 % busy" in limited
         assert worst.startswith("! V15") and worst.endswith("f all")
         assert " warnings" in worst
 

@@ -60,6 +60,12 @@ async def test_the_heading_says_how_far_all_steps_are_and_what_is_left(tmp_path:
         assert heading.endswith("left") and " 3:" in heading  # 9 steps of 20 s and what is around them
 
 
+async def test_what_was_wrong_with_a_host_in_a_step_before_is_not_said_of_it_now(tmp_path: Path) -> None:
+    async with stage(half_way(tmp_path)) as (app, _):
+        assert "EIO" in app.text_of("#live-messages")
+        assert "EIO" not in app.text_of("#live-hosts")
+
+
 async def test_the_cell_at_work_shows_the_rate_of_now(tmp_path: Path) -> None:
     maker = sweep(tmp_path, ["4k"], ["1", "2"]).start_step(0)
     maker.measure(4)
@@ -92,6 +98,7 @@ async def test_at_80x24_graphs_percentiles_and_hosts_stay(tmp_path: Path) -> Non
         assert "IOPS" in app.text_of("#live-pulse") and "p99.9" in app.text_of("#live-percentiles")
         assert "weka-01" in app.text_of("#live-hosts")
         assert any(line.startswith("64k") for line in matrix_text(app)), "the row at work is in sight"
+        assert matrix_text(app)[1].split() == ["bs\\numjobs", "1", "2", "4", "8", "16"], "and what its columns are"
         assert all(len(line) <= 80 for line in matrix_text(app))
 
 

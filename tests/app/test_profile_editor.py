@@ -13,6 +13,7 @@ from tests.app.driver import User, opened, options
 from tui.app.app import BenchtuiApp
 from tui.app.screens.editor.edit import with_default, written
 from tui.app.screens.editor.screen import EditorScreen
+from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.yamlarea import indentation, location_of, spans, token_end
 from tui.engine.profiles.files import SCHEMA_FILE
 from tui.model.yaml_text import load
@@ -173,6 +174,7 @@ def test_a_value_is_written_so_that_it_is_read_as_it_was_typed(value: str) -> No
 async def test_problems_come_as_one_types_with_reason_and_what_is_allowed(home: Path) -> None:
     async with editing(home) as user:
         assert user.problems == []
+        assert "F4" not in str(user.screen.query_one(KeyBar).render()), "there is none to go to"
         await user.write("runtime: 30s", "runtme: 30s")
         assert user.problems == [
             "5:3: unknown parameter 'runtme' (did you mean 'runtime'?); "
@@ -181,6 +183,7 @@ async def test_problems_come_as_one_types_with_reason_and_what_is_allowed(home: 
         await user.write("title: Mine", "drop_caches: maybe")
         assert user.problems[0] == "3:14: drop_caches: found 'maybe'; allowed are 'no', 'try', 'require'"
         await user.sees("2 problems")
+        await user.sees("F4 problem")
         assert sorted(user.screen.area.problems) == [2, 4]
 
 

@@ -17,7 +17,7 @@ from tests.app.stage import Stage, app_on
 from tests.app.test_facts_differ import finished as differing
 from tests.app.test_operations import iterations, metadata_run
 from tests.pictures.looks import Look, Open, Picture, on_tab, pressed
-from tui.model.event import HostProblem, HostState, RunEnded
+from tui.model.event import HostFacts, HostProblem, HostState, RunEnded
 from tui.results.findings import live as findings
 from tui.results.record.build import write_record
 
@@ -75,8 +75,21 @@ def mixed(home: Path) -> RunMaker:
 
 
 def limited(home: Path) -> RunMaker:
-    """Clients without CPU, with servers beside them."""
-    return test_live_judged.watched(home, seconds=120)
+    """Clients without CPU, one of another kernel, with servers beside them."""
+    maker = scenes.begun(home, 6, busy=test_live_judged.BUSY)
+    for host in maker.hosts:
+        maker.add(HostFacts(t=1.2, host=host, facts={"nics": test_live_judged.nics(9000)}))
+    maker.add(HostFacts(t=1.2, host=maker.hosts[-1], facts={"kernel": "Linux 5.14.0-427.el9"}))
+    servers = ("osd-1", "osd-2")
+    for server in servers:
+        maker.look_at(server, test_live_judged.SERVER, server=True)
+    for host in maker.hosts:
+        spread = maker.chance.uniform(0.96, 1.0)
+        maker.look_at(host, {key: value * spread for key, value in test_live_judged.BUSY.items()})
+    for _ in range(SECONDS):
+        maker.measure(1)
+        maker.add(*(maker.telemetry(server, maker.t) for server in servers))
+    return maker
 
 
 def laid_out(home: Path) -> RunMaker:
@@ -187,5 +200,5 @@ PICTURES = (
     Picture("result-search", on(recorded(searched), "result")),
     Picture("result-mdtest", metadata_result),
     Picture("result-refused", on(refused_result, "result")),
-    Picture("result-copy", on(WHOLE, "result"), pressed("y")),
+    Picture("result-copy", on(WHOLE, "result"), pressed("y", sees="Copy")),
 )  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from textual.pilot import Pilot
+from textual.screen import ModalScreen
 
 from tests.app.driver import User
 from tests.app.stage import Stage, tab
@@ -45,14 +46,14 @@ class Picture:
 
 
 def pressed(*keys: str, sees: str = "") -> Act:
-    """Press keys, then wait for a text."""
+    """Press keys, then wait: for a text where a dialog opens or something is computed."""
 
     async def act(user: User) -> None:
         for key in keys:
             await user.press(key)
-        await settled(user)
         if sees:
             await user.sees(sees)
+        await settled(user)
 
     return act
 
@@ -69,7 +70,8 @@ def on_tab(name: str) -> Act:
 
 async def settled(user: User) -> None:
     """Wait until everything is painted that was asked for."""
-    if isinstance(user.app, Stage):
+    asks = isinstance(user.app.screen, ModalScreen)  # whatever has opened it waits for the answer
+    if isinstance(user.app, Stage) and not asks:
         await user.app.settle_whole(user.pilot)
         return
     before, same = "", 0
@@ -77,7 +79,7 @@ async def settled(user: User) -> None:
     async def still() -> bool:
         nonlocal before, same
         await user.pilot.pause(LOOK_S)
-        busy = any(worker.is_running for worker in user.app.workers)
+        busy = not asks and any(worker.is_running for worker in user.app.workers)
         same = same + 1 if user.text == before and not busy else 0
         before = user.text
         return same >= STILL

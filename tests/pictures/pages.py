@@ -128,6 +128,13 @@ def editing(*keys: str, broken: bool = False) -> Act:
     return act
 
 
+async def latencies_compared(user: User) -> None:
+    """Compare the two newest runs, and go to their latencies: the end of the page."""
+    await pressed("space", "space", "c", sees="B against A")(user)
+    await pressed("l")(user)
+    await pressed("G", sees="latency by percentile")(user)
+
+
 PICTURES = (
     Picture("first-start", empty),
     Picture("hosts", chosen(*CLIENTS, checked=True), pressed("j", "j", "j", "j")),
@@ -142,9 +149,9 @@ PICTURES = (
     Picture("review-differ", chosen(*CLIENTS[3:7], profile="weka/read-iops", review=True, checked=True)),
     Picture("runs", kept),
     Picture("runs-filter", kept, pressed("slash", *"weka/read-iops verdict:valid")),
-    Picture("runs-export", kept, pressed("e")),
+    Picture("runs-export", kept, pressed("e", sees="Export")),
     Picture("compare", kept, pressed("space", "space", "c", sees="B against A")),
-    Picture("compare-latencies", kept, pressed("space", "space", "c", "l", sees="latency by percentile")),
+    Picture("compare-latencies", kept, latencies_compared),
     Picture("help", chosen(*CLIENTS), pressed("question_mark")),
     Picture("palette", chosen(*CLIENTS), pressed("ctrl+p")),
 )

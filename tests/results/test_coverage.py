@@ -7,7 +7,7 @@ import pytest
 from tests.results.samples import closed, compared, doubts, ended, load, result, run_of, started
 from tests.results.test_record import valid
 from tests.results.test_timing import host_run
-from tui.journal.loss import ended_badly, loss_text
+from tui.journal.loss import ended_badly, loss_text, told_of
 from tui.journal.state import RunState
 from tui.model.event import AnyEvent, HostProblem, HostState, StopRequested
 from tui.model.record import RunRecord
@@ -196,3 +196,12 @@ def test_a_command_ended_badly_unless_it_exited_with_0_or_was_asked_to_end(
 def test_many_missing_hosts_are_counted_and_some_named() -> None:
     text = loss_text(3, 8, 12.4, ["a", "b", "c", "d", "e"])
     assert text == "3 of 8 hosts from 12 s on (without a, b, c and 2 more)"
+
+
+def test_what_is_the_same_of_several_hosts_is_told_of_them_together() -> None:
+    busy = dict.fromkeys([f"h{number}" for number in range(1, 9)], "97 % busy")
+    assert told_of(busy) == "h1, h2, h3 and 5 more: 97 % busy"
+    assert told_of(busy | {"h9": "91 % busy"}) == "h1, h2, h3 and 5 more: 97 % busy; h9: 91 % busy"
+    assert told_of({"h1": "97 %", "h2": "96 %"}) == "h1: 97 %, h2: 96 %"
+    four = {f"h{number}": f"{number} s" for number in range(4)}
+    assert told_of(four | {"h9": "0 s"}, " for ") == "h0, h9 for 0 s; h1 for 1 s; h2 for 2 s and 1 more"

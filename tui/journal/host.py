@@ -33,6 +33,7 @@ class HostView(Struct):
     last_sample_t: float | None = None
     running_since_t: float | None = None
     problem: str | None = None
+    problem_step: int | None = None  # whose it is; None: the run's
     result: HostResult | None = None  # of the current measurement, once its tool has told it
     gives_none: bool = False  # its tool gives no samples
     version: int = 0

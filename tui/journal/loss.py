@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tui.model.event import TaskEnded
 
@@ -25,6 +25,18 @@ def names_of(hosts: Sequence[str]) -> str:
     if more <= 1:
         return ", ".join(hosts)
     return f"{', '.join(hosts[:NAMED])} and {more} more"
+
+
+def told_of(found: Mapping[str, str], link: str = ": ") -> str:
+    """Return what is told of hosts, once where it is the same: ``h1, h2 and 6 more: 97 % busy; h9: 91 % busy``."""
+    groups: dict[str, list[str]] = {}
+    for host, text in found.items():
+        groups.setdefault(text, []).append(host)
+    said = [f"{names_of(hosts)}{link}{text}" for text, hosts in groups.items()]
+    if len(groups) == len(found):
+        return names_of(said)
+    hidden = sum(len(hosts) for hosts in list(groups.values())[NAMED:])
+    return "; ".join(said[:NAMED]) + (f" and {hidden} more" if hidden else "")
 
 
 def loss_text(left: int, total: int, from_s: float, missing: Sequence[str]) -> str:

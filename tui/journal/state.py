@@ -354,6 +354,10 @@ class RunState:
     def _on_step_started(self, event: StepStarted) -> None:
         self.step = event.step
         self.armed.clear()
+        for view in self.hosts.values():
+            if view.problem_step is not None:  # it was of a step that is over
+                view.problem = view.problem_step = None
+                view.version += 1
         if event.attempt > 1:
             self.forget(event.step)
 
@@ -392,7 +396,7 @@ class RunState:
         (self.run_problems if self.step is None else self.at_step(self.step).problems).append(event)
         view = self.host(event.host)
         if view.problem is None or event.fatal:
-            view.problem = event.message
+            view.problem, view.problem_step = event.message, self.step
         view.version += 1
         self._say(MessageLine(event.t, "error" if event.fatal else "warning", event.host, event.message))
 

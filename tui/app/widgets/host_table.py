@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -41,9 +41,21 @@ if TYPE_CHECKING:
 
 RESORT_S = 5.0  # rows that swap places every second cannot be read
 LEAST_FOLDED = 3  # a line for fewer saves nothing
+HEADING = 2  # lines of it where there is room
+LEAST_FILLED = 3  # lines that stay empty otherwise; fewer do not look so
 LEAST_SAID = 3  # of them: mark, how many and how near, of what
 FOLD = "\0fold"  # no host has such a name
 VIEWS = ("fit", "all", "bad")
+
+
+def told_by(seen: Iterable[HostTelemetry]) -> frozenset[str]:
+    """Return the columns in which telemetry knows something of a host: clients of a network have no disk."""
+    found = {"CPU", "core"}
+    for each in seen:
+        found |= {"NIC"} if each.busiest_link is not None else set()
+        found |= {"disk"} if each.busiest_disk is not None else set()
+        found |= {"flight"} if each.in_flight is not None else set()
+    return frozenset(found)
 
 
 class HostTable(PickList["HostView"]):
@@ -65,6 +77,7 @@ class HostTable(PickList["HostView"]):
     cursor_text = ""  # which time of the load that is
     brief = False  # why hosts failed is told elsewhere
     counted = "IOPS"  # what is counted: operations of a load on files; empty: hosts have no figures of their own
+    told: frozenset[str] = frozenset()  # columns of telemetry in which something was known of some host
     blank = False  # nothing is measured now: figures would be of the step before
 
     def __init__(self, symbols: Symbols, thresholds: Mapping[str, float] | None = None, *,
@@ -82,6 +95,7 @@ class HostTable(PickList["HostView"]):
         self.folds = False  # there is no room for all
         self.wanted = ""  # part of the names of the hosts that are shown
         self.like: list[HostView] = []
+        self.ahead: list[HostView] = []  # of those like the others, that fill lines above the one for the rest
         self._arranged_for: object = None
         self._sorted_at = float("-inf")
         self._trend_room = 0
@@ -94,7 +108,7 @@ class HostTable(PickList["HostView"]):
             Column("", lambda host: mark_of(host, self.now, self.symbols, self.found, self.spread), 1),
             Column("host", lambda host: host.name, self.longest_name, gap=1, order=lambda host: host.name),
             *rates,
-            *(self._telemetry_columns() if self.seen else ()),
+            *(column for column in self._telemetry_columns() if column.title in self.told),
             *tails,
             Column("state", lambda host: message_of(host, self.now, self.found, self.spread), least=20, drop=1,
                    order=lambda host: STATE_ORDER.index(host.state)),
@@ -160,7 +174,9 @@ class HostTable(PickList["HostView"]):
 
         `found`: the checks that found something of a host, and how bad. `seen`: telemetry, for columns of its own.
         """
-        other = (job, waits, bool(seen), counted) != (self.job, self.waits, bool(self.seen), self.counted)
+        told = self.told | told_by((seen or {}).values()) if seen else frozenset()
+        other = (job, waits, told, counted) != (self.job, self.waits, self.told, self.counted)
+        self.told = told
         self.now, self.found, self.seen = now, found, seen or {}
         self.job, self.waits, self.counted = job, waits, counted
         new = len(hosts) != len(self.hosts) or any(a is not b for a, b in zip(hosts, self.hosts, strict=True))
@@ -173,7 +189,7 @@ class HostTable(PickList["HostView"]):
             self._make_columns()
         bad, self.like = ranked(self.hosts, now, self.spread, found)
         urgent = frozenset(host.name for host in bad if is_urgent(host, now, self.spread))
-        kind = (urgent, self.view, self.folds, self.wanted, self.cursor_s)
+        kind = (urgent, self.view, self.folds, self.wanted, self.cursor_s, self.size.height)
         if new or other or self.moves(kind, now):
             self._sorted_at, self._arranged_for = now, kind
             self._given = self._arranged(bad)
@@ -214,17 +230,25 @@ class HostTable(PickList["HostView"]):
     def _arranged(self, bad: list[HostView]) -> list[HostView | Heading]:
         """Return the rows: hosts that need a look, then the others or a line for them."""
         wanted = self.wanted.lower()
-        bad = [host for host in bad if wanted in host.name.lower()]
+        bad, self.ahead = [host for host in bad if wanted in host.name.lower()], []
         like = self._folds
         scarce = self.folds and self.sort is None and len(like) >= LEAST_FOLDED
         if self.view == "bad" or (self.view == "fit" and scarce):
-            return [*bad, Heading(FOLD, "")]
+            self.ahead = self._filling(like, self.size.height - HEADING - len(bad) - 1) if self.view == "fit" else []
+            return [*bad, *self.ahead, Heading(FOLD, "")]
         return [*bad, *like]
+
+    def _filling(self, like: list[HostView], free: int) -> list[HostView]:
+        """Return the hosts that take lines which would stay empty: of those that are like the others the farthest."""
+        if free < LEAST_FILLED:
+            return []
+        return sorted(like, key=lambda host: -abs(self.spread.shares.get(host.name) or 0.0))[:free]
 
     @property
     def _folds(self) -> list[HostView]:
-        """The hosts that are like the others, of those whose names hold what is wanted."""
-        return [host for host in self.like if self.wanted.lower() in host.name.lower()]
+        """The hosts that are like the others, of those whose names hold what is wanted; those that fill are none."""
+        shown = {host.name for host in self.ahead}
+        return [host for host in self.like if self.wanted.lower() in host.name.lower() and host.name not in shown]
 
     def next_view(self) -> str:
         """Fold hosts that are like the others by another rule; return which."""
@@ -235,6 +259,11 @@ class HostTable(PickList["HostView"]):
         """Sort by the next column: what was folded is shown then, hosts stand among each other."""
         super().sort_by_next(reverse=reverse)
         self.put_rows()
+
+    def on_resize(self) -> None:
+        """Fill the lines that there are now."""
+        if self.folds and self.hosts:
+            self.put_rows()
 
     def put_rows(self) -> None:
         """Put the rows in order now."""
@@ -271,13 +300,13 @@ class HostTable(PickList["HostView"]):
     @property
     def head(self) -> int:
         """Lines above the hosts."""
-        return 2 if self.size.height >= min(self.TALL, len(self.rows) + 2) else 1
+        return HEADING if self.size.height >= min(self.TALL, len(self.rows) + 2) else 1
 
     def head_lines(self, rooms: Sequence[int], width: int) -> list[Line]:
         """A rule with how many hosts are in which state over the titles; both in one line where room is scarce."""
         titles = self.titles(rooms)
         place = f"{self.top + 1}–{min(len(self.rows), self.top + self.room)}" if self.scrolls else ""
-        if self.head == 2:
+        if self.head == HEADING:
             counts = count_states(self.hosts, self.now)
             title = f"Hosts · {self.job}" if self.job else "Hosts"
             title += {"fit": "", "all": " · all", "bad": " · only bad"}[self.view]
@@ -359,7 +388,8 @@ class HostTable(PickList["HostView"]):
     def _figure(self, host: HostView, text: str) -> Run:
         if self.blank:
             return UNKNOWN, LABEL
-        current = host.stale_s(self.now) is None and self._of(host).total.intervals()
+        own = self._of(host)
+        current = host.stale_s(self.now) is None and (own.total.intervals() or own.results)
         return text, TEXT if current or self.cursor_s is not None else LABEL
 
     @property

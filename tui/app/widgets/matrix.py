@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from tui.app.widgets.graph import meter
 from tui.app.widgets.lines import Lines
+from tui.app.widgets.run_header import ROUND_UP_S
 from tui.metrics.sparkline import Symbols
 from tui.metrics.units import clock
 from tui.results.matrix.cells import Cell
 from tui.results.matrix.progress import MatrixProgress
 from tui.results.matrix.render import Look, table_lines, title_of
-from tui.results.matrix.table import tables_of
+from tui.results.matrix.table import MatrixTable, tables_of
 from tui.text.line import ACCENT, FAINT, LABEL, TEXT, Line, Run, clip
 
 LEAST_METER, MOST_METER = 8, 30
@@ -38,13 +39,14 @@ class MatrixPanel(Lines):
         self.symbols = symbols
         self.cells: list[Cell] = []
         self.progress: MatrixProgress | None = None
+        self.tables: Sequence[MatrixTable] = ()
         self.title = ""
 
     def show(self, cells: list[Cell], progress: MatrixProgress | None) -> None:
         """Show these cells."""
         self.cells, self.progress = cells, progress
-        tables = tables_of(cells, compact=True)
-        self.title = title_of(tables[0]) if len(tables) == 1 else "suite"
+        self.tables = tables_of(cells, compact=True)
+        self.title = title_of(self.tables[0]) if len(self.tables) == 1 else "suite"
         self.update_lines()
 
     def wanted_height(self, width: int) -> int:
@@ -57,7 +59,8 @@ class MatrixPanel(Lines):
             return []
         lines, at = compact_lines(self.cells, width, heat=self.symbols != "ascii")
         room = height - 1
-        head = lines[:1] if len(lines) > room > 2 else []  # names of the axes stay in sight
+        least = 1 if len(self.tables) == 1 else 2  # of a suite the first line is no axis
+        head = lines[:1] if len(lines) > room > least else []  # names of the axes stay in sight
         room -= len(head)
         top = max(0, min(max(at - room // 2, len(head)), len(lines) - room))
         return [self._heading(width), *head, *lines[top : top + room]][:height]
@@ -78,5 +81,5 @@ class MatrixPanel(Lines):
             return ""
         left = ""
         if progress.remaining_s is not None and progress.over < progress.steps:
-            left = f" · {'≤ ' if progress.at_most else ''}{clock(progress.remaining_s)} left"
+            left = f" · {'≤ ' if progress.at_most else ''}{clock(progress.remaining_s + ROUND_UP_S)} left"
         return f"{progress.cells_over}/{progress.cells} cells · {progress.place}{left}"

@@ -14,6 +14,7 @@ from tui.metrics.units import clock
 from tui.text.line import LABEL, TEXT, Line, fit, rule
 
 SEVERITY_KEYS = {"info": LABEL, "warning": "warn", "error": "bad"}
+NOTHING_TOLD, ELSEWHERE = "nothing to report", "all is said above"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class MessageLog(Lines, can_focus=True):
         self.messages: Sequence[LogLine] = ()
         self.scroll_back = 0
         self.whole = False
+        self.empty = NOTHING_TOLD
 
     def show(self, messages: Sequence[LogLine]) -> None:
         """Show these messages. A reader who has scrolled back stays where he is."""
@@ -85,7 +87,7 @@ class MessageLog(Lines, can_focus=True):
         end = len(self.messages) - self.scroll_back
         shown = self.messages[max(0, end - (height - 1)) : end]
         lines = [line for message in shown for line in self._lines(message, width)]
-        body = lines[max(0, len(lines) - (height - 1)) :] or [Line.of(("nothing to report", LABEL))]
+        body = lines[max(0, len(lines) - (height - 1)) :] or [Line.of((self.empty, LABEL))]
         return [rule("Messages", self._tail(end), width), *body][:height]
 
     def _tail(self, end: int) -> str:

@@ -14,6 +14,7 @@ from tui.text.line import FAINT, LABEL, TEXT, VALUE, Line, Run, clip, fit, sprea
 BADGES = {"running": "badge", "complete": "badge-good", "partial": "badge-warn", "aborted": "badge-warn"}
 BADGES |= {"failed": "badge-bad", "stopping": "badge-warn", "starting": "badge", "gone": "badge-bad"}
 LEAST_BAR = 12
+ROUND_UP_S = 0.999  # what is left is none only at the end
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class RunHeader(Lines):
             runs.append((f" / {clock(head.expected_s)}", LABEL))
         if head.remaining_s is not None:
             about = "≤ " if head.at_most else "~" if head.about else ""
-            runs.append((f"  left {about}{clock(head.remaining_s + 0.999)}", LABEL))
+            runs.append((f"  left {about}{clock(head.remaining_s + ROUND_UP_S)}", LABEL))
         return runs
 
     def _second(self, width: int) -> list[Run]:

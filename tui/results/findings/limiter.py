@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from tui.journal.loss import names_of
+from tui.journal.loss import told_of
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
 from tui.model.plan import Step
@@ -80,7 +80,7 @@ def _most(what: str, hosts: list[HostTelemetryRecord], why: Callable[[HostTeleme
     found = {host.host: text for host in hosts if (text := why(host))}
     if not hosts or len(found) < MOST * len(hosts):
         return ""
-    return f"{what}: {names_of([f'{host}: {text}' for host, text in found.items()])}"
+    return f"{what}: {told_of(found)}"
 
 
 def _client_device(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
@@ -138,7 +138,7 @@ def _share_in(at: StepEvidence, host: HostTelemetryRecord, device: str) -> float
 def _server_cpu(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
     servers = [host for host in at.record.telemetry if host.role == "server" and host.start_s is not None]
     found = {host.host: text for host in servers if (text := "; ".join(_busy_groups(host, at.limit)))}
-    return f"server CPU: {names_of([f'{host}: {text}' for host, text in found.items()])}" if found else ""
+    return f"server CPU: {told_of(found)}" if found else ""
 
 
 def _busy_groups(host: HostTelemetryRecord, limit: Callable[[str], float]) -> Iterator[str]:

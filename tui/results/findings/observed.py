@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from math import ceil
 from statistics import fmean
 
-from tui.journal.loss import names_of
+from tui.journal.loss import names_of, told_of
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
 from tui.model.hostfacts import number_of
@@ -141,7 +141,7 @@ def client_cpu(at: StepEvidence) -> Iterator[Found]:
     if not any(host.column("cpu.busy") or host.column("gen.thread") for host in hosts):
         raise UnknownError("CPUs of the clients were not looked at")
     if bound := cpu_bound_hosts(at):
-        named = names_of([f"{host}: {why}" for host, why in bound.items()])
+        named = told_of(bound)
         yield Found("warning", f"the client's CPU may hold it back: {named}", len(bound), 0, {"hosts": " ".join(bound)})
     most = at.limit("V15.steal")
     stolen = {host.host: share for host in hosts if (share := mean_of(host, "cpu.steal") or 0.0) > most}
@@ -225,11 +225,11 @@ def network(at: StepEvidence) -> Iterator[Found]:
         raise UnknownError(Moot.NETWORK)
     full = {host.host: text for host in hosts if (text := full_link(host, record_of(at.run, host.host)))}
     if full:
-        named = names_of([f"{host}: {text}" for host, text in full.items()])
+        named = told_of(full)
         yield Found("warning", f"the network may hold it back: {named}", len(full), 0, {"hosts": " ".join(full)})
     lossy = {host.host: text for host in hosts if (text := lost_packets(host))}
     if lossy:
-        named = names_of([f"{host}: {text}" for host, text in lossy.items()])
+        named = told_of(lossy)
         yield Found("warning", f"the network loses packets: {named}", len(lossy), 0, {"hosts": " ".join(lossy)})
     if not full and not lossy and (unsized := [host.host for host in hosts if not is_sized(at, host)]):
         raise UnknownError(f"how fast the links of {names_of(unsized)} are is not known")

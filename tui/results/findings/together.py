@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from statistics import median, quantiles
 
-from tui.journal.loss import names_of
+from tui.journal.loss import names_of, told_of
 from tui.metrics.registry import direction
 from tui.model.step_record import SeriesRecord, StepRecord, TimingRecord
 from tui.model.thresholds import default
@@ -172,9 +172,9 @@ def stall(at: StepEvidence) -> Iterator[Found]:
     stood = {host: seconds for host, seconds in found.items() if seconds}
     if stood:
         longest = sorted(stood, key=lambda host: -len(stood[host]))
-        said = [f"{host} for {len(stood[host])} s from {stood[host][0]} s on" for host in longest]
+        said = told_of({host: f"{len(stood[host])} s from {stood[host][0]} s on" for host in longest}, " for ")
         whole = len(series.columns[0].iops)
-        message = f"all but stood still: {names_of(said)}, of {whole} s; frozen, or their storage did not answer"
+        message = f"all but stood still: {said}, of {whole} s; frozen, or their storage did not answer"
         yield Found("warning", message, float(len(stood[longest[0]])), float(STALL_S), {"hosts": " ".join(longest)})
 
 

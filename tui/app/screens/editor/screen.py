@@ -179,7 +179,9 @@ class EditorScreen(StepScreen):
         state = (f"{symbols.bad} {len(problems)}", "problem" if len(problems) == 1 else "problems")
         looked = self.judged.text == self.area.text
         pairs = [state if problems else (symbols.ok, "no problem") if looked else (symbols.wait, "checking")]
-        pairs += [(actions.key_name(a.keys[0]), a.label) for a in footer_actions(self.SCOPE) if a.scope == self.SCOPE]
+        useless = () if problems else ("editor.problem",)
+        useful = [a for a in footer_actions(self.SCOPE, useless) if a.scope == self.SCOPE]
+        pairs += [(actions.key_name(a.keys[0]), a.label) for a in useful]
         pairs[3:3] = [("F1", "help"), ("Esc", "close")]
         self.query_one(KeyBar).show_hint(*fitting(pairs, self.app.size.width - 2))
 

@@ -32,7 +32,7 @@ from tui.app.widgets.graph_panels import Subject, panels
 from tui.app.widgets.heat_panel import HeatPanel
 from tui.app.widgets.host_table import FOLD, HostTable
 from tui.app.widgets.matrix import MatrixPanel
-from tui.app.widgets.messages import MessageLog
+from tui.app.widgets.messages import ELSEWHERE, NOTHING_TOLD, MessageLog
 from tui.app.widgets.operations import OperationsPanel
 from tui.app.widgets.percentiles import PercentileTable
 from tui.app.widgets.pulse import Pulse
@@ -147,6 +147,7 @@ class LiveScreen(VersusScreen):
         self.show_search()
         self.show_keys()
         self.share_room(messages + operations)
+        self.log_pane.empty = ELSEWHERE if live_text.says_all(state) else NOTHING_TOLD
         self.log_pane.show(said)
 
     def detail_lines(self, axis: TimeAxis) -> list[Line]:

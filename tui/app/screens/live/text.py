@@ -165,7 +165,7 @@ def operation_of(state: RunState, plan: Plan | None) -> str:
 
 def counted_of(state: RunState, plan: Plan | None) -> str:
     """Return what hosts are compared by: IOPS, ``stats/s``; empty: they have no figures of their own."""
-    if metadata_step(state, plan) is not None:
+    if metadata_step(state, plan) is not None or says_all(state):
         return ""
     return f"{operation}/s" if (operation := operation_of(state, plan)) else "IOPS"
 

@@ -23,7 +23,7 @@ from tui.app.screens.base import StepScreen
 from tui.app.screens.live.text import keep_note, plan_of
 from tui.app.screens.result.matrix import matrix_of, moved
 from tui.app.screens.result.page import Page
-from tui.app.screens.result.tabs import beside, page_lines, tab_at, tab_line
+from tui.app.screens.result.tabs import beside, page_lines, tab_at, tab_line, tabs_of
 from tui.app.screens.result.text import title_line
 from tui.app.services import remedies
 from tui.app.services.cleaning import ask_to_clean, clean_now
@@ -181,6 +181,7 @@ class ResultScreen(StepScreen):
         top.page = page
         top.update_lines()
         useful = {"result.job": len(page.jobs) > 1, "result.remedy": remedies.of_record(page.record) is not None}
+        useful["result.defend"] = any(tab.name == "defend" for tab in tabs_of(page))
         self.query_one(KeyBar).leave_out(*(key for key, is_useful in useful.items() if not is_useful))
 
     def show_tab(self, name: str) -> None:
