@@ -276,3 +276,21 @@ def test_result_wide(snap_compare: Compare, tmp_path: Path) -> None:
 
 def test_result_small(snap_compare: Compare, tmp_path: Path) -> None:
     assert snap_compare(app_on(finished(tmp_path), "result"), terminal_size=SMALL, run_before=settle)
+
+
+async def test_lines_that_would_stay_empty_have_the_farthest_of_the_folded_hosts(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(64), READS).begin().go()
+    maker.pace = {"weka-40": 0.98}
+    async with stage(maker.measure(6), WIDE) as (app, _):
+        head, _, first, *others = app.text_of("#live-hosts").splitlines()
+        assert head.startswith("Hosts") and first.startswith("● weka-40")
+        assert "61 hosts within" in others[-1] and len(others) == 3 and not app.live.table.scrolls
+
+
+async def test_columns_of_telemetry_that_no_host_has_are_left_out(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(4), READS).begin().go()
+    for host in maker.hosts:
+        maker.look_at(host, {"cpu.busy": 60.0, "core.busy": 70.0})
+    async with stage(maker.measure(6), WIDE) as (app, _):
+        titles = app.text_of("#live-hosts").splitlines()[1].split()
+        assert {"CPU", "core"} <= {*titles} and not {"disk", "NIC", "flight"} & {*titles}

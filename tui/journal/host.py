@@ -49,6 +49,12 @@ class HostView(Struct):
             return HostFigures({}, Group(Clock()), results)
         return HostFigures(self.jobs[job].dirs_of(self.name), self.jobs[job].total_of(self.name), results)
 
+    def leave_step(self) -> None:
+        """Forget what was wrong in a step that is over; what is wrong in the run stays."""
+        if self.problem_step is not None:
+            self.problem = self.problem_step = None
+            self.version += 1
+
     def stale_s(self, now_t: float) -> float | None:
         """Return the seconds since the last sample of a running host; None when it is fresh or has no load."""
         if self.gives_none or self.state not in ("running", "layout") or self.running_since_t is None:

@@ -355,9 +355,7 @@ class RunState:
         self.step = event.step
         self.armed.clear()
         for view in self.hosts.values():
-            if view.problem_step is not None:  # it was of a step that is over
-                view.problem = view.problem_step = None
-                view.version += 1
+            view.leave_step()
         if event.attempt > 1:
             self.forget(event.step)
 
