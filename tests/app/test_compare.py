@@ -47,6 +47,14 @@ async def test_two_marked_runs_are_compared_and_escape_leads_back(newest: RunMak
         assert isinstance(app.screen, RunsScreen)
 
 
+async def test_the_comparison_is_ascii_where_the_terminal_is(newest: RunMaker) -> None:
+    async with stage(newest, step="runs", symbols="ascii") as (app, pilot):
+        await pilot.press("space", "space", "c")
+        await settle(pilot)
+        shown = str(app.screen.query_one("TextPane > Static", Static).content)
+        assert "latency" in shown and shown.isascii()
+
+
 async def test_one_marked_run_is_compared_with_the_one_under_the_cursor(newest: RunMaker) -> None:
     async with stage(newest, step="runs") as (app, pilot):
         await pilot.press("space", "j", "c")

@@ -35,6 +35,13 @@ def test_the_result_of_a_search(snap_compare: Compare, tmp_path: Path, size: tup
     assert snap_compare(app_on(maker, "result"), terminal_size=size, run_before=settle)
 
 
+async def test_consoles_whose_fonts_lack_braille_get_a_curve_of_half_blocks(tmp_path: Path) -> None:
+    async with stage(half_way(tmp_path), WIDE, symbols="block") as (app, _):
+        lacking = set("╭╮╰╯━✓✗▾") | {chr(0x2800 + dots) for dots in range(256)}
+        assert not lacking & set(app.screen_text())
+        assert {"▀", "▄"} <= set(app.text_of("#live-search"))
+
+
 async def test_growth_with_hosts_fills_on_live_from_point_to_point(tmp_path: Path) -> None:
     maker = scaling_in(tmp_path, measured=2)
     async with stage(maker) as (app, pilot):

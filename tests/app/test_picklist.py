@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
@@ -160,6 +161,18 @@ async def test_rows_are_sorted_by_the_columns_that_have_an_order_and_back() -> N
         assert app.picklist.rows == ["ccc", "bb", "a"] and "name▴" in app.lines()[0]
         app.picklist.sort_by_next()
         assert app.picklist.rows == ["ccc", "a", "bb"] and app.picklist.cursor_key == "ccc"
+
+
+@pytest.mark.parametrize("theme", THEMES)
+async def test_the_row_under_the_cursor_looks_different_with_the_focus_elsewhere_too(theme: str) -> None:
+    app = ListApp(["a", "bb"])
+    app.theme = THEMES[theme].name
+    async with app.run_test(size=(60, 12)) as pilot:
+        for take_focus in (True, False):
+            app.screen.set_focus(app.picklist if take_focus else None)
+            await pilot.pause()
+            here, other = ([part.style for part in app.picklist.render_line(y)] for y in (1, 2))
+            assert app.picklist.cursor_key == "a" and here != other
 
 
 async def test_a_click_moves_the_cursor() -> None:

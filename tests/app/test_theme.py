@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from rich.cells import cell_len
+from textual.color import Color
 
 from tui.app.terminal.theme import SYMBOLS, THEMES, Symbols, pick_symbols, pick_theme
 
@@ -73,3 +74,31 @@ def test_ascii_symbols_are_ascii() -> None:
 
 def test_ok_and_bad_differ_without_colour() -> None:
     assert all(len({symbols.ok, symbols.bad, symbols.warn, symbols.wait}) == 4 for symbols in SYMBOLS.values())
+
+
+def contrast(one: str, other: str) -> float:
+    """As WCAG 2 measures it: 1 to 21."""
+    darker, lighter = sorted(map(luminance, (one, other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """How bright a colour is, as WCAG 2 says."""
+    values = Color.parse(colour).normalized
+    parts = (each / 12.92 if each <= 0.03928 else ((each + 0.055) / 1.055) ** 2.4 for each in values)
+    return sum(share * part for share, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
+
+
+@pytest.mark.parametrize("role", ["dim", "ok", "warn", "bad", "bright", "series-1", "series-2", "series-3", "series-4"])
+def test_words_in_every_colour_can_be_read_on_every_ground_of_the_light_theme(role: str) -> None:
+    theme = THEMES["light"]
+    grounds = {theme.background, theme.surface, theme.panel, theme.variables["cursor-row"]}
+    found = {ground: contrast(theme.variables[role], ground) for ground in grounds if ground is not None}
+    assert len(found) == 4 and min(found.values()) >= 4.5, found
+
+
+def test_16_colours_have_no_words_in_blue_which_cannot_be_read_on_black() -> None:
+    theme = THEMES["ansi"]
+    grounds = ("background", "cursor-row")
+    words = {name: each for name, each in theme.variables.items() if not any(part in name for part in grounds)}
+    assert "ansi_blue" not in {theme.secondary, theme.accent, theme.foreground, *words.values()}

@@ -21,7 +21,7 @@ SCALE = 8  # cells of the labels at the left
 LINES = (50.0, 99.0, 99.9)
 MARKS = {50.0: ("─", "-"), 99.0: ("━", "="), 99.9: ("┄", "~")}
 SHADES = "░░░▒▓█"  # by weight, as the others
-RAMP = "..:-+#"
+RAMP = "..:+*#"  # none of MARKS
 STRENGTHS = (14, 26, 42, 58, 76, 100)  # of the colour, by weight: per cent
 Look = Literal["solid", "shade", "ascii"]
 """Two rows a cell in colours that can be mixed, one row a cell in shaded blocks, or in ASCII."""

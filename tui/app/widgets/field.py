@@ -19,7 +19,7 @@ class TextInput(Input):
     TextInput {
         height: 1; border: none; padding: 0 1; background: $panel; color: $foreground;
         &.-textual-compact { padding: 0 1; border: none !important; }
-        &:focus { border: none; background: $cursor-row; color: $bright; }
+        &:focus { border: none; background: $cursor-row; color: $block-cursor-foreground; }
         & .input--placeholder { color: $dim; }
     }
     """

@@ -25,9 +25,19 @@ from tui.text.line import TEXT, Line, Run, width_of, width_of_runs
 
 _COMBINED = re.compile("[\u0300-\u036f\u200d\ufe0f]")
 FANCY = "─━│╭╮╰╯–…·µ▲▼▾▴›✓✗●○■↔←→┌┐└┘├┤┬┴┼•◆±≤"
-PLAIN = "-=|++++-~.u^vv^>+x*o#-<>+++++++++o*~<"
+PLAIN = "-=|++++-~.u^v+->+x*o#-<>+++++++++o*~<"
 ASCII: dict[int, int | str] = dict(str.maketrans(FANCY, PLAIN))
 ASCII |= {0x2800 + dots: "#" if dots else " " for dots in range(256)}
+UPPER, LOWER = 0b00011011, 0b11100100  # dots of a braille character
+BLOCK: dict[int, int | str] = dict(str.maketrans("╭╮╰╯╴╶╵╷━┄✓✗›▾▴", "┌┐└┘──││═-√x»▼▲"))
+BLOCK |= {0x2800 + dots: " ▀▄█"[bool(dots & UPPER) + 2 * bool(dots & LOWER)] for dots in range(256)}
+LACKING: dict[str, dict[int, int | str]] = {"ascii": ASCII, "block": BLOCK}
+"""By set of symbols: what stands for characters that such a terminal lacks. Consoles have fonts without braille."""
+
+
+def lacking(app: object) -> dict[int, int | str]:
+    """Return what stands for characters that the terminal of an app cannot show."""
+    return LACKING.get(getattr(getattr(app, "symbols", None), "name", ""), {})
 
 
 def changed_span(old: Line, new: Line) -> tuple[int, int] | None:
@@ -100,7 +110,7 @@ class Lines(Widget):
         .lines--warn { color: $warn; }
         .lines--bad { color: $bad; }
         .lines--cursor { color: $block-cursor-foreground; background: $cursor-row; }
-        .lines--cursor-blurred { background: $cursor-row-blurred; }
+        .lines--cursor-blurred { background: $cursor-row-blurred; text-style: $cursor-row-blurred-style; }
         .lines--badge { color: $accent; text-style: bold reverse; }
         .lines--badge-good { color: $ok; text-style: bold reverse; }
         .lines--badge-warn { color: $warn; text-style: bold reverse; }
@@ -126,11 +136,6 @@ class Lines(Widget):
                 self.app.stylesheet.apply(role)
                 self._component_styles[name] = role.styles
         return super().get_component_styles(*names)
-
-    @property
-    def plain(self) -> bool:
-        """The terminal can show ASCII only."""
-        return getattr(getattr(self.app, "symbols", None), "name", "") == "ascii"
 
     def build(self, width: int, height: int) -> list[Line]:
         """Return the lines for this size. Pure: reads the widget's data, changes nothing."""
@@ -173,8 +178,8 @@ class Lines(Widget):
         """Return one row as a strip of the widget's width."""
         line = self.painted[y] if y < len(self.painted) else Line()
         runs = merged(line.runs)
-        if self.plain:
-            runs = ((text.translate(ASCII), key) for text, key in runs)
+        if table := lacking(self.app):
+            runs = ((text.translate(table), key) for text, key in runs)
         segments = [Segment(text, self.style_of(key, line.fill)) for text, key in runs]
         strip = Strip(segments, line.width)
         return strip.adjust_cell_length(self.size.width, self.style_of(TEXT, line.fill))
@@ -202,7 +207,7 @@ class Lines(Widget):
         style = self.get_component_rich_style(f"lines--{name}")
         if fill:
             ground_style = self.get_component_rich_style(f"lines--{fill}")
-            style = style + Style(bgcolor=ground_style.bgcolor)
+            style = style + Style(bgcolor=ground_style.bgcolor, underline=ground_style.underline)
             if fill == "cursor" and (styles.color.ansi is not None or name == TEXT):  # palette colours vanish there
                 return style + Style(color=ground_style.color)
         if not strength:

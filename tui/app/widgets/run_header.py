@@ -9,7 +9,7 @@ from tui.app.widgets.graph import meter
 from tui.app.widgets.lines import Lines
 from tui.metrics.sparkline import Symbols
 from tui.metrics.units import clock
-from tui.text.line import FAINT, LABEL, TEXT, VALUE, Line, Run, clip, fit, spread, width_of_runs
+from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, spread, width_of_runs
 
 BADGES = {"running": "badge", "complete": "badge-good", "partial": "badge-warn", "aborted": "badge-warn"}
 BADGES |= {"failed": "badge-bad", "stopping": "badge-warn", "starting": "badge", "gone": "badge-bad"}
@@ -89,7 +89,7 @@ class RunHeader(Lines):
             "done": ("+" if plain else "✓", "good", LABEL),
             "now": (">" if plain else "›", "accent", "accent"),
             "failed": ("x" if plain else "✗", "bad", "bad"),
-            "": ("." if plain else "·", FAINT, FAINT),
+            "": ("." if plain else "·", LABEL, LABEL),
         }
         runs: list[Run] = []
         for name, mark in self.head.trail:

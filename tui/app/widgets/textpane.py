@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tui.app.keys import actions
+from tui.app.widgets.lines import lacking
 from tui.text.line import ACCENT, BAD, BRIGHT, FAINT, GOOD, HEADING, LABEL, TITLE, VALUE, WARN, Line
 
 Builder = Callable[[int], Sequence[Line]]
@@ -67,7 +68,7 @@ class TextPane(VerticalScroll, can_focus=True):
         width = self.scrollable_content_region.width - 1
         if self.is_mounted and width > 0 and width != self._built_for:
             self._built_for = width
-            self.query_one(Static).update(content_of(self.builder(width)))
+            self.query_one(Static).update(content_of(self.builder(width), lacking(self.app)))
 
     # -- actions of the registry's scope "list"
 
@@ -96,7 +97,8 @@ class TextPane(VerticalScroll, can_focus=True):
         self.scroll_relative(y=-max(self.size.height // 2, 1), animate=False)
 
 
-def content_of(lines: Iterable[Line]) -> Content:
-    """Return lines as Textual's own text, which can be selected with the mouse."""
-    made = [Content.assemble(*((text, STYLES.get(role, "")) for text, role in line.runs)) for line in lines]
+def content_of(lines: Iterable[Line], table: Mapping[int, int | str]) -> Content:
+    """Return lines as Textual's own text, which can be selected with the mouse; `table`: what `lacking` returns."""
+    shown = ([(text.translate(table), STYLES.get(role, "")) for text, role in line.runs] for line in lines)
+    made = [Content.assemble(*runs) for runs in shown]
     return Content("\n").join(made)

@@ -91,7 +91,7 @@ class YamlArea(TextArea):
         scrollbar-size-horizontal: 0;
         background: $background;
         color: $foreground;
-        & .text-area--gutter { color: $edge; }
+        & .text-area--gutter { color: $dim; }
         & .text-area--cursor-gutter { color: $dim; background: $cursor-row-blurred; text-style: none; }
         & .text-area--cursor-line { background: $cursor-row-blurred; }
         & .text-area--selection { background: $input-selection-background; }
