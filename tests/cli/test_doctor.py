@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE_S
+from tests.lab.agent import ssh_agent
 from tests.results.samples import DATA
 from tui.cli.checks import Check, Surroundings, folders, machine, ssh, terminal
 from tui.cli.doctor import CHECKS, attempt, render
@@ -44,13 +44,8 @@ def new_key(path: Path, passphrase: str = "") -> None:
 @pytest.fixture
 def agent(tmp_path: Path) -> Iterator[str]:
     """A real ssh-agent without keys; its socket."""
-    path = tmp_path / "agent.sock"
-    process = subprocess.Popen(["ssh-agent", "-D", "-a", str(path)], stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    process.stdout.readline()  # it prints its address once it listens
-    yield str(path)
-    process.terminate()
-    process.wait(PATIENCE_S)
+    with ssh_agent(tmp_path / "agent.sock") as path:
+        yield str(path)
 
 
 # --- the verb ---------------------------------------------------------------------------------------------------

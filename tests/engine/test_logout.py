@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab.agent import ssh_agent
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S
 from tui.engine.safety import logout
@@ -78,16 +79,8 @@ def test_logind_files_are_read_as_systemd_does(text: str, kills: bool | None) ->
 @pytest.fixture
 def own_agent(tmp_path: Path, lab: SshdLab) -> Iterator[Path]:
     """A real ssh-agent of this machine that holds the lab's key."""
-    if shutil.which("ssh-agent") is None:
-        pytest.skip("no ssh-agent on this machine")
-    path = tmp_path / "agent.sock"
-    process = subprocess.Popen(["ssh-agent", "-D", "-a", path], stdout=subprocess.DEVNULL)
-    wait_for(path)
-    environ = {**os.environ, "SSH_AUTH_SOCK": str(path)}
-    subprocess.run(["ssh-add", lab.client_key], env=environ, check=True, capture_output=True)
-    yield path
-    process.terminate()
-    process.wait(PATIENCE_S)
+    with ssh_agent(tmp_path / "agent.sock", [lab.client_key]) as path:
+        yield path
 
 
 @pytest.fixture

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import asyncssh
 import pytest
 
+from tests.lab.agent import ssh_agent
 from tests.lab.sshd import LabHost, SshdLab, free_port
-from tests.patience import PATIENCE_S
 from tui.engine.user_files import add_lines
 from tui.model.plan import HostAddress
 from tui.remote.agent import Agent
@@ -177,23 +175,12 @@ async def test_encrypted_key_without_agent_is_named(lab: SshdLab, encrypted: Pat
 @pytest.fixture
 def ssh_agent_socket(tmp_path: Path, lab: SshdLab, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A real ssh-agent that holds the lab's key among others."""
-    if shutil.which("ssh-agent") is None:
-        pytest.skip("no ssh-agent on this machine")
-    path = tmp_path / "agent.sock"
-    process = subprocess.Popen(["ssh-agent", "-D", "-a", path], stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 10
-    while not path.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
     other = tmp_path / "other"
     other.write_bytes(asyncssh.generate_private_key("ssh-ed25519").export_private_key())
     other.chmod(0o600)
-    for key in (other, lab.client_key):
-        environ = {**os.environ, "SSH_AUTH_SOCK": str(path)}
-        subprocess.run(["ssh-add", key], env=environ, check=True, capture_output=True)
-    monkeypatch.setenv("SSH_AUTH_SOCK", str(path))
-    yield path
-    process.terminate()
-    process.wait(PATIENCE_S)
+    with ssh_agent(tmp_path / "agent.sock", [other, lab.client_key]) as path:
+        monkeypatch.setenv("SSH_AUTH_SOCK", str(path))
+        yield path
 
 
 async def test_agent_stands_in_for_an_encrypted_key(

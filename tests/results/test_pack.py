@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 import shutil
 import subprocess
 import tarfile
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab.agent import ssh_agent
 from tests.results.test_verify import RAW, WHOLE
 from tui.cli.main import main
 from tui.model.problem import BenchtuiError, UsageError
@@ -347,16 +347,10 @@ def agent(keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     askpass = tmp_path / "askpass"
     askpass.write_text("#!/bin/sh\necho secret\n")
     askpass.chmod(0o700)
-    socket = str(tmp_path / "agent.sock")
-    process = subprocess.Popen(["ssh-agent", "-D", "-a", socket], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
-    assert process.stdout is not None
-    process.stdout.readline()  # it listens
-    monkeypatch.setenv("SSH_AUTH_SOCK", socket)
-    environ = {**os.environ, "SSH_ASKPASS": str(askpass), "SSH_ASKPASS_REQUIRE": "force"}
-    subprocess.run(["ssh-add", "-q", str(keys / "locked")], env=environ, check=True, stdin=subprocess.DEVNULL)
-    yield
-    process.terminate()
-    process.communicate()
+    asked = {"SSH_ASKPASS": str(askpass), "SSH_ASKPASS_REQUIRE": "force"}
+    with ssh_agent(tmp_path / "agent.sock", [keys / "locked"], asked) as path:
+        monkeypatch.setenv("SSH_AUTH_SOCK", str(path))
+        yield
 
 
 @needs_ssh_keygen
