@@ -6,7 +6,7 @@ import asyncssh
 import pytest
 from textual.app import App
 from textual.containers import VerticalScroll
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Button
 
@@ -42,6 +42,12 @@ class DialogApp(App[None]):
 
 def stop_question() -> Screen[object]:
     return Confirm("Stop the run?", "What was measured is kept.")  # type: ignore[return-value]
+
+
+async def test_what_lies_below_any_dialog_shines_through() -> None:
+    app = DialogApp(ModalScreen())
+    async with app.run_test():
+        assert 0 < app.screen.styles.background.a < 1
 
 
 async def test_a_question_has_its_focus_on_no() -> None:

@@ -28,6 +28,14 @@ def path_of(user: User) -> str:
     return "".join(field.value for field in user.app.screen.query("#export-path").results(TextInput))
 
 
+async def ask(user: User, tmp_path: Path) -> None:
+    """Press the key that exports the only run, on Runs."""
+    await user.press("6")
+    await user.sees("weka/read-iops")
+    await user.press("e")
+    await user.sees(lambda: path_of(user) == f"{tmp_path}/here/{RUN_ID}.csv/")
+
+
 @pytest.mark.parametrize("opening", [(), ("enter",)])
 async def test_e_asks_for_the_format_writes_and_says_the_path(
     maker: RunMaker, tmp_path: Path, opening: tuple[str, ...]
@@ -48,10 +56,7 @@ async def test_e_asks_for_the_format_writes_and_says_the_path(
 
 async def test_a_path_that_was_typed_stays_when_the_format_changes(maker: RunMaker, tmp_path: Path) -> None:
     async with opened(options(tmp_path), size=(100, 30)) as user:
-        await user.press("6")
-        await user.sees("weka/read-iops")
-        await user.press("e")
-        await user.sees(lambda: path_of(user) == f"{tmp_path}/here/{RUN_ID}.csv/")
+        await ask(user, tmp_path)
         await user.press("tab", "ctrl+u")
         await user.types("mine.xml")
         await user.press("tab", "G")
@@ -68,10 +73,7 @@ async def test_a_path_that_was_typed_stays_when_the_format_changes(maker: RunMak
 
 async def test_what_cannot_be_written_is_said(maker: RunMaker, tmp_path: Path) -> None:
     async with opened(options(tmp_path), size=(100, 30)) as user:
-        await user.press("6")
-        await user.sees("weka/read-iops")
-        await user.press("e")
-        await user.sees(lambda: path_of(user) == f"{tmp_path}/here/{RUN_ID}.csv/")
+        await ask(user, tmp_path)
         await user.press("tab", "ctrl+u")
         await user.types("/dev/null/x/")
         await user.press("enter")
@@ -81,10 +83,7 @@ async def test_what_cannot_be_written_is_said(maker: RunMaker, tmp_path: Path) -
 
 async def test_space_leaves_names_out_and_what_tells_events_is_refused_then(maker: RunMaker, tmp_path: Path) -> None:
     async with opened(options(tmp_path), size=(80, 24)) as user:
-        await user.press("6")
-        await user.sees("weka/read-iops")
-        await user.press("e")
-        await user.sees(lambda: path_of(user) == f"{tmp_path}/here/{RUN_ID}.csv/")
+        await ask(user, tmp_path)
         await user.press("space")
         await user.sees(lambda: path_of(user) == f"{tmp_path}/here/redacted.csv/")
         await user.press("enter")

@@ -14,6 +14,7 @@ import tempfile
 import termios
 import time
 from collections.abc import Mapping, Sequence
+from math import inf
 from pathlib import Path
 from statistics import median
 
@@ -46,13 +47,14 @@ def first_frame(words: Sequence[str | Path], environ: Mapping[str, str]) -> tupl
     """Return seconds until a program on a terminal of 120x36 has drawn, and its CPU until then.
 
     Drawn is the last byte before a silence of 0.4 s, once there were 500 bytes: what draws in several goes is whole.
+    One that is never silent for so long has no such time: it is infinite.
     """
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvpe(str(words[0]), [str(word) for word in words], dict(environ))
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 120, 0, 0))
     begun = last = time.monotonic()
-    drawn, cpu = 0, 0.0
+    drawn, cpu, now = 0, 0.0, begun
     while (now := time.monotonic()) - begun < LONGEST_S and (drawn < FULL or now - last < QUIET_S):
         if select.select([terminal], [], [], 0.02)[0]:
             try:
@@ -63,7 +65,7 @@ def first_frame(words: Sequence[str | Path], environ: Mapping[str, str]) -> tupl
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     os.close(terminal)
-    return last - begun, cpu
+    return (last if now - begun < LONGEST_S else inf) - begun, cpu
 
 
 def cpu_of(pid: int) -> float:
@@ -91,6 +93,8 @@ def row(what: str, program: str, found: Sequence[tuple[float, float]]) -> Row:
     if not found:
         return {"what": what, "program": program, "time, ms": "not installed"}
     wall, cpu = (median(column) for column in zip(*found[1:], strict=True))
+    if wall == inf:
+        return {"what": what, "program": program, "time, ms": f"goes on drawing for {LONGEST_S:g} s"}
     return {"what": what, "program": program, "time, ms": 1000 * wall, "CPU, ms": 1000 * cpu}
 
 

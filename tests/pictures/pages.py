@@ -132,7 +132,7 @@ async def latencies_compared(user: User) -> None:
     """Compare the two newest runs, and go to their latencies: the end of the page."""
     await pressed("space", "space", "c", sees="B against A")(user)
     await pressed("l")(user)
-    await pressed("G", sees="latency by percentile")(user)
+    await pressed("G", sees="share of I/Os by latency")(user)
 
 
 PICTURES = (

@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tests.e2e.command import command, environment
+from tests.e2e.test_matrix import events
 from tests.lab import fio_standin
 from tests.lab.sshd import SshdLab, set_env
 from tests.patience import wait_until
@@ -54,11 +55,6 @@ def begun(home: Path, lab: SshdLab, target: Path) -> Path:
     return home / "runs" / done.stdout.strip()
 
 
-def decided(run_dir: Path) -> int:
-    """How many points the search has measured."""
-    return (run_dir / "journal.jsonl").read_text().count('"type":"point_decided"')
-
-
 async def take(home: Path, picture: Path, size: tuple[int, int], keys: Sequence[str], ready: str, **how: Path) -> None:
     """Open the app, press keys, wait until a pattern is on the screen, and take its picture."""
     from tests.app.driver import opened
@@ -86,7 +82,7 @@ def main() -> int:
         own = set_env(Path(scratch), f"PATH={programs}:{os.environ['PATH']}")
         lab = stack.enter_context(SshdLab(Path(scratch) / "lab", hosts=HOSTS, extra_config=(own,)))
         run_dir = begun(home, lab, Path(scratch))
-        wait_until(lambda: decided(run_dir) >= SEEN, "points of the search")
+        wait_until(lambda: len(events(run_dir, "point_decided")) >= SEEN, "points of the search")
         for name, size in SIZES.items():
             asyncio.run(take(home, folder / f"search-live{name}.svg", size, (), GOES_ON.pattern, watch=run_dir))
         wait_until(lambda: (run_dir / "run.json").exists(), "the end of the search")

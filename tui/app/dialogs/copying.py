@@ -24,10 +24,7 @@ class CopyDialog(ModalScreen[str | None]):
         Binding("escape,y,q", "dismiss", "cancel", show=False),
         Binding("enter", "take", "copy", show=False),
     ]
-    DEFAULT_CSS = """
-    CopyDialog { align: center middle; background: $background 60%; }
-    CopyDialog PickList { height: auto; background: $surface; }
-    """
+    DEFAULT_CSS = "CopyDialog PickList { height: auto; background: $surface; }"
 
     def __init__(self, run_id: str, copies: list[Copy]) -> None:
         super().__init__()

@@ -48,8 +48,6 @@ class ExportDialog(ModalScreen[Wanted | None]):
     ]
     DEFAULT_CSS = """
     ExportDialog {
-        align: center middle;
-        background: $background 60%;
         & PickList { background: $surface; margin-bottom: 1; }
         & #export-names { height: 1; }
         & #export-words { display: none; }

@@ -16,7 +16,6 @@ class FindingsDialog(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter,f,q", "dismiss", "close", show=False)]
     DEFAULT_CSS = """
-    FindingsDialog { align: center middle; background: $background 60%; }
     #findings {
         width: 104; max-width: 96%; height: auto; max-height: 92%; padding: 1 1 0 2;
         background: $surface; border-title-background: $surface; border-subtitle-background: $surface;

@@ -59,7 +59,7 @@ class MoreDialog(ModalScreen[Bounds | None]):
     """What was spent, and how much it may cost in all. Returns the bounds, or None after Escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "cancel", show=False)]
-    DEFAULT_CSS = "MoreDialog { align: center middle; background: $background 60%; & Static { height: auto; } }"
+    DEFAULT_CSS = "MoreDialog Static { height: auto; }"
 
     def __init__(self, spent: Spent, said: str) -> None:
         super().__init__()

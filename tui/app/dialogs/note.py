@@ -17,7 +17,7 @@ class LineDialog(ModalScreen[str | None]):
     """One line of text. Returns it, or None after Escape."""
 
     BINDINGS: ClassVar = [Binding("escape", "dismiss", "cancel", show=False)]
-    DEFAULT_CSS = "LineDialog { align: center middle; background: $background 60%; & TextInput { margin-bottom: 1; } }"
+    DEFAULT_CSS = "LineDialog TextInput { margin-bottom: 1; }"
 
     def __init__(self, title: str, placeholder: str, value: str = "") -> None:
         super().__init__()

@@ -13,7 +13,7 @@ import zlib
 from typing import IO
 
 BLOCK = 1 << 20
-PIECE = 512  # a block of the archive: so much at once where it is damaged
+PIECE = 512  # a block of the archive: so much at once where it is damaged, then byte by byte
 COMPRESSION = 6
 RAW = -zlib.MAX_WBITS  # header and end are ours
 END = struct.Struct("<II")  # behind a gzip stream: the sum of its bytes, and how many they are
@@ -77,12 +77,8 @@ class Inflated(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Return so many bytes, fewer at the end."""
-        pieces, wanted = [], size if size >= 0 else 1 << 62
-        while wanted and (piece := self._some(wanted)):
-            pieces.append(piece)
-            wanted -= len(piece)
-        return b"".join(pieces)
+        """Return at most so many bytes, none at the end: what is before a damaged place is had before that is told."""
+        return self._some(size) if size >= 0 else self.readall()
 
     def _sum_of_header(self) -> bytes | None:
         """Return the sum that the header has, None for one that has none."""
@@ -113,15 +109,15 @@ class Inflated(io.RawIOBase):
         return data
 
     def _inflated(self, fresh: bytes) -> bytes:
-        """Return the next bytes; where they are damaged only those before, that their file is not named for another."""
-        before = self._inflate.copy()
-        try:
-            return self._inflate.decompress(fresh, self._most)
-        except zlib.error:
-            if self._most == PIECE:
-                raise
-        self._inflate, self._most = before, PIECE
-        return self._inflate.decompress(fresh, PIECE)
+        """Return the next bytes; where they are damaged all those before, that no other file is named for them."""
+        while True:
+            before = self._inflate.copy()
+            try:
+                return self._inflate.decompress(fresh, self._most)
+            except zlib.error:
+                if self._most == 1:
+                    raise
+            self._inflate, self._most = before, PIECE if self._most > PIECE else 1
 
     def _check_end(self) -> None:
         if self._over:

@@ -31,8 +31,6 @@ class NewProfile(ModalScreen[tuple[str, str] | None]):
     ]
     DEFAULT_CSS = """
     NewProfile {
-        align: center middle;
-        background: $background 60%;
         & TextInput { margin-bottom: 0; }
         & #new-problem { height: 1; color: $bad; margin-bottom: 1; }
     }
