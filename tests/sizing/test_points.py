@@ -201,6 +201,14 @@ def test_overload_is_ended_early_and_one_bad_second_is_not() -> None:
     assert clearly_over(SEARCH, replace(offer, rate_iops=None), bad * 5) == ""
 
 
+def test_a_point_that_was_ended_early_breaks_the_limit_though_its_few_seconds_are_not_sure() -> None:
+    seconds = seconds_like((1000, 1000), times=2) + seconds_like((1000, 940), (30_000, 60), times=3)
+    whole, cut = (judge(SEARCH, Offer(1000.0, 60.0), 0, results(seconds), seconds, 2, (), ended, "lat")
+                  for ended in (False, True))  # fmt: skip
+    assert (whole.verdict, cut.verdict) == ("unclear", "breaks")
+    assert whole.measured[0].low == cut.measured[0].low
+
+
 def test_mean_far_above_its_limit_ends_a_point_early_and_one_bad_second_does_not() -> None:
     search, offer = limited("read.mean < 1ms"), Offer(1000.0, 60.0)
     bad, good = seconds_like((50_000, 1000), times=1), seconds_like((500, 1000), times=1)

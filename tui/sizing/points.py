@@ -65,7 +65,7 @@ def judge(
     """
     length = max((each.runtime_s for each in dirs.values()), default=0.0)
     iops, bandwidth = total_rates(dirs)
-    measured = tuple(each for limit in search.limits for each in _measured(limit, dirs, seconds, kind, errors))
+    measured = tuple(each for limit in search.limits for each in _measured(limit, dirs, seconds, kind, errors, cut))
     late = _late(offer, dirs, seconds, split)
     from_intended, unknown = _intended(search, offer, dirs, late, kind)
     point = Point(
@@ -156,12 +156,12 @@ def _told_from_intended(limit: Limit, latency: LatencyResult | None, late: Seque
 
 
 def _measured(
-    limit: Limit, dirs: Mapping[str, DirectionResult], seconds: Sequence[Second], kind: str, errors: int
+    limit: Limit, dirs: Mapping[str, DirectionResult], seconds: Sequence[Second], kind: str, errors: int, cut: bool
 ) -> list[Measured]:
     if limit.metric == "errors":
         return [Measured(limit.text, "", float(errors), verdict="breaks" if errors > limit.most else "meets")]
     latencies = ((name, _latency_of(dirs[name], name, kind)) for name in wanted_directions(limit, dirs))
-    found = [_latency(limit, name, latency, seconds) for name, latency in latencies if latency is not None]
+    found = [_latency(limit, name, latency, seconds, cut) for name, latency in latencies if latency is not None]
     return found or [Measured(limit.text, limit.direction, None)]
 
 
@@ -176,7 +176,7 @@ def wanted_directions(limit: Limit, dirs: Mapping[str, object]) -> list[str]:
     return [name for name in dirs if direction(name).in_total and not (name == MIXED and "read" in dirs)]
 
 
-def _latency(limit: Limit, name: str, latency: LatencyResult, seconds: Sequence[Second]) -> Measured:
+def _latency(limit: Limit, name: str, latency: LatencyResult, seconds: Sequence[Second], cut: bool) -> Measured:
     told: Told | None
     parts = [each.lat[name] for each in seconds if name in each.lat]
     if limit.percentile is None:
@@ -185,7 +185,8 @@ def _latency(limit: Limit, name: str, latency: LatencyResult, seconds: Sequence[
         told = percentile_told(latency.buckets, limit.percentile, parts) if latency.buckets else None
     if told is None:
         return Measured(limit.text, name, None)
-    verdict: Verdict = "meets" if told.high < limit.most else "breaks" if told.low >= limit.most else "unclear"
+    surely = told.value if cut else told.low  # what was ended early was clearly over: its few seconds are sure of less
+    verdict: Verdict = "meets" if told.high < limit.most else "breaks" if surely >= limit.most else "unclear"
     high = None if told.high == inf else told.high  # JSON has no infinity
     over = None
     if limit.percentile is not None and latency.buckets is not None:

@@ -64,8 +64,6 @@ class SearchPanel(Lines):
         limits = f"{limits_text(record.limits)} " if record.limits else ""
         tail = f"{len(record.points)} of {record.most_points} points · {units.duration(record.spent_s)}"
         tail += f" of {units.duration(record.within_s)}" if record.within_s is not None else ""
-        if view.left_s is not None and not view.ended:
-            tail += f" · ≤ {units.clock(view.left_s)} left"
         room = width - Line(tuple(left)).width - len(tail) - 1
         if room - len(limits) >= LEAST_METER:  # else the line below tells them
             left, room = [*left, (limits, LABEL)], room - len(limits)

@@ -123,7 +123,9 @@ class LiveScreen(VersusScreen):
         feed, state, axis = self.feed, self.feed.state, self.axis
         view = state.hosts.get(self.host or "")
         subject = live_text.subject_of(state, view, self.shown_job, live_text.about(state, self.plan))
-        self.query_one("#live-header", RunHeader).show(live_text.head(feed, self.plan, self.mode()))
+        self.show_search()
+        head = live_text.head(feed, self.plan, self.mode(), self.search_panel.view)
+        self.query_one("#live-header", RunHeader).show(head)
         strip = live_text.banner(feed, self.plan, self.size.width - 2, self.size.height)
         self.query_one("#live-banner", Banner).show(strip)
         self.paint_hosts(subject, axis)
@@ -144,7 +146,6 @@ class LiveScreen(VersusScreen):
         operations = self.show_operations(messages)
         if self.matrix_size != "none":
             self.matrix_panel.show(self.matrix.cells(state), self.matrix.progress(state))
-        self.show_search()
         self.show_keys()
         self.share_room(messages + operations)
         self.log_pane.empty = ELSEWHERE if live_text.says_all(state) else NOTHING_TOLD

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tui.journal.views import DirectionView
     from tui.metrics.deviation import Spread
     from tui.metrics.heat import HeatBins
+    from tui.results.sizing.live import SearchView
 
 NO_HEAT: Mapping[str, HeatBins] = {}
 FACTS_SHOWN = ("cpus", "target_free_bytes", "kernel", "target_fstype", "os")  # as far as there is room
@@ -66,8 +67,8 @@ def is_gone(feed: Feed) -> bool:
     return isinstance(feed, LiveFeed) and feed.gone and not feed.state.ended
 
 
-def head(feed: Feed, plan: Plan | None, mode: str) -> RunHead:
-    """Return what the header shows: of several steps how far they are together."""
+def head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None = None) -> RunHead:
+    """Return what the header shows: of several steps how far they are together, of a search what it may still take."""
     state = feed.state
     if isinstance(feed, ReplayFeed):
         mode = f"{mode} {clock(feed.position)} of {clock(feed.length)}"
@@ -79,6 +80,9 @@ def head(feed: Feed, plan: Plan | None, mode: str) -> RunHead:
         return RunHead(profile, name, facts, mode, trail, elapsed_s=state.t)
     progress = state.progress(state.clock.now)
     whole = matrix_progress(plan, state, state.clock.now)
+    if whole is not None and search is not None:
+        now, left = state.clock.now, search.left_s
+        return RunHead(profile, name, facts, mode, trail, whole.fraction, now, None, left, about=True)
     if whole is not None:
         return RunHead(
             profile, name, facts, mode, trail, whole.fraction, state.clock.now, None, whole.remaining_s, whole.at_most
