@@ -107,8 +107,10 @@ async def test_runs_that_have_nothing_in_common_are_no_sides(tmp_path: Path) -> 
 
 
 async def test_why_there_is_no_report_is_said(tmp_path: Path) -> None:
-    with pytest.raises(BenchtuiError, match="not a run"):
-        await write_report([[tmp_path]], Wanted("html", f"{tmp_path}/"), {})
+    for where, why in ((f"{tmp_path}/", "not a run"), ("~no-such-user/r.md", "no user is called 'no-such-user'"),
+                       (f"{tmp_path}/{'x' * 300}", "File name too long")):  # fmt: skip
+        with pytest.raises(BenchtuiError, match=why):
+            await write_report([[tmp_path]], Wanted("html", where), {})
     (tmp_path / "mine.md").write_text("mine")
     with pytest.raises(BenchtuiError, match="is there already: name another file"):
         await write_report([[tmp_path]], Wanted("md", str(tmp_path / "mine.md")), {})

@@ -65,6 +65,16 @@ def writes_alone() -> RunRecord:
     return record
 
 
+def test_a_side_may_be_of_more_runs_than_the_name_of_a_file_may_be_long(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides = [[f"202602{number:02}T000000Z-test-p-{side}00{number:02}" for number in range(1, 10)] for side in "ab"]
+    for run_id in (*sides[0], *sides[1]):
+        keep(runs, run(run_id=run_id))
+    assert main(["compare", *(",".join(side) for side in sides)]) == 0
+    assert "B against A: no difference detected" in capsys.readouterr().out
+
+
 THREE = (1000.0, 1010.0, 1020.0)
 SHORT, NOISY = step(count=0), step(noise=0.6)
 UNDECIDED = [

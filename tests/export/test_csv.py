@@ -155,6 +155,16 @@ def test_a_directory_that_cannot_be_written_is_named(
     assert f"{tmp_path}/file/x.json: cannot be written" in capsys.readouterr().err
 
 
+def test_no_directory_is_made_for_the_home_of_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], home: Path, plain: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    assert main(["export", str(plain.run_dir), "csv", "-o", "~no-such-user/out/"]) == 2
+    assert capsys.readouterr().err == "benchtui: ~no-such-user/out/: no user is called 'no-such-user'\n"
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_the_formats_are_listed_with_their_readers(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "--formats"]) == 0
     lines = capsys.readouterr().out.splitlines()

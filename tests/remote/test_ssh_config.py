@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tui.engine.hosts.ssh_names import words_in
 from tui.model.plan import HostAddress
 from tui.remote.keys import AgentKeyPair
-from tui.remote.sshconfig import resolve
+from tui.remote.sshconfig import Keyring, resolve
 from tui.remote.sshfile import ConfigFiles, HostConfig
 from tui.remote.transport import HostError
 
@@ -144,6 +144,20 @@ def test_include_never_searches_a_whole_file_system(tmp_path: Path) -> None:
     path.write_text(f"Include {tmp_path}/**/config\n")
     assert resolve(HostAddress(name="deep"), path, ()).port == 22
     assert list(words_in(path)) == []
+
+
+def test_a_home_directory_of_nobody_is_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text("IdentityFile ~no-such-user/key\nCertificateFile ~no-such-user/key-cert.pub\nIdentityAgent ~no-such-user/agent\n")
+    found = resolve(HostAddress(name="h1"), path, ())
+    keys, whys = Keyring().client_keys(found)
+    assert keys == [] and [str(why) for why in whys] == [f"{Path.cwd()}/~no-such-user/key: No such file or directory"]
+    named = HostAddress(name="h1", identity="~no-such-user/key")
+    assert resolve(named, path, ()).identities == found.identities
+    path.write_text("Include ~no-such-user/config\nHost h1\n")
+    with pytest.raises(HostError, match="home directory"):
+        resolve(HostAddress(name="h1"), path, ())
+    assert list(words_in(path)) == ["h1"]
 
 
 def test_private_parts_of_asyncssh_that_we_use_are_there(tmp_path: Path) -> None:

@@ -229,6 +229,17 @@ def test_a_path_without_a_run_says_so(store: RunStore, tmp_path: Path) -> None:
         store.resolve(f"{tmp_path}/nowhere")
 
 
+@pytest.mark.parametrize("ref", ["x" * 300, "~no-such-user", "~no-such-user/run", "{runs}/" + "x" * 300])
+def test_what_no_file_can_be_called_names_no_run(store: RunStore, ref: str) -> None:
+    with pytest.raises(UsageError, match="no run '|no such directory"):
+        store.resolve(ref.format(runs=store.runs_dir))
+
+
+def test_a_title_may_begin_as_a_home_directory_does(store: RunStore) -> None:
+    rename(store.runs_dir / IDS[1], "~5 % more")
+    assert store.resolve("~5 % more") == store.runs_dir / IDS[1]
+
+
 def test_the_last_of_no_runs_says_so(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no runs in"):
         RunStore(tmp_path).resolve("last")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 from tui.cli.common import paths
 from tui.cli.main import VERBS
 from tui.cli.parsers import parser_with, verbs_of
+from tui.model.paths import from_home
 from tui.model.problem import BenchtuiError
 
 FILES = ("FILE", "PATH", "DIR", "FOLDER")
@@ -94,7 +94,7 @@ def hosts(prefix: str) -> Iterable[str]:
     before = prefix[: prefix.rfind(",") + 1]
     described = inventory()
     names = [*(described.get("hosts") or {}), *(f"@{group}" for group in described.get("groups") or {}), LOCAL]
-    names += [word for word in words_in(Path("~/.ssh/config").expanduser()) if not PATTERN & set(word)]
+    names += [word for word in words_in(from_home("~/.ssh/config")) if not PATTERN & set(word)]
     return [before + name for name in dict.fromkeys(names)]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.cli.common import RUN_HELP
+from tui.model.paths import is_folder
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ ACROSS_HELP = "a parameter that is meant to differ"
 
 def side_of(store: RunStore, text: str) -> list[Path]:
     """Return the directories of one side. Raises UsageError for names of no run, and for a run that is named twice."""
-    refs = [text] if "," in text and Path(text).is_dir() else text.split(",")
+    refs = [text] if "," in text and is_folder(Path(text)) else text.split(",")
     directories = [store.resolve(ref) for ref in refs if ref]
     if not directories:
         raise UsageError(f"'{text}' names no run")

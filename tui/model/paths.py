@@ -1,10 +1,13 @@
-"""Where things live: computed from the environment, nothing is created here and no file is read."""
+"""Where things live, by the environment and by what people type: nothing is created here and no file is read."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from tui.model.problem import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +22,7 @@ class Paths:
     def from_environ(cls, environ: Mapping[str, str]) -> Paths:
         """Follow BENCHTUI_HOME when set, else XDG_CONFIG_HOME and XDG_DATA_HOME with their defaults."""
         if own := environ.get("BENCHTUI_HOME"):
-            home = Path(own).expanduser().absolute()
+            home = from_home(own).absolute()
             return cls(config=home, data=home)
         user = Path(environ.get("HOME") or Path.home())
         config = Path(environ.get("XDG_CONFIG_HOME") or user / ".config") / "benchtui"
@@ -72,3 +75,26 @@ def presets_dir() -> Path:
     package = Path(__file__).parents[1]
     presets = package / "presets"
     return presets if presets.is_dir() else package.parent / "profiles"
+
+
+def from_home(path: str | Path) -> Path:
+    """Return a path with ~ and ~USER as a shell has them: what is of no user that is known stays as it is."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111  # Path's own raises
+
+
+def to_write(path: str | Path) -> Path:
+    """Return the same of a path to write to. Raises UsageError for ~ of nobody: no directory is made of that name."""
+    found = from_home(path)
+    if found.parts[:1] and found.parts[0].startswith("~"):
+        raise UsageError(f"{path}: no user is called '{found.parts[0][1:]}'")
+    return found
+
+
+def is_there(path: Path) -> bool:
+    """Tell whether there is something of this name; what is no name for the system, such as a long one, is not."""
+    return os.path.exists(path)  # noqa: PTH110  # Path's own raises
+
+
+def is_folder(path: Path) -> bool:
+    """Tell whether there is a directory of this name, as `is_there` does."""
+    return os.path.isdir(path)  # noqa: PTH112  # Path's own raises

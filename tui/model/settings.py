@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui.model.paths import from_home
 from tui.model.problem import Problem, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def take_tags(value: Any) -> dict[str, str]:
 
 def take_directory(value: Any) -> Path:
     """Take an absolute path, or one that begins with ~."""
-    path = Path(value).expanduser() if isinstance(value, str) else Path()
+    path = from_home(value) if isinstance(value, str) else Path()
     if not path.is_absolute():
         raise ValueError
     return path

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
+from tui.model.paths import from_home
 from tui.model.plan import HostAddress
 from tui.remote.answers import quoted
 from tui.remote.keys import (
@@ -82,7 +83,7 @@ class Resolved(Struct, frozen=True):
 
 def user_config() -> Path | None:
     """Return the user's ~/.ssh/config when there is one."""
-    path = Path("~/.ssh/config").expanduser()
+    path = from_home("~/.ssh/config")
     return path if path.is_file() else None
 
 
@@ -101,7 +102,7 @@ def resolve(
         port=address.port or int(cast(int, get("Port", DEFAULT_PORT))),
         user=address.user or str(get("User", getpass.getuser())),
         identities=identities_of(address, get("IdentityFile", None)),
-        certificates=tuple(str(Path(path).expanduser()) for path in cast(list[str], get("CertificateFile", []))),
+        certificates=tuple(expanded(path) for path in cast(list[str], get("CertificateFile", []))),
         identities_only=bool(get("IdentitiesOnly", False)),
         agent=agent_path(get("IdentityAgent", "")),
         known_hosts=existing([*known, *map(str, pins)]),
@@ -120,10 +121,10 @@ def resolve(
 def identities_of(address: HostAddress, configured: object) -> tuple[str, ...]:
     """Return the key files to try: the host's own, those of the configuration, or those that SSH tries by itself."""
     if address.identity:
-        return (str(Path(address.identity).expanduser()),)
+        return (expanded(address.identity),)
     if configured is None:
         return default_identities()
-    return tuple(str(Path(path).expanduser()) for path in cast(list[str], configured))
+    return tuple(expanded(path) for path in cast(list[str], configured))
 
 
 def read_config(address: HostAddress, path: Path | None, files: ConfigFiles) -> HostConfig:
@@ -132,7 +133,7 @@ def read_config(address: HostAddress, path: Path | None, files: ConfigFiles) -> 
     try:
         if path is not None:
             config.parse(path)
-    except (asyncssh.ConfigParseError, OSError, UnicodeDecodeError, RecursionError) as error:
+    except (asyncssh.ConfigParseError, OSError, UnicodeDecodeError, RuntimeError) as error:  # ~ of nobody, recursion
         raise HostError("config", address.name, quoted(f"SSH configuration {path}: {error}", 500)) from error
     return config
 
@@ -142,19 +143,25 @@ def agent_path(configured: object) -> str | None:
     if isinstance(configured, str) and configured.lower() == "none":
         return None
     if isinstance(configured, str) and configured and configured != "SSH_AUTH_SOCK":
-        return str(Path(os.path.expandvars(configured)).expanduser())
+        return expanded(os.path.expandvars(configured))
     return os.environ.get("SSH_AUTH_SOCK") or None
 
 
 def existing(paths: Sequence[str]) -> tuple[str, ...]:
     """Return the files that are there, each once; asyncssh would fail on a missing one."""
-    expanded = dict.fromkeys(str(Path(path).expanduser()) for path in paths)
-    return tuple(path for path in expanded if Path(path).is_file())
+    found = dict.fromkeys(map(expanded, paths))
+    return tuple(path for path in found if Path(path).is_file())
+
+
+def expanded(path: str) -> str:
+    """Return a path of a configuration; asyncssh, which fails where ~ is of nobody, is given none with ~."""
+    found = from_home(path)
+    return str(found.absolute() if path.startswith("~") else found)
 
 
 def default_identities() -> tuple[str, ...]:
     """Return the key files that SSH tries by itself."""
-    folder = Path("~/.ssh").expanduser()
+    folder = from_home("~/.ssh")
     return tuple(str(folder / name) for name in DEFAULT_KEYS if (folder / name).is_file())
 
 

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.model.paths import from_home
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 async def import_kept(screen: Widget, text: str, runs: Path) -> list[str]:
     """Make saved runs of a path that somebody typed, and say so; return their names."""
     try:
-        names = await asyncio.to_thread(_import, Path(text).expanduser(), runs)
-    except (BenchtuiError, RuntimeError) as error:  # no home of a user that ~ names
+        names = await asyncio.to_thread(_import, from_home(text), runs)
+    except BenchtuiError as error:
         screen.notify(str(error), severity="error", markup=False)
         return []
     screen.notify(f"imported {len(names)} runs" if len(names) > 1 else f"imported as {names[0]}", markup=False)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.app.dialogs.export import ExportDialog, Wanted
+from tui.model.paths import is_folder, is_there, to_write
 from tui.model.problem import BenchtuiError, Problem, UsageError
 
 if TYPE_CHECKING:
@@ -48,13 +49,10 @@ async def write_report(
     sides: Sides, wanted: Wanted, environ: Mapping[str, str], across: Sequence[str] = ()
 ) -> Path:
     """Write the report of runs, each side held against the first, and return where it is. Raises BenchtuiError."""
-    try:
-        path = Path(wanted.where).expanduser()
-    except RuntimeError as error:  # no home of a user that ~ names
-        raise UsageError(f"{wanted.where}: {error}") from error
-    if wanted.where.endswith("/") or path.is_dir():
+    path = to_write(wanted.where)
+    if wanted.where.endswith("/") or is_folder(path):
         path = free_path(path, "report-redacted" if wanted.redact else name_of(sides), wanted.format)
-    if path.exists():
+    if is_there(path):
         raise UsageError(Problem("is there already: name another file", file=str(path)))
     words = [sys.executable, "-m", "tui", "report", *(",".join(map(str, side)) for side in sides)]
     words += [f"--output={path.absolute()}", f"--format={wanted.format}", *(f"--across={name}" for name in across)]
@@ -83,4 +81,4 @@ def name_of(sides: Sides) -> str:
 def free_path(folder: Path, name: str, suffix: str) -> Path:
     """Return a file name that is not taken: nothing is overwritten without a question."""
     names = (f"{name}{f'-{number}' if number > 1 else ''}.{suffix}" for number in range(1, 1000))
-    return next(path for each in names if not (path := folder / each).exists())
+    return next(path for each in names if not is_there(path := folder / each))

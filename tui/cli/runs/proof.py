@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tui.cli.runs.arguments import RUN_HELP, Actions
+from tui.model.paths import from_home, is_there
 from tui.model.problem import BenchtuiError, UsageError
 from tui.model.rundir import RECORD_FILE
 from tui.results.store.runs import RunStore
@@ -57,9 +58,9 @@ def _verified(ref: str, signer: Path | None, store: RunStore) -> tuple[Verified,
     from tui.results.store.remove import check_removable
     from tui.results.verify.run import Verified, verify_run
 
-    path, name = Path(ref).expanduser(), Path(ref).name
+    path, name = from_home(ref), Path(ref).name
     try:
-        if path.is_file() and path.name != RECORD_FILE:
+        if is_there(path) and path.is_file() and path.name != RECORD_FILE:
             return verify_pack(path, signer)
         if signer is not None:
             raise UsageError(f"{ref}: --signer is of packed runs; what is signed is the file")

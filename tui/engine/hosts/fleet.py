@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from tui import workloads
 from tui.engine.hosts.ssh_names import PATTERN, words_in
 from tui.model import hostspec
+from tui.model.paths import from_home
 from tui.model.plan import HostAddress
 from tui.model.problem import Problem, UsageError, did_you_mean
 
@@ -59,7 +60,7 @@ class Fleet:
     def _words(self) -> list[str]:
         """Every word of the configuration's Host lines: names and patterns."""
         if self._config_words is None:
-            path = self.ssh_config or Path("~/.ssh/config").expanduser()
+            path = self.ssh_config or from_home("~/.ssh/config")
             self._config_words = list(dict.fromkeys(words_in(path)))
         return self._config_words
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from tui.model.paths import from_home
+
 HOST_LINE = re.compile(r"^\s*Host(?:\s+|\s*=\s*)(.+?)\s*$", re.IGNORECASE)
 INCLUDE_LINE = re.compile(r"^\s*Include(?:\s+|\s*=\s*)(.+?)\s*$", re.IGNORECASE)
 MOST_FILES = 1000  # of files that include each other
@@ -30,7 +32,7 @@ def words_in(path: Path, seen: set[Path] | None = None) -> Iterator[str]:
 
 def included(pattern: str, seen: set[Path]) -> Iterator[str]:
     """Yield the host names and patterns of the files that an Include names; relative ones lie in ~/.ssh."""
-    full = Path("~/.ssh").expanduser() / Path(pattern).expanduser()
+    full = from_home("~/.ssh") / from_home(pattern)
     plain = re.sub(r"\*\*+", "*", str(full.relative_to(full.anchor)))  # glob(7) has no **: it would search everything
     for path in sorted(Path(full.anchor).glob(plain)):
         if path not in seen and len(seen) < MOST_FILES:

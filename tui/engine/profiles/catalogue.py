@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui.engine.profiles.shelf import SUFFIXES, ProfileFile, Shelf, head, read_text
 from tui.metrics.registry import meaning
+from tui.model.paths import from_home
 from tui.model.problem import UsageError, did_you_mean
 from tui.model.yaml_text import load
 
@@ -77,7 +78,7 @@ class Catalogue:
     def load(self, name: str) -> LoadedProfile:
         """Return a profile by tag, or by the path of its file. Raises UsageError."""
         if is_path(name):
-            return self.load_file(Path(name).expanduser())
+            return self.load_file(from_home(name))
         shelf = Shelf(self.user_dir)
         own = shelf.own(name)
         file = own[0] if own else shelf.find(name)  # a broken file of the user's hides the preset of that tag
@@ -119,7 +120,7 @@ class Catalogue:
     def own_file(self, name: str) -> Path | None:
         """Return the user's own file of a tag, or of a path, broken or not."""
         if is_path(name):
-            path = Path(name).expanduser()
+            path = from_home(name)
             return path if path.exists() else None
         return next((file.path for file in Shelf(self.user_dir).own(name)), None)
 

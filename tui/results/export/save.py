@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tui.model.exporter import Exporter, ExportFile, Source, load
+from tui.model.paths import to_write
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.results.record.load import load_record
 
@@ -43,7 +44,7 @@ def export(source: Source, name: str, where: str | None) -> list[Path]:
     stands for a directory named after run and format.
     """
     files = list(load(name).files(source))
-    target = Path(where).expanduser() if where else default_path(source.record.run_id, name)
+    target = to_write(where) if where else default_path(source.record.run_id, name)
     if where and len(files) == 1 and not target.is_dir() and not where.endswith("/"):
         return [_write(target, files[0])]
     if target.is_file():

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from tui.model.paths import to_write
 from tui.model.problem import Problem, UsageError
 
 AUTHORIZATION = "BENCHTUI_STREAM_AUTHORIZATION"  # the header's value: "Token ..." for InfluxDB 2; never in an argument
@@ -47,7 +48,7 @@ def sink_of(target: str, say: Say, patient: Patient) -> Sink:
         return StdoutSink()
     if target.startswith(("http://", "https://")):
         return HttpSink(target, say, patient)
-    return FileSink(Path(target).expanduser())
+    return FileSink(to_write(target))
 
 
 class StdoutSink:

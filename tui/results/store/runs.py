@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from tui.model.paths import from_home, is_folder, is_there
 from tui.model.plain import some
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, PLAN_FILE, RECORD_FILE
@@ -89,14 +90,14 @@ class RunStore:
         """
         if back := LAST.fullmatch(ref):
             return self._last(int(back[1] or 0))
-        path = Path(ref).expanduser()
-        places = {} if ref in (".", "..") or ("/" in ref and path.exists()) else self._places()
+        path = from_home(ref)
+        places = {} if ref in (".", "..") or ("/" in ref and is_there(path)) else self._places()
         matches = [ref] if ref in places else [run_id for run_id in places if run_id.startswith(ref)]
         if len(matches) == 1 and ref:
             return places[matches[0]]
         if not matches and ref and places and (called := self._called(ref)) is not None:
             return called
-        if not matches and ("/" in ref or path.exists()):
+        if not matches and ("/" in ref or is_there(path)):
             return _run_at(path)
         raise UsageError(_no_single_match(ref, matches, list(places)))
 
@@ -170,7 +171,7 @@ def names_in(directory: Path, *, must_exist: bool = False) -> list[str]:
 def _run_at(path: Path) -> Path:
     if path.name == RECORD_FILE and path.is_file():
         path = path.parent
-    if not path.is_dir():
+    if not is_folder(path):
         raise UsageError(f"{path}: no such directory")
     if not is_run_dir(path):
         raise UsageError(f"{path}: not a run: neither {PLAN_FILE} nor {RECORD_FILE} nor {JOURNAL_FILE} in it")

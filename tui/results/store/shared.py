@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from tui.model.paths import Paths
+from tui.model.paths import Paths, from_home
 from tui.model.problem import Problem, UsageError
 
 VARIABLE = "BENCHTUI_SHARED_RUNS"
@@ -21,7 +21,7 @@ def shared_directories(paths: Paths, environ: Mapping[str, str], named: Sequence
     """
     from_environ = [Path(part) for part in environ.get(VARIABLE, "").split(os.pathsep) if part]
     found = (*named, *from_environ, *_in_file(paths.shared_runs))
-    return list(dict.fromkeys(Path(os.path.abspath(each.expanduser())) for each in found))  # noqa: PTH100
+    return list(dict.fromkeys(Path(os.path.abspath(from_home(each))) for each in found))  # noqa: PTH100
 
 
 def _in_file(path: Path) -> list[Path]:
