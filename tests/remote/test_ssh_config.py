@@ -148,7 +148,8 @@ def test_include_never_searches_a_whole_file_system(tmp_path: Path) -> None:
 
 def test_a_home_directory_of_nobody_is_no_file(tmp_path: Path) -> None:
     path = tmp_path / "config"
-    path.write_text("IdentityFile ~no-such-user/key\nCertificateFile ~no-such-user/key-cert.pub\nIdentityAgent ~no-such-user/agent\n")
+    files = {"IdentityFile": "key", "CertificateFile": "key-cert.pub", "IdentityAgent": "agent"}
+    path.write_text("".join(f"{option} ~no-such-user/{name}\n" for option, name in files.items()))
     found = resolve(HostAddress(name="h1"), path, ())
     keys, whys = Keyring().client_keys(found)
     assert keys == [] and [str(why) for why in whys] == [f"{Path.cwd()}/~no-such-user/key: No such file or directory"]

@@ -12,6 +12,7 @@ from tui.journal.reader import read_events
 from tui.journal.state import RunState
 from tui.model.event import PointDecided
 from tui.model.record import RunRecord
+from tui.model.search import Limit, Search
 from tui.results.compare.charts import charts
 from tui.results.compare.compare import compare
 from tui.results.compare.document import as_json
@@ -25,6 +26,7 @@ from tui.results.report.content import Source, report_of
 from tui.results.report.document import Chart, Facts, Table
 from tui.results.report.vega import svg_of
 from tui.results.sizing.chart import curve_chart
+from tui.results.sizing.curve import main_trace
 from tui.results.sizing.live import LiveSearch
 from tui.results.sizing.record import conclude, search_so_far
 from tui.text.line import plain_lines
@@ -165,6 +167,20 @@ def test_the_point_that_is_measured_tells_how_far_it_came(tmp_path: Path) -> Non
         for reached in (None, view.now)
     )
     assert drawn.count("◆") == without.count("◆") + 1
+
+
+def test_of_two_limits_on_one_latency_the_strictest_is_told_and_drawn(tmp_path: Path) -> None:
+    limits = (Limit("p99 < 1ms", "", "latency", 99.0, 1e6), Limit("read.p99 < 9ms", "read", "latency", 99.0, 9e6))
+    for order in (limits, limits[::-1]):
+        maker = search_in(tmp_path / order[0].text, Search("capacity", limits=order, points=12)).measure_points(1)
+        maker.offer(1, offers()[1]).load(4, offers()[1].rate_iops)
+        state = RunState().apply_all(read_events(maker.journal))
+        live = LiveSearch(maker.plan)
+        live.take(state)
+        now = live.view(state, state.t).now
+        assert now is not None and [(each.name, each.most_ns) for each in now.latencies] == [("p99", 1e6)]
+        drawn = main_trace(live.view(state, state.t).record)
+        assert drawn is not None and (drawn.name, drawn.most_ns) == ("p99", 1e6)
 
 
 def test_what_limits_full_load_is_told_where_the_point_of_the_answer_tells_nothing(tmp_path: Path) -> None:

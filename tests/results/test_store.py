@@ -231,7 +231,7 @@ def test_a_path_without_a_run_says_so(store: RunStore, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ref", ["x" * 300, "~no-such-user", "~no-such-user/run", "{runs}/" + "x" * 300])
 def test_what_no_file_can_be_called_names_no_run(store: RunStore, ref: str) -> None:
-    with pytest.raises(UsageError, match="no run '|no such directory"):
+    with pytest.raises(UsageError, match=r"no run '|no such directory"):
         store.resolve(ref.format(runs=store.runs_dir))
 
 

@@ -71,11 +71,7 @@ def traces(search: SearchRecord) -> list[Trace]:
     names = in_order({name for point in points for name in point.percentiles_ns if point.percentiles_ns[name]})
     if not names:
         return []
-    limits = [each for each in search.limits if each.metric == "latency"]
-    wanted: dict[tuple[str, str], float | None] = {}
-    for limit in limits:
-        for name in [limit.direction] if limit.direction else [each for each in names if each != MIXED] or names:
-            wanted[name, MEAN if limit.percentile is None else label(limit.percentile)] = limit.most
+    wanted = limits_of(search, names)
     main = next(iter(wanted), (MIXED if MIXED in names else names[0], ""))[0]
     for percentile in USUAL[: 2 if wanted else 3]:
         wanted.setdefault((main, percentile), None)
@@ -85,6 +81,20 @@ def traces(search: SearchRecord) -> list[Trace]:
     ]
     made = sorted((each for each in made if each.points), key=lambda each: (each.most_ns is None, each.direction))
     return sorted(made[:MOST_TRACES], key=_place)
+
+
+def limits_of(search: SearchRecord, names: Sequence[str]) -> dict[tuple[str, str], float | None]:
+    """Return limits of latency in ns by direction and percentile (or MEAN); of several on the same the strictest.
+
+    `names`: the directions that were measured, for limits that are of none.
+    """
+    found: dict[tuple[str, str], float | None] = {}
+    for limit in (each for each in search.limits if each.metric == "latency"):
+        kind = MEAN if limit.percentile is None else label(limit.percentile)
+        for name in [limit.direction] if limit.direction else [each for each in names if each != MIXED] or names:
+            known = (each for each in (found.get((name, kind)), limit.most) if each is not None)
+            found[name, kind] = min(known, default=None)
+    return found
 
 
 def _place(trace: Trace) -> tuple[str, float]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
 from tui.journal.measurement import Measurement
 from tui.journal.views import DirectionView
-from tui.metrics.buckets import label
 from tui.metrics.figures import enough_behind
 from tui.metrics.registry import MIXED, in_order
 from tui.model.search_record import SearchRecord
-from tui.results.sizing.curve import MEAN
+from tui.results.sizing.curve import MEAN, limits_of
 
-USUAL = 99.0  # where nothing is limited
+USUAL = "99"  # where nothing is limited
 
 
 class LatencyNow(Struct, frozen=True):
@@ -44,30 +43,26 @@ def point_now(record: SearchRecord, measured: Measurement) -> PointNow | None:
 def _latencies(record: SearchRecord, measured: Measurement) -> Iterator[LatencyNow]:
     wanted = _wanted(record, measured)
     several = len({direction for direction, _ in wanted}) > 1
-    for (direction, percentile), most in wanted.items():
+    for (direction, kind), most in wanted.items():
         view = measured.total if direction == MIXED else measured.cluster.get(direction)
-        value = _value(view, percentile) if view is not None else None
-        kind = MEAN if percentile is None else f"p{label(percentile)}"
+        value = _value(view, kind) if view is not None else None
+        told = MEAN if kind == MEAN else f"p{kind}"
         if value is not None:
-            yield LatencyNow(f"{direction} {kind}" if several else kind, value, most)
+            yield LatencyNow(f"{direction} {told}" if several else told, value, most)
 
 
-def _wanted(record: SearchRecord, measured: Measurement) -> dict[tuple[str, float | None], float | None]:
+def _wanted(record: SearchRecord, measured: Measurement) -> Mapping[tuple[str, str], float | None]:
     """Return the limits by direction and percentile, or p99 of all I/O where there is none."""
     names = in_order(measured.cluster)
-    limits = [each for each in record.limits if each.metric == "latency"]
-    if not limits:
-        return {(MIXED if {"read", "write"} <= {*names} else names[0], USUAL): None} if names else {}
-    return {
-        (name, limit.percentile): limit.most
-        for limit in limits
-        for name in ([limit.direction] if limit.direction else names)
-    }
+    if not names:
+        return {}
+    usual = MIXED if {"read", "write"} <= {*names} else names[0], USUAL
+    return limits_of(record, names) or {usual: None}
 
 
-def _value(view: DirectionView, percentile: float | None) -> float | None:
+def _value(view: DirectionView, kind: str) -> float | None:
     """Return a latency so far; None: too few I/Os are slower than that."""
-    if percentile is None:
+    if kind == MEAN:
         return view.so_far_mean_ns
-    found = view.so_far
+    found, percentile = view.so_far, float(kind)
     return found.percentile(percentile) if enough_behind(found.total, percentile) else None
