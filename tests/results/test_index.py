@@ -77,7 +77,7 @@ def test_runs_come_and_go(store: RunStore, made: Path) -> None:
     assert sorted(kept(store)) == NAMES[1:], "what has just changed may change again with the same time stamp"
 
 
-@pytest.mark.parametrize("data", [b"", b"garbage", b"\x93\x01\x90\x80", None])
+@pytest.mark.parametrize("data", [b"", b"garbage", b"\x93\x01\x90\x80", b"\x93\x01\x90\x81\xa1\xff\xc0", None])
 def test_an_index_that_is_damaged_or_gone_is_made_again(store: RunStore, data: bytes | None) -> None:
     before, path = store.list(), store.runs_dir / INDEX_FILE
     path.unlink() if data is None else path.write_bytes(data)

@@ -130,6 +130,7 @@ def test_runs_of_one_report_share_their_names(source: Source) -> None:
         ("http://127.0.0.1:9090/metrics", "http://127.0.0.1:9090/dir-1"),
         ("iqn.2003-01.org.acme.filer:sn.42 and nqn.2014-08.com.acme:nvme:eod", "id-1 and id-2"),
         ("read.iops, V15.host and job.fio of an m5.xlarge", "read.iops, V15.host and job.fio of an m5.xlarge"),
+        ("via http://jdoe:a@b@proxy/x", "via http://user-1@server-1/d1"),
     ],
 )
 def test_texts_without_names(text: str, shown: str) -> None:
@@ -166,6 +167,13 @@ def test_what_a_target_is_mounted_from_is_hidden_everywhere(fstype: str, mounted
     facts = found.record.hosts[0].facts
     assert facts["target_fstype"] == fstype
     assert str(facts["target_mount_options"]).startswith("rw,username=") and "vers=4.2" in str(facts)
+
+
+def test_what_stands_for_a_name_is_no_name_itself() -> None:
+    names = Names()
+    for name, kind in (("user", "user"), ("host", "host"), ("h7", "host")):
+        names.give(name, kind)
+    assert Replacer(names).text("the user of host and h7, jdoe@h7") == "the user-1 of host-1 and host-2, user-2@host-2"
 
 
 def test_what_a_preset_cites_stays() -> None:

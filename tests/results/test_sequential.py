@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.bench.ab_budget import shares
+from tui.model.problem import NotComparableError
+from tui.results.compare.looks import keep_looks, looks_after
 from tui.results.compare.noise import Floor
 from tui.results.compare.sequential import Made, after_looks, look, runs_for, side_of, spent
 
@@ -27,6 +31,17 @@ def test_how_far_runs_come_out_says_how_many_it_takes() -> None:
     noisy = look([100.0, 103.0], [102.0, 105.0], 48, 0.05)
     assert noisy.most == 36  # 2.07 % by two degrees of freedom
     assert look([100.0, 103.0], [102.0, 105.0], 12, 0.05).most == 12, "more do not fit into the time"
+
+
+def test_looks_that_cannot_be_read_are_not_taken_for_none(tmp_path: Path) -> None:
+    for name in "abcd":
+        (tmp_path / name).mkdir()
+    kept = keep_looks([look([100.0, 100.1], [104.0, 104.1], 48, 0.05)], ["a", "d"], ["b", "c"], tmp_path)
+    assert looks_after(tmp_path / "d") == kept and looks_after(tmp_path / "a") == []
+    path = tmp_path / "d" / "looks.json"
+    path.write_bytes(path.read_bytes().replace(b"benchtui", b"bencht\xff"))
+    with pytest.raises(NotComparableError, match="cannot be read"):
+        looks_after(tmp_path / "d")
 
 
 def test_what_is_spent_stays_spent_when_runs_turn_out_noisier() -> None:

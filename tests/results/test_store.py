@@ -7,17 +7,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.results.samples import DATA
-from tui.model.problem import UsageError
+from tui.engine.process.launch import load_plan
+from tui.model.problem import BenchtuiError, UsageError
 from tui.results.record.build import write_record
 from tui.results.store.alive import is_running, process_identity
+from tui.results.store.changed import changed_of
 from tui.results.store.marks import rename, retag
 from tui.results.store.runs import RunStore
 from tui.results.store.summary import summarize
+from tui.results.verify.run import verify_run
 
 IDS = ("20261118T080000Z-weka-read-iops-0001", "20261119T080000Z-weka-read-iops-0002", "20261120T080000Z-ceph-mix-0003")
 
@@ -227,6 +231,33 @@ def test_a_path_without_a_run_says_so(store: RunStore, tmp_path: Path) -> None:
         store.resolve(f"{tmp_path}/")
     with pytest.raises(UsageError, match="no such directory"):
         store.resolve(f"{tmp_path}/nowhere")
+
+
+def spoil(path: Path) -> None:
+    """Change one byte of a file, so that a text in it is no UTF-8."""
+    path.write_bytes(path.read_bytes().replace(b"weka", b"we\xffa", 1).replace(b"mix", b"m\xff", 1))
+
+
+@pytest.mark.parametrize("name", ["summary.json", "marks.json", "run.json", "plan.json", "journal.jsonl"])
+def test_a_changed_byte_in_a_file_of_a_run_hides_no_other_run(store: RunStore, name: str) -> None:
+    spoilt = store.runs_dir / IDS[2]
+    rename(spoilt, "mix of everything")
+    store.list()
+    path = spoilt / name
+    before = path.read_bytes()
+    spoil(path)
+    assert path.read_bytes() != before
+    if name == "run.json":
+        (spoilt / "summary.json").unlink()
+    listed = {run.run_id: run.state for run in store.list()}
+    assert listed == dict.fromkeys(IDS[:2], "complete") | {
+        IDS[2]: "unreadable" if name == "run.json" else "complete"
+    }
+    changed_of(spoilt)
+    with suppress(BenchtuiError):
+        verify_run(spoilt)
+    with suppress(BenchtuiError):
+        load_plan(spoilt)
 
 
 @pytest.mark.parametrize("ref", ["x" * 300, "~no-such-user", "~no-such-user/run", "{runs}/" + "x" * 300])

@@ -15,6 +15,7 @@ from tui.cli.common import say
 from tui.cli.progress import ProgressDisplay, follow, plan_of
 from tui.engine.process.control import NotRunning, request
 from tui.journal.state import RunState
+from tui.model.no_json import NO_JSON
 from tui.model.rundir import RECORD_FILE
 from tui.results.store.alive import is_running
 
@@ -68,7 +69,7 @@ def exit_code_of(state: RunState, run_dir: Path) -> int:
         return 4 if state.exit_code is None else state.exit_code
     try:
         head = _heads.decode((run_dir / RECORD_FILE).read_bytes())
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *NO_JSON):
         return 0
     return int(any(finding.severity == "error" for finding in head.findings))
 

@@ -14,6 +14,7 @@ import msgspec
 
 from tui.metrics.buckets import PLAT_BUCKETS
 from tui.model.event import AnyEvent, Buckets, DirectionSample, HostResult, PhaseName, Sample, TelemetrySample, encode
+from tui.model.no_json import NO_JSON
 
 CHUNK_BYTES = 1 << 20
 KNOWN_TYPES = frozenset(kind.__struct_config__.tag for kind in get_args(AnyEvent))
@@ -49,7 +50,6 @@ _kind = msgspec.json.Decoder(_Kind)
 _events: msgspec.json.Decoder[AnyEvent | SampleStamp] = msgspec.json.Decoder(AnyEvent)
 _STAMPED: Any = Union[tuple(SampleStamp if kind is Sample else kind for kind in get_args(AnyEvent))]  # noqa: UP007
 _stamps: msgspec.json.Decoder[AnyEvent | SampleStamp] = msgspec.json.Decoder(_STAMPED)
-NO_EVENT = (msgspec.DecodeError, ValueError, OverflowError, RecursionError)  # all that damaged JSON can raise
 
 
 class Damaged(ValueError):  # noqa: N818  (it names a state of a line)
@@ -65,7 +65,7 @@ def parse_line(line: bytes, *, stamps: bool = False) -> AnyEvent | SampleStamp |
         event = (_stamps if stamps else _events).decode(line)
         if not _is_sound(event):
             raise Damaged("its figures cannot be")
-    except NO_EVENT as error:
+    except NO_JSON as error:
         if _is_newer_kind(line):
             return None
         raise Damaged(str(error)) from error
@@ -107,7 +107,7 @@ def _buckets_of(result: HostResult) -> Iterator[Buckets]:
 def _is_newer_kind(line: bytes) -> bool:
     try:
         return _kind.decode(line).type not in KNOWN_TYPES
-    except NO_EVENT:
+    except NO_JSON:
         return False
 
 

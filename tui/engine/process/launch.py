@@ -18,9 +18,10 @@ from msgspec import Struct
 
 from tui.engine.planning.attest import signed
 from tui.engine.process.identity import announce, owner
-from tui.journal.reader import NO_EVENT, JournalTail, complete_bytes, read_events
+from tui.journal.reader import JournalTail, complete_bytes, read_events
 from tui.metrics import units
 from tui.model.event import RunResumed, RunStarted
+from tui.model.no_json import NO_JSON
 from tui.model.plan import Plan, parse_plan
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import JOURNAL_FILE, LOG_FILE, PLAN_FILE, RAW_DIR, new_run_id
@@ -74,7 +75,7 @@ def load_plan(run_dir: Path) -> Plan:
         raise BenchtuiError(Problem(f"is gone{_advice_without_plan(run_dir)}", file=str(path))) from None
     except OSError as error:
         raise BenchtuiError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
-    except NO_EVENT as error:
+    except NO_JSON as error:
         raise BenchtuiError(Problem(f"is no plan: {error}{_advice_without_plan(run_dir)}", file=str(path))) from error
 
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from tui.model.no_json import NO_JSON
 from tui.remote.vault import Question
 
 LONGEST_LINE = 1 << 20
@@ -33,7 +34,7 @@ class Questions:
         try:
             line = self._lines.readline(LONGEST_LINE)
             return _questions.decode(line) if line.endswith(b"\n") else None
-        except (OSError, ValueError, msgspec.DecodeError):
+        except (OSError, *NO_JSON):
             return None
 
     def answer(self, answers: Sequence[str] | None) -> None:
@@ -64,7 +65,7 @@ class EngineAsker:
             self._writer.write(msgspec.json.encode(question) + b"\n")
             await self._writer.drain()
             return msgspec.json.decode(await self._reader.readline(), type=list[str] | None)
-        except (OSError, ValueError, msgspec.DecodeError):
+        except (OSError, *NO_JSON):
             return None
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
+from tui.model.no_json import NO_JSON
 from tui.model.plan import FileSpec
 
 MADE_FILES = "made-files.jsonl"  # beside the directory of all runs
@@ -70,7 +71,7 @@ class MadeFiles:
         found: dict[str, dict[str, int]] = {}
         with suppress(OSError), self.path.open("rb") as lines:
             for line in lines:
-                with suppress(msgspec.DecodeError):
+                with suppress(*NO_JSON):
                     _apply(found, _decoder.decode(line))
         return found
 

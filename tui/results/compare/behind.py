@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct, field
 
+from tui.model.no_json import NO_JSON
 from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import RECORD_FILE
@@ -117,7 +118,7 @@ def run_before(plan: Plan, run_id: str, store: RunStore) -> Behind | None:
 
 def _of_run(plan: Plan, run_dir: Path, said: str) -> Behind | None:
     """Return what a run measured in the steps that it has in common with a plan; None: it has none of them."""
-    with suppress(OSError, msgspec.DecodeError, BenchtuiError):
+    with suppress(OSError, BenchtuiError, *NO_JSON):
         other = load_plan(run_dir)
         pairs = {} if other.proves is not None else dict(_pairs(plan, other))
         if pairs:

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
+from tui.model.no_json import NO_JSON
 from tui.model.problem import NotComparableError, Problem
 from tui.model.rundir import LOOKS_FILE
 from tui.results.compare.sequential import Look, Made
@@ -56,7 +57,7 @@ def looks_after(run_dir: Path) -> list[KeptLook]:
         return _decoder.decode(path.read_bytes()).looks
     except FileNotFoundError:
         return []
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, *NO_JSON) as error:
         raise NotComparableError(Problem(f"cannot be read: {error}", file=str(path))) from error
 
 

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from tui.metrics.buckets import label
 from tui.metrics.repeat import t_975
 from tui.metrics.units import Few
+from tui.model.no_json import NO_JSON
 from tui.model.plan import Headline
 from tui.model.problem import BenchtuiError, NotComparableError, Problem
 from tui.model.record import RunRecord
@@ -107,7 +108,7 @@ class NoiseFloors:
             data = _files.decode(path.read_bytes())
         except FileNotFoundError:
             return cls(path)
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, *NO_JSON) as error:
             raise NotComparableError(Problem(f"cannot be read: {error}", file=str(path))) from error
         return cls(path, {each.key: each for each in data.configurations})
 

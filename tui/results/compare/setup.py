@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct, field
 
+from tui.model.no_json import NO_JSON
 from tui.model.problem import UsageError
 from tui.model.quantities import plain_size
 from tui.model.rundir import RECORD_FILE
@@ -170,7 +171,7 @@ _heads = msgspec.json.Decoder(Head)
 
 def head_at(run_dir: Path) -> Head | None:
     """Return what the record in a run directory says; None when there is none, or it cannot be read."""
-    with suppress(OSError, msgspec.DecodeError):
+    with suppress(OSError, *NO_JSON):
         return _heads.decode((run_dir / RECORD_FILE).read_bytes())
     return None
 

@@ -7,6 +7,7 @@ import re
 import msgspec
 from msgspec import Struct, field
 
+from tui.model.no_json import NO_JSON
 from tui.model.problem import UsageError
 from tui.model.rundir import OF_THIS_MACHINE, RECORD_FILE
 from tui.results.verify.files import is_inside
@@ -51,7 +52,7 @@ def parse_manifest(text: bytes) -> Manifest:
     """Return the manifest of a packed run. Raises UsageError when it is none, or names what no run has."""
     try:
         found = _decoder.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except NO_JSON as error:
         raise UsageError(f"{MANIFEST_FILE}: is no manifest: {error}") from error
     if found.schema != SCHEMA:
         raise UsageError(f"{MANIFEST_FILE}: is of the schema {found.schema!r}, this version reads {SCHEMA}")

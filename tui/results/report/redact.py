@@ -56,7 +56,7 @@ UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
 WORLDWIDE = re.compile(r"\b(?:[in]qn\.\d{4}-\d\d\.[\w.:-]*\w|(?:eui|naa)\.[0-9a-f]{16,32}\b)", re.IGNORECASE)  # SAN
 USER_AT = re.compile(r"(?<![\w.-])([\w.-]+)@(?=[\w\[])")
 URL = re.compile(
-    rf"(?<!\w)([A-Za-z][\w+.-]*://)(?:([\w.%+-]+)(?::[^\s@/]*)?@)?([\w.-]*)((?:\[[^\]\s]*\])?(?::\d+)?)({BELOW}*/?)"
+    rf"(?<!\w)([A-Za-z][\w+.-]*://)(?:([\w.%+-]+)(?::[^\s/]*)?@)?([\w.-]*)((?:\[[^\]\s]*\])?(?::\d+)?)({BELOW}*/?)"
     r"(?:[?#][^\s\"'<>)]*)?"
 )
 SHARE = re.compile(rf"(?<![\w:/])//([\w.-]+)({BELOW}*)")
@@ -132,13 +132,16 @@ class Names:
             self._pattern = None
 
     def in_text(self, text: str) -> str:
-        """Return a text with every known name replaced, the longest first; parts of words are no names."""
+        """Return a text with every known name replaced, the longest first; parts of words are no names.
+
+        Nor is what stands for a name: somebody may be called ``user``.
+        """
         if not self.known:
             return text
         if self._pattern is None:
-            longest = sorted(self.known, key=len, reverse=True)
+            longest = sorted({*self.known, *self.given}, key=len, reverse=True)
             self._pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, longest))})(?![^\W_])", re.IGNORECASE)
-        return self._pattern.sub(lambda found: self.known[found[0].casefold()], text)
+        return self._pattern.sub(lambda found: self.known.get(found[0].casefold(), found[0]), text)
 
 
 def redacted(sources: Sequence[Source], words: Sequence[str] = ()) -> list[Source]:

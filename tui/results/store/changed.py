@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
+from tui.model.no_json import NO_JSON
 from tui.model.rundir import PLAN_FILE
 
 
@@ -26,6 +27,6 @@ def changed_of(run_dir: Path) -> dict[str, str]:
     """Return the changed parameters by name, those that are swept as ``swept``; empty without a plan to read."""
     try:
         head = _decoder.decode((run_dir / PLAN_FILE).read_bytes())
-    except (OSError, ValueError):  # msgspec's own errors are ValueErrors
+    except (OSError, *NO_JSON):
         return {}
     return {**head.profile.changed, **dict.fromkeys(head.axes, "swept")}

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from tui.model.no_json import NO_JSON
 from tui.model.rundir import RECORD_FILE
 from tui.results.store.rundir import write_atomic
 from tui.results.store.summary import RunSummary, summarize, unreadable
@@ -59,7 +60,7 @@ class Index:
     def read(cls, file: Path) -> Index:
         """Return what the file says; nothing when it cannot be read."""
         index = cls(file)
-        with suppress(OSError, msgspec.DecodeError):
+        with suppress(OSError, *NO_JSON):
             found = _decoder.decode(file.read_bytes())
             if found.format == FORMAT and all(each.checks < len(found.checks) for each in found.runs.values()):
                 index.runs, index._table = found.runs, found.checks

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from tui.model.no_json import NO_JSON
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import MARKS_FILE
 from tui.results.store.rundir import write_atomic
@@ -42,7 +43,7 @@ def read_marks(run_dir: Path) -> Marks:
     try:
         with open(f"{run_dir}/{MARKS_FILE}", "rb") as file:  # noqa: PTH123  (a list asks this of every run)
             return _decoder.decode(file.read())
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *NO_JSON):
         return Marks()
 
 

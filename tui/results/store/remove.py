@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct, field
 
 from tui.metrics import units
+from tui.model.no_json import NO_JSON
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import RECORD_FILE
 from tui.results.store.alive import may_live_elsewhere
@@ -54,7 +55,7 @@ def still_on_hosts(run_dir: Path) -> str:
         )
     try:
         hosts = _hosts.decode((run_dir / RECORD_FILE).read_bytes()).hosts
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *NO_JSON):
         return ""
     held = {host.name: host.files_left for host in hosts if host.files_left is not None and host.files_left.paths}
     if not held:

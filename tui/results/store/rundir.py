@@ -7,8 +7,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
+from tui.model.no_json import NO_JSON
 from tui.model.problem import BenchtuiError, Problem
 from tui.model.rundir import JOURNAL_FILE, PLAN_FILE, RECORD_FILE
 
@@ -30,7 +29,7 @@ def load_plan(run_dir: Path) -> Plan:
         return parse_plan(path.read_bytes())
     except OSError as error:
         raise BenchtuiError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
-    except msgspec.DecodeError as error:
+    except NO_JSON as error:
         raise BenchtuiError(Problem(f"is no plan: {error}", file=str(path))) from error
 
 

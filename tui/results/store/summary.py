@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 from msgspec import Struct, field
 
+from tui.model.no_json import NO_JSON
 from tui.model.rundir import JOURNAL_FILE, PID_FILE, PLAN_FILE, RECORD_FILE, SUMMARY_FILE, begun_utc
 from tui.results.store.alive import is_running
 from tui.results.store.marks import read_marks
@@ -160,7 +161,7 @@ def _derived(run_dir: Path, *, keep: bool) -> RunSummary | None:
 def _cached(run_dir: Path, stat: os.stat_result) -> RunSummary | None:
     try:
         cached = _cached_decoder.decode((run_dir / SUMMARY_FILE).read_bytes())
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *NO_JSON):
         return None
     fits = (cached.record_bytes, cached.record_mtime_ns, cached.format) == (stat.st_size, stat.st_mtime_ns, FORMAT)
     cached.summary.run_id = run_dir.name  # a directory may have been renamed, and its name is what people type
@@ -170,7 +171,7 @@ def _cached(run_dir: Path, stat: os.stat_result) -> RunSummary | None:
 def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
     try:
         head = _head_decoder.decode((run_dir / RECORD_FILE).read_bytes())
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, *NO_JSON) as error:
         why = error.strerror or "" if isinstance(error, OSError) else f"{RECORD_FILE} is no run record: {error}"
         return unreadable(run_dir, why)
     headline = head.headline or _HeadlineHead()
@@ -249,7 +250,7 @@ def _unfinished(run_dir: Path, state: SummaryState) -> RunSummary:
 
     utc = _utc_of_id(run_dir.name)
     summary = RunSummary(run_dir.name, utc, "", [], state)
-    with suppress(OSError, msgspec.DecodeError):
+    with suppress(OSError, *NO_JSON):
         plan = parse_plan((run_dir / PLAN_FILE).read_bytes())
         summary.profile, summary.hosts = plan.profile.tag, [host.name for host in plan.hosts]
         summary.note, summary.tags, summary.target = plan.note or "", dict(plan.tags), plan.target or ""

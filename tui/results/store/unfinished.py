@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from msgspec import DecodeError, Struct, field, json
+from msgspec import Struct, field, json
 
 from tui.journal.reader import events_backwards
 from tui.model.event import AFTERWORDS, RunEnded
+from tui.model.no_json import NO_JSON
 from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, PID_FILE, RECORD_FILE
 from tui.results.store.alive import is_running
 from tui.results.store.rundir import is_run_dir
@@ -48,7 +49,7 @@ def is_unfinished(run_dir: Path) -> bool:
 def _was_closed(run_dir: Path) -> bool:
     try:
         found = _heads.decode((run_dir / RECORD_FILE).read_bytes()).provenance.journal
-    except (OSError, DecodeError):
+    except (OSError, *NO_JSON):
         return False
     return found is not None and found.ended
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import field
 
+from tui.model.no_json import NO_JSON
 from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
@@ -129,7 +130,7 @@ def _of_fio(value: object, depth: int = 0) -> Iterator[Mapping[str, Any]]:
 def _decoded(data: bytes, file: str, line: int) -> Document:
     try:
         return _decoder.decode(NOT_A_NUMBER.sub(rb"\g<1>0", data))
-    except msgspec.DecodeError as error:
+    except NO_JSON as error:
         raise UsageError([Problem(f"is no output of fio: {error}", file=file, line=line)]) from None
 
 

@@ -9,6 +9,8 @@ from typing import Any, Literal, cast, get_args
 import msgspec
 from msgspec import Struct, field
 
+from tui.model.no_json import NO_JSON
+
 LatencyKind = Literal["slat", "clat", "lat"]
 
 # printf gives these for 0/0 and x/0; they are no JSON.
@@ -131,9 +133,9 @@ def decode(text: bytes, brief: LatencyKind | None = None) -> Snapshot:
     """
     try:
         return (_briefs[brief] if brief else _decoder).decode(text)
-    except msgspec.DecodeError:
+    except NO_JSON:
         pass
     try:
         return _lenient.decode(NOT_A_NUMBER.sub(rb"\g<1>0", text))
-    except msgspec.DecodeError as error:
+    except NO_JSON as error:
         raise SnapshotError(str(error)) from None
