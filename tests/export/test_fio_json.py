@@ -14,6 +14,7 @@ from tests.export.readers import cbt_details
 from tui.cli.main import main
 from tui.model.exporter import Source
 from tui.model.problem import UsageError
+from tui.model.record import RunRecord
 from tui.results.export.save import export, source_of
 from tui.workloads.fio.outputs import import_output
 
@@ -38,6 +39,22 @@ def clients(plain: Source, tmp_path: Path) -> Any:
 
 def test_a_file_is_named_after_what_fio_plot_looks_for(plain: Source, tmp_path: Path) -> None:
     assert export(plain, "fio-json", f"{tmp_path}/") == [tmp_path / "randrw-1-1.json"]
+
+
+def test_full_load_of_a_search_and_a_point_that_was_measured_twice_have_places_of_their_own(
+    sweep: Source, tmp_path: Path
+) -> None:
+    record = RunRecord.model_validate(sweep.record.model_dump(by_alias=True))
+    first, second = record.steps
+    points = [(first, {}), (second, {"rate": 7457}), (first, {"rate": 9587}), (second, {"rate": 9587})]
+    record.steps = [
+        step.model_copy(update={"point": point, "index": place}) for place, (step, point) in enumerate(points)
+    ]
+    record.profile.job_files = []
+    paths = export(Source(record, sweep.run_dir), "fio-json", f"{tmp_path}/")
+    folders = [str(path.parent.relative_to(tmp_path)) for path in paths]
+    assert folders == [".", "rate-7457", "rate-9587", "rate-9587/step-3"]
+    assert [json.loads(path.read_text())["benchtui"]["step"] for path in paths] == [0, 1, 2, 3]
 
 
 def test_all_hosts_are_one_group_with_the_figures_of_the_record(plain: Source, jobs: Any) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from junitparser import JUnitXml
 from line_protocol_parser import parse_line
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.parser import text_string_to_metric_families as text_of_collectors
 
 from tui.model.exporter import Source, load
 from tui.model.problem import UsageError
@@ -96,7 +97,18 @@ def test_prometheus_parses_what_came_out(plain: Source) -> None:
     assert values["0.995"] == pytest.approx(read.clat.percentiles_ns["99.5"] / 1e9)
     assert values["benchtui_result_latency_seconds_count"] == read.ios
     assert math.isclose(values["benchtui_result_latency_seconds_sum"], (read.clat.mean_ns or 0) * read.ios / 1e9)
-    assert found["benchtui_run"].samples[0].labels["state"] == "complete"
+    assert found["benchtui_run_info"].samples[0].labels["state"] == "complete"
+
+
+@pytest.mark.parametrize("run", ["plain", "sweep", "metadata"])
+def test_collectors_of_files_take_the_same_text(run: str, request: pytest.FixtureRequest) -> None:
+    """node_exporter and Pushgateway parse Prometheus' text format 0.0.4, and refuse a file with another type in it."""
+    text = text_of(request.getfixturevalue(run), "openmetrics")
+    types = [line.split()[3] for line in text.splitlines() if line.startswith("# TYPE")]
+    assert types and set(types) <= {"counter", "gauge", "histogram", "summary", "untyped"}
+    older: list[Any] = list(text_of_collectors(text))
+    samples = [sample for family in older for sample in family.samples]
+    assert samples == [sample for family in parsed(text) for sample in family.samples]
 
 
 def test_what_a_collector_of_files_reads_has_no_times(sweep: Source) -> None:
@@ -169,22 +181,6 @@ def test_a_run_that_was_cut_off_fails(metadata: Source) -> None:
 # -- extras
 
 
-def test_a_spreadsheet_has_a_sheet_a_table(plain: Source, tmp_path: Path) -> None:
-    import openpyxl
-
-    from tui.results.export.save import export
-
-    record = RunRecord.model_validate(plain.record.model_dump(by_alias=True))
-    record.target = "=1+1"
-    (path,) = export(Source(record, plain.run_dir), "xlsx", str(tmp_path / "run.xlsx"))
-    book = openpyxl.load_workbook(path)
-    assert book.sheetnames == ["summary", "hosts", "series", "histogram"]
-    heading, first = list(book["summary"].iter_rows())[:2]
-    row = {title.value: cell for title, cell in zip(heading, first, strict=True)}
-    assert (row["target"].value, row["target"].data_type, row["target"].quotePrefix) == ("=1+1", "s", True)
-    assert row["ios"].value == record.steps[0].results.aggregate[row["direction"].value].ios
-
-
 def test_parquet_has_the_types_of_the_tables(plain: Source, tmp_path: Path) -> None:
     from pyarrow import parquet
 
@@ -197,6 +193,9 @@ def test_parquet_has_the_types_of_the_tables(plain: Source, tmp_path: Path) -> N
     per_host = plain.record.steps[0].results.per_host
     assert ios == {(host, name): part.ios for host, dirs in per_host.items() for name, part in dirs.items()}
     assert (str(table.schema.field("ios").type), str(table.schema.field("iops").type)) == ("int64", "double")
+    summary = parquet.read_table(paths["summary"])
+    assert str(summary.schema.field("created_utc").type) == "timestamp[ms, tz=UTC]"
+    assert summary["created_utc"][0].as_py() == parse_utc(plain.record.created_utc or "")
     assert table.schema.metadata[b"run_id"] == plain.record.run_id.encode()
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
 from tui.model.exporter import Exporter, ExportFile, Source, missing_library
-from tui.results.export.tables import Table, tables_of
+from tui.model.utc import parse_utc
+from tui.results.export.tables import Kind, Table, tables_of
 
 ROWS = 100_000  # of a row group
 TYPES = {"text": "string", "int": "int64", "float": "float64", "bool": "bool_"}
+MAKES: dict[str, Callable[[Any], object]] = {"double": float, "int64": int, "timestamp": parse_utc}
 
 
 def _files(source: Source) -> Iterator[ExportFile]:
@@ -25,7 +27,7 @@ def _files(source: Source) -> Iterator[ExportFile]:
 
 
 def _parts(arrow: Any, parquet: Any, table: Table, run_id: str) -> Iterator[bytes]:
-    fields = [(column.name, getattr(arrow, TYPES[column.kind])()) for column in table.columns]
+    fields = [(column.name, _type_of(arrow, column.kind)) for column in table.columns]
     schema = arrow.schema(fields, metadata={"schema": "benchtui.run/1", "run_id": run_id})
     kept, rows = io.BytesIO(), table.rows
     with parquet.ParquetWriter(kept, schema) as writer:
@@ -38,9 +40,13 @@ def _parts(arrow: Any, parquet: Any, table: Table, run_id: str) -> Iterator[byte
     yield kept.getvalue()
 
 
+def _type_of(arrow: Any, kind: Kind) -> Any:
+    return arrow.timestamp("ms", tz="UTC") if kind == "time" else getattr(arrow, TYPES[kind])()
+
+
 def _typed(values: tuple[Any, ...], kind: Any) -> list[Any]:
     """Return values that the type can hold: a count may stand in the record as a float, and the other way round."""
-    make = float if str(kind) == "double" else int if str(kind) == "int64" else None
+    make = MAKES.get(str(kind).partition("[")[0])
     return [value if value is None or make is None else make(value) for value in values]
 
 

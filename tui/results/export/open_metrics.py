@@ -1,4 +1,7 @@
-"""OpenMetrics text: what came out, for a collector of files; or every second with its time, to be backfilled."""
+"""OpenMetrics text: what came out, for a collector of files; or every second with its time, to be backfilled.
+
+Collectors of files read an older text format (Prometheus 0.0.4): what came out is written so that both parsers take it.
+"""
 
 from __future__ import annotations
 
@@ -133,7 +136,8 @@ def _about(record: RunRecord) -> Family:
         "created": record.created_utc or "",
         "version": record.provenance.benchtui_version or "",
     }
-    return Family(f"{NAME}_run", "info", "What was run, and what is to be thought of it", [("_info", labels, 1, None)])
+    told = "What was run, and what is to be thought of it"
+    return Family(f"{NAME}_run_info", "gauge", told, [("", labels, 1, None)])  # collectors do not know the type info
 
 
 def _operations(record: RunRecord) -> Family:

@@ -19,7 +19,7 @@ from tui.model.step_record import AggregateRecord, DirectionRecord, LatencyRecor
 from tui.model.utc import format_utc, parse_utc
 from tui.results.sizing.found import found_figures
 
-Kind = Literal["text", "int", "float", "bool"]
+Kind = Literal["text", "int", "float", "bool", "time"]  # time: RFC 3339 in UTC
 Row = tuple[Scalar, ...]
 LATENCIES = ("slat", "clat", "lat")
 
@@ -56,7 +56,7 @@ def tables_of(record: RunRecord) -> list[Table]:
 
 RUN = (
     Column("run_id", "text"),
-    Column("created_utc", "text"),
+    Column("created_utc", "time"),
     Column("profile", "text"),
     Column("target", "text"),
     Column("run_state", "text"),
@@ -141,13 +141,19 @@ def axes(record: RunRecord) -> list[str]:
 
 
 def _point(record: RunRecord) -> tuple[tuple[Column, ...], Callable[[StepRecord], Row]]:
-    """Return columns for swept values, and how a step fills them; they are text, values of a suite's members differ."""
-    names = axes(record)
+    """Return columns for swept values, and how a step fills them: numbers where all are, text where one is not."""
+    kinds = {name: _kind_of([step.point.get(name) for step in record.steps]) for name in axes(record)}
 
     def of(step: StepRecord) -> Row:
-        return tuple(None if (value := step.point.get(name)) is None else str(value) for name in names)
+        found = ((step.point.get(name), kind) for name, kind in kinds.items())
+        return tuple(value if kind != "text" or value is None else str(value) for value, kind in found)
 
-    return tuple(Column(f"point_{name}", "text") for name in names), of
+    return tuple(Column(f"point_{name}", kind) for name, kind in kinds.items()), of
+
+
+def _kind_of(values: Iterable[Scalar]) -> Kind:
+    found = {type(value) for value in values if value is not None}
+    return "text" if not found or found - {int, float} else "int" if found == {int} else "float"
 
 
 def summary(record: RunRecord) -> Table:
@@ -307,7 +313,7 @@ def scaling(record: RunRecord) -> Table:
 
 SERIES = (
     Column("t_s", "float"),
-    Column("utc", "text"),
+    Column("utc", "time"),
     Column("scope", "text"),
     Column("host", "text"),
     Column("direction", "text"),
@@ -353,7 +359,7 @@ TELEMETRY = (
     Column("role", "text"),
     Column("host", "text"),
     Column("t_s", "float"),
-    Column("utc", "text"),
+    Column("utc", "time"),
     Column("interval_s", "float"),
     Column("quiet", "bool"),
 )

@@ -151,10 +151,15 @@ def placed(found: Sequence[Measured]) -> Iterator[tuple[str, Measured]]:
     axes = [axis for axis in _axes(found) if not _told_by_name(found, axis)]
     repeats = any(each.step.repetition > 1 for each in found)
     suite = len({each.step.profile for each in found}) > 1
+    taken = set()
     for each in found:
         parts = [file_name(each.step.profile or "")] if suite else []
-        parts += ["_".join(file_name(f"{axis}-{each.step.point.get(axis)}") for axis in axes)] if axes else []
+        point = {axis: each.step.point[axis] for axis in axes if axis in each.step.point}  # full load has no rate
+        parts += ["_".join(file_name(f"{axis}-{value}") for axis, value in point.items())] if point else []
         parts += [f"rep-{each.step.repetition}"] if repeats else []
+        if (posixpath.join("", *parts), each.stem) in taken:  # a search may measure a point twice
+            parts.append(f"step-{each.step.index}")
+        taken.add((posixpath.join("", *parts), each.stem))
         yield posixpath.join("", *parts), each
 
 
