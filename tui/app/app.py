@@ -9,7 +9,7 @@ import signal
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import events, work
 from textual.command import CommandPalette
@@ -34,9 +34,6 @@ from tui.app.terminal.theme import THEMES, pick_theme
 from tui.app.widgets.chrome import PlainScrollBar
 from tui.model.problem import BenchtuiError
 
-if TYPE_CHECKING:
-    pass
-
 WARM_UP = ("tui.engine.planning.plan", "asyncssh")
 WARM_UP_AFTER_S = 0.5  # the first list is on the screen by then
 RECENT = 50  # runs that are looked at for one that goes on
@@ -52,6 +49,15 @@ def still_cursors(screen: Screen[None]) -> None:
     """Stop the cursors of a screen from blinking."""
     for text_field in screen.query(Input):
         text_field.cursor_blink = False
+
+
+class Bottom(Screen[None]):
+    """The screen below all others, which Textual wants. Nobody sees it: the one above is not painted for it."""
+
+    HORIZONTAL_BREAKPOINTS = []  # noqa: RUF012  (Textual declares it so)
+
+    def _compositor_refresh(self) -> None:
+        """Do nothing: Textual paints the screen above whenever something of this one changed."""
 
 
 class BenchtuiApp(Shell):
@@ -94,6 +100,10 @@ class BenchtuiApp(Shell):
         self._replaced: list[StepScreen] = []  # may be on the screen yet
 
     # -- starting
+
+    def get_default_screen(self) -> Screen[None]:
+        """Return what stands below our screens."""
+        return Bottom()
 
     def on_mount(self) -> None:
         """Take signals, go where the command line says, look for a run that is going on."""
@@ -258,7 +268,7 @@ class BenchtuiApp(Shell):
         """Make a step the shown one; dialogs and the too-small notice above it go."""
         while len(self.screen_stack) > 2:
             self.pop_screen()
-        if len(self.screen_stack) == 1:  # Textual's own blank screen is at the bottom
+        if len(self.screen_stack) == 1:  # the other one is at the bottom
             self.push_screen(screen)
         else:
             self.switch_screen(screen)

@@ -19,6 +19,7 @@ from tui.app.screens.index import BY_NAME
 from tui.app.selection import Selection
 from tui.app.services import proving, resuming
 from tui.app.terminal.driver import TerminalDriver
+from tui.app.terminal.stylesheet import KeptStylesheet
 from tui.app.terminal.theme import pick_symbols
 from tui.model.paths import Paths
 from tui.model.problem import BenchtuiError
@@ -63,6 +64,7 @@ class Shell(TypeAheadApp[None]):
         self.symbols = pick_symbols(options.symbols, options.environ, getattr(sys.__stderr__, "encoding", None))
         self.selection = Selection()
         super().__init__(driver_class=TerminalDriver)
+        self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         self.options = options
         self.paths = options.paths
         self.subjects: dict[str, tuple[object, ...]] = {}

@@ -31,6 +31,7 @@ class TextPane(VerticalScroll, can_focus=True):
         self.builder: Builder = lambda _: ()
         self.more = ""  # what stands below while not all has room: how to read on
         self._built_for = -1
+        self._built: Sequence[Line] | None = None
 
     def compose(self) -> ComposeResult:
         """The text."""
@@ -67,8 +68,9 @@ class TextPane(VerticalScroll, can_focus=True):
     def _build(self) -> None:
         width = self.scrollable_content_region.width - 1
         if self.is_mounted and width > 0 and width != self._built_for:
-            self._built_for = width
-            self.query_one(Static).update(content_of(self.builder(width), lacking(self.app)))
+            self._built_for, before, self._built = width, self._built, list(self.builder(width))
+            if self._built != before:  # laying out and painting the same again costs more than a look
+                self.query_one(Static).update(content_of(self._built, lacking(self.app)))
 
     # -- actions of the registry's scope "list"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tui import workloads
@@ -27,8 +27,13 @@ if TYPE_CHECKING:
 
 INDENT = 9
 GROUPS_KEPT = 32
-TOOL = workloads.expected()[0].name  # what hosts are looked at for
 Facts = Mapping[str, Fact]
+
+
+@cache
+def tool() -> str:
+    """Return what hosts are looked at for. It loads the load generators, which the first frame has no need of."""
+    return workloads.expected()[0].name
 
 
 def heading_key(group: str) -> str:
@@ -110,14 +115,8 @@ class Seen:
 
 
 def columns(seen: Seen) -> tuple[Column[KnownHost], ...]:
-    """Return the columns of the list: what is known of a host, dashes for what is not."""
+    """Return the columns of the list: which hosts there are, and whether they were reached."""
     ticks, symbols = seen.selection, seen.symbols
-
-    def known(text: Callable[[Facts], str]) -> Callable[[KnownHost], Run]:
-        return lambda host: (text(facts := seen.facts(host)), TEXT if facts else LABEL)
-
-    def by(name: str, *, falling: bool = False) -> dict[str, Any]:
-        return {"order": lambda host: _order_of(seen.facts(host).get(name), falling), "falling": falling}
 
     def reached(host: KnownHost) -> tuple[bool, str]:
         check = ticks.checks.get(host.name)
@@ -136,8 +135,22 @@ def columns(seen: Seen) -> tuple[Column[KnownHost], ...]:
         Column("address", seen.place, least=22, most=40, drop=5, role=LABEL, order=seen.place),
         Column("reach", lambda h: reach(ticks.checks.get(h.name), h.name in seen.checking, symbols), 15,
                order=reached),
-        Column(TOOL, known(lambda f: _shown(f, f"{TOOL}_version", symbols).removeprefix(f"{TOOL}-")), 6,
-               **by(f"{TOOL}_version")),
+    )  # fmt: skip
+
+
+def fact_columns(seen: Seen) -> tuple[Column[KnownHost], ...]:
+    """Return the columns of what checks read: dashes for what is not known of a host."""
+    symbols, name = seen.symbols, tool()
+
+    def known(text: Callable[[Facts], str]) -> Callable[[KnownHost], Run]:
+        return lambda host: (text(facts := seen.facts(host)), TEXT if facts else LABEL)
+
+    def by(name: str, *, falling: bool = False) -> dict[str, Any]:
+        return {"order": lambda host: _order_of(seen.facts(host).get(name), falling), "falling": falling}
+
+    return (
+        Column(name, known(lambda f: _shown(f, f"{name}_version", symbols).removeprefix(f"{name}-")), 6,
+               **by(f"{name}_version")),
         Column("cores", known(lambda f: _shown(f, "cpus", symbols)), 6, right=True, gap=1, **by("cpus", falling=True)),
         Column("kernel", known(lambda f: _shown(f, "kernel", symbols).removeprefix("Linux ")), 16, drop=4,
                **by("kernel")),
@@ -284,7 +297,8 @@ def fact_lines(facts: Facts) -> Iterator[tuple[str, list[Run]]]:
     yield from fact("cpu", f"{cores} cores" if cores else None, model, f"load {load}" if load else None)
     free = fact_text(facts, "mem_available_bytes")
     yield from fact("memory", fact_text(facts, "mem_bytes"), free and f"{free} available")
-    yield from fact(TOOL, facts.get(f"{TOOL}_version"), facts.get(f"{TOOL}_path"))
+    name = tool()
+    yield from fact(name, facts.get(f"{name}_version"), facts.get(f"{name}_path"))
     left = fact_text(facts, "target_free_bytes")
     whole = fact_text(facts, "target_total_bytes")
     space = f"{left} free{f' of {whole}' if whole else ''}" if left else None

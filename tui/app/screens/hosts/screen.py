@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machine"
 READING = "reading the inventory and ssh's configuration"
+FIRST_FRAME_WAITS_S = 0.1  # for the hosts; one that is painted twice comes later
 RESOLVE_AFTER_S = 0.7  # until then the app imports what the next screens need
 WHAT_NOW = (
     ("Enter", "measures this machine; a profile comes next"),
@@ -58,6 +60,7 @@ class HostsScreen(FilteredScreen):
         self.shown: list[KnownHost] = []
         self.checking: set[str] = set()
         self.problem: str | None = None
+        self.hosts_shown = asyncio.Event()
         self.was_read = False  # inventory and ssh config were
         self.resolves = False  # it is time to find out where hosts are
         self.goes_on = False  # somebody asked for the next screen before that
@@ -69,6 +72,11 @@ class HostsScreen(FilteredScreen):
     def seen(self) -> host_rows.Seen:
         """What the list shows beside the hosts themselves."""
         return host_rows.Seen(self.shell.selection, self.checking, self.shell.symbols, differs=self.differs)
+
+    @cached_property
+    def fact_columns(self) -> tuple[Column[KnownHost], ...]:
+        """The columns of what checks read."""
+        return host_rows.fact_columns(self.seen)
 
     def differs(self, host: KnownHost) -> str:
         """Return in which facts a host differs from its peers, once no more answers are waited for."""
@@ -93,12 +101,14 @@ class HostsScreen(FilteredScreen):
         pane.more = "Tab reads on"
         yield pane
 
-    def on_mount(self) -> None:
-        """Show the frame at once, the hosts as soon as the files are read."""
+    async def on_mount(self) -> None:
+        """Show the hosts with the first frame, or as soon as the files are read where that takes longer."""
         self.set_focus(self.picklist)
         self.show_notices()
         self.load_hosts()
         self.set_timer(RESOLVE_AFTER_S, self.begin_to_resolve)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.hosts_shown.wait(), FIRST_FRAME_WAITS_S)
 
     # -- loading
 
@@ -111,8 +121,9 @@ class HostsScreen(FilteredScreen):
     async def find_places(self) -> None:
         """Read in ssh's configuration where the hosts are; nothing is looked up in DNS."""
         addresses = [host.address for host in self.hosts]
+        before = [*map(self.seen.place, self.hosts)]
         self.seen.places.update(await asyncio.to_thread(places_of, addresses, self.shell.options.ssh_config))
-        if self.query(PickList):
+        if before != [*map(self.seen.place, self.hosts)] and self.query(PickList):
             self.show_rows()
 
     @work(thread=True, group="load-hosts", exclusive=True)
@@ -137,6 +148,7 @@ class HostsScreen(FilteredScreen):
         if first:
             self.picklist.move_to(first)
         self.show_details()
+        self.hosts_shown.set()
         goes_on, self.goes_on = self.goes_on and self.is_current, False
         if goes_on:
             self.action_next()
@@ -152,7 +164,8 @@ class HostsScreen(FilteredScreen):
         self.shown = [host for host in hosts if host_rows.matches(host, search, self.seen.place(host))]
         without = set() if any(map(partial(host_rows.has_part, selection=selection), self.hosts)) else {"role"}
         without |= set() if any(map(self.seen.differs, self.shown)) else {"differs in"}
-        self.picklist.columns = tuple(column for column in self.columns if column.title not in without)
+        facts = self.fact_columns if any(check.facts for check in selection.checks.values()) else ()
+        self.picklist.columns = tuple(each for each in (*self.columns, *facts) if each.title not in without)
         self.picklist.set_rows(host_rows.rows(self.shown, selection.chosen))
         found = f"{len(self.shown)} of {len(self.hosts)} shown, " if search else ""
         servers = f", {len(selection.servers)} only looked at" if selection.servers else ""
