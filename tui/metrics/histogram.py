@@ -39,6 +39,9 @@ __all__ = [
 ]
 
 
+BASE_LESS_ONE = (1 << 64) - 1  # of a packed number, whose digits are buckets
+
+
 class Packed:
     """Journal buckets that go into several histograms: one number of 64 bits a bucket, so that C adds all at once.
 
@@ -147,7 +150,7 @@ class Histogram:
     @property
     def total(self) -> int:
         """Number of samples."""
-        return sum(self._counts.values())
+        return sum(self._held.values()) + self._waiting % BASE_LESS_ONE  # the sum of its digits: nothing is unpacked
 
     @property
     def buckets(self) -> Buckets:

@@ -27,6 +27,11 @@ class TypeAheadApp(App[Result]):
         self._in_turn = 0  # number of the key that is having its effect, 0 for none
         self._turns = 0
 
+    @property
+    def key_on_its_way(self) -> bool:
+        """Tell whether a key has not had its effect yet."""
+        return bool(self._in_turn or self._waiting)
+
     async def on_event(self, event: events.Event) -> None:
         """Let a new key wait while another one is on its way."""
         if not isinstance(event, events.Key) or event.is_forwarded:

@@ -113,32 +113,41 @@ class LiveFindings:
 
     def look(self, state: RunState, now_t: float) -> list[LiveFinding]:
         """Look when it is time, and return what is new or has become worse."""
+        return sorted((each for part in self.looking(state, now_t) for each in part), key=_weight)
+
+    def looking(self, state: RunState, now_t: float) -> Iterator[list[LiveFinding]]:
+        """Do the same part by part, for who has more to do meanwhile: of many hosts a look takes long.
+
+        It must be gone through to its end: what is new about hosts is looked at once.
+        """
         self._leave(state, now_t)
         if now_t < self._next_t or not is_time(state, now_t):
-            return []
-        began = time.thread_time()
-        new = self._judge(state, now_t)
-        self.cost_s = time.thread_time() - began
+            return
         usual = self._next_t > float("-inf")  # the first one loads what all need
+        cost_s, began = 0.0, time.thread_time()
+        for new in self._judge(state, now_t):
+            cost_s += time.thread_time() - began
+            yield new
+            began = time.thread_time()
+        self.cost_s = cost_s + time.thread_time() - began
         self._next_t = now_t + max(EVERY_S, self.cost_s / SHARE if usual else 0.0)
-        return sorted(new, key=_weight)
 
-    def _judge(self, state: RunState, now_t: float) -> list[LiveFinding]:
+    def _judge(self, state: RunState, now_t: float) -> Iterator[list[LiveFinding]]:
         before = self._at
         changed, record = self._see_hosts(state), self._see_step(state)
         entered = self._at != before
         evidence = self._evidence(state, record)
-        new: list[LiveFinding] = []
+        yield []
         if changed or entered:
             made = self._make((check for check in CHECKS if check.of_run is not None), evidence)
-            new += self._take(made, now_t, step=None, sure=True)
+            yield self._take(made, now_t, step=None, sure=True)
         if record is not None and self._step is not None:
             lately = self._step.lately(state, record)
             self._take_limiter(limiter_of(StepEvidence(evidence, self._step.step, lately)))
+            yield []
             made = self._make((check for check in CHECKS if check.of_step is not None), evidence)
             sure = entered and (record.measured_s or 0.0) >= SETTLED_S
-            new += self._take(made, now_t, step=record.index, sure=sure)
-        return new
+            yield self._take(made, now_t, step=record.index, sure=sure)
 
     def _evidence(self, state: RunState, record: StepRecord | None) -> Evidence:
         steps = list(self._others)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,10 @@ from tui.results.findings.due import is_time
 
 if TYPE_CHECKING:
     from tui.results.findings.live import LiveFindings
+
+GIVE_WAY_S = 0.002  # a key goes through several turns of the loop until it is painted
+LONGEST_KEY_S = 0.1  # keys that come without end do not hold up what is read
+FRAME_S = 0.02  # Textual paints what a key changed 60 times a second at most
 
 
 class JudgingScreen(SteeringScreen):
@@ -35,7 +40,7 @@ class JudgingScreen(SteeringScreen):
         if self.plan is not None and is_time(self.feed.state, self.feed.state.clock.now):
             await asyncio.to_thread(importlib.import_module, "tui.results.findings.live")
 
-    def look(self) -> None:
+    async def look(self) -> None:
         """Make the checks that can be made now, when it is time; those of a step are over when another one begins."""
         state = self.feed.state
         if self.plan is not None and self._judged is not state and is_time(state, state.clock.now):
@@ -43,7 +48,24 @@ class JudgingScreen(SteeringScreen):
 
             self._findings, self._judged = LiveFindings(self.plan), state
         if self.found is not None:
-            self.found.look(state, state.clock.now)
+            parts = self.found.looking(state, state.clock.now)
+            try:
+                for _ in parts:
+                    await self.let_keys_pass()
+            finally:
+                for _ in parts:  # a look that was begun is finished, also by who leaves
+                    pass
+
+    async def let_keys_pass(self) -> None:
+        """A key that waits is painted first: reading, looking and painting are long turns of the loop."""
+        await asyncio.sleep(GIVE_WAY_S)
+        most = time.monotonic() + LONGEST_KEY_S
+        waited = False
+        while self.shell.key_on_its_way and time.monotonic() < most:
+            waited = True
+            await asyncio.sleep(GIVE_WAY_S)
+        if waited:
+            await asyncio.sleep(FRAME_S)
 
     def action_findings(self) -> None:
         """Show all that was found so far."""

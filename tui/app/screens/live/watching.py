@@ -12,14 +12,12 @@ from textual.timer import Timer
 
 from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import SLICE_S, LiveFeed, Now, ReplayFeed
-from tui.app.screens.live.judging import JudgingScreen
+from tui.app.screens.live.judging import GIVE_WAY_S, JudgingScreen
 from tui.model.settings import RATES_HZ
 
 SWITCH_AFTER_S = 3.0
 CATCH_UP_PAINT_S = 0.3
 LOOK_AT_ENGINE_S = 2.0
-GIVE_WAY_S = 0.002  # a key goes through several turns of the loop until it is painted
-FRAME_S = 0.02  # Textual paints what a key changed 60 times a second at most
 
 
 class WatchingScreen(JudgingScreen):
@@ -86,36 +84,27 @@ class WatchingScreen(JudgingScreen):
             return
         if anew:
             self.table.sort_anew()
-        await self.look_between_keys()
+        await self.let_keys_pass()
+        if self.is_followed:
+            await self.look()
+            await self.let_keys_pass()
         if self.is_followed:
             self.paint()
-
-    async def look_between_keys(self) -> None:
-        """Look; a key that waited for a look which took long is painted before all panels are."""
-        began = time.monotonic()
-        self.look()
-        if time.monotonic() - began >= SLICE_S:
-            await asyncio.sleep(FRAME_S)
+            self.switch_when_over()
 
     def tick(self) -> None:
         """Take what is new and show it; nothing while the display is held, so that keys show figures of one time."""
-        if self.paused:
-            return
-        self.look_at_engine()
-        if self.feed.advance():
-            self.catch_up_if_behind()  # which paints
-        else:
-            self.look()
-            self.paint()
-        self.switch_when_over()
+        if not self.paused:
+            self.look_at_engine()
+            self.read_on()
 
     @property
     def is_followed(self) -> bool:
         """The journal is read on: not while the display is held, nor once somebody left and the widgets are gone."""
         return self.display and not self.paused
 
-    def catch_up_if_behind(self) -> None:
-        """More came than fits into a tick: many hosts, a seek, or a terminal that was asleep."""
+    def read_on(self) -> None:
+        """Take what is new, unless that goes on already: many hosts, a seek, or a terminal that was asleep."""
         if not any(w.group == "catch-up" and w.is_running for w in self.workers):
             self.catch_up(anew=False)
 
