@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 from textual.pilot import Pilot
 
+from tests.app import scenes
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names, plan_of
 from tests.app.stage import SMALL, Stage, stage
 from tui.app.dialogs.confirm import Confirm
@@ -216,3 +218,16 @@ async def test_after_the_filter_the_footer_has_the_keys_of_the_screen_again(make
         await pilot.press("slash", *"weka", "enter")
         await app.settle(pilot)
         assert "x stop" in app.screen.query_one(KeyBar).render().plain
+
+
+async def test_at_the_end_figures_are_of_the_whole_load_and_trends_keep_one_scale(tmp_path: Path) -> None:
+    maker = scenes.scene("lag", tmp_path, 8, seconds=12).finish()
+    async with stage(maker) as (app, pilot):
+        whole = re.findall(r"[\d.]+ [mµ]s", app.text_of("#live-percentiles").splitlines()[1])
+        title = app.text_of("#live-heat").splitlines()[0]
+        assert re.findall(r"p[\d.]+ ([\d.]+ [mµ]s)", title) == [whole[1], whole[3], whole[5]], "p50, p99, p99.9"
+        trends = {row.split()[1]: max(row, key=ord) for row in app.text_of("#live-hosts").splitlines()[2:10]}
+        assert len(trends) == 8 and trends.pop("weka-06") < min(trends.values())
+        await pilot.resize_terminal(*SMALL)
+        await app.settle(pilot)
+        assert "p99 ≤" in app.text_of("#live-hosts"), "the worst of the folded hosts"

@@ -197,7 +197,7 @@ async def test_servers_have_rows_with_their_processes(tmp_path: Path) -> None:
         assert rows[0].split()[:3] == ["server", "CPU", "core"]
         assert rows[1].split()[:6] == ["●", "osd-1", "63", "%", "88", "%"]
         assert "bond0 2.47 GiB/s" in rows[1] and "nvme0n1 91 %" in rows[1]
-        assert "OSD 791 % / 8" in rows[1] and "monitor 12 %" in rows[1]
+        assert "8 OSD 791 %" in rows[1] and "monitor 12 %" in rows[1]
 
 
 async def test_what_a_host_does_has_columns_where_there_is_room(tmp_path: Path) -> None:

@@ -9,12 +9,15 @@ from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.geometry import Region
 
+from tui.app.screens.live.health import apart_text
+from tui.app.screens.live.room import HEADS, ROOMY_LINES, curve_lines, rooms_of
 from tui.app.terminal.theme import DARK
 from tui.app.widgets.graph_area import merge_values, nice_ceiling, painted, with_level
 from tui.app.widgets.heat_panel import HeatPanel
 from tui.app.widgets.lines import Lines, cells, changed_span, merged
 from tui.app.widgets.percentiles import shape_of, shown_columns
 from tui.metrics.heat import HeatBins
+from tui.metrics.steady import Window
 from tui.model.event import Buckets
 from tui.text.bars import diverging
 from tui.text.line import Line, Run, with_cell
@@ -171,7 +174,7 @@ def test_a_bar_goes_to_the_side_of_its_sign(share: float | None, bar: str) -> No
 def test_a_heat_map_that_gets_narrow_keeps_the_time_of_its_cursor_and_p99_longest() -> None:
     bins, panel = HeatBins(0), HeatPanel("braille")
     bins.add(10.0, 11.0, Buckets([500], [20_000]))
-    panel.show([bins], "Latency over time · read clat · weka-01", "read", TimeAxis(0, 60, cursor_s=10), 20)
+    panel.show([bins], "Latency over time · read clat · weka-01", "read", TimeAxis(0, 60, cursor_s=10), (10, 20))
     seen: dict[str, str] = {}
     for room in range(120, 20, -1):
         title, legend = panel._heading(room)
@@ -230,3 +233,26 @@ def test_a_level_under_a_hanging_area_grows_downwards_and_ascii_has_marks_of_its
     rows = painted([0.0, 0.0], [], "write", (2, 2), 4.0, "ascii", hanging=True)
     drawn = with_level(rows, [0.1, 4.0], 4.0, "ascii", hanging=True)
     assert "".join(text for text, _ in drawn[0])[0] == "'" and "".join(text for text, _ in drawn[1])[1] == "_"
+
+
+@pytest.mark.parametrize("height", range(24, 80, 4))
+@pytest.mark.parametrize("hosts", [1, 4])
+def test_where_all_hosts_have_a_line_the_graphs_take_what_is_left(height: int, hosts: int) -> None:
+    rooms = rooms_of(height, height >= ROOMY_LINES, hosts, 1)
+    assert rooms.graphs + rooms.heat + rooms.pulse + hosts + HEADS == height and not rooms.folds
+
+
+@pytest.mark.parametrize(("others", "lines"), [(6, 32), (0, 47)])
+def test_a_search_grows_with_the_terminal_and_leaves_graphs_and_hosts_their_share(others: int, lines: int) -> None:
+    assert curve_lines(53, 19, others, 4) == lines
+    assert curve_lines(29, 19, 6, 200) == 19, "of many hosts the first ones have room"
+
+
+@pytest.mark.parametrize(
+    ("means", "said"),
+    [((100.0, 121.0, 100.0), "21 % apart, no trend"), ((110.0, 100.0, 90.0), "20 % apart, falling 20 %")],
+)
+def test_what_goes_up_and_down_has_no_trend(means: tuple[float, ...], said: str) -> None:
+    middle = sum(means) / len(means)
+    window = Window(means, (max(means) - min(means)) / 100, abs(means[-1] - means[0]) / middle)
+    assert apart_text(window) == said

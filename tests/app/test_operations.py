@@ -9,7 +9,8 @@ import pytest
 
 from tests.app.journal_maker import RunMaker
 from tests.app.stage import SMALL, WIDE, stage
-from tui.app.screens.live.hosts_over_time import LANES, HostsOverTime
+from tui.app.screens.live.hosts_over_time import LANES, HostsOverTime, Second
+from tui.app.screens.live.operations_text import _cells
 from tui.journal.telemetry import HostTelemetry
 from tui.model.event import (
     ALL_OVER,
@@ -24,6 +25,7 @@ from tui.model.event import (
 from tui.model.plan import Headline, MpiLaunch, Plan
 from tui.model.rundir import PLAN_FILE
 from tui.results.compare.behind import Behind
+from tui.text.timeaxis import TimeAxis
 
 HOSTS = ("c1", "c2")
 
@@ -192,3 +194,22 @@ def test_what_hosts_did_is_taken_once_and_other_devices_are_left_out() -> None:
         "network": [100.0, 100.0],
         "disk": [10.0, 70.0],
     }
+
+
+@pytest.mark.parametrize("room", [11, 16, 36])
+def test_no_lane_touches_the_one_above(room: int) -> None:
+    over = HostsOverTime()
+    over.lanes = {lane.title: {second: Second(100.0, 1, 100.0) for second in range(10)} for lane in LANES[:5]}
+    lines = over.lines(TimeAxis(0, 10), 15, 20, 9, room, "block")
+    assert len(lines) <= room
+    tops = [line.runs[1][0][0] for line in lines[:-1]]
+    ends = [row for row, line in enumerate(lines[:-1]) if len(line.runs) > 2]
+    assert len(ends) == 5 and all(tops[row] in "▇█" for row in ends)
+    assert "█" not in [tops[0], *(tops[row + 1] for row in ends[:-1])]
+
+
+def test_the_name_of_the_last_phase_is_whole_where_there_is_room() -> None:
+    cells = _cells([("remove", 80.0, True), ("create", 3.0, True)], 100.0, 50)
+    assert [text for text, _ in cells] == ["remove " + "━" * 33, "create"]
+    ahead = _cells([("create", 3.0, True), ("", 90.0, False)], 100.0, 50)
+    assert [len(text) for text, _ in ahead] == [6, 40]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import TYPE_CHECKING
 
 from tui.app.widgets.graph import NO_AXIS, Graph, Layer
@@ -90,7 +91,7 @@ def layout_graph(state: RunState) -> Graph:
     written = size(state.phase_bytes)
     number, _, unit = written.partition(" ")
     aside = ((f"of {size(total)}", LABEL),) if total else ()
-    left = "" if progress.remaining_s is None else f"about {int(progress.remaining_s) + 1} s left"
+    left = "" if progress.remaining_s is None else f"about {ceil(progress.remaining_s)} s left"
     fraction = progress.fraction
     percent = "" if fraction is None else f"{fraction:.0%} written"
     notes: tuple[tuple[Run, ...], ...] = (((percent, LABEL),), ((left, LABEL),))
@@ -195,7 +196,7 @@ def _two_figures(found: Sequence[tuple[str, Parts]], attached: bool, ascii_only:
         (arrows[0], KEYS[up]),
         (first, VALUE),
         (shown, LABEL),
-        (" " + arrows[1], KEYS[down]),
+        ("  " + arrows[1], KEYS[down]),
         (second, VALUE),
         (f" {other_unit}", LABEL),
     )

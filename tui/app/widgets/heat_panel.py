@@ -1,4 +1,7 @@
-"""The latency heat map in its frame: percentiles of the newest column, or of the one under the cursor, in the title."""
+"""The latency heat map in its frame, and percentiles in the title: of the newest second, or that under the cursor.
+
+Once the load is over, they are those of all of it.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,13 @@ class HeatPanel(Lines):
         self.cells = HeatCells()
         self.title, self.role = "", "latency"
         self.axis = TimeAxis(0, 60)
-        self.newest_s: int | None = None
+        self.told: tuple[int, int] | None = None
 
-    def show(self, parts: Sequence[HeatBins], title: str, role: str, axis: TimeAxis, newest_s: int | None) -> None:
-        """Show these bins, added up; `newest_s` is the end of the newest whole second."""
-        self.title, self.role, self.axis, self.newest_s = title, role, axis, newest_s
+    def show(
+        self, parts: Sequence[HeatBins], title: str, role: str, axis: TimeAxis, told: tuple[int, int] | None
+    ) -> None:
+        """Show these bins, added up; `told`: the seconds whose percentiles the title has without a cursor."""
+        self.title, self.role, self.axis, self.told = title, role, axis, told
         self.cells.show(parts)
         self.update_lines()
 
@@ -74,10 +79,10 @@ class HeatPanel(Lines):
     def _legend(self) -> dict[float, Run]:
         """Return each line's mark with its value, and which second it is of (`WHEN`), in order."""
         axis = self.axis
-        at = axis.cursor_s if axis.cursor_s is not None else (self.newest_s or 0) - 1
-        if self.cells.empty or (self.newest_s is None and axis.cursor_s is None):
+        told = self.told if axis.cursor_s is None else (axis.cursor_s, axis.cursor_s + 1)
+        if self.cells.empty or told is None:
             return {}
-        found = self.cells.percentiles(at, at + 1)
+        found = self.cells.percentiles(*told)
         plain = self.symbols == "ascii"
         runs: dict[float, Run] = {
             each: (f"{MARKS[each][plain]} p{each:g} {latency(value)}", LABEL)

@@ -194,7 +194,7 @@ class HostTable(PickList["HostView"]):
             self._sorted_at, self._arranged_for = now, kind
             self._given = self._arranged(bad)
             self.put_in_order()
-        busiest = max((self._of(host).total.iops or 0.0 for host in hosts), default=0.0)
+        busiest = max((rate_of(self._of(host), "iops") or 0.0 for host in hosts), default=0.0)
         self._trend_top = nice_ceiling(busiest * 1.35) if busiest else None  # full cells would join the rows
         self.update_lines()
 
@@ -346,8 +346,11 @@ class HostTable(PickList["HostView"]):
     def heading_line(self, row: Heading, width: int, fill: str) -> Line:  # noqa: ARG002
         """Return the line that stands for the hosts that are folded: how near they are, and the worst of them."""
         runs, key = self._folded(), [("   Enter", "accent"), (" shows them", LABEL)]
-        while width_of_runs([*runs, *key]) > width and (len(key) > 1 or len(runs) > LEAST_SAID):
-            key, runs = (key[:1], runs) if len(key) > 1 else (key, runs[:-1])
+        if width_of_runs([*runs, *key]) > width:
+            runs = [(text.replace("   ", "  ").replace("of the median", "of median"), role) for text, role in runs]
+            key = [("  Enter", "accent"), (" all", LABEL)]
+        while width_of_runs([*runs, *key]) > width and (key or len(runs) > LEAST_SAID):
+            key, runs = ([], runs) if key else (key, runs[:-1])
         return Line.of(*clip([*runs, *key], width), fill=fill)
 
     def _folded(self) -> list[Run]:
@@ -364,13 +367,19 @@ class HostTable(PickList["HostView"]):
 
     def _worst_of_folded(self, like: list[HostView]) -> list[Run]:
         runs: list[Run] = []
-        tails = (quick_p99(self._of(host), self.waits) for host in like) if self.cursor_s is None else ()
+        tails = (self._quick_tail(self._of(host)) for host in like) if self.cursor_s is None else ()
         if (worst := max((tail for tail in tails if tail is not None), default=None)) is not None:
             runs.append((f"   p99 ≤ {latency(worst)}", LABEL))
         cpus = [self.seen[host.name].newest("cpu.busy") for host in like if host.name in self.seen]
         if (busiest := max((cpu for cpu in cpus if cpu is not None), default=None)) is not None:
             runs.append((f"   CPU ≤ {busiest:.0f} %", LABEL))
         return runs
+
+    def _quick_tail(self, own: HostFigures) -> float | None:
+        """Return the p99 of a host: while it measures one that costs little."""
+        if own.total.intervals():
+            return quick_p99(own, self.waits)
+        return latency_of(own, "99", self.waits)
 
     def _share(self, host: HostView) -> Run:
         share = self.spread.shares.get(host.name)

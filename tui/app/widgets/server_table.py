@@ -81,7 +81,7 @@ class ServerTable(PickList["HostTelemetry"]):
     def _groups(self, host: HostTelemetry) -> list[Run]:
         runs: list[Run] = []
         for name, cpu, count in host.groups:
-            each: Run = (f" / {count}" if count != 1 else "", LABEL)
-            runs += [("  " if runs else "", TEXT), (f"{name} ", LABEL), (f"{cpu:.0f} %", VALUE), each]
+            many = f"{count} " if count != 1 else ""
+            runs += [("  " if runs else "", TEXT), (f"{many}{name} ", LABEL), (f"{cpu:.0f} %", VALUE)]
         return runs
 

@@ -172,10 +172,17 @@ def stall(at: StepEvidence) -> Iterator[Found]:
     stood = {host: seconds for host, seconds in found.items() if seconds}
     if stood:
         longest = sorted(stood, key=lambda host: -len(stood[host]))
-        said = told_of({host: f"{len(stood[host])} s from {stood[host][0]} s on" for host in longest}, " for ")
-        whole = len(series.columns[0].iops)
-        message = f"all but stood still: {said}, of {whole} s; frozen, or their storage did not answer"
+        spans = {host: f"{len(stood[host])} s from {stood[host][0]} s on" for host in longest}
+        whole = f", of {len(series.columns[0].iops)} s"
+        said = _all_at_once(spans, len(found), whole) or told_of(spans, " for ") + whole
+        message = f"all but stood still: {said}; frozen, or their storage did not answer"
         yield Found("warning", message, float(len(stood[longest[0]])), float(STALL_S), {"hosts": " ".join(longest)})
+
+
+def _all_at_once(spans: dict[str, str], hosts: int, whole: str) -> str:
+    """Return when all of several hosts stood still; empty when others did not, or at another time."""
+    when, *other = set(spans.values())
+    return f"{when}{whole}, all {hosts} hosts" if len(spans) == hosts > 1 and not other else ""
 
 
 def stalled_of(series: SeriesRecord | None, host: str, *, tail: bool) -> list[int]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tui.app.widgets.host_rows import BROKEN
 from tui.metrics.deviation import Spread, behind_text
-from tui.metrics.steady import ROUND_S, ROUNDS, window_across
+from tui.metrics.steady import ROUND_S, ROUNDS, Window, window_across
 from tui.model.plain import some
 from tui.results.findings.due import FIRST_S
 from tui.results.text.judged import found_text, plural
@@ -27,6 +27,7 @@ GAP: Run = ("  ·  ", LABEL)
 NARROW: Run = (" · ", LABEL)
 STRAGGLERS = "V14"
 MOST_MARKED = 0.75  # of the hosts
+LEAST_TREND = 0.005  # less is shown as none
 LEAST_FINDING = 24  # cells, before all else gives way to it
 LIMITERS = {  # by kind, where there is no room for the evidence
     "rate": "offered rate",
@@ -146,10 +147,15 @@ def steadiness(state: RunState, plan: Plan | None) -> Said:
     if window.steady:
         steady: Run = ("steady", GOOD)
         return Said([steady, (f" within {max(0.01, window.range):.0%}".replace("%", " %"), TEXT)], [steady])
-    way = "falling" if window.means[-1] < window.means[0] else "rising"
-    said = f": {window.range:.0%} apart, {way} {window.slope:.0%}".replace("%", " %")
     unsteady: Run = ("not steady", WARN)
-    return Said([unsteady, (said, TEXT)], [unsteady])
+    return Said([unsteady, (f": {apart_text(window)}", TEXT)], [unsteady])
+
+
+def apart_text(window: Window) -> str:
+    """Return how unsteady it is: ``14 % apart, falling 15 %``; where it goes up and down, that it has no trend."""
+    way = "falling" if window.means[-1] < window.means[0] else "rising"
+    trend = f"{way} {window.slope:.0%}" if window.slope >= LEAST_TREND else "no trend"
+    return f"{window.range:.0%} apart, {trend}".replace("%", " %")
 
 
 def limiter_runs(found: LiveFindings | None, state: RunState, plan: Plan | None) -> Said:

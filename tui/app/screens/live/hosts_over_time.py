@@ -19,8 +19,8 @@ from tui.text.timeaxis import TimeAxis, spread_over
 if TYPE_CHECKING:
     from tui.journal.telemetry import HostTelemetry
 
-MOST_ROWS = 3  # of a lane
-HEADROOM = 1.2  # full cells would join the lanes
+MOST_ROWS = 6  # of a lane
+HEADROOM = {1: 1.2, 2: 1.4}  # by rows: full cells would join the lanes; of more rows the upper one stays empty
 Together = Literal["mean", "sum", "most"]
 
 
@@ -170,7 +170,7 @@ class HostsOverTime:
         first, values = self.values(lane)
         drawn = spread_over(values, first, axis, columns, peaks=lane.together == "most")
         top = lane.top or max((value for value in drawn if value is not None), default=1.0)
-        texts = area(drawn, columns, rows, "ascii" if symbols == "ascii" else "block", 0, top * HEADROOM)
+        texts = area(drawn, columns, rows, "ascii" if symbols == "ascii" else "block", 0, top * headroom(rows))
         if axis.cursor_s is None:
             return [[(text, lane.colour)] for text in texts]
         at = axis.column_of(axis.cursor_s, columns)
@@ -184,6 +184,11 @@ class HostsOverTime:
         shown = next((value for value in reversed(values) if value is not None), None)
         metric = metric_of(lane.columns[0])
         return metric.text(None if shown is None else round(shown, 1)), "warn" if metric.is_full(shown) else TEXT
+
+
+def headroom(rows: int) -> float:
+    """Return how much longer the scale of a lane is than what it shows, so that no lane touches the one above."""
+    return HEADROOM.get(rows) or rows / (rows - 1)
 
 
 def is_of(name: str, lane: Lane) -> bool:

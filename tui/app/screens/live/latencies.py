@@ -153,8 +153,9 @@ class LatenciesScreen(WatchingScreen):
         title = whose.title(f"Latency over time · {what} {kind}" if what else "Latency over time")
         role = KEYS[shown[0]] if len(shown) == 1 and len(choices) > 1 else "latency"
         span = subject.total.span
-        panel = self.query_one("#live-heat", HeatPanel)
-        panel.show([heat[name] for name in shown], title, role, axis, span[1] if span is not None else None)
+        if span is not None and subject.total.intervals():
+            span = (span[1] - 1, span[1])
+        self.query_one("#live-heat", HeatPanel).show([heat[name] for name in shown], title, role, axis, span)
 
     def action_heat_host(self) -> None:
         """Show the latencies of the host under the cursor, which the map follows, or of all hosts again."""

@@ -176,12 +176,17 @@ def _lane(view: MetadataView, number: int, now: float, phases: tuple[str, ...]) 
 
 
 def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> list[Run]:
-    """Return a lane: the name of each phase, drawn out for as long as it took; weak is what is only expected."""
+    """Return a lane: the name of each phase, drawn out for as long as it took; weak is what is only expected.
+
+    The last name has room behind it, and stands whole however short its phase is.
+    """
     runs: list[Run] = []
     at, done = 0.0, 0
-    for phase, seconds, known in lane:
+    last = max((place for place, (_, _, known) in enumerate(lane) if known), default=-1)
+    for place, (phase, seconds, known) in enumerate(lane):
         at += seconds
-        count = max(round(at / scale * width) - done, 1 if known and seconds else 0)
+        least = len(phase) if place == last else 1
+        count = max(round(at / scale * width) - done, least if known and seconds else 0)
         count = min(count, width - done)
         done += count
         text = (phase + " " + "━" * count if known else "─" * count)[:count]

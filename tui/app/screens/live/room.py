@@ -21,6 +21,15 @@ class Rooms:
     folds: bool = False
 
 
+def curve_lines(room: int, least: int, others: int, hosts: int) -> int:
+    """Return the lines of a search in `room`: `least`, and what the hosts and the `others` then leave.
+
+    Graphs are some of the others: they grow as well.
+    """
+    spare = max(0, room - others - least - min(hosts, room // 4) - HEADS)
+    return min(room - others - LEAST_HOST_LINES, least + (spare * 3 // 5 if others else spare))
+
+
 def rooms_of(room: int, roomy: bool, hosts: int, least_hosts: int, *, graphs: bool = True, heat: bool = True) -> Rooms:
     """Share `room` lines among graphs, heat map and hosts; `least_hosts` rows are needed when alike ones are folded.
 
@@ -39,5 +48,6 @@ def rooms_of(room: int, roomy: bool, hosts: int, least_hosts: int, *, graphs: bo
     taken = max(min(wanted, spare), least)
     spare = max(0, spare - taken)
     more_graphs = min(spare * (2 if heat else 5) // 5, MOST_GRAPHS - least_graphs) if with_graphs else 0
-    more_heat = min(spare - more_graphs, MOST_HEAT - least_heat) if heat else 0
+    most_heat = MOST_HEAT - least_heat if folds else spare  # no line stays empty where all hosts have theirs
+    more_heat = min(spare - more_graphs, most_heat) if heat else 0
     return Rooms(least_graphs + more_graphs, least_heat + more_heat, pulse, folds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual import work
 
 from tui.app.screens.live.latencies import LatenciesScreen
-from tui.app.screens.live.room import GRAPHS, HEAT, LEAST_HOST_LINES, ROOMY_LINES
+from tui.app.screens.live.room import GRAPHS, HEAT, ROOMY_LINES, curve_lines
 from tui.app.widgets.search_panel import SearchPanel
 from tui.journal.search import plan_as_run
 from tui.results.sizing.live import LiveSearch
@@ -19,12 +19,26 @@ class SearchingScreen(LatenciesScreen):
     search: LiveSearch
     hidden: set[str]
     _offers = 0
+    _roomy: bool | None = None
 
     def on_mount(self) -> None:
         """Put away what a search leaves no room for; the keys bring it back."""
         if self.search.searches:
-            self.hidden |= {"heat", "percentiles"} | ({"graphs"} if self.app.size.height < ROOMY_LINES else set())
+            self.hidden |= {"heat", "percentiles"}
             self.query_one("#live-percentiles").add_class("-none")
+            self.fit_graphs()
+
+    def on_resize(self) -> None:
+        """Put graphs away, or show them, when the terminal becomes too low or high enough for them."""
+        if self.search.searches:
+            self.fit_graphs()
+
+    def fit_graphs(self) -> None:
+        """Show graphs beside a search where there is room; as long as that does not change, the key decides."""
+        roomy = self.app.size.height >= ROOMY_LINES
+        if roomy != self._roomy:
+            self._roomy = roomy
+            self.hidden = self.hidden - {"graphs"} if roomy else self.hidden | {"graphs"}
 
     @property
     def search_panel(self) -> SearchPanel:
@@ -54,7 +68,8 @@ class SearchingScreen(LatenciesScreen):
         panel = self.search_panel
         shown = self.search.searches and "search" not in self.hidden
         taken = sum(lines for name, lines in (("graphs", GRAPHS), ("heat", HEAT)) if name not in self.hidden)
-        height = min(panel.wanted_height(self.size.width - 2), room - taken - LEAST_HOST_LINES) if shown else 0
+        least = panel.wanted_height(self.size.width - 2)
+        height = curve_lines(room, least, taken, len(self.feed.state.hosts)) if shown else 0
         height = height if height >= LEAST_SEARCH else 0
         if height != panel.outer_size.height or panel.has_class("-shown") != (height > 0):
             panel.styles.height = height
