@@ -42,6 +42,19 @@ def test_list_names_inventory_ssh_configuration_and_this_machine(home: Path, lab
     assert [row["name"] for row in rows] == ["weka-01", "weka-02", "h1", "h2", "h3", "h4", "local"]
 
 
+def test_list_takes_hosts_as_check_does(home: Path, lab: SshdLab) -> None:
+    options = ("--ssh-config", lab.ssh_config)
+    done = benchtui(home, "hosts", "list", "h[2-3]", "local", "localhost", *options)
+    assert [line.split(maxsplit=1) for line in done.stdout.splitlines()] == [
+        ["h2", "ssh config"],
+        ["h3", "ssh config"],
+        ["local", "this machine"],
+        ["localhost", "command line"],
+    ]
+    unknown = benchtui(home, "hosts", "list", "nosuchhost.invalid", *options)
+    assert (unknown.returncode, unknown.stdout) == (2, "") and "unknown host" in unknown.stderr
+
+
 def test_check_of_good_hosts_is_a_table_and_code_0(home: Path, lab: SshdLab) -> None:
     directory = lab.host("h1").directory
     done = benchtui(home, "hosts", "check", "h[1-4]", "local", "--ssh-config", lab.ssh_config, "--dir", directory)
@@ -146,10 +159,10 @@ def test_sweep_leaves_a_supervised_run_alone_unless_it_is_named(
     assert f"run {run_id}: 1 processes, still supervised" in listed.stdout
     assert "left alone" in listed.stderr
     asked = benchtui(home, "hosts", "sweep", "h1", "--run", run_id, *options)
-    assert asked.returncode == 0 and "nothing was changed" in asked.stderr
+    assert asked.returncode == 3 and "nothing was changed, 1 leftover remains on h1" in asked.stderr
     assert directory.exists()
     swept = benchtui(home, "hosts", "sweep", "h1", "--run", run_id, "--yes", *options)
-    assert swept.returncode == 0 and "ended and removed 1 leftovers" in swept.stderr
+    assert swept.returncode == 0 and "ended and removed 1 leftover\n" in swept.stderr
     assert not directory.exists()
 
 

@@ -61,6 +61,7 @@ def test_an_unknown_verb_is_usage_with_the_nearest_name(capsys: pytest.CaptureFi
 WRONG = {
     "runs list --jsn": "benchtui: runs: unrecognized arguments: --jsn; see benchtui runs --help\n",
     "run": "benchtui: run: the following arguments are required: PROFILE; see benchtui run --help\n",
+    "--nosuch": "benchtui: unrecognized arguments: --nosuch; see benchtui --help\n",
     "profiles show": "benchtui: profiles show: the following arguments are required: NAME; see benchtui profiles show"
     " --help\n",
 }
@@ -82,9 +83,7 @@ def test_a_directory_where_a_file_is_meant_is_named(
     assert f"{option} {tmp_path}: a directory; name the" in capsys.readouterr().err
 
 
-def test_a_foreseen_error_is_a_line_on_stderr_and_its_exit_code(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_foreseen_error_is_a_line_on_stderr_and_its_exit_code(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "show", "nothing-like-it"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -110,12 +109,27 @@ def test_an_output_that_takes_nothing_is_a_line_on_stderr(home: Path) -> None:
     with Path("/dev/full").open("wb") as full:
         process = start("--help", home=home, stdout=full.fileno())
         _, err = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, err) == (1, b"benchtui: [Errno 28] No space left on device\n")
+    assert (process.returncode, err) == (
+        1,
+        b"benchtui: output cannot be written: No space left on device\n",
+    )
 
 
-def test_a_letter_that_the_terminal_does_not_have_ends_no_verb(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("arguments", ["doctor", "schema run", "hosts list"])
+def test_closed_inputs_and_outputs_end_no_verb(home: Path, arguments: str) -> None:
+    """Whatever is opened next would take their numbers."""
+    command = f'exec "$0" -m tui {arguments} <&- >&-'
+    environ = {**os.environ, "BENCHTUI_HOME": str(home)}
+    done = subprocess.run(
+        ["/bin/sh", "-c", command, sys.executable], env=environ, capture_output=True, timeout=PATIENCE_S, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])  # Python's own, and in the locale C
+def test_a_letter_that_the_terminal_does_not_have_ends_no_verb(errors: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding="ascii"))
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding="ascii", errors=errors))
     take_any_text()
     print("±1 % caf\udce9")
     sys.stdout.flush()

@@ -156,6 +156,7 @@ def test_of_a_sweep_it_is_said_what_to_do(home: Path, profile: list[str], capsys
     (["--set-b", "rate=200", "--detect", "much"], "--detect much: expected a share"),
     (["--set-b", "rate=200", "--within", "soon"], "--within:"),
     (["--set-b", "rate=200", "--repeat", "3"], "--repeat does not go with ab"),
+    (["--set-b", "rate=200", "--stream", "jsonl"], "--stream does not go with ab"),
     (["--set-b", "speed=200"], "unknown parameter 'speed'"),
 ])  # fmt: skip
 def test_what_cannot_be_an_experiment_is_wrong_usage(

@@ -150,6 +150,14 @@ def test_a_format_that_cannot_follow_names_those_that_can() -> None:
         streamed("csv")
 
 
+def test_a_look_at_a_target_leaves_it_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("mine")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("kept", "pipe", "new"):
+        sinks.check_target(str(tmp_path / name))
+    assert (tmp_path / "kept").read_text() == "mine" and not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -157,6 +165,9 @@ def test_a_format_that_cannot_follow_names_those_that_can() -> None:
         (["--stream", "jsonl", "--json"], "both go to standard output"),
         (["--stream", "jsonl", "--stream", "influx"], "takes one stream"),
         (["--stream", "jsonl", "--detach"], "--detach"),
+        (["--stream", "jsonl=/nonexistent/out"], "/nonexistent/out: cannot be written: No such file or directory"),
+        (["--stream", "jsonl=/"], "/: cannot be written: Is a directory"),
+        (["--stream", "influx=ftp://db/write"], "allowed are http and https addresses"),
     ],
 )
 def test_what_cannot_be_streamed_starts_nothing(

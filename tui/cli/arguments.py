@@ -11,5 +11,5 @@ class Arguments(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where help is, and end with 2."""
-        verb = self.prog.removeprefix("benchtui ")
-        self.exit(2, f"benchtui: {verb}: {message}; see {self.prog} --help\n")
+        verb = self.prog.removeprefix("benchtui").strip()
+        self.exit(2, f"benchtui: {f'{verb}: ' if verb else ''}{message}; see {self.prog} --help\n")

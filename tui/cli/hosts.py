@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, TypeVar
 from tui.cli.checks import plural
 from tui.cli.common import add_host_files, ask, load_fleet, paths, say
 from tui.metrics import units
+from tui.model.plain import some
 from tui.model.plan import HostAddress
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
-    from tui.engine.hosts.fleet import HostCheck
+    from tui.engine.hosts.fleet import HostCheck, Origin
     from tui.remote.connections import Connections
 
 T = TypeVar("T")
 ALL_GOOD, UNFIT = 0, 3
+SWEEP_CODES = "exit codes: 0 nothing is left, 2 wrong usage, 3 something remains, or a host could not be asked"
+CHECK_CODES = "exit codes: 0 all are fit for a load, 2 wrong usage, 3 one is not"
+TRUST_CODES = "exit codes: 0 all keys are pinned, 2 wrong usage, 3 one is not"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,16 +30,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     listed = verbs.add_parser("list", help="all hosts that are known by name")
     listed.add_argument("--json", action="store_true", help="as JSON on stdout")
-    check = verbs.add_parser("check", help="reachability, load generators, cores, kernel, free space")
+    check = verbs.add_parser(
+        "check", help="reachability, load generators, cores, kernel, free space", epilog=CHECK_CODES
+    )
     check.add_argument("--dir", metavar="PATH", help="directory of the file system under test")
     check.add_argument("--facts", action="store_true", help="everything that was read, and what could not be")
     check.add_argument("--json", action="store_true", help="as JSON on stdout")
-    trust = verbs.add_parser("trust", help="show the host keys once, then pin them")
+    trust = verbs.add_parser("trust", help="show the host keys once, then pin them", epilog=TRUST_CODES)
     trust.add_argument("--yes", action="store_true", help="do not ask: the fingerprints were compared elsewhere")
-    sweep = verbs.add_parser("sweep", help="list what runs of ours left on hosts, and end it")
+    sweep = verbs.add_parser("sweep", help="list what runs of ours left on hosts, and end it", epilog=SWEEP_CODES)
     sweep.add_argument("--yes", action="store_true", help="do not ask")
     sweep.add_argument("--run", metavar="RUN", help="this run alone, by its full id, even while it is supervised")
-    for verb in (check, trust, sweep):
+    for verb in (listed, check, trust, sweep):
         verb.add_argument("hosts", nargs="*", metavar="SPEC", help="names, @groups, ranges, local; default: all")
     add = verbs.add_parser("add", help="add a host to the inventory")
     add.add_argument("name", metavar="NAME", help="a name, or a range like weka-[01-08]")
@@ -76,8 +82,8 @@ def connected(args: argparse.Namespace, work: Callable[[Connections], Awaitable[
 
 
 def list_all(args: argparse.Namespace) -> int:
-    """Print all hosts that are known by name."""
-    found = load_fleet(args).all()
+    """Print the hosts of the arguments, or all that are known by name, and where each is known from."""
+    found = listed_hosts(args)
     if args.json:
         rows = [{"name": host.name, "origin": origin, "groups": host.groups} for host, origin in found]
         print(json.dumps(rows, indent=2))
@@ -86,6 +92,16 @@ def list_all(args: argparse.Namespace) -> int:
     for host, origin in found:
         print(f"{host.name:<{width}}  {origin:<12}  {' '.join(f'@{group}' for group in host.groups)}".rstrip())
     return ALL_GOOD
+
+
+def listed_hosts(args: argparse.Namespace) -> list[tuple[HostAddress, Origin]]:
+    """Return the hosts of the arguments in their order, all known ones when none is named, with their origin."""
+    fleet = load_fleet(args)
+    if not args.hosts:
+        return fleet.all()
+    names = [address.name for address in fleet.resolve(args.hosts)]
+    known = {address.name: (address, origin) for address, origin in fleet.all(names)}
+    return [known[name] for name in names]
 
 
 def check_all(args: argparse.Namespace) -> int:
@@ -225,11 +241,13 @@ async def _sweep(args: argparse.Namespace, addresses: list[HostAddress], connect
     if not ours:
         say("nothing to sweep")
         return UNFIT if errors else ALL_GOOD
-    if not (args.yes or ask(f"end and remove these {len(ours)}?")):
-        say("nothing was changed; use --yes or answer y to end and remove them")
-        return ALL_GOOD
+    if not (args.yes or ask(f"end and remove {plural(len(ours), 'leftover')}?")):
+        hosts = some(list(dict.fromkeys(leftover.host for leftover in ours)))
+        remains = "1 leftover remains" if len(ours) == 1 else f"{len(ours)} leftovers remain"
+        say(f"nothing was changed, {remains} on {hosts}; use --yes or answer y to end and remove what is listed")
+        return UNFIT
     failed = await remove_leftovers(addresses, ours, connections)
     for error in failed:
         say(f"benchtui: {error}")
-    say(f"ended and removed {len(ours)} leftovers" if not failed else "not everything could be removed")
+    say(f"ended and removed {plural(len(ours), 'leftover')}" if not failed else "not everything could be removed")
     return UNFIT if errors or failed else ALL_GOOD

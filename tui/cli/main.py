@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import codecs
+import errno
 import gc
 import importlib
 import io
@@ -41,6 +43,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "app": ("tui.cli.open_app", "open the screens (the same as no verb)"),
 }
 BROKEN_PIPE = 141
+NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 STDOUT = 1
 COLLECTED_EVERY = 20_000  # objects more than before; Python's 700 look a hundred times at modules being loaded
 HIDDEN: dict[str, str] = {"engine": "tui.cli.engine"}
@@ -59,6 +62,7 @@ class VerbModule(Protocol):
 def entry() -> None:
     """Run the command and exit with its code. A reader of our stdout that goes away ends us quietly."""
     gc.set_threshold(COLLECTED_EVERY)
+    open_what_is_closed()
     take_any_text()
     try:
         if "_ARGCOMPLETE" in os.environ:  # the shell asks what may follow: argcomplete answers and ends the process
@@ -67,23 +71,44 @@ def entry() -> None:
             code = main(sys.argv[1:])
         except SystemExit as end:  # argparse has said what it had to say
             code = end.code if isinstance(end.code, int) else 1
-        if sys.stdout is not None:  # somebody closed it
-            sys.stdout.flush()
+        sys.stdout.flush()
     except OSError as error:  # what a verb did not foresee, or our own output: a full disk, a reader that went away
         if sys.argv[1:] and sys.argv[1] in HIDDEN:
             raise  # the engine's log wants all of it
         code = BROKEN_PIPE if isinstance(error, BrokenPipeError) else 1
         if code != BROKEN_PIPE:
-            print(f"benchtui: {error}", file=sys.stderr)
+            print(f"benchtui: {told(error)}", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)  # the interpreter flushes once more at exit
     sys.exit(code)
+
+
+def told(error: OSError) -> str:
+    """Return what went wrong with which file."""
+    where = error.filename or ("output cannot be written" if error.errno in NOT_WRITTEN else "")
+    return f"{where}: {error.strerror}" if where and error.strerror else error.strerror or str(error)
+
+
+def open_what_is_closed() -> None:
+    """Give the place of a closed stdin, stdout or stderr to nothing: the next file that is opened would take it."""
+    for number, name, mode in ((0, "stdin", "r"), (STDOUT, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115  # as long as the process
 
 
 def take_any_text() -> None:
     """Print what the terminal, or the text itself, has no letter for as `?`: no name of a file ends a verb."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+        if isinstance(stream, io.TextIOWrapper) and (stream.errors == "strict" or not is_utf8(stream)):
             stream.reconfigure(errors="replace")
+
+
+def is_utf8(stream: io.TextIOWrapper) -> bool:
+    """Tell whether every letter can be printed: another locale may keep bytes of names, and refuse letters."""
+    return codecs.lookup(stream.encoding).name == "utf-8"
 
 
 def main(argv: Sequence[str]) -> int:

@@ -141,6 +141,7 @@ def check_streams(args: argparse.Namespace) -> None:
     """Raise UsageError for streams that cannot be, before anything is started."""
     if not args.stream:
         return
+    from tui.results.export.sinks import check_target
     from tui.results.export.stream import parse_spec, streamed
 
     targets = [parse_spec(spec)[1] for spec in args.stream if streamed(parse_spec(spec)[0])]
@@ -150,6 +151,8 @@ def check_streams(args: argparse.Namespace) -> None:
         raise UsageError("standard output takes one stream: name a file for the others, --stream FORMAT=FILE")
     if "-" in targets and args.json:
         raise UsageError("--json and a --stream both go to standard output: name a file, --stream FORMAT=FILE")
+    for target in targets:
+        check_target(target)
 
 
 def plan_from(args: argparse.Namespace, wish: Wish | None = None) -> Plan:

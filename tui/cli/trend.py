@@ -67,7 +67,8 @@ def asked_for(args: argparse.Namespace) -> list[Trend]:
         runs, args.profile, target, lambda run: measured_at(store.directory_of(run)), like, every=args.all
     )
     if not found:
-        near = did_you_mean(args.profile, sorted({run.profile for run in runs}))
+        known = sorted({run.profile for run in runs})
+        near = did_you_mean(args.profile, known) if args.profile not in known else ""
         where = f" on {target}" if target else ""
         how = f" measured like {args.like}" if like is not None else ""
         raise UsageError(f"no whole run of {args.profile}{where}{how} has a headline{near}; see benchtui runs list")

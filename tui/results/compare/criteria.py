@@ -46,11 +46,15 @@ class Judged(Struct, frozen=True):
 
 def criteria_of(records: Iterable[RunRecord], named: Iterable[str] = ()) -> list[Criterion]:
     """Return the criteria of the records' profiles and those that are named, each once. Raises UsageError."""
-    texts = [text for record in records for text in record.criteria]
-    try:
-        return [parse_criterion(text) for text in dict.fromkeys([*texts, *named])]
-    except ValueError as error:
-        raise UsageError(f"thresholds: {error}") from error
+    told = [("thresholds", text) for record in records for text in record.criteria]
+    told += [("--fail-if", text) for text in named]
+    found: dict[str, Criterion] = {}
+    for where, text in told:
+        try:
+            found.setdefault(text, parse_criterion(text))
+        except ValueError as error:
+            raise UsageError(f"{where}: {error}") from error
+    return list(found.values())
 
 
 def judge(a: Sequence[RunRecord], b: Sequence[RunRecord], criteria: Sequence[Criterion]) -> list[Judged]:

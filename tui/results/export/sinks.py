@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from tui.model.paths import to_write
+from tui.model.paths import is_there, to_write
 from tui.model.problem import Problem, UsageError
 
 AUTHORIZATION = "BENCHTUI_STREAM_AUTHORIZATION"  # the header's value: "Token ..." for InfluxDB 2; never in an argument
@@ -46,9 +46,36 @@ def sink_of(target: str, say: Say, patient: Patient) -> Sink:
     """
     if target in ("", "-"):
         return StdoutSink()
-    if target.startswith(("http://", "https://")):
+    if _is_address(target):
         return HttpSink(target, say, patient)
     return FileSink(to_write(target))
+
+
+def check_target(target: str) -> None:
+    """Raise UsageError for a target that no sink can be made of; what stands in a file stays."""
+    if target in ("", "-") or _is_address(target):
+        return
+    path = to_write(target)
+    there = is_there(path)
+    if there and not (path.is_file() or path.is_dir()):
+        return  # a pipe: who opened it to look would end it for its reader
+    try:
+        path.open("a", encoding="utf-8").close()
+        if not there:
+            path.unlink()
+    except OSError as error:
+        raise _not_written(path, error) from error
+
+
+def _is_address(target: str) -> bool:
+    scheme = re.match(r"\w+(?=://)", target)
+    if scheme is not None and scheme[0] not in ("http", "https"):
+        raise UsageError(f"{target}: allowed are http and https addresses, files and -")
+    return scheme is not None
+
+
+def _not_written(path: Path, error: OSError) -> UsageError:
+    return UsageError(Problem(f"cannot be written: {error.strerror}", file=str(path)))
 
 
 class StdoutSink:
@@ -74,7 +101,7 @@ class FileSink:
         try:
             self._file = path.open("w", encoding="utf-8")
         except OSError as error:
-            raise UsageError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error
+            raise _not_written(path, error) from error
 
     def write(self, text: str) -> None:
         """Write lines, so that who follows the file sees them. Raises SinkGoneError."""
@@ -144,7 +171,8 @@ class HttpSink:
                 raise SinkGoneError(why) from None
             return why
         except (OSError, ValueError) as failure:  # URLError is an OSError, and so is a timeout
-            return str(getattr(failure, "reason", failure))
+            reason = getattr(failure, "reason", failure)
+            return str(getattr(reason, "strerror", None) or reason)
 
     def close(self) -> None:
         """There is nothing to close."""
