@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from math import inf
 from pathlib import Path
@@ -175,10 +176,12 @@ async def test_what_is_over_stays_in_the_line_as_one_that_was(tmp_path: Path) ->
 
 async def test_f_shows_each_finding_with_its_rule_and_what_to_do(tmp_path: Path) -> None:
     async with stage(watched(tmp_path)) as (app, pilot):
+        clock = re.findall(r"(\d+:\d\d) /", app.text_of("#live-header"))
         await pilot.press("f")
         await app.settle(pilot)
         text = "".join(part.text for line in app.screen._compositor.render_strips() for part in line)
-        assert "V15  Client CPU" in text and "since" in text and "Use more clients" in text
+        assert "V15  Client CPU" in text and "Use more clients" in text
+        assert f"since {clock[0]}" in text, "the clock is the header's"
         await pilot.press("escape")
         await app.settle(pilot)
         assert app.live.is_current

@@ -42,6 +42,11 @@ async def test_consoles_whose_fonts_lack_braille_get_a_curve_of_half_blocks(tmp_
         assert {"▀", "▄"} <= set(app.text_of("#live-search"))
 
 
+async def test_of_points_that_are_too_short_nothing_is_promised_that_the_next_one_begins_before(tmp_path: Path) -> None:
+    async with stage(half_way(tmp_path), WIDE) as (app, _):
+        assert "steady? too short to tell" in app.text_of("#live-health")
+
+
 async def test_growth_with_hosts_fills_on_live_from_point_to_point(tmp_path: Path) -> None:
     maker = scaling_in(tmp_path, measured=2)
     async with stage(maker) as (app, pilot):

@@ -50,27 +50,32 @@ def record_lines(findings: Sequence[Finding], not_made: Mapping[str, str], width
     return [*(found or nothing()), *not_made_lines(not_made, width)]
 
 
-def live_lines(found: LiveFindings, width: int) -> list[Line]:
-    """Return what limits the load, what holds now and what held before, each whole with its time."""
+def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Line]:
+    """Return what limits the load, what holds now and what held before, each whole with its time from `zero_t` on."""
     limiter = found.limiter
     limited = labelled([("limited by  ", LABEL)], [(limiter.text, TEXT)], width) if limiter is not None else []
-    lines = [line for each in found.now for line in whole_lines(each.finding, width, _since(each))]
+    lines = [line for each in found.now for line in whole_lines(each.finding, width, _since(each, zero_t))]
     lines = [*limited, *([Line()] if limited else []), *(lines or nothing())]
-    over = [line for each in found.was for line in whole_lines(each.finding, width, _span(each))]
+    over = [line for each in found.was for line in whole_lines(each.finding, width, _span(each, zero_t))]
     lines += [Line.of(("Was found, and is over", HEADING)), Line(), *over] if over else []
     text = f"{len(found.made)} checks can be made while this run goes on; the others are made at its end."
     return [*lines, *labelled([], [(text, LABEL)], width), *not_made_lines(found.broken, width)]
 
 
-def _since(each: LiveFinding) -> str:
+def _since(each: LiveFinding, zero_t: float) -> str:
     points = f"{each.points} points, " if each.points > 1 else ""
-    return f"{points}since {clock(each.since_t)}"
+    return f"{points}since {_time(each.since_t - zero_t)}"
 
 
-def _span(each: LiveFinding) -> str:
+def _time(seconds: float) -> str:
+    """Return a time of the load; what was found of a layout was so before."""
+    return clock(seconds) if seconds >= 0 else "before the load"
+
+
+def _span(each: LiveFinding, zero_t: float) -> str:
     step = f"step {each.step + 1}, " if each.step is not None else ""
     step = f"{each.points} points, the last {step}" if each.points > 1 else step
-    return f"{step}{clock(each.since_t)} to {clock(each.ended_t or each.since_t)}"
+    return f"{step}{_time(each.since_t - zero_t)} to {_time((each.ended_t or each.since_t) - zero_t)}"
 
 
 def nothing() -> list[Line]:

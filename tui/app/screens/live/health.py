@@ -101,7 +101,7 @@ def worst(found: LiveFindings | None, state: RunState, hosts: Spread) -> list[Ru
     count = len(found.made) if found is not None else 0
     if count:
         return [("✓ ", GOOD), (f"nothing found, {plural(count, 'check')}", LABEL)]
-    return [(f"checks begin {FIRST_S:.0f} s after the load", LABEL)]
+    return [(f"checks begin {FIRST_S:.0f} s into the load", LABEL)]
 
 
 def _gone(state: RunState) -> list[Run]:
@@ -138,12 +138,14 @@ def steadiness(state: RunState, plan: Plan | None) -> Said:
     """Return whether the rate of all hosts is steady by SNIA's rule so far; nothing without a load."""
     if not is_loaded(state):
         return Said([], [])
-    ramp_s = plan.steps[state.step].ramp_s if plan is not None and state.step is not None else 0.0
-    values = [value or 0.0 for value in state.total.series("iops")][int(ramp_s or 0) :]
+    step = plan.steps[state.step] if plan is not None and state.step is not None else None
+    values = [value or 0.0 for value in state.total.series("iops")][int(step.ramp_s or 0) if step is not None else 0 :]
     window = window_across(values)
     if window is None:
-        left = ROUNDS * ROUND_S - len(values)
-        return Said([(f"steady? known in {left} s", LABEL)], [("steady?", LABEL)])
+        left, planned_s = ROUNDS * ROUND_S - len(values), step.runtime_s if step is not None else None
+        short = planned_s is not None and planned_s < ROUNDS * ROUND_S
+        said = "steady? too short to tell" if short else f"steady? known in {left} s"
+        return Said([(said, LABEL)], [("steady?", LABEL)])
     if window.steady:
         steady: Run = ("steady", GOOD)
         return Said([steady, (f" within {max(0.01, window.range):.0%}".replace("%", " %"), TEXT)], [steady])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tui.app.dialogs.findings import FindingsDialog
 from tui.app.screens.live.feed import LiveFeed, ReplayFeed
 from tui.app.screens.live.steering import SteeringScreen
+from tui.app.screens.live.text import clock_zero_t
 from tui.model.plan import Plan
 from tui.results.findings.due import is_time
 
@@ -71,8 +72,9 @@ class JudgingScreen(SteeringScreen):
         """Show all that was found so far."""
         found = self.found
         if found is None:
-            self.notify("nothing was checked yet: that begins ten seconds after the load")
+            self.notify("nothing was checked yet: that begins ten seconds into the load")
             return
         from tui.results.text.findings import live_lines
 
-        self.app.push_screen(FindingsDialog("Findings so far", lambda width: live_lines(found, width)))
+        zero_t = clock_zero_t(self.feed.state, self.plan)
+        self.app.push_screen(FindingsDialog("Findings so far", lambda width: live_lines(found, width, zero_t)))

@@ -421,8 +421,9 @@ class LiveScreen(VersusScreen):
             self.notify("choose a host first: Enter shows those that are folded" if name == FOLD else "no host yet")
             return
         said = live_text.host_facts(state, view, self.table.found, self.table.spread)[2]
+        now_s = state.clock.now - live_text.clock_zero_t(state, self.plan)
         make = partial(host_detail.whole, state, name, said, over, self.axis, self.shell.symbols.name)
-        self.app.push_screen(HostDialog(f"{name} at {clock(state.clock.now)}", make))
+        self.app.push_screen(HostDialog(f"{name} at {clock(now_s)}", make))
 
     def show_host(self, name: str | None) -> None:
         """Show one host in all panels, or all hosts together."""

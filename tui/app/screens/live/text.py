@@ -102,6 +102,12 @@ def head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None = N
     )
 
 
+def clock_zero_t(state: RunState, plan: Plan | None) -> float:
+    """Return the run time from which the header counts while a run goes on: its begin, or that of its only load."""
+    several = plan is not None and len(plan.steps) > 1
+    return 0.0 if state.ended or several or metadata_step(state, plan) is not None else state.phase_started_t
+
+
 def operations_progress(state: RunState, plan: Plan | None) -> tuple[float, float] | None:
     """Return share and seconds left of a metadata benchmark, by its iterations so far; None: not known."""
     step = metadata_step(state, plan)
