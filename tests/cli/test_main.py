@@ -105,9 +105,10 @@ def test_a_reader_that_goes_away_leaves_no_traceback(
     assert err == b""
 
 
-def test_an_output_that_takes_nothing_is_a_line_on_stderr(home: Path) -> None:
+@pytest.mark.parametrize("arguments", ["--help", "run --help"])
+def test_an_output_that_takes_nothing_is_a_line_on_stderr(arguments: str, home: Path) -> None:
     with Path("/dev/full").open("wb") as full:
-        process = start("--help", home=home, stdout=full.fileno())
+        process = start(*arguments.split(), home=home, stdout=full.fileno())
         _, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (
         1,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+import sys
+from typing import Any, NoReturn
 
 
 class Arguments(argparse.ArgumentParser):
@@ -13,3 +14,6 @@ class Arguments(argparse.ArgumentParser):
         """Say what is wrong and where help is, and end with 2."""
         verb = self.prog.removeprefix("benchtui").strip()
         self.exit(2, f"benchtui: {f'{verb}: ' if verb else ''}{message}; see {self.prog} --help\n")
+
+    def _print_message(self, message: str, file: Any = None) -> None:  # argparse says nothing of a full disk
+        (file or sys.stderr).write(message)

@@ -100,10 +100,13 @@ def load_fleet(args: argparse.Namespace) -> Fleet:
 
 def check_file(path: Path, option: str, what: str) -> None:
     """Raise UsageError when an option names no file."""
-    if path.is_dir():
-        raise UsageError(f"{option} {path}: a directory; name the {what} file itself")
-    if not path.exists():
-        raise UsageError(f"{option} {path}: no such {what} file")
+    try:
+        if path.is_dir():
+            raise UsageError(f"{option} {path}: a directory; name the {what} file itself")
+        if not path.exists():
+            raise UsageError(f"{option} {path}: no such {what} file")
+    except OSError as error:  # below a directory that nobody may look into
+        raise UsageError(f"{option} {path}: cannot be read: {error.strerror}") from error
 
 
 def text_width() -> int | None:

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import tarfile
 import zipfile
 import zlib
@@ -91,12 +92,24 @@ def _text(data: bytes, place: str) -> str:
 
 
 def _of_directory(path: Path, left_out: LeftOut) -> Iterator[KeptFile]:
-    names = (found for found in sorted(path.rglob("*")) if found.is_file() and not found.is_symlink())
+    names = (found for found in _below(path, left_out) if found.is_file() and not found.is_symlink())
     yield from _bounded(
         ((found.relative_to(path).as_posix(), str(found), found.stat().st_size, found.read_bytes) for found in names),
         str(path),
         left_out,
     )
+
+
+def _below(path: Path, left_out: LeftOut) -> list[Path]:
+    """Return the files below a directory. One that cannot be looked into is `left_out`, `path` itself an OSError."""
+    failed: list[OSError] = []
+    found = sorted(Path(place, name) for place, _, names in os.walk(path, onerror=failed.append) for name in names)
+    for error in failed:
+        if error.filename == str(path):
+            raise error
+        name = Path(error.filename).relative_to(path).as_posix()
+        left_out.append((name, Problem(f"cannot be read: {error.strerror}", file=error.filename)))
+    return found
 
 
 def _of_archive(path: Path, data: bytes, left_out: LeftOut) -> Iterator[KeptFile]:
