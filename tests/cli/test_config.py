@@ -36,6 +36,8 @@ def test_a_new_file_says_nothing_and_every_line_of_it_counts_without_its_mark() 
         ("theme: blue\n", "f:1:8", "theme: 'blue' is not allowed; allowed are dark, light, ansi"),
         ("refresh: true\n", "f:1:10", "refresh: true is not allowed; allowed are 1, 2, 4"),
         ("hosts:\n  a: b\n", "f:2:3", "hosts: a mapping is not allowed"),
+        ("hosts: h[1-\n", "f:1:8", "hosts: host specification 'h[1-': brackets do not match"),
+        ("hosts: ['@clients', 'a b']\n", "f:1:8", "hosts: host specification 'a b': 'a b' is not a host name"),
         ("tags: [a]\n", "f:1:7", "tags: a list is not allowed; allowed are a mapping"),
         ("runs: here\n", "f:1:7", "allowed are an absolute path"),
         ("runs: ~no-such-user/runs\n", "f:1:7", "runs: '~no-such-user/runs' is not allowed"),

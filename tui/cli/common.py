@@ -125,6 +125,7 @@ def open_editor(path: Path) -> None:
 
         done = subprocess.run([*shlex.split(editor), str(path)], check=False)
     except (OSError, ValueError) as error:
-        raise UsageError(f"the editor '{editor}' cannot be started: {error}; set EDITOR") from error
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"the editor '{editor}' cannot be started: {why}; set EDITOR") from error
     if done.returncode != 0:
         raise UsageError(f"the editor '{editor}' ended with {done.returncode}; {path} is as it left it")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui.model.hostspec import expand, split
 from tui.model.paths import from_home
 from tui.model.problem import Problem, UsageError, did_you_mean
 
@@ -66,6 +67,12 @@ def take_hosts(value: Any) -> tuple[str, ...]:
     specs = [value] if isinstance(value, str) else value
     if not isinstance(specs, list) or not all(isinstance(spec, str) and spec.strip() for spec in specs):
         raise ValueError
+    try:
+        for part in (part for spec in specs for part in split(spec)):
+            if not part.startswith("@"):
+                expand(part)
+    except UsageError as error:
+        raise ValueError(str(error)) from error
     return tuple(specs)
 
 
@@ -135,17 +142,18 @@ def parse_settings(text: str, file: str) -> Settings:
         elif value is not None:
             try:
                 found[name] = key_named(name).take(value)
-            except ValueError:
-                problems.append(_refused(document, key_named(name), value))
+            except ValueError as error:
+                problems.append(_refused(document, key_named(name), value, str(error)))
     if problems:
         raise UsageError(problems)
     return Settings(**found)
 
 
-def _refused(document: Document, key: Key, value: Any) -> Problem:
+def _refused(document: Document, key: Key, value: Any, why: str) -> Problem:
     from tui.model.quantities import shown
 
-    return document.problem((key.name,), f"{key.name}: {shown(value)} is not allowed; allowed are {key.allowed}")
+    why = why or f"{shown(value)} is not allowed; allowed are {key.allowed}"
+    return document.problem((key.name,), f"{key.name}: {why}")
 
 
 def new_file() -> str:
