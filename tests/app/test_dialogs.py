@@ -13,13 +13,14 @@ from textual.widgets import Button
 from tui.app.dialogs.confirm import Answer, Confirm
 from tui.app.dialogs.log_in import SecretPrompt
 from tui.app.keys.actions import Action
-from tui.app.keys.help import HelpScreen, help_rows
+from tui.app.keys.help import HelpScreen, help_lines, help_rows
 from tui.app.screens.hosts.forms import AddHost, NewHost
 from tui.app.screens.review.overwrite import OverwriteDialog
 from tui.app.services.hosts import trust_question
 from tui.app.terminal.theme import SYMBOLS, THEMES
 from tui.app.widgets.field import TextInput
-from tui.app.widgets.picklist import Heading, PickList
+from tui.app.widgets.picklist import Heading
+from tui.app.widgets.textpane import TextPane
 from tui.remote.hostkeys import Presented
 from tui.remote.vault import Question
 
@@ -136,16 +137,29 @@ def test_help_finds_actions_by_any_word() -> None:
     assert help_rows("hosts", "no such word") == []
 
 
+@pytest.mark.parametrize("width", [40, 72])
+def test_help_says_all_of_what_a_key_does_however_narrow_it_is(width: int) -> None:
+    lines = help_lines("runs", "", width)
+    assert all(line.width <= width for line in lines)
+    rows = help_rows("runs", "")
+    texts = [row.title if isinstance(row, Heading) else f"{row.shown_keys} {row.help}" for row in rows]
+    assert " ".join(line.plain for line in lines).split() == " ".join(texts).split()
+
+
 async def test_typing_narrows_the_help_and_escape_clears_then_closes() -> None:
     app = DialogApp(HelpScreen("hosts"))  # type: ignore[arg-type]
     async with app.run_test() as pilot:
-        everything = len(app.screen.query_one(PickList).rows)
+
+        def shown() -> int:
+            return len(app.screen.query_one(TextPane).builder(80))
+
+        everything = shown()
         await pilot.press(*"trust")
         await pilot.pause()
-        assert len(app.screen.query_one(PickList).rows) < everything
+        assert 0 < shown() < everything
         await pilot.press("escape")
         await pilot.pause()
-        assert len(app.screen.query_one(PickList).rows) == everything
+        assert shown() == everything
         await pilot.press("escape")
         assert app.answers == [None]
 

@@ -111,6 +111,7 @@ def test_blanks_join_their_neighbours_but_not_where_they_would_show() -> None:
     assert [*merged([("a", "read"), ("  ", "text"), ("b", "read")])] == [("a  b", "read")]
     assert [*merged([(" OK ", "badge"), ("  ", "text")])] == [(" OK ", "badge"), ("  ", "text")]
     assert [*merged([("▄", "read~"), ("  ", "text")])] == [("▄", "read~"), ("  ", "text")]
+    assert [*merged([("weka-01  ", "text"), (" ", "thumb~")])] == [("weka-01  ", "text"), (" ", "thumb~")]
 
 
 @given(st.floats(1e-3, 1e15), st.sampled_from([1000, 1024]))

@@ -430,3 +430,17 @@ async def test_a_name_that_is_taken_or_no_name_is_refused_while_it_is_typed(home
         await user.sees("family/name in small letters")
         await user.press("enter")
         assert not isinstance(user.app.screen, EditorScreen)
+
+
+async def test_what_comes_of_the_text_is_shown_once_the_terminal_is_wide_unless_somebody_chose(home: Path) -> None:
+    async with editing(home, size=(80, 24)) as editor:
+        assert editor.screen.view == "text"
+        await editor.user.pilot.resize_terminal(*WIDE)
+        await editor.sees("[global]")
+        assert "$EDITOR" in str(editor.screen.query_one(KeyBar).render())
+        await editor.user.pilot.resize_terminal(80, 24)
+        await editor.sees(lambda: editor.screen.view == "text")
+        await editor.press("f5")
+        await editor.user.pilot.resize_terminal(*WIDE)
+        await editor.sees(lambda: editor.screen.size.width == WIDE[0])
+        assert editor.screen.view == "values"

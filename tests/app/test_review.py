@@ -88,6 +88,16 @@ async def test_a_changed_parameter_changes_the_plan_while_typing(home: Path) -> 
         await user.sees("1 changed")
 
 
+async def test_what_is_typed_replaces_what_stood_in_the_field_and_an_arrow_keeps_it(home: Path) -> None:
+    async with opened(review(home)) as user:
+        await user.press("e", "tab")
+        await user.types("90s")
+        await user.sees("01:30")
+        await user.press("shift+tab", "tab", "right")
+        await user.press("backspace", "m")
+        assert user.app.selection.overrides == {"runtime": "90m"}
+
+
 async def test_a_wrong_value_is_told_under_its_field_and_nothing_can_start(home: Path) -> None:
     async with opened(review(home)) as user:
         await change(user, "numjobs", "many")

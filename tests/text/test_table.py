@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.text.line import plain_lines
-from tui.text.table import Column, column_at, head_line, table_line, text_table, widths
+from tui.text.table import Column, column_at, fitted, head_line, table_line, text_table, widths
 
 Disk = tuple[str, int]
 COLUMNS: tuple[Column[Disk], ...] = (
@@ -34,6 +34,26 @@ def test_the_column_of_least_importance_goes_first() -> None:
 def test_columns_that_take_what_is_left_take_no_more_than_they_want() -> None:
     columns = (Column[str]("a", str, least=4, most=6), Column[str]("b", str, least=4))
     assert widths(columns, 30) == [6, 22]
+
+
+WITH_NOTE: tuple[Column[Disk], ...] = (
+    Column("name", lambda disk: disk[0], least=6, wants=20, most=30, order=len),
+    Column("note", lambda _: "in the rack", least=8, drop=1),
+    Column("size", lambda disk: f"{disk[1]} GiB", 8, right=True),
+)
+
+
+def test_a_column_goes_before_another_is_cut_to_less_than_it_wants() -> None:
+    assert widths(WITH_NOTE, 40) == [20, 8, 8]
+    assert widths(WITH_NOTE, 39) == [29, 0, 8]
+    assert widths(WITH_NOTE, 24) == [14, 0, 8]
+
+
+def test_room_that_a_column_does_not_need_goes_to_the_others() -> None:
+    narrow, wide = fitted(WITH_NOTE, [("sda", 400)]), fitted(WITH_NOTE, [("a-disk-with-a-long-name", 400)])
+    assert widths(narrow, 39) == [5, 11, 8]  # the name's title with the mark of the order
+    assert widths(wide, 50) == [23, 11, 8]
+    assert widths(wide, 39) == [23, 0, 8]
 
 
 @given(st.integers(25, 200), st.text(max_size=40))

@@ -213,6 +213,8 @@ class BenchtuiApp(Shell):
 
     def go(self, name: str, at: str = "") -> None:
         """Show a screen, `at` something in it; say what is missing when it has nothing to show."""
+        if name in ("hosts", "profiles"):
+            self.again_from = ""
         if name == "result":
             self.see_end()
         name = self.place_of(name)

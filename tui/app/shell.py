@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 RECENT = 50  # runs that are looked at for what was used last
+AGAIN_FROM = ("runs", "result")  # screens from which a run is made again; others lead back to Review themselves
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ class Shell(TypeAheadApp[None]):
         self.subjects: dict[str, tuple[object, ...]] = {}
         self.outdated: set[str] = set()  # screens that are to be made anew when they are shown again
         self.watched: Path | None = None  # a run whose end nobody has seen yet
+        self.again_from = ""  # the screen where a run was asked for again, until something else is chosen
         self._fleet: Fleet | None = None
         self._catalogue: Catalogue | None = None
 
@@ -206,12 +208,14 @@ class Shell(TypeAheadApp[None]):
         """Choose what a run was made of, and show it on Review."""
         from tui.app.services import again
 
+        asked_on = str(getattr(self.screen, "SCOPE", ""))
         try:
             chosen = await asyncio.to_thread(again.read_choice, run_dir, self.fleet, self.catalogue)
         except BenchtuiError as error:
             self.notify(str(error), severity="warning", markup=False)
             return
         again.choose(self.selection, chosen)
+        self.again_from = asked_on if asked_on in AGAIN_FROM else ""
         self.go("review")
 
     @work(group="resume", exclusive=True)

@@ -20,3 +20,11 @@ def some(names: Iterable[str], most: int = 6) -> str:
     listed = list(names)
     more = f" and {len(listed) - most} more" if len(listed) > most else ""
     return ", ".join(listed[:most]) + more
+
+
+def some_in(names: Iterable[str], width: int, least: int = 6) -> str:
+    """Return as many names as one line of `width` holds, `least` of them in any case, and how many more there are."""
+    listed = list(names)
+    room = (max(width, 0) + 2) // 3  # a name and what parts it from the next one are no shorter
+    texts = (some(listed, most) for most in range(min(len(listed), room), least, -1))
+    return next((text for text in texts if len(text) <= width), some(listed, least))

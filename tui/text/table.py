@@ -19,13 +19,15 @@ class Column(Struct, Generic[Row], frozen=True):
     """One column: its heading, what it shows of a row, how wide it is, what gives way to it.
 
     A `width` of 0 takes what the others leave, `least` to `most` cells of it; in a `measured` table it is as wide as
-    its widest cell. The highest `drop` goes first when there is too little room, 0 never goes.
+    its widest cell. The highest `drop` goes first when there is too little room, 0 never goes. Columns go until each of
+    the others has the cells that it `wants`.
     """
 
     title: str
     value: Callable[[Row], Cell]
     width: int = 0
     least: int = 12
+    wants: int = 0
     most: int = 10_000
     right: bool = False
     drop: int = 0
@@ -45,6 +47,17 @@ def measured(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> list[Column
     return [column if column.width else replace(column, width=_widest(column, rows)) for column in columns]
 
 
+def fitted(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> tuple[Column[Row], ...]:
+    """Return the columns no wider than what they show: the room that one does not need is left to the others."""
+    return tuple(column if column.width else _fitted(column, _widest(column, rows)) for column in columns)
+
+
+def _fitted(column: Column[Row], widest: int) -> Column[Row]:
+    sorts = int(column.order is not None and width_of(column.title) == widest)  # room for the mark of the order
+    least, wants, most = (min(each, widest + sorts) for each in (column.least, column.wants, column.most))
+    return replace(column, least=least, wants=wants, most=most)
+
+
 def _widest(column: Column[Row], rows: Sequence[Row]) -> int:
     return max([width_of(column.title), 1, *(width_of_runs(column.runs(row)) for row in rows)])
 
@@ -52,10 +65,13 @@ def _widest(column: Column[Row], rows: Sequence[Row]) -> int:
 def widths(columns: Sequence[Column[Row]], width: int) -> list[int]:
     """Return the width of each column for lines of `width`; 0 means dropped."""
     shown = list(range(len(columns)))
-    while _needed(columns, shown) > width and any(columns[i].drop for i in shown):
+    wanted = [column.width or max(column.least, column.wants) for column in columns]
+    while _with_gaps(columns, shown, wanted) > width and any(columns[i].drop for i in shown):
         shown.remove(max(shown, key=lambda i: (columns[i].drop, i)))
-    found = [(columns[i].width or columns[i].least) if i in shown else 0 for i in range(len(columns))]
-    spare = width - _needed(columns, shown)
+    least = [column.width or column.least for column in columns]
+    taken = wanted if _with_gaps(columns, shown, wanted) <= width else least
+    found = [taken[i] if i in shown else 0 for i in range(len(columns))]
+    spare = width - _with_gaps(columns, shown, found)
     flexible = [i for i in shown if not columns[i].width]
     while spare > 0 and flexible:
         share = max(1, spare // len(flexible))
@@ -68,9 +84,8 @@ def widths(columns: Sequence[Column[Row]], width: int) -> list[int]:
     return found
 
 
-def _needed(columns: Sequence[Column[Row]], shown: Sequence[int]) -> int:
-    gaps = sum(columns[i].gap for i in shown[1:])
-    return gaps + sum(columns[i].width or columns[i].least for i in shown)
+def _with_gaps(columns: Sequence[Column[Row]], shown: Sequence[int], rooms: Sequence[int]) -> int:
+    return sum(columns[i].gap for i in shown[1:]) + sum(rooms[i] for i in shown)
 
 
 def table_line(columns: Sequence[Column[Row]], rooms: Sequence[int], row: Row, fill: str = "") -> Line:
@@ -121,7 +136,8 @@ def text_table(columns: Sequence[Column[Row]], rows: Iterable[Row], width: int |
     rows = list(rows)
     known = measured(columns, rows)
     rooms = [column.width for column in known] if width is None else widths(known, width)
-    if width is not None and (over := _needed(known, [i for i, room in enumerate(rooms) if room]) - width) > 0:
+    shown = [i for i, room in enumerate(rooms) if room]
+    if width is not None and (over := _with_gaps(known, shown, rooms) - width) > 0:
         open_ = [i for i, column in enumerate(columns) if not column.width and rooms[i]]
         widest = max(open_, key=lambda i: rooms[i], default=0)
         rooms[widest] = max(min(columns[widest].least, rooms[widest]), rooms[widest] - over)

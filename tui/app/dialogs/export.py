@@ -16,11 +16,12 @@ from textual.widgets import Input, Static
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
-from tui.text.line import BRIGHT, LABEL
+from tui.text.line import BRIGHT, LABEL, width_of, wrap
 from tui.text.table import Column
 
 Format = tuple[str, str]  # name, who reads it
 AROUND = 9  # rows of the dialog and of the screen beside the list
+NAME_CELLS = 18
 NAMES = "leave out names, addresses, paths and remarks"
 
 
@@ -48,7 +49,8 @@ class ExportDialog(ModalScreen[Wanted | None]):
     ]
     DEFAULT_CSS = """
     ExportDialog {
-        & PickList { background: $surface; margin-bottom: 1; }
+        & PickList { background: $surface; }
+        & #export-about { color: $foreground; margin-bottom: 1; }
         & #export-names { height: 1; }
         & #export-words { display: none; }
         & #export-words.-shown { display: block; }
@@ -66,21 +68,31 @@ class ExportDialog(ModalScreen[Wanted | None]):
     def compose(self) -> ComposeResult:
         """The formats over what is left out and the path."""
         columns = (
-            Column[Format]("format", lambda each: each[0], 18, role=BRIGHT),
+            Column[Format]("format", lambda each: each[0], NAME_CELLS, role=BRIGHT),
             Column[Format]("what it is, and who reads it", lambda each: each[1], least=30, role=LABEL),
         )
         with Vertical(classes="dialog") as dialog:
-            dialog.styles.width, dialog.styles.max_width = 110, "96%"
+            dialog.styles.width, dialog.styles.max_width = 130, "96%"
             dialog.border_title = self.heading
             dialog.border_subtitle = "Enter write   Space names   Tab next field   Esc cancel"
             yield PickList(columns, lambda each: each[0], id="export-formats")
+            yield Static(id="export-about", markup=False)
             yield Static(id="export-names", markup=False)
             yield TextInput(placeholder="more words to leave out, with blanks between them", id="export-words")
             yield TextInput(placeholder="a file, or a directory with / at its end", id="export-path")
 
     def on_resize(self) -> None:
         """Names and path stay in sight: the list has what is left."""
-        self.picklist.styles.height = min(len(self.formats) + 1, max(2, self.size.height - AROUND))
+        self.call_after_refresh(self.share_room)
+
+    def share_room(self) -> None:
+        """Below the list stands whole what the list cuts; room for the longest, so that nothing moves."""
+        width = self.picklist.size.width
+        cut = any(width_of(text) > width - NAME_CELLS - 2 for _, text in self.formats)
+        below = max((len(wrap([(text, LABEL)], width)) for _, text in self.formats), default=0) if cut and width else 0
+        self.query_one("#export-about").styles.height = below
+        most = max(2, self.size.height - AROUND - below)
+        self.picklist.styles.height = min(len(self.formats) + 1, most)
 
     def on_mount(self) -> None:
         """Choose at once."""
@@ -118,6 +130,7 @@ class ExportDialog(ModalScreen[Wanted | None]):
     def propose_path(self) -> None:
         """Propose a path for the format, unless somebody has typed one."""
         field, name = self.field("path"), self.picklist.cursor_key
+        self.query_one("#export-about", Static).update(dict(self.formats).get(name or "", ""))
         if field.value == self._proposed and name is not None:
             self._proposed = field.value = self.propose(name, self.redact)
 

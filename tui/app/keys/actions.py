@@ -43,6 +43,7 @@ KEY_NAMES = {
     "pageup": "PgUp",
     "pagedown": "PgDn",
     "plus": "+",
+    "equals_sign": "=",
     "minus": "-",
     "left_square_bracket": "[",
     "right_square_bracket": "]",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -13,17 +14,12 @@ from textual.widgets import Input
 from tui.app.keys import actions
 from tui.app.screens.index import SCREENS
 from tui.app.widgets.field import TextInput
-from tui.app.widgets.picklist import Heading, PickList
-from tui.text.line import ACCENT
-from tui.text.table import Column
+from tui.app.widgets.picklist import Heading
+from tui.app.widgets.textpane import TextPane
+from tui.text.line import ACCENT, HEADING, TEXT, Line, labelled
 
 TITLES = {"app": "Everywhere", "list": "Lists", **{entry.name: entry.title for entry in SCREENS}}
-
-
-COLUMNS: tuple[Column[actions.Action], ...] = (
-    Column("key", lambda action: action.shown_keys, 13, role=ACCENT),
-    Column("what it does", lambda action: action.help),
-)
+KEY_CELLS = 13
 
 
 def help_rows(screen: str, search: str) -> list[actions.Action | Heading]:
@@ -34,6 +30,17 @@ def help_rows(screen: str, search: str) -> list[actions.Action | Heading]:
         found = [action for action in actions.in_scope(scope) if matches(action, search)]
         rows += [Heading(f"#{scope}", TITLES.get(scope, scope)), *found] if found else []
     return rows
+
+
+def help_lines(screen: str, search: str, width: int) -> list[Line]:
+    """Return each key beside what it does, whole."""
+    lines: list[Line] = []
+    for row in help_rows(screen, search):
+        if isinstance(row, Heading):
+            lines.append(Line.of((row.title, HEADING)))
+        else:
+            lines += labelled([(row.shown_keys, ACCENT)], [(row.help, TEXT)], width, KEY_CELLS)
+    return lines
 
 
 def matches(action: actions.Action, search: str) -> bool:
@@ -65,16 +72,22 @@ class HelpScreen(ModalScreen[None]):
             pane.border_title = f"Keys on {TITLES.get(self.about, 'this screen')}"
             pane.border_subtitle = "type to search, Esc closes"
             yield TextInput(placeholder="search", id="help-search")
-            yield PickList(COLUMNS, lambda action: action.id, header=False, id="help-list")
+            yield TextPane(id="help-list", can_focus=False)
 
     def on_mount(self) -> None:
         """Everything at first, ready to type."""
-        self.query_one(PickList).set_rows(help_rows(self.about, ""))
+        self.show_keys("")
         self.set_focus(self.query_one(Input))
+
+    def show_keys(self, search: str) -> None:
+        """Show what fits a search, from its top."""
+        pane = self.query_one(TextPane)
+        pane.show(partial(help_lines, self.about, search))
+        pane.scroll_home(animate=False)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Narrow the list."""
-        self.query_one(PickList).set_rows(help_rows(self.about, event.value))
+        self.show_keys(event.value)
 
     def on_input_submitted(self) -> None:
         """Enter closes."""
@@ -89,5 +102,5 @@ class HelpScreen(ModalScreen[None]):
             self.dismiss()
 
     def action_list(self, name: str) -> None:
-        """Move in the list while the search field has the focus."""
-        getattr(self.query_one(PickList), f"action_{name}")()
+        """Scroll while the search field has the focus."""
+        getattr(self.query_one(TextPane), f"action_{name}")()

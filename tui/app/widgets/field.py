@@ -21,11 +21,12 @@ class TextInput(Input):
         &.-textual-compact { padding: 0 1; border: none !important; }
         &:focus { border: none; background: $cursor-row; color: $block-cursor-foreground; }
         & .input--placeholder { color: $dim; }
+        &:ansi > .input--selection { text-style: reverse; }
     }
     """
 
-    def __init__(self, value: str = "", **options: Any) -> None:
-        super().__init__(value, compact=True, select_on_focus=False, **options)
+    def __init__(self, value: str = "", *, select_on_focus: bool = False, **options: Any) -> None:
+        super().__init__(value, compact=True, select_on_focus=select_on_focus, **options)
         self.cursor_blink = False
 
 

@@ -62,7 +62,7 @@ class Field(Vertical):
         """One line, and two that show up when needed."""
         with Horizontal():
             yield Label(self.label, classes="field-label", markup=False)
-            yield SecretInput(self.spec.value, name=self.spec.name, password=self.spec.masked)
+            yield SecretInput(self.spec.value, name=self.spec.name, password=self.spec.masked, select_on_focus=True)
         yield Static(classes="field-error")
         yield Static(self.spec.hint, classes="field-hint", markup=False)
 
@@ -85,7 +85,7 @@ class Field(Vertical):
 
 
 class Form(VerticalScroll, can_focus=False):
-    """Fields under each other. Checks each one as it is typed."""
+    """Fields under each other. Checks each one as it is typed; who enters a field finds its text selected."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down", "app.focus_next", show=False),
@@ -134,13 +134,19 @@ class Form(VerticalScroll, can_focus=False):
         if target is not None:
             self.screen.set_focus(target.query_one(TextInput))
 
-    def focus_on(self, name: str) -> None:
-        """Put the cursor behind the text of a field."""
+    def focus_on(self, name: str, *, typing: bool = False) -> None:
+        """Put the cursor behind the text of a field; while somebody is `typing` there, nothing is selected."""
         for field in self.fields:
             if field.spec.name == name:
                 box = field.query_one(TextInput)
+                box.select_on_focus = not typing
                 box.cursor_position = len(box.value)
                 self.screen.set_focus(box)
+
+    @on(Input.Blurred)
+    def left(self, event: Input.Blurred) -> None:
+        """Who comes back finds the text selected."""
+        event.input.select_on_focus = True
 
     @on(Input.Changed)
     def typed(self, event: Input.Changed) -> None:

@@ -25,7 +25,7 @@ from tui.text.line import TEXT, Line, Run, width_of, width_of_runs
 
 _COMBINED = re.compile("[\u0300-\u036f\u200d\ufe0f]")
 FANCY = "─━│╭╮╰╯–…·µ▲▼▾▴›✓✗●○■↔←→┌┐└┘├┤┬┴┼•◆±≤"
-PLAIN = "-=|++++-~.u^v+->+x*o#-<>+++++++++o*~<"
+PLAIN = "-=|++++-~.u^vv^>+x*o#-<>+++++++++o*~<"
 ASCII: dict[int, int | str] = dict(str.maketrans(FANCY, PLAIN))
 ASCII |= {0x2800 + dots: "#" if dots else " " for dots in range(256)}
 UPPER, LOWER = 0b00011011, 0b11100100  # dots of a braille character
@@ -224,9 +224,14 @@ def merged(runs: Sequence[Run]) -> Iterator[Run]:
         return
     pending, key = runs[0]
     for _, (text, next_key) in pairwise(runs):
-        if next_key == key or not (text.strip() or key.startswith("badge") or "~" in key or "/" in key):
+        if next_key == key or not (text.strip() or has_ground(key) or has_ground(next_key)):
             pending += text  # blanks show no foreground: they need no style of their own
         else:
             yield pending, key
             pending, key = text, next_key
     yield pending, key
+
+
+def has_ground(key: str) -> bool:
+    """Return whether a style shows on a blank too."""
+    return key.startswith("badge") or "~" in key or "/" in key

@@ -16,9 +16,10 @@ from textual.message import Message
 from tui.app.keys import actions
 from tui.app.widgets.lines import Lines
 from tui.text.line import ACCENT, HEADING, LABEL, TEXT, Line, Run, padded
-from tui.text.table import Column, column_at, head_line, table_line, widths
+from tui.text.table import Column, column_at, fitted, head_line, table_line, widths
 
 Row = TypeVar("Row")
+MEASURED_ROWS = 500  # for columns that fit: making every cell of a very long list takes time
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +66,11 @@ class PickList(Lines, Generic[Row], can_focus=True):
         key: Callable[[Row], str],
         *,
         header: bool = True,
+        fits: bool = False,
         id: str | None = None,  # noqa: A002
     ) -> None:
         super().__init__(id=id)
+        self.fits = fits  # no column is wider than its cells
         self.columns = tuple(columns)
         self.key = key
         self.header = header
@@ -79,6 +82,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
         self._index: dict[str, int] = {}
         self._cursor_key: str | None = None
         self._was_moved = False
+        self._fitted: tuple[Column[Row], ...] = ()
 
     # -- rows and cursor
 
@@ -99,6 +103,9 @@ class PickList(Lines, Generic[Row], can_focus=True):
     def set_rows(self, rows: Sequence[Row | Heading]) -> None:
         """Show these rows. The cursor stays on its key, or goes to the row that took its place."""
         self._given = list(rows)
+        if self.fits:
+            measured = [row for row in self._given if not isinstance(row, Heading)][:MEASURED_ROWS]
+            self._fitted = fitted(self.columns, measured)
         self.put_in_order()
         self.update_lines()
 
@@ -250,7 +257,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
 
     def rooms(self, width: int) -> list[int]:
         """Return the widths of the columns; beside a scroll bar one cell stays free."""
-        return widths(self.columns, width - 2 * int(self.scrolls))
+        return widths(self._fitted or self.columns, width - 2 * int(self.scrolls))
 
     def build(self, width: int, height: int) -> list[Line]:
         """Headings of the columns and the rows in sight."""

@@ -8,7 +8,7 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on, work
+from textual import events, on, work
 from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
 from textual.widget import Widget
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 QUIET_S = 0.2  # without a key before the text is looked at
 LOOK_S = 1.0  # between looks at the file on disk
+WIDE = 100  # columns from which something is shown beside the text
 STEPS_SHOWN = 6
 VIEWS = {"text": "", "job": "Job file", "difference": "What differs", "values": "Parameters"}
 LEAVE = (
@@ -60,6 +61,7 @@ class EditorScreen(StepScreen):
         self.outside: str | None = None  # what somebody else has made of the file meanwhile
         self.judged = Judged("")
         self.view = "text"
+        self.chose_view = False  # else it goes with the width of the terminal
         self._quiet: Timer | None = None
         self._fields: tuple[tuple[str, str], ...] = ()
         self._last_good: LoadedProfile | None = None
@@ -106,10 +108,22 @@ class EditorScreen(StepScreen):
             self.notify(str(error), severity="error")
         self.area.load_text(self.saved)
         self.area.move_cursor(self.first_place(self.saved))
-        self.show_view("text" if self.app.size.width < 100 else self.DEFAULT_VIEW)
+        self.show_view(self.fitting_view)
         self.set_focus(self.area)
         self.look_at_text()
         self.set_interval(LOOK_S, self.look_at_file)
+
+    @property
+    def fitting_view(self) -> str:
+        """What is shown beside the text unless somebody chose: nothing where there is little room."""
+        return "text" if self.app.size.width < WIDE else self.DEFAULT_VIEW
+
+    @on(events.Resize)
+    def room_changed(self) -> None:
+        """The terminal may be wide enough now, or too narrow; the footer has other room."""
+        if not self.chose_view and self.view != self.fitting_view:
+            self.show_view(self.fitting_view)
+        self.show_state()
 
     @property
     def shown_path(self) -> str:
@@ -180,7 +194,7 @@ class EditorScreen(StepScreen):
         looked = self.judged.text == self.area.text
         pairs = [state if problems else (symbols.ok, "no problem") if looked else (symbols.wait, "checking")]
         useless = () if problems else ("editor.problem",)
-        useful = [a for a in footer_actions(self.SCOPE, useless) if a.scope == self.SCOPE]
+        useful = [a for a in footer_actions(self.SCOPE, useless, self.app.size.width) if a.scope == self.SCOPE]
         pairs += [(actions.key_name(a.keys[0]), a.label) for a in useful]
         pairs[3:3] = [("F1", "help"), ("Esc", "close")]
         self.query_one(KeyBar).show_hint(*fitting(pairs, self.app.size.width - 2))
@@ -275,6 +289,7 @@ class EditorScreen(StepScreen):
 
     def action_view(self) -> None:
         """Show the next thing beside the text."""
+        self.chose_view = True
         names = list(VIEWS)
         self.show_view(names[(names.index(self.view) + 1) % len(names)])
         if self.in_form:
@@ -286,6 +301,7 @@ class EditorScreen(StepScreen):
         if self._last_good is not None and not self._last_good.profile.params:
             self.notify("this profile has no parameters", severity="warning")
             return
+        self.chose_view = True
         self.show_view("values")
         self.call_after_refresh(self.form.focus_first)
 

@@ -131,7 +131,7 @@ def columns(seen: Seen) -> tuple[Column[KnownHost], ...]:
         Column("", tick, 3),
         Column("host", lambda h: (h.name, BRIGHT if tick(h)[1] == ACCENT else TEXT), least=14, most=32,
                order=lambda h: natural(h.name)),
-        Column("role", lambda h: part(h, ticks), 6, gap=1, drop=2, order=lambda h: part(h, ticks)),
+        Column("role", lambda h: part(h, ticks), 6, drop=2, order=lambda h: part(h, ticks)),
         Column("address", seen.place, least=22, most=40, drop=5, role=LABEL, order=seen.place),
         Column("reach", lambda h: reach(ticks.checks.get(h.name), h.name in seen.checking, symbols), 15,
                order=reached),

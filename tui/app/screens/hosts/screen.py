@@ -91,7 +91,7 @@ class HostsScreen(FilteredScreen):
         """A notice, the list with its filter, the details of the host under the cursor."""
         yield Static(id="hosts-notice", markup=False)
         self.columns = host_rows.columns(self.seen)
-        picklist = PickList(self.columns, lambda host: host.name, id="hosts-list")
+        picklist = PickList(self.columns, lambda host: host.name, fits=True, id="hosts-list")
         picklist.add_class("pane")
         picklist.border_title = "Hosts"
         yield picklist

@@ -165,7 +165,7 @@ class ProfilesScreen(FilteredScreen):
         except BenchtuiError:
             return []
         steps = ("steps", [(str(len(plan.steps)), TEXT)])
-        return [*(pair for pair in plan_text.summary(plan) if pair[0] in PLANNED), steps]
+        return [*(pair for pair in plan_text.summary(plan, 0) if pair[0] in PLANNED), steps]
 
     @property
     def current(self) -> CatalogueEntry | None:

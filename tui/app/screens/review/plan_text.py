@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tui.engine.safety.destroy import written_devices
 from tui.metrics import units
-from tui.model.plain import some
+from tui.model.plain import some, some_in
 from tui.model.plan import HostTask, Plan
 from tui.model.sharing import sharing_note
 from tui.results.text.plan_sums import (
@@ -33,6 +33,7 @@ from tui.text.line import ACCENT, BRIGHT, LABEL, TEXT, Line, Run, heading, inden
 BIG_LAYOUT_BYTES = 100 * 2**30
 INDENT = 10
 FILES_SHOWN = 3
+LOOKED_AT = " (looked at, no load)"
 POINTS_SHOWN = 24
 CACHES = {"no": "left as they are", "try": "dropped where that is allowed", "require": "dropped, or the run ends"}
 
@@ -83,17 +84,19 @@ def warnings(plan: Plan) -> list[str]:
 
 def plan_lines(plan: Plan, width: int) -> list[Line]:
     """Return the whole plan, most important first, for a pane of `width` columns."""
-    facts = [line for name, runs in summary(plan) for line in labelled([(name, LABEL)], runs, width, INDENT)]
+    told = summary(plan, width - INDENT)
+    facts = [line for name, runs in told for line in labelled([(name, LABEL)], runs, width, INDENT)]
     return [*facts, Line(), *steps(plan, width), Line(), *commands(plan, width), Line(), *files(plan, width)]
 
 
-def summary(plan: Plan) -> Iterator[tuple[str, list[Run]]]:
-    """Yield label and value of what answers what, where, how long, how much."""
+def summary(plan: Plan, width: int) -> Iterator[tuple[str, list[Run]]]:
+    """Yield label and value of what answers what, where, how long, how much; `width` cells make a line of a value."""
     yield pair("profile", plan.profile.title, f"  v{plan.profile.version}")
     count = f"{len(plan.hosts)}: " if len(plan.hosts) > 1 else ""
-    yield "hosts", [(count, BRIGHT), (some(host.name for host in plan.hosts), TEXT)]
+    yield "hosts", [(count, BRIGHT), (some_in((host.name for host in plan.hosts), width - len(count)), TEXT)]
     if plan.servers:
-        yield "servers", [(some(server.name for server in plan.servers), TEXT), (" (looked at, no load)", LABEL)]
+        servers = some_in((server.name for server in plan.servers), width - len(LOOKED_AT))
+        yield "servers", [(servers, TEXT), (LOOKED_AT, LABEL)]
     yield pair("target", some(targets_of(plan)) or units.UNKNOWN)
     yield pair("time", time_told(plan, time_text) or time_text(None), time_note(plan) if plan.expected_s else "")
     yield pair("layout", *each_and_all(layout_bytes(plan), "nothing is laid out", "where missing"))

@@ -97,6 +97,11 @@ class ReviewScreen(StepScreen):
         """What scrolls at the right."""
         return self.query_one(TextPane)
 
+    @property
+    def back(self) -> str:
+        """The screen that Escape leads to: of a run that is made again where that was asked for."""
+        return self.shell.again_from or super().back
+
     # -- bringing form and plan up to date
 
     async def on_screen_resume(self) -> None:
@@ -186,7 +191,7 @@ class ReviewScreen(StepScreen):
         if bounds and not self.form.errors and bounds[SEARCH] != kind:
             selection.repeat = selection.sweep = ""  # a search decides both
             await self.fill_form()
-            self.form.focus_on(SEARCH)
+            self.form.focus_on(SEARCH, typing=True)
         self.replan()
 
     def replan(self) -> None:

@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from tui.metrics import units
+from tui.model.plain import some_in
 from tui.results.store.marks import tags_text
 from tui.text.line import (
     ACCENT,
@@ -71,7 +72,7 @@ def _facts(run: RunSummary, changed: Mapping[str, str], width: int, whole: bool)
         "profile": run.profile if run.title else "",
         "changed": " ".join(f"{name}={value}" for name, value in changed.items()),
         "target": run.target,
-        "hosts": " ".join(run.hosts) if whole else _hosts(run),
+        "hosts": ", ".join(run.hosts) if whole else some_in(run.hosts, width - LABEL_CELLS, HOSTS_SHOWN),
         "took": units.duration(run.duration_s) if run.duration_s is not None else "",
         "tags": tags_text(run.tags),
         "owner": run.owner,
@@ -80,11 +81,6 @@ def _facts(run: RunSummary, changed: Mapping[str, str], width: int, whole: bool)
     for name, text in facts.items():
         if text:
             yield from labelled([(name.ljust(LABEL_CELLS), LABEL)], [(text, TEXT)], width)
-
-
-def _hosts(run: RunSummary) -> str:
-    rest = len(run.hosts) - HOSTS_SHOWN
-    return " ".join(run.hosts[:HOSTS_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _findings(run: RunSummary, width: int, whole: bool) -> Iterator[Line]:

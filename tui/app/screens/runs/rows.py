@@ -48,13 +48,15 @@ def columns(symbols: Symbols, marked: Sequence[str]) -> tuple[Column[RunSummary]
         return f"{getattr(symbols, symbol)} {run.state}", role
 
     return (
-        ordered_by("state", "state", state, 13),
+        ordered_by("state", "state", state, least=13, most=13),
         ordered_by("started", "started (UTC)", lambda run: when(run.utc), 16, role=LABEL),
-        ordered_by("profile", "profile", named, least=15, most=34),
+        ordered_by("profile", "profile", named, least=15, wants=22, most=34),
         ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 6, right=True, gap=1),
-        ordered_by("headline", "headline", headline_of, 17, right=True),
-        ordered_by("verdict", "verdict", lambda run: (run.judged, JUDGED[run.verdict]), 14, drop=1),
-        ordered_by("time", "took", lambda run: units.duration(run.duration_s), 7, right=True, drop=2, role=LABEL),
+        ordered_by("headline", "headline", headline_of, least=17, most=17, right=True),
+        ordered_by("verdict", "verdict", lambda run: (run.judged, JUDGED[run.verdict]), least=14, wants=17, most=28,
+                   drop=1),
+        ordered_by("time", "took", lambda run: units.duration(run.duration_s), least=7, most=7, right=True, drop=2,
+                   role=LABEL),
         ordered_by("title", "note", said_of, least=14, drop=3),
         ordered_by("tags", "tags", lambda run: tags_text(run.tags), least=14, most=40, drop=4, role=LABEL),
         ordered_by("target", "target", lambda run: run.target, least=14, most=40, drop=5, role=LABEL),

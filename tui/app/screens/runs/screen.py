@@ -65,7 +65,7 @@ class RunsScreen(FilteredScreen):
     def compose_body(self) -> Iterable[Widget]:
         """The list with its filter and the run under the cursor, or a sentence when there is none."""
         self.columns = columns(self.shell.symbols, self.marked)
-        picklist = PickList(self.columns, key_of, id="runs-list")
+        picklist = PickList(self.columns, key_of, fits=True, id="runs-list")
         picklist.sort = next(column for column in picklist.columns if column.title == "started (UTC)")
         picklist.add_class("pane")
         picklist.border_title = "Runs"
@@ -181,7 +181,7 @@ class RunsScreen(FilteredScreen):
         self.query_one("#runs-body").display = bool(shown)
         useless = {action.id for action in actions.RUNS} - WITHOUT_RUNS if not shown else set[str]()
         self.query_one(KeyBar).leave_out(*useless, *(() if self.runs else ("runs.filter",)))
-        count = f"{len(shown)}/{len(self.runs)}" if text else str(len(self.runs))
+        count = f"{len(shown)} of {len(self.runs)}" if text else str(len(self.runs))
         self.picklist.border_subtitle = Content(f"{count}  {wrong}".rstrip())
         notice = self.query_one("#runs-empty", Static)
         notice.display = not shown
