@@ -240,3 +240,13 @@ async def test_what_was_used_last_comes_first_and_a_profile_says_what_it_takes(h
         await user.press("enter")
         await user.sees(lambda: user.scope == "review")
         assert user.app.selection.profile == "demo/quick"
+
+
+async def test_what_a_profile_destroys_is_marked_at_80_columns_too(home: Path) -> None:
+    async with opened(options(home), size=(80, 24)) as user:
+        await user.press("2")
+        await user.sees("demo/quick")
+        await user.press("slash")
+        await user.types("raw-linear-write")
+        marked = ["raw-linear-write", "dev"]
+        await user.sees(lambda: any(line.split()[1:3] == marked for line in user.text.splitlines()))

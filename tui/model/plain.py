@@ -23,8 +23,11 @@ def some(names: Iterable[str], most: int = 6) -> str:
 
 
 def some_in(names: Iterable[str], width: int, least: int = 6) -> str:
-    """Return as many names as one line of `width` holds, `least` of them in any case, and how many more there are."""
+    """Return as many names as lines of `width` hold that `least` of them need, and how many more there are."""
     listed = list(names)
-    room = (max(width, 0) + 2) // 3  # a name and what parts it from the next one are no shorter
-    texts = (some(listed, most) for most in range(min(len(listed), room), least, -1))
-    return next((text for text in texts if len(text) <= width), some(listed, least))
+    short = some(listed, least)
+    width = max(width, 1)
+    room = -(-len(short) // width) * width
+    most = (room + 2) // 3  # a name and what parts it from the next one are no shorter
+    texts = (some(listed, count) for count in range(min(len(listed), most), least, -1))
+    return next((text for text in texts if len(text) <= room), short)

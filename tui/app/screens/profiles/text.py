@@ -114,7 +114,12 @@ def columns(chosen: Callable[[], str | None], symbols: Symbols) -> tuple[Column[
         entry = entry_of(row)
         return ("broken", BAD) if entry.error else ("" if entry.preset else "yours", LABEL)
 
-    return Column("", mark, 1), Column("", name, least=21), Column("", does, 3, drop=2), Column("", origin, 6, drop=1)
+    return (
+        Column("", mark, 1),
+        Column("", name, least=21),
+        Column("", does, 3, gap=1, drop=1),
+        Column("", origin, 6, drop=2),
+    )
 
 
 def recent_rows(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> list[Recent | Heading]:
