@@ -42,9 +42,17 @@ async def test_consoles_whose_fonts_lack_braille_get_a_curve_of_half_blocks(tmp_
         assert {"▀", "▄"} <= set(app.text_of("#live-search"))
 
 
-async def test_of_points_that_are_too_short_nothing_is_promised_that_the_next_one_begins_before(tmp_path: Path) -> None:
-    async with stage(half_way(tmp_path), WIDE) as (app, _):
+async def test_short_points_promise_nothing_and_a_larger_terminal_shows_graphs_too(tmp_path: Path) -> None:
+    async with stage(half_way(tmp_path), WIDE) as (app, pilot):
         assert "steady? too short to tell" in app.text_of("#live-health")
+        await pilot.resize_terminal(*SMALL)
+        await app.settle(pilot)
+        assert "steady? too short" in app.text_of("#live-health")
+        assert not app.screen.query_one("#live-graphs").is_on_screen
+        await pilot.resize_terminal(200, 60)
+        await app.settle(pilot)
+        assert app.screen.query_one("#live-graphs").is_on_screen, "a terminal that was made larger"
+        assert app.screen.query_one("#live-search").size.height > 30
 
 
 async def test_growth_with_hosts_fills_on_live_from_point_to_point(tmp_path: Path) -> None:

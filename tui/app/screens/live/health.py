@@ -144,8 +144,9 @@ def steadiness(state: RunState, plan: Plan | None) -> Said:
     if window is None:
         left, planned_s = ROUNDS * ROUND_S - len(values), step.runtime_s if step is not None else None
         short = planned_s is not None and planned_s < ROUNDS * ROUND_S
-        said = "steady? too short to tell" if short else f"steady? known in {left} s"
-        return Said([(said, LABEL)], [("steady?", LABEL)])
+        if short:
+            return Said([("steady? too short to tell", LABEL)], [("steady? too short", LABEL)])
+        return Said([(f"steady? known in {left} s", LABEL)], [("steady?", LABEL)])
     if window.steady:
         steady: Run = ("steady", GOOD)
         return Said([steady, (f" within {max(0.01, window.range):.0%}".replace("%", " %"), TEXT)], [steady])
