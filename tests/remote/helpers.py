@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -25,6 +26,13 @@ async def start(
 
 def sh(text: str) -> list[str]:
     return ["/bin/sh", "-c", text]
+
+
+def allocated(path: Path) -> int:
+    """Return the bytes that the file system has allocated for a file by the time it is written: each has its way."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    return path.stat().st_blocks * 512
 
 
 async def collect(stream: AgentStream) -> tuple[bytes, bytes]:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.lab.sshd import SshdLab
 from tests.remote.conftest import PRESENT, SHELLS, agent_under, new_run_id
-from tests.remote.helpers import collect, ended, sh, start
+from tests.remote.helpers import allocated, collect, ended, sh, start
 from tui.model.plan import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.connections import Connections
@@ -120,13 +120,14 @@ def test_files_without_stat_format_or_without_stat(tmp_path: Path) -> None:
     whole.write_bytes(b"x" * 8192)
     with holes.open("wb") as file:
         file.truncate(1 << 20)
+    on_disk = {path: allocated(path) for path in (whole, holes)}
     environ = {**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
     agent = Agent(LocalTransport(HostAddress(name="old", transport="local"), environ=environ), new_run_id())
     found = asyncio.run(agent.files([str(whole), str(tmp_path / "none"), str(holes)]))
     assert [(info.size, info.allocated) if info else None for info in found.values()] == [
-        (8192, 8192),
+        (8192, on_disk[whole]),
         None,
-        (1 << 20, 0),
+        (1 << 20, on_disk[holes]),
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.remote.helpers import FIO, collect, ended, fio_job, running, sh, start
+from tests.remote.helpers import FIO, allocated, collect, ended, fio_job, running, sh, start
 from tui.remote.agent import Agent, FileInfo
 
 
@@ -114,9 +114,10 @@ async def test_files_and_directories(shell_agent: Agent, tmp_path: Path) -> None
     whole.write_bytes(b"x" * 8192)
     with holes.open("wb") as file:
         file.truncate(1 << 20)
+    on_disk = {path: allocated(path) for path in (whole, holes)}
     found = await shell_agent.files([str(whole), str(holes), str(tmp_path / "none"), str(tmp_path)])
-    assert found[str(whole)] == FileInfo(8192, 8192, "file")
-    assert found[str(holes)] == FileInfo(1 << 20, 0, "file")
+    assert found[str(whole)] == FileInfo(8192, on_disk[whole], "file")
+    assert found[str(holes)] == FileInfo(1 << 20, on_disk[holes], "file")
     assert found[str(tmp_path / "none")] is None
     assert (info := found[str(tmp_path)]) is not None and info.kind == "directory"
     assert await shell_agent.make_dirs([str(inner), str(tmp_path)]) == [str(tmp_path / "a"), str(inner)]
