@@ -13,7 +13,7 @@ import asyncssh
 import pytest
 
 from tests.e2e.command import benchtui, marked_processes, only_run
-from tests.lab.sshd import SshdLab, free_port
+from tests.lab.sshd import SshdLab, refusing_port
 
 pytestmark = pytest.mark.e2e
 
@@ -72,8 +72,9 @@ def changed_config(lab: SshdLab, tmp_path: Path, old: str, new: str) -> Path:
 
 def test_unreachable_host_is_named(attempt: Attempt, lab: SshdLab, tmp_path: Path) -> None:
     port = lab.host("h2").port
-    attempt.ssh_config = changed_config(lab, tmp_path, f"Port {port}\n", f"Port {free_port()}\n")
-    said = attempt.refused()
+    with refusing_port() as closed:
+        attempt.ssh_config = changed_config(lab, tmp_path, f"Port {port}\n", f"Port {closed}\n")
+        said = attempt.refused()
     assert "h2: " in said
     assert "refused" in said
     assert "h1: " not in said

@@ -14,7 +14,7 @@ import asyncssh
 import pytest
 
 from tests.lab.agent import ssh_agent
-from tests.lab.sshd import LabHost, SshdLab, free_port
+from tests.lab.sshd import LabHost, SshdLab, refusing_port
 from tui.engine.user_files import add_lines
 from tui.model.plan import HostAddress
 from tui.remote.agent import Agent
@@ -195,8 +195,8 @@ async def test_agent_stands_in_for_an_encrypted_key(
 
 
 async def test_refused_connection_is_told(lab: SshdLab) -> None:
-    port = free_port()
-    error = await refusal(HostAddress(name="gone", address="127.0.0.1", port=port))
+    with refusing_port() as port:
+        error = await refusal(HostAddress(name="gone", address="127.0.0.1", port=port))
     assert (error.code, error.message) == ("refused", f"connection refused by 127.0.0.1 port {port}")
 
 
@@ -265,10 +265,9 @@ async def test_chain_of_bastions_is_followed(lab: SshdLab, tmp_path: Path) -> No
 
 async def test_bastion_that_cannot_be_reached_is_named(lab: SshdLab, tmp_path: Path) -> None:
     path = tmp_path / "config"
-    path.write_text(
-        f"Host jump\n  HostName 127.0.0.1\n  Port {free_port()}\nHost box\n  ProxyJump jump\n{target(lab, 1)}"
-    )
-    error = await refusal(HostAddress(name="box", ssh_config=str(path)))
+    with refusing_port() as port:
+        path.write_text(f"Host jump\n  HostName 127.0.0.1\n  Port {port}\nHost box\n  ProxyJump jump\n{target(lab, 1)}")
+        error = await refusal(HostAddress(name="box", ssh_config=str(path)))
     assert (error.code, error.host) == ("refused", "box")
     assert error.message.startswith("bastion jump: connection refused")
 
@@ -282,10 +281,10 @@ async def test_bastion_loop_is_told(lab: SshdLab, tmp_path: Path) -> None:
 
 async def test_target_behind_bastion_that_is_down_is_told(lab: SshdLab, tmp_path: Path) -> None:
     path = tmp_path / "config"
-    path.write_text(
-        f"{lab.ssh_config.read_text()}\nHost box\n  ProxyJump h1\n  HostName 127.0.0.1\n  Port {free_port()}\n"
-    )
-    error = await refusal(HostAddress(name="box", ssh_config=str(path)))
+    with refusing_port() as port:
+        box = f"Host box\n  ProxyJump h1\n  HostName 127.0.0.1\n  Port {port}\n"
+        path.write_text(f"{lab.ssh_config.read_text()}\n{box}")
+        error = await refusal(HostAddress(name="box", ssh_config=str(path)))
     assert error.code == "unreachable" and "the bastion cannot reach" in error.message
 
 
