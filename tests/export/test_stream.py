@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.export.endpoint import Endpoint
+from tests.lab.sshd import refusing_port
 from tests.patience import PATIENCE_S
 from tui.cli.main import main
 from tui.model.exporter import Second, Source
@@ -99,8 +103,32 @@ def test_an_address_that_stays_down_is_given_up_when_the_run_is_over(
 ) -> None:
     monkeypatch.setattr(sinks, "AGAIN_S", 0.01)
     said: list[str] = []
-    assert not follow(plain.run_dir, "influx", "http://127.0.0.1:9/write", said.append)
+    with refusing_port() as port:
+        assert not follow(plain.run_dir, "influx", f"http://127.0.0.1:{port}/write", said.append)
     assert len(said) == 2 and "trying on" in said[0] and "nothing more is streamed" in said[1]
+
+
+def test_an_address_that_answers_something_else_than_http_is_named(
+    plain: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sinks, "AGAIN_S", 0.01)
+    said: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor(1) as pool:
+        pool.submit(greet, listening, b"SSH-2.0-OpenSSH\r\n", 2)
+        port = listening.getsockname()[1]
+        assert not follow(plain.run_dir, "influx", f"http://127.0.0.1:{port}/write", said.append)
+    assert len(said) == 2 and "SSH-2.0-OpenSSH; trying on" in said[0] and "nothing more is streamed" in said[1]
+
+
+def greet(listening: socket.socket, words: bytes, times: int) -> None:
+    """Answer each of so many connections as a server of another protocol does."""
+    listening.settimeout(PATIENCE_S)
+    for _ in range(times):
+        link, _ = listening.accept()
+        with link, suppress(OSError):
+            link.sendall(words)
+            while link.recv(1 << 16):
+                pass
 
 
 def test_an_address_that_refuses_is_not_asked_again(endpoint: Endpoint, plain: Source) -> None:

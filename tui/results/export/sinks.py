@@ -156,6 +156,7 @@ class HttpSink:
 
     def _post(self, body: bytes) -> str | None:
         """Send it once; return why it may be worth trying again, None when it was taken. Raises SinkGoneError."""
+        from http.client import HTTPException
         from urllib import error, request
 
         headers = {"Content-Type": "text/plain; charset=utf-8"}
@@ -170,9 +171,9 @@ class HttpSink:
             if answer.code < 500 and answer.code not in (408, 429):
                 raise SinkGoneError(why) from None
             return why
-        except (OSError, ValueError) as failure:  # URLError is an OSError, and so is a timeout
+        except (OSError, ValueError, HTTPException) as failure:  # URLError is an OSError, and so is a timeout
             reason = getattr(failure, "reason", failure)
-            return str(getattr(reason, "strerror", None) or reason)
+            return str(getattr(reason, "strerror", None) or reason).strip() or type(failure).__name__
 
     def close(self) -> None:
         """There is nothing to close."""
