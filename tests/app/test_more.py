@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -15,9 +17,10 @@ from tests.e2e.test_recovery import record_of
 from tests.patience import wait_until
 from tui.app.dialogs.confirm import Confirm
 from tui.app.dialogs.more import Bounds, MoreDialog
-from tui.app.services.resuming import give_more, lacking
+from tui.app.services.resuming import give, lacking
 from tui.engine.process.launch import load_plan
 from tui.model.problem import UsageError
+from tui.model.rundir import PLAN_FILE
 from tui.model.search import Search
 from tui.results.record.build import write_record
 from tui.results.store.alive import is_running
@@ -98,13 +101,31 @@ async def test_a_search_that_knows_lacks_nothing(home: Path) -> None:
         await user.is_told("this run lacks no step")
 
 
+async def test_a_disk_that_takes_no_plan_is_told_and_the_run_stays_as_it_was(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    run_dir = spent(home).run_dir
+    before = (run_dir / PLAN_FILE).read_bytes()
+    async with opened(options(home)) as user:
+        await asked(user, MoreDialog)
+        await user.press("ctrl+u", "5")
+        monkeypatch.setattr(os, "fsync", refuse)
+        await user.press("enter")
+        await user.is_told(f"{run_dir}/plan.json: cannot be written: No space left on device")
+    assert (run_dir / PLAN_FILE).read_bytes() == before
+    assert not list(run_dir.glob(".plan.json*"))
+
+
 def test_what_is_given_is_in_the_plan_and_is_what_the_run_lacks(home: Path) -> None:
     run_dir = spent(home).run_dir
     before = lacking(run_dir)
     assert (before.missing, before.with_failed) == (0, 0) and before.spent is not None
     with pytest.raises(UsageError, match="would measure no further point"):
-        give_more(run_dir, Bounds(3, None))
-    give_more(run_dir, Bounds(5, 900.0))
+        give(run_dir, Bounds(3, None))
+    give(run_dir, Bounds(5, 900.0))
     search = load_plan(run_dir).search
     assert search is not None and (search.points, search.within_s) == (5, 900.0)
     assert lacking(run_dir).missing == 2

@@ -66,7 +66,7 @@ async def ask(app: App[Any], run_dir: Path, found: Lacking) -> EngineMode | None
         bounds = await app.push_screen_wait(MoreDialog(found.spent, spent_text(found.spent)))
         if bounds is None:
             return None
-        await asyncio.to_thread(give_more, run_dir, bounds)
+        await asyncio.to_thread(give, run_dir, bounds)
         return "resume"
     return "resume" if answer == "resume" else "resume-failed" if answer == "resume-failed" else None
 
@@ -98,17 +98,14 @@ def spent_text(spent: Spent) -> str:
     return f"{spent.name}\nmeasured  {cost}; all of it stays\nended     {why_over(spent.search, spent.points)}"
 
 
-def give_more(run_dir: Path, bounds: Bounds) -> None:
-    """Let the search of a run cost more in all. Raises UsageError when it is going on or would measure nothing."""
-    from tui.engine.process.launch import plan_bytes
-    from tui.engine.recovery.more import plan_of_more
-    from tui.model.rundir import PLAN_FILE
+def give(run_dir: Path, bounds: Bounds) -> None:
+    """Let the search of a run cost more in all. Raises UsageError when it is going on, and as `give_more` does."""
+    from tui.engine.recovery.more import give_more
     from tui.results.store.alive import is_running
-    from tui.results.store.rundir import write_atomic
 
     if is_running(run_dir):
         raise UsageError(f"run {run_dir.name} is going on")
-    write_atomic(run_dir / PLAN_FILE, plan_bytes(plan_of_more(run_dir, bounds.points, bounds.within_s)))
+    give_more(run_dir, bounds.points, bounds.within_s)
 
 
 async def resume(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from tui.cli.prove import configure as prove_arguments
 from tui.cli.runs.arguments import RUN_HELP, Actions
 from tui.cli.runs.change import run_on_own_hosts
 from tui.cli.searching import span_of
 from tui.model.problem import BenchtuiError, UsageError
-from tui.model.rundir import PLAN_FILE
 from tui.results.store.alive import is_running
 from tui.results.store.runs import RunStore
 
@@ -62,26 +60,17 @@ def resume_run(args: argparse.Namespace, store: RunStore) -> int:
     from tui.cli.launching import restart
     from tui.cli.watching import watch
     from tui.engine.process.launch import resume_mode
+    from tui.engine.recovery.more import give_more
 
     run_dir = run_on_own_hosts(store, args.run)
     running = is_running(run_dir)
-    if not running:
-        give_more(run_dir, args.points, span_of("within", args.within))
+    within_s = span_of("within", args.within)
+    if not running and (args.points is not None or within_s is not None):
+        give_more(run_dir, args.points, within_s)
     mode, count = resume_mode(run_dir, failed=args.failed, running=running)
     print(f"resuming {run_dir.name}: {count} {'step' if count == 1 else 'steps'} to go", file=sys.stderr)
     restart(run_dir, mode)
     return watch(run_dir, as_json=False)
-
-
-def give_more(run_dir: Path, points: int | None, within_s: float | None) -> None:
-    """Let the search of a run that ended cost more, where that is asked for. Raises UsageError."""
-    if points is None and within_s is None:
-        return
-    from tui.engine.process.launch import plan_bytes
-    from tui.engine.recovery.more import plan_of_more
-    from tui.results.store.rundir import write_atomic
-
-    write_atomic(run_dir / PLAN_FILE, plan_bytes(plan_of_more(run_dir, points, within_s)))
 
 
 def prove_run(args: argparse.Namespace, store: RunStore) -> int:

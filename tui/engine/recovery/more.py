@@ -7,12 +7,13 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tui.engine.process.launch import load_plan
+from tui.engine.process.launch import load_plan, plan_bytes
 from tui.engine.recovery.history import read_history
+from tui.engine.user_files import save
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.model.quantities import short_duration
-from tui.model.rundir import JOURNAL_FILE
+from tui.model.rundir import JOURNAL_FILE, PLAN_FILE
 from tui.model.search import Point, Search
 from tui.model.search_spec import MOST_POINTS
 from tui.sizing.search import next_offer, unbounded, why_over
@@ -65,6 +66,14 @@ def plan_of_more(run_dir: Path, points: int | None, within_s: float | None) -> P
     if spent is None:
         raise UsageError("--points and --within are of searches: this run searched for nothing")
     return spent.more(points, within_s)
+
+
+def give_more(run_dir: Path, points: int | None, within_s: float | None) -> None:
+    """Let the search of a run that is over cost so much in all: its plan says so from now on.
+
+    Raises UsageError also when its plan cannot be written, else as `plan_of_more` does.
+    """
+    save(run_dir / PLAN_FILE, plan_bytes(plan_of_more(run_dir, points, within_s)).decode())
 
 
 def with_more(search: Search, points: int | None, within_s: float | None) -> Search:
