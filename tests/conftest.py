@@ -21,6 +21,12 @@ LEFT = pytest.StashKey[list[str]]()
 # by default a fifth of the time of a test of the app goes into looking for garbage, and an eighth of collecting tests
 GARBAGE = (50_000, 20, 50)
 
+# what of an environment would steer programs under test; several processes hand on the size of their terminal
+OF_THIS_TERMINAL = ("COLUMNS", "LINES", "NO_COLOR", "TMUX", "STY", "SSH_CONNECTION", "SSH_AUTH_SOCK")
+OF_THIS_USER = ("EDITOR", "VISUAL", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "BENCHTUI_HOME", "BENCHTUI_THEME",
+                "BENCHTUI_SYMBOLS", "BENCHTUI_SHARED_RUNS", "BENCHTUI_STREAM_AUTHORIZATION")  # fmt: skip
+PROXIES = ("http_proxy", "https_proxy", "all_proxy")
+
 # the same examples every time: what passes here passes on every machine, however busy; `make soak` looks for new ones
 settings.register_profile("suite", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
@@ -38,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.set_threshold(*GARBAGE)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    for name in ("COLUMNS", "LINES"):  # several processes hand on the size of their terminal; tests have their own
+    for name in (*OF_THIS_TERMINAL, *OF_THIS_USER, *PROXIES, *(name.upper() for name in PROXIES)):
         os.environ.pop(name, None)
     if not is_worker(config):
         leftovers.begin(base_of(config) / "tmp")
