@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,18 @@ from tui.engine.process import launch
 def forked_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Engines are processes of their own, as always, but need not load what others have loaded."""
     monkeypatch.setattr(launch, "start_program", forked.start_program)
+
+
+@pytest.fixture(scope="session")
+def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home directory with nothing in it."""
+    return tmp_path_factory.mktemp("nobody")
+
+
+@pytest.fixture(autouse=True)
+def home_of_nobody(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hosts and keys of whoever runs the tests are none of theirs."""
+    monkeypatch.setenv("HOME", str(empty_home))
 
 
 @pytest.fixture(scope="session", autouse=True)

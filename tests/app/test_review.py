@@ -298,6 +298,14 @@ async def test_no_key_starts_a_plan_before_it_has_been_on_the_screen(
         await user.sees(lambda: "Enter runs on" not in user.text and "Enter done" in user.text)
 
 
+async def test_who_leaves_before_the_plan_was_seen_leaves_quietly(home: Path) -> None:
+    async with opened(review(home, "demo/quick")) as user:
+        await user.sees("What will happen")
+        screen = user.app.screen
+        await screen.query_one("#review-body").remove()  # as it is for a moment when the app ends
+        screen.plan_seen()  # type: ignore[attr-defined]
+
+
 async def test_a_secret_is_never_shown_in_the_form_the_plan_or_a_message(home: Path) -> None:
     (home / "profiles").mkdir(exist_ok=True)
     text = (

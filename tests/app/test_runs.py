@@ -262,6 +262,13 @@ async def test_a_list_of_shared_directories_that_cannot_be_read_is_told(newest: 
         assert isinstance(app.screen, RunsScreen)
 
 
+async def test_who_leaves_while_details_are_read_leaves_quietly(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, _):
+        assert isinstance(app.screen, RunsScreen)
+        await app.screen.query_one("#runs-body").remove()  # as it is for a moment when the app ends
+        app.screen.focus_moved()
+
+
 async def test_a_thousand_runs_are_listed_quickly(tmp_path: Path) -> None:
     for number in range(1000):
         run_id = f"20261120T{number // 60:02}{number % 60:02}00Z-weka-read-iops-{number:04x}"

@@ -145,7 +145,8 @@ class ReviewScreen(StepScreen):
     def plan_seen(self) -> None:
         """Say which key starts the plan, and obey it."""
         self.was_seen = True
-        self.show_launch()
+        if self.query(Form):  # where the app ends, widgets go before timers do
+            self.show_launch()
 
     async def fill_form(self) -> None:
         """Make the fields of the profile's parameters and of the run's own choices."""

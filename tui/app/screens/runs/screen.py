@@ -102,7 +102,7 @@ class RunsScreen(FilteredScreen):
 
     def focus_moved(self) -> None:
         """Share the room anew."""
-        if self.is_current:
+        if self.is_current and self.query(TextPane):  # where the app ends, widgets go before what they called for
             self.room_changed()
             self.show_preview()
 
