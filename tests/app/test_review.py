@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -153,7 +154,7 @@ async def test_p_asks_the_hosts_and_shows_what_each_answers(home: Path, tmp_path
     async with opened(review(home, overrides={"directory": str(target)}), size=(120, 36)) as user:
         await user.sees("p preflight")
         await user.press("p")
-        await user.sees("does not exist")
+        await user.sees(lambda: re.search(r"does\W+not\W+exist", user.text) is not None)  # a long path breaks the line
         await user.sees("local would refuse this run")
         target.mkdir()
         await user.press("p")
