@@ -22,6 +22,7 @@ class TextInput(Input):
         &:focus { border: none; background: $cursor-row; color: $block-cursor-foreground; }
         & .input--placeholder { color: $dim; }
         &:ansi > .input--selection { text-style: reverse; }
+        &:ansi:focus .input--placeholder { color: $block-cursor-foreground; }
     }
     """
 
