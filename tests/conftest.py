@@ -23,7 +23,7 @@ GARBAGE = (50_000, 20, 50)
 
 # what of an environment would steer programs under test; several processes hand on the size of their terminal
 OF_THIS_TERMINAL = ("COLUMNS", "LINES", "NO_COLOR", "TMUX", "STY", "SSH_CONNECTION", "SSH_AUTH_SOCK")
-OF_THIS_USER = ("EDITOR", "VISUAL", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "BENCHTUI_HOME", "BENCHTUI_THEME",
+OF_THIS_USER = ("LANGUAGE", "EDITOR", "VISUAL", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "BENCHTUI_HOME", "BENCHTUI_THEME",
                 "BENCHTUI_SYMBOLS", "BENCHTUI_SHARED_RUNS", "BENCHTUI_STREAM_AUTHORIZATION")  # fmt: skip
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 
