@@ -89,6 +89,17 @@ async def test_latencies_are_drawn_on_demand(newest: RunMaker) -> None:
         assert widest <= pane.scrollable_content_region.width - 1, "the scroll bar takes a column of the chart"
 
 
+async def test_latencies_are_drawn_where_there_is_room_until_somebody_says(newest: RunMaker) -> None:
+    async with stage(newest, (200, 60), step="runs") as (app, pilot):
+        await pilot.press("space", "space", "c")
+        await app.settle_whole(pilot)
+        pane = cast("CompareScreen", app.screen).pane
+        assert "read share of I/Os by latency" in page(app.screen) and not pane.show_vertical_scrollbar
+        await pilot.press("l")
+        await app.settle_whole(pilot)
+        assert "by latency" not in page(app.screen)
+
+
 async def test_a_record_that_cannot_be_read_is_said(newest: RunMaker) -> None:
     (newest.run_dir / "run.json").write_text("{")
     async with stage(newest, step="runs") as (app, pilot):

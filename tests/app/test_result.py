@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -27,6 +28,7 @@ from tui.model.search_record import SearchRecord
 from tui.model.step_record import PhaseRecord
 from tui.results.record.build import write_record
 from tui.results.record.load import load_record
+from tui.results.text.summary import summary_text
 from tui.text.line import plain_lines
 
 
@@ -182,6 +184,30 @@ async def test_a_run_that_measured_nothing_says_so(tmp_path: Path) -> None:
     async with stage(maker, SMALL, step="result") as (app, _):
         page = app.text_of("#result-top") + app.text_of("#result-page")
         assert "FAILED" in page and "nothing was measured" in page and "fio is not installed" in page
+
+
+async def test_a_problem_that_several_hosts_have_is_told_once_with_their_names(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(9)).begin()
+    for host in maker.hosts[:8]:
+        maker.fail(host, "host-locked", "in use by run 1 of ann@jump")
+    maker.finish("failed", "8 hosts are in use", broken=maker.hosts)
+    write_record(maker.run_dir)
+    async with stage(maker, SMALL, step="result") as (app, pilot):
+        page = " ".join(app.text_of("#result-page").split())
+        assert page.count("in use by run 1") == 1 and page.count("nothing was measured") == 1
+        assert "weka-05, weka-06 and 2 more in use by run 1 of ann@jump (host-locked)" in page
+        assert "Published" not in page
+        page = " ".join((await tab(app, pilot, "findings")).split())
+        assert page.count("in use by run 1") == 1 and "weka-07, weka-08 in use" in page
+    shown = " ".join(summary_text(load_record(maker.run_dir)).split())
+    assert shown.count("in use by run 1") == 1 and "CPU" not in shown
+
+
+async def test_the_chart_takes_the_rows_that_would_stay_empty(maker: RunMaker) -> None:
+    async with stage(maker, (200, 60), step="result") as (app, _):
+        screen = cast("ResultScreen", app.screen)
+        assert screen.view.size.height == screen.scroll.size.height
+        assert not screen.scroll.show_vertical_scrollbar
 
 
 async def test_a_run_whose_engine_died_gets_a_record_from_its_journal(tmp_path: Path) -> None:

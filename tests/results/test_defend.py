@@ -10,7 +10,7 @@ import pytest
 from tests.results.samples import DATA, closed, run_of
 from tests.results.test_timing import host_run
 from tui.model.condition_record import AttestationRecord
-from tui.model.record import Finding, RunRecord
+from tui.model.record import ClockRecord, Finding, RunRecord
 from tui.results.defend.attacks import ATTACKS, defence
 from tui.results.defend.defence import Answer
 from tui.results.defend.text import defence_lines
@@ -84,6 +84,15 @@ def test_what_a_person_attested_counts_as_it_was_answered() -> None:
         said = AttestationRecord(id="caches", question="Are caches off?", answer=answer)
         run = record(findings=[], checks=["V25"], checks_not_made={}, attested=[said])
         assert against(run, "durable").standing == standing
+
+
+@pytest.mark.parametrize(("method", "told"), [("exchange", True), ("samples", False)])
+def test_an_offset_is_told_of_clocks_that_were_compared(method: str, told: bool) -> None:
+    run = record()
+    run.hosts[0].clock = ClockRecord(offset_s=0.002, uncertainty_s=0.001, method=method)
+    for host in run.hosts[1:]:
+        host.clock = None
+    assert any("largest offset" in said.text for said in against(run, "clocks").evidence) is told
 
 
 def test_hosts_that_start_apart_make_the_attack_hold(tmp_path: Path) -> None:

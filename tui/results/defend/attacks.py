@@ -230,7 +230,8 @@ def waiting(record: RunRecord, step: StepRecord | None) -> Iterator[Said]:
 
 def clock_offsets(record: RunRecord, _: StepRecord | None) -> Iterator[Said]:
     """How far clocks are off; times in the record are corrected by it."""
-    clocks = {host.name: host.clock for host in record.hosts if host.clock is not None}
+    known = ((host.name, host.clock) for host in record.hosts)
+    clocks = {name: clock for name, clock in known if clock is not None and clock.method == "exchange"}
     offsets = {host: clock.offset_s for host, clock in clocks.items() if clock.offset_s is not None}
     if offsets:
         worst = max(offsets, key=lambda host: abs(offsets[host]))

@@ -50,7 +50,7 @@ PLAIN_LOOK = Look()
 def title_of(table: MatrixTable, *, profile: bool = False) -> str:
     """Return what a table shows: ``read bandwidth, MiB/s``, of several tables the profile before it."""
     what = {cell.what for cell in table.cells}
-    name = what.pop() if len(what) == 1 else "headlines"
+    name = what.pop() if len(what) == 1 else "Headlines"
     unit = scale_of(table.cells).unit
     lead = f"{table.profile}: " if profile and table.profile else ""
     return f"{lead}{name}{f', {unit}' if unit and not name.endswith(unit) else ''}"

@@ -13,6 +13,7 @@ from tui.text.line import BAD, BRIGHT, HEADING, LABEL, TEXT, WARN, Line, Run, la
 
 MARKS: dict[str, Run] = {"info": ("·", LABEL), "warning": ("!", WARN), "error": ("✗", BAD)}
 ADVICE = "→ "
+MOST_NAMES = 20  # columns for names of checks; longer ones stand above their reason
 
 
 def brief_lines(findings: Sequence[Finding], width: int) -> list[Line]:
@@ -31,12 +32,19 @@ def brief_lines(findings: Sequence[Finding], width: int) -> list[Line]:
 
 def whole_lines(finding: Finding, width: int, when: str = "") -> list[Line]:
     """Return one finding with all there is to say of it: message, figure and threshold, rule, meaning, what to do."""
+    return check_lines([finding], width, when)
+
+
+def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list[Line]:
+    """Return findings of one check: each message, then once its rule, its meaning, and what to do."""
+    finding = findings[0]
     mark, role = MARKS[finding.severity]
     check = BY_ID.get(finding.id)
     title: list[Run] = [(f"{mark} ", role), (finding.id, BRIGHT), ("  ", TEXT)]
     title.append((check.title if check is not None else "", HEADING))
     lines = [Line.of(*spread(title, [(when, LABEL)], width))]
-    lines += labelled([("  ", TEXT)], [(finding.message, TEXT)], width)
+    for each in findings:
+        lines += labelled([("  ", TEXT)], [(each.message, TEXT)], width)
     if check is not None:
         why = " ".join(check.means.split())
         for name, text, role in (("do", check.advice, TEXT), ("rule", check.rule, LABEL), ("why", why, LABEL)):
@@ -46,8 +54,16 @@ def whole_lines(finding: Finding, width: int, when: str = "") -> list[Line]:
 
 def record_lines(findings: Sequence[Finding], not_made: Mapping[str, str], width: int) -> list[Line]:
     """Return every finding of a record whole, and the checks that could not be made, with the reasons."""
-    found = [line for each in by_weight(findings) for line in whole_lines(each, width)]
+    found = [line for each in _by_check(findings) for line in check_lines(each, width)]
     return [*(found or nothing()), *not_made_lines(not_made, width)]
+
+
+def _by_check(findings: Sequence[Finding]) -> list[list[Finding]]:
+    """Return findings by weight, those of one check and weight together: what it means and asks for is the same."""
+    found: dict[tuple[str, str], list[Finding]] = {}
+    for each in by_weight(findings):
+        found.setdefault((each.severity, each.id), []).append(each)
+    return list(found.values())
 
 
 def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Line]:
@@ -90,7 +106,10 @@ def not_made_lines(not_made: Mapping[str, str], width: int) -> list[Line]:
     reasons: dict[str, list[str]] = {}
     for name, reason in not_made.items():
         reasons.setdefault(reason, []).append(name)
+    told = {reason: ", ".join(names) for reason, names in reasons.items()}
+    column = min(max(map(len, told.values())), MOST_NAMES)
     lines = [Line.of(("Could not be checked", HEADING)), Line()]
-    for reason, names in reasons.items():
-        lines += labelled([("  ", TEXT)], [(", ".join(names), BRIGHT), (f"  {reason}", LABEL)], width)
+    for reason, names in told.items():
+        label: list[Run] = [("  ", TEXT), (f"{names:<{column}}", BRIGHT), ("  ", TEXT)]
+        lines += labelled(label, [(reason, LABEL)], width, column + 4)
     return lines

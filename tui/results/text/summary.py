@@ -10,7 +10,7 @@ from tui.metrics import registry, units
 from tui.metrics.fact_groups import FactsTogether, compare
 from tui.metrics.figures import Latency, kind_of, latency_of, shown_percentile
 from tui.metrics.registry import OPERATIONS
-from tui.model.plain import printable
+from tui.model.plain import printable, some
 from tui.model.record import Finding, HostRecord, RunRecord
 from tui.model.search_record import SearchRecord
 from tui.model.step_record import DirectionRecord, StepRecord
@@ -21,6 +21,7 @@ from tui.results.text.conditions import attest_texts, precondition_texts, step_l
 from tui.results.text.headline import repeated_text
 from tui.results.text.host_load import load_lines
 from tui.results.text.judged import VERDICTS, by_weight, checks_text, is_short
+from tui.results.text.problems import measured_nothing, shared_problems
 from tui.results.text.remarks import length_texts, remark_texts
 from tui.text.facts import common_lines, differing_lines
 
@@ -282,9 +283,8 @@ def _finding(record: RunRecord, finding: Finding) -> list[str]:
 
 def _problems(record: RunRecord) -> list[str]:
     lines = []
-    for host in record.hosts:
-        for problem in host.problems:
-            lines += _wrapped(f"{host.name}: {problem.phase}", problem.message, indent="  ")
+    for problem in shared_problems(record):
+        lines += _wrapped(f"{some(problem.hosts)}: {problem.phase}", problem.message, indent="  ")
     for step in record.steps:
         for error in step.errors:
             if error.code == "tool-error":  # problems of hosts are above
@@ -293,16 +293,20 @@ def _problems(record: RunRecord) -> list[str]:
 
 
 def _facts(record: RunRecord) -> list[str]:
-    """Return what the hosts are: what all have in common, and who differs in what."""
+    """Return what the hosts are: what all have in common, and who differs in what.
+
+    Where nothing was measured, what they have in common explains nothing: the record has it.
+    """
     servers = compare({server.name: server.facts for server in record.servers if server.facts})
-    return [*_facts_of(facts_together(record), "host"), *_facts_of(servers, "server")]
+    brief = measured_nothing(record)
+    return [*_facts_of(facts_together(record), "host", brief=brief), *_facts_of(servers, "server", brief=brief)]
 
 
-def _facts_of(found: FactsTogether, what: str) -> list[str]:
+def _facts_of(found: FactsTogether, what: str, *, brief: bool) -> list[str]:
     if not found.hosts:
         return []
     lines = [f"{_count(len(found.hosts), what)}:"]
-    for label, runs in (*common_lines(found), *differing_lines(found)):
+    for label, runs in (*(() if brief else common_lines(found)), *differing_lines(found)):
         lines += _wrapped(label, "".join(text for text, _ in runs), indent="  ")
     return lines if len(lines) > 1 else []
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 NO_SIDES = "no two of these runs are alike: repetitions have the same parameters, or the same tags (t on Runs)"
 LEAST_CHART_WIDTH, LEAST_CHART_HEIGHT, CHART_HEIGHT = 60, 10, 18
+CHARTS = "tui.results.compare.charts"
 
 
 class CompareScreen(StepScreen):
@@ -36,7 +39,8 @@ class CompareScreen(StepScreen):
         self.wish = Wish()
         self.shown: Shown | None = None
         self.every = False
-        self.drawn: bool | None = None  # until somebody says: curves of searches are, latencies are not
+        self.drawn: bool | None = None  # until somebody says: curves of searches are, latencies where there is room
+        self.fitted = False  # there was
 
     def compose_body(self) -> Iterable[Widget]:
         """One pane that scrolls."""
@@ -99,7 +103,21 @@ class CompareScreen(StepScreen):
                 continue
             lines += [*comparison_lines(each, width, every=self.every), *judged_lines(judged)]
             lines += self.drawings(each, width) if shown else []
-        return lines
+        below = self.fitting(width, self.pane.size.height - len(lines))
+        self.fitted = bool(below)
+        return [*lines, *below]
+
+    def fitting(self, width: int, room: int) -> list[Line]:
+        """Return latencies of two sides below a page that leaves rows for them, until somebody says."""
+        if self.drawn is not None or self.shown is None or len(self.shown.found) != 1 or self.searched:
+            return []
+        if width < LEAST_CHART_WIDTH or room < 2 * (LEAST_CHART_HEIGHT + 1):
+            return []
+        if CHARTS not in sys.modules:
+            self.draw()  # comes back when they are loaded
+            return []
+        made = self.drawings(self.shown.found[0][0], width, min(room // 2 - 1, CHART_HEIGHT))
+        return made if len(made) <= room else []
 
     def drawings(self, found: Comparison, width: int, height: int = CHART_HEIGHT) -> list[Line]:
         """Return the charts of one comparison."""
@@ -148,7 +166,7 @@ class CompareScreen(StepScreen):
 
     def action_curves(self) -> None:
         """Show latencies over each other, or not."""
-        self.drawn = not (self.searched if self.drawn is None else self.drawn)
+        self.drawn = not (self.searched or self.fitted if self.drawn is None else self.drawn)
         self.draw()
 
     @work(exclusive=True, group="draw", exit_on_error=False)
@@ -160,4 +178,4 @@ class CompareScreen(StepScreen):
 
 def load_charts() -> None:
     """Load what draws."""
-    import tui.results.compare.charts  # noqa: F401
+    importlib.import_module(CHARTS)

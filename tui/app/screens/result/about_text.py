@@ -9,7 +9,8 @@ from tui.metrics import units
 from tui.metrics.telemetry import metric_of
 from tui.model.plain import printable
 from tui.results.text.conditions import attest_texts, precondition_texts
-from tui.results.text.findings import MARKS, record_lines
+from tui.results.text.findings import record_lines
+from tui.results.text.problems import problem_lines
 from tui.text.facts import common_lines, differing_lines
 from tui.text.line import BAD, GOOD, HEADING, LABEL, TEXT, VALUE, WARN, Line, Run, clip, fit, labelled, rule
 
@@ -49,11 +50,11 @@ def telemetry_lines(page: Page, width: int, _: int) -> list[Line]:
     from tui.results.text.host_load import load_table
 
     found = load_table(page.shown_step, "clients", page.record.thresholds) if page.shown_step is not None else []
-    lines = [Line(), rule("Load", "mean/largest, while it was measured", width)] if found else []
+    lines = [rule("Load", "mean/largest, while it was measured", width)] if found else []
     for line in found:
         short = line.width <= width
         lines += [line] if short else labelled(line.runs[:-1], [line.runs[-1]], width, None if line.runs[1:] else 2)
-    return [*lines, *telemetry_curves(page, width)]
+    return [*lines, *([Line()] if lines else []), *telemetry_curves(page, width)]
 
 
 def telemetry_curves(page: Page, width: int) -> list[Line]:
@@ -62,7 +63,7 @@ def telemetry_curves(page: Page, width: int) -> list[Line]:
     looked = [host for host in (step.telemetry if step is not None else []) if any(host.values_of("cpu.busy"))]
     if not looked:
         return []
-    lines = [Line(), rule("CPU busy over time", "0 to 100 %", width)]
+    lines = [rule("CPU busy over time", "0 to 100 %", width)]
     name_width = min(18, max(len(host.host) for host in looked) + 1)
     room = width - name_width - 8
     for host in looked:
@@ -80,11 +81,7 @@ def telemetry_curves(page: Page, width: int) -> list[Line]:
 def findings_lines(page: Page, width: int, _: int) -> list[Line]:
     """Return problems of hosts, every finding whole, and the checks that could not be made."""
     record = page.record
-    lines: list[Line] = []
-    for host in record.hosts:
-        for problem in host.problems:
-            mark, role = MARKS["error" if problem.fatal else "warning"]
-            lines += labelled([(f"{mark} ", role)], [(f"{host.name}  {problem.message} ({problem.code})", TEXT)], width)
+    lines = problem_lines(record, width, every=True)
     lines += [Line()] if lines else []
     return [*lines, *record_lines(list(record.findings), dict(record.checks_not_made or {}), width)]
 

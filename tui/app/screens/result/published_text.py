@@ -9,7 +9,7 @@ from tui.text.line import LABEL, TEXT, Line, Run, labelled, rule, spread
 if TYPE_CHECKING:
     from tui.results.baselines.text import Note, View
 
-NOTE_WIDTH = 12
+NOTE_WIDTH, MOST_NOTE_WIDTH = 12, 20
 NOTE_KEYS = {"badge": "warn", "doubt": "warn", "error": "bad"}
 
 
@@ -26,18 +26,16 @@ def published_lines(view: View | None, tag: str, width: int) -> list[Line]:
     """Return the page of published figures: whether they can be compared stands above them."""
     if view is None:
         text = f"no published figures for {tag}; files in your baselines folder add some"
-        return [rule("Published", "v goes back", width), *_wrapped([], text, width)]
+        return [rule("Published", "v goes back", width), *labelled([], [(text, TEXT)], width)]
     lines = [rule(f"Published: {view.title}", "v goes back", width)]
-    lines += [line for note in view.badges for line in note_lines(note, width)]
+    column = max((len(note.label) for note in (*view.badges, *view.remarks)), default=0)
+    column = min(max(column, NOTE_WIDTH), MOST_NOTE_WIDTH)
+    lines += [line for note in view.badges for line in note_lines(note, width, column)]
     lines += view.table(width)
-    return [*lines, Line(), *(line for note in view.remarks for line in note_lines(note, width))]
+    return [*lines, Line(), *(line for note in view.remarks for line in note_lines(note, width, column))]
 
 
-def note_lines(note: Note, width: int) -> list[Line]:
+def note_lines(note: Note, width: int, column: int = NOTE_WIDTH) -> list[Line]:
     """Return a note with its label in a column of its own."""
-    return _wrapped([(f"{note.label:<{NOTE_WIDTH}} ", NOTE_KEYS.get(note.kind, LABEL))], note.text, width, note.kind)
-
-
-def _wrapped(label: list[Run], text: str, width: int, kind: str = "") -> list[Line]:
-    """Return a text in as many lines as it needs, the label before the first."""
-    return labelled(label, [(text, "warn" if kind == "badge" else TEXT)], width)
+    label: Run = (f"{note.label:<{column}} ", NOTE_KEYS.get(note.kind, LABEL))
+    return labelled([label], [(note.text, "warn" if note.kind == "badge" else TEXT)], width, column + 1)

@@ -23,7 +23,7 @@ from tui.app.screens.base import StepScreen
 from tui.app.screens.live.text import keep_note, plan_of
 from tui.app.screens.result.matrix import matrix_of, moved
 from tui.app.screens.result.page import Page
-from tui.app.screens.result.tabs import beside, page_lines, tab_at, tab_line, tabs_of
+from tui.app.screens.result.tabs import beside, page_lines, shown_tab, tab_at, tab_line, tabs_of
 from tui.app.screens.result.text import title_line
 from tui.app.services import remedies
 from tui.app.services.cleaning import ask_to_clean, clean_now
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 CHART_SHARE = 0.42
 LEAST_CHART, MOST_CHART = 9, 26
+AROUND = 4  # rows of a screen that its page does not have: header, run, tabs, keys
+ONE_CHART = frozenset({"summary"})  # tabs that end in one: of several each would grow
 NEED_A_RECORD = frozenset(action.id for action in actions.RESULT) - {"result.replay"}
 
 
@@ -76,9 +78,10 @@ class ResultPage(Lines):
             text, key = self.said
             return [Line.of((part, key)) for line in text.split("\n") for part in textwrap.wrap(line, width) or [""]]
         height = max(LEAST_CHART, min(MOST_CHART, round(self.screen.size.height * CHART_SHARE)))
-        wanted = (self.page, width, height)
+        room = self.screen.size.height - AROUND
+        wanted = (self.page, width, height, room)
         if self._made is None or self._made[0] != wanted:
-            self._made = (wanted, page_lines(self.page, width, height))
+            self._made = (wanted, filled(self.page, width, height, room))
         return self._made[1]
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
@@ -88,6 +91,15 @@ class ResultPage(Lines):
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
         """All lines."""
         return self.lines_for(width)
+
+
+def filled(page: Page, width: int, height: int, room: int) -> list[Line]:
+    """Return the lines of a page; its chart takes the rows that would stay empty below a page that is seen whole."""
+    lines = page_lines(page, width, height)
+    if len(lines) >= room or shown_tab(page).name not in ONE_CHART:
+        return lines
+    taller = page_lines(page, width, height + room - len(lines))
+    return taller if len(taller) <= room else lines
 
 
 class TabChosen(Message):

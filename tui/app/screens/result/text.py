@@ -18,6 +18,7 @@ from tui.results.matrix.cells import invalid_steps, step_figure
 from tui.results.sizing.text import capacity_lines
 from tui.results.text.conditions import step_label
 from tui.results.text.judged import VERDICTS
+from tui.results.text.problems import measured_nothing, problem_lines, shared_problems
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, labelled, rule, spread, width_of_runs
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
     """Return what is asked first: the headline, whether it counts, what limited it; then the matrix or the figures."""
     lines = [about(page, width), *headline(page, width), *proved(proof_of(page), width)]
     lines += [*attacked(page, width), *laggard_lines(page, width)]
-    lines += [*proved(page.record.proves, width), Line(), *hint_lines(page.published, width)]
+    lines += [*proved(page.record.proves, width), Line()]
+    lines += [] if measured_nothing(page.record) else hint_lines(page.published, width)
     if page.record.search is not None:
         lines += capacity_lines(page.record.search, width, chart_height, coloured=page.colors)
         return [*lines, *problems(page, width)]
@@ -87,17 +89,17 @@ def headline(page: Page, width: int) -> list[Line]:
     """Return the headline figure in large digits, with what it is and how the run is judged beside it."""
     record, found = page.record, page.shown_headline
     if found is None and page.shown_matrix is not None:
-        return [Line.of(*judgement(record))]  # a suite: each row has its own
+        return labelled([], judgement(record), width)  # a suite: each row has its own
     number, unit, what = headline_parts(page)
     key = KEYS.get(found.direction if found else "", "read")
     if page.shown_matrix is not None and found is not None and found.step is not None:
         what += f"  best of {len(page.shown_matrix.cells)}: {best_name(page)}"
     limiter = limiter_text(page)
     limited: list[Run] = [("limited by ", LABEL), (limiter, TEXT)] if limiter else []
-    answered = found is not None and found.value is None and record.search is not None  # in words, without a number
-    if not page.big or answered:
+    is_told = found is None or found.value is None  # in words: there is no number
+    if not page.big or is_told:
         figure: list[Run] = [(number, VALUE), (" ", TEXT), (unit, VALUE), ("  ", TEXT), (what, TEXT)]
-        first = Line.of((what, VALUE)) if answered else Line.of(*figure)
+        first = Line.of((what, VALUE)) if is_told else Line.of(*figure)
         limits = labelled([], limited, width) if limited else []
         return [first, *labelled([], judgement(record), width), *limits]
     digits = big_digits(number)
@@ -156,8 +158,8 @@ def best_name(page: Page) -> str:
 def headline_parts(page: Page) -> tuple[str, str, str]:
     """Return number, unit and meaning of the figure the profile is about: ``390``, ``k IOPS``, ``read``."""
     found = page.shown_headline
-    if found is None:
-        return "–", "", "no headline"
+    if found is None or measured_nothing(page.record):
+        return "–", "", "no headline" if not measured_nothing(page.record) else "nothing was measured"
     few = found.behind is not None and found.behind < units.TAIL_SAMPLES and found.value is not None
     number, unit = METRICS[found.metric].split(units.Few(found.value or 0) if few else found.value)
     what = found.text if page.record.search is not None else meaning(found)
@@ -204,7 +206,7 @@ def figures(page: Page, width: int) -> list[Line]:
     short = "Job" if page.shown_job else "All"
     title = f"{page.shown_job or 'All hosts'}, {kind}" if width >= NARROW else f"{short} {kind}"
     if step is None or not page.all_hosts:
-        return [Line.of(("nothing was measured", LABEL))]
+        return [] if measured_nothing(page.record) else [Line.of(("nothing was measured", LABEL))]  # told at the top
     room = min(width - len(titles), WIDEST_LABEL)
     lines = [*job_lines(page, width), rule(fit(title, max(room - 2, 4)).rstrip(), titles, room + len(titles))]
     for direction in registry.in_order(page.all_hosts):
@@ -293,14 +295,10 @@ def chart_lines(page: Page, width: int, height: int) -> list[Line]:
 def problems(page: Page, width: int) -> list[Line]:
     """Return problems of hosts and findings; nothing when there is none."""
     from tui.app.services.remedies import of_record
-    from tui.results.text.findings import MARKS, brief_lines
+    from tui.results.text.findings import brief_lines
 
-    lines: list[Line] = []
-    count = sum(len(host.problems) for host in page.record.hosts) + len(page.record.findings)
-    for host in page.record.hosts:
-        for problem in host.problems:
-            mark, key = MARKS["error" if problem.fatal else "warning"]
-            lines += labelled([(f"{mark} ", key)], [(f"{host.name}  {problem.message} ({problem.code})", TEXT)], width)
+    count = len(shared_problems(page.record)) + len(page.record.findings)
+    lines = problem_lines(page.record, width)
     if (remedy := of_record(page.record)) is not None:
         lines += labelled([("  ", TEXT)], [("T", "accent"), (f" {remedy.words}", LABEL)], width)
     lines += brief_lines(page.record.findings, width)

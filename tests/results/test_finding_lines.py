@@ -1,0 +1,25 @@
+"""Findings as lines: what one check says is told once, reasons stand in one column."""
+
+from __future__ import annotations
+
+from tui.model.record import Finding
+from tui.results.text.findings import record_lines
+from tui.text.line import plain_lines
+
+SLOW = [
+    Finding(id="V14", severity="warning", message=message, value=0.25, threshold=0.8)
+    for message in ("read IOPS far below: weka-43", "read p99 far above: weka-43")
+]
+NOT_MADE = {"V02": "what is in flight is not known", "precondition": "no rounds were asked for", "V13": "no clocks"}
+
+
+def test_findings_of_one_check_are_told_with_its_rule_once() -> None:
+    text = "\n".join(plain_lines(record_lines(SLOW, {}, 80)))
+    assert text.count("Stragglers") == 1 and text.count("  rule") == 1
+    assert all(finding.message in text for finding in SLOW)
+
+
+def test_reasons_of_checks_that_were_not_made_stand_in_one_column() -> None:
+    lines = plain_lines(record_lines([], NOT_MADE, 80))
+    places = {line.index(reason) for reason in NOT_MADE.values() for line in lines if reason in line}
+    assert places == {2 + len("precondition") + 2}
