@@ -8,6 +8,7 @@ import pytest
 
 from tests.app.driver import User, opened, options
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names
+from tui.app.dialogs.export import ExportDialog
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
 from tui.results.record.build import write_record
@@ -52,6 +53,18 @@ async def test_e_asks_for_the_format_writes_and_says_the_path(
         await user.sees(lambda: "written: " in user.told)
     assert f"{RUN_ID}.csv/summary.csv and 3 more there" in user.told
     assert (tmp_path / "here" / f"{RUN_ID}.csv" / "summary.csv").read_text().startswith("run_id,")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+async def test_the_chosen_format_is_told_whole(maker: RunMaker, tmp_path: Path, size: tuple[int, int]) -> None:
+    async with opened(options(tmp_path), size=size) as user:
+        await ask(user, tmp_path)
+        await user.press("down")
+        dialog = user.app.screen
+        assert isinstance(dialog, ExportDialog)
+        name, told = dialog.formats[1]
+        assert name == "fio-client-json"
+        await user.sees(lambda: told in " ".join(word for word in user.text.split() if word != "│"))
 
 
 async def test_a_path_that_was_typed_stays_when_the_format_changes(maker: RunMaker, tmp_path: Path) -> None:

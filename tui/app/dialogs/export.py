@@ -22,6 +22,8 @@ from tui.text.table import Column
 Format = tuple[str, str]  # name, who reads it
 AROUND = 9  # rows of the dialog and of the screen beside the list
 NAME_CELLS = 18
+FRAME = 8  # border and padding of the dialog, the gap between the columns
+LEAST_WIDTH = 80
 NAMES = "leave out names, addresses, paths and remarks"
 
 
@@ -72,7 +74,8 @@ class ExportDialog(ModalScreen[Wanted | None]):
             Column[Format]("what it is, and who reads it", lambda each: each[1], least=30, role=LABEL),
         )
         with Vertical(classes="dialog") as dialog:
-            dialog.styles.width, dialog.styles.max_width = 130, "96%"
+            longest = max((width_of(text) for _, text in self.formats), default=0)
+            dialog.styles.width, dialog.styles.max_width = max(NAME_CELLS + longest + FRAME, LEAST_WIDTH), "96%"
             dialog.border_title = self.heading
             dialog.border_subtitle = "Enter write   Space names   Tab next field   Esc cancel"
             yield PickList(columns, lambda each: each[0], id="export-formats")
