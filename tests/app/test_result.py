@@ -61,6 +61,13 @@ def test_phases_stand_in_the_order_in_which_they_began(maker: RunMaker) -> None:
     assert phases[0] == "connect" and phases[-1] == "cleanup" and "measure" in phases
 
 
+def test_a_command_of_many_hosts_counts_those_that_find_no_room(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(9), READS).begin().go().measure(2).finish()
+    write_record(maker.run_dir)
+    text = "\n".join(plain_lines(commands_lines(Page(load_record(maker.run_dir), maker.run_dir), 80, 24)))
+    assert "weka-05, weka-06 and 3 more\n" in text and "…" not in text
+
+
 async def test_there_is_a_line_a_direction_with_every_percentile(maker: RunMaker) -> None:
     async with stage(maker, step="result") as (app, _):
         page = app.text_of("#result-page")

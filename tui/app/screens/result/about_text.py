@@ -7,7 +7,7 @@ import shlex
 from tui.app.screens.result.page import Page, course
 from tui.metrics import units
 from tui.metrics.telemetry import metric_of
-from tui.model.plain import printable
+from tui.model.plain import printable, some
 from tui.results.text.conditions import attest_texts, precondition_texts
 from tui.results.text.findings import record_lines
 from tui.results.text.problems import problem_lines
@@ -100,7 +100,7 @@ def commands_lines(page: Page, width: int, _: int) -> list[Line]:
     lines += [Line(), rule("Commands", f"{len(commands)} of this step", width)] if commands else []
     for text, hosts in _alike([(each.host, each.phase, shlex.join(each.argv)) for each in commands]).items():
         name, command = text
-        lines.append(Line.of(*clip([(f"{name}  ", HEADING), (", ".join(hosts), LABEL)], width)))
+        lines += labelled([(f"{name}  ", HEADING)], [(some(hosts), LABEL)], width)
         lines += labelled([("  ", TEXT)], [(printable(command), TEXT)], width)
     job = next((job for job in record.profile.job_files if job.step == index), None)
     if job is not None:
