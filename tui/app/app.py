@@ -35,6 +35,7 @@ from tui.app.widgets.chrome import PlainScrollBar
 from tui.model.problem import BenchtuiError
 
 WARM_UP = ("tui.engine.planning.plan", "asyncssh")
+FIND_RUNNING_AFTER_S = 0.1  # what it imports would hold up the first frame
 WARM_UP_AFTER_S = 0.5  # the first list is on the screen by then
 RECENT = 50  # runs that are looked at for one that goes on
 UNSAVED = ("running", "interrupted", "unreadable")  # states of runs without a record
@@ -109,7 +110,7 @@ class BenchtuiApp(Shell):
         """Take signals, go where the command line says, look for a run that is going on."""
         self.take_signals()
         self.apply_options()
-        self.call_after_refresh(self.find_running)  # what it imports would hold up the first frame
+        self.call_after_refresh(self.set_timer, FIND_RUNNING_AFTER_S, self.find_running)
         self.call_after_refresh(self.set_timer, WARM_UP_AFTER_S, self.warm_up)
 
     def apply_options(self) -> None:
