@@ -49,6 +49,7 @@ class Stage(BenchtuiApp):
 
     def find_running(self) -> None:  # type: ignore[override]
         """No other run is looked for."""
+        self.looked_at_runs = True
 
     def run_is_alive(self, run_dir: Path) -> bool:
         """As the test says."""

@@ -87,8 +87,13 @@ class BenchtuiApp(Shell):
             super().__init__()
             self.count = count
 
+    class RunsLookedAt(Message):
+        """Whatever is known of runs that this app did not start was told."""
+
     def __init__(self, options: Options) -> None:
         super().__init__(options)
+        self.looked_at_runs = False
+        self.waits_for_runs = ""  # the screen that somebody asked for before that
         self.farewell: str | None = None  # printed once the terminal is restored
         self.crash_log: Path | None = None
         self.animation_level = "none"
@@ -135,6 +140,7 @@ class BenchtuiApp(Shell):
             self.post_message(self.ResultFound(run_dir))
         if count := len(self.cut_off_runs()):
             self.post_message(self.RunsCutOff(count))
+        self.post_message(self.RunsLookedAt())
 
     @work(thread=True, group="warm-up")
     def warm_up(self) -> None:
@@ -155,6 +161,12 @@ class BenchtuiApp(Shell):
         self.subjects.setdefault("result", (event.run_dir,))
         for screen in self.steps.values():
             screen.refresh_chrome()
+
+    def on_benchtui_app_runs_looked_at(self) -> None:
+        """Whoever asked for a run or a result before gets it now, or is told that there is none."""
+        self.looked_at_runs = True
+        if wanted := self.waits_for_runs:
+            self.go(wanted)
 
     def forget_run(self, run_dir: Path) -> None:
         """Let no screen show a run that is deleted."""
@@ -223,8 +235,12 @@ class BenchtuiApp(Shell):
             self.show_step(name)
         elif name in self.subjects:
             self.open(name, *self.subjects[name])
+        elif not self.looked_at_runs:
+            self.waits_for_runs = name
+            return
         else:
             self.notify(BY_NAME[name].missing, severity="warning")
+        self.waits_for_runs = ""
         if at and name in self.steps:
             self.steps[name].arrive(at)
 
