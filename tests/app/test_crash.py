@@ -5,6 +5,11 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+import pytest
+from textual.css.query import NoMatches
+from textual.worker import WorkerFailed
+
+from tests.app.driver import opened, options
 from tui.app.terminal.crash import crash_text, write_crash_log
 
 SECRET = "hunter2-very-secret"
@@ -39,3 +44,17 @@ def test_two_crashes_leave_two_files(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_no_second_crash(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert write_crash_log(tmp_path / "file" / "data", failure()) is None
+
+
+async def test_what_looks_for_its_widgets_while_the_app_ends_is_no_crash(tmp_path: Path) -> None:
+    async with opened(options(tmp_path)) as user:
+        app = user.app
+    app._handle_exception(WorkerFailed(NoMatches("no bar any more")))
+    assert app.crash_log is None and app.return_code in (None, 0)
+
+
+async def test_what_does_not_find_its_widgets_before_that_is_one(tmp_path: Path) -> None:
+    with pytest.raises(NoMatches):
+        async with opened(options(tmp_path)) as user:
+            user.app._handle_exception(NoMatches("no bar"))
+    assert user.app.crash_log is not None

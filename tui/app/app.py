@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from textual import events, work
 from textual.command import CommandPalette
+from textual.css.query import NoMatches
 from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
@@ -406,11 +407,13 @@ class BenchtuiApp(Shell):
 
     def _handle_exception(self, error: Exception) -> None:
         """Keep the traceback in a private file, without locals, and end with code 1."""
+        cause = error.error if isinstance(error, WorkerFailed) else error
+        if isinstance(cause, NoMatches) and not self.is_running:
+            return  # where the app ends, widgets go before what was called for them
         self._return_code = 1
         if self._exception is None:
             self._exception = error
             self._exception_event.set()
-            cause = error.error if isinstance(error, WorkerFailed) else error
             self.crash_log = write_crash_log(self.paths.data, cause)
         self._close_messages_no_wait()
 
