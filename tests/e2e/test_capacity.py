@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import os
-import shutil
 import signal
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from tests.e2e.command import benchtui, marked_processes, start
 from tests.e2e.test_matrix import events, last_run
 from tests.e2e.test_recovery import kill_engine, record_of
 from tests.lab.course import course
+from tests.lab.faults import forget_on_hosts
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
 from tui.engine.planning.search import Wish
@@ -153,7 +153,7 @@ async def test_a_search_ends_with_a_clear_word_when_a_host_is_lost(lab: SshdLab,
             end = await running
         finally:
             lab.host(lost).start()
-            shutil.rmtree(f"/tmp/.benchtui-{os.getuid()}/{run.ctx.run_id}", ignore_errors=True)  # it was never back
+            await asyncio.to_thread(forget_on_hosts, run.ctx.run_id)  # it was never back
     assert (end.state, end.exit_code) == ("partial", 4)
     assert lost in end.reason and "runs resume" in end.reason
     points: list[dict[str, Any]] = [each["point"] for each in run.events("point_decided")]

@@ -57,6 +57,7 @@ def begin(proxied_lab: ProxiedLab, home: Path, target: Path) -> Iterator[Begin]:
     """Starts a run on h1 and h2; afterwards all faults are healed, nothing runs and no host is locked."""
     with ExitStack() as stack:
         stack.callback(proxied_lab.heal)
+        stack.callback(proxied_lab.drop)  # words that were held back come to no host after all was cleaned up
         stack.callback(proxied_lab.forget_locks)
 
         def start(*more: str, lease_s: int = 15, **params: str | int) -> LiveRun:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.lab.sshd import LabHost, parent_of
+from tests.patience import wait_until
 
 
 class HostLoad:
@@ -44,13 +46,33 @@ class HostLoad:
 def marked(run_id: str, host: str | None = None) -> list[int]:
     """Pids of all processes that carry a run's mark (and a host's), whoever is their parent; zombies have none."""
     marks = {f"BENCHTUI_RUN={run_id}".encode()} | ({f"BENCHTUI_HOST={host}".encode()} if host else set())
-    found = []
+    return [pid for pid, words in _environments() if marks <= words]
+
+
+def shells(run_id: str) -> list[int]:
+    """Pids of the agent's own shells that work for a run: they outlive its load, and write down how it ended."""
+    mark = f"BENCHTUI_AGENT={run_id}/".encode()
+    return [pid for pid, words in _environments() if any(word.startswith(mark) for word in words)]
+
+
+def _environments() -> Iterator[tuple[int, set[bytes]]]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError):
-                if marks <= set((entry / "environ").read_bytes().split(b"\0")):
-                    found.append(int(entry.name))
-    return found
+                yield int(entry.name), set((entry / "environ").read_bytes().split(b"\0"))
+
+
+def forget_on_hosts(run_id: str) -> None:
+    """End what a run left on hosts that it lost, and remove its directories, though shells still write in them."""
+    end_marked(run_id)
+    wait_until(lambda: _forgotten(run_id), f"nothing of {run_id} on hosts")
+
+
+def _forgotten(run_id: str) -> bool:
+    found = list(Path("/tmp").glob(f".benchtui-*/{run_id}"))
+    for path in found:
+        shutil.rmtree(path, ignore_errors=True)
+    return not found and not shells(run_id)
 
 
 def end_marked(run_id: str) -> None:

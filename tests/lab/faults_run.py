@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import time
 from collections.abc import Callable, Mapping
@@ -15,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from tests.e2e.command import benchtui
-from tests.lab.faults import HostLoad, end_marked, kill, marked
+from tests.lab.faults import HostLoad, forget_on_hosts, kill, marked
 from tests.lab.faults_spool import SpoolWatch, read_journal
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
@@ -65,10 +64,8 @@ class LiveRun:
             error.add_note(self.story())
         if (pid := self.engine_pid()) is not None:
             kill(pid)
-        end_marked(self.run_id)
         self.spool.close()
-        for left in Path("/tmp").glob(f".benchtui-*/{self.run_id}"):  # of hosts that could not be reached any more
-            shutil.rmtree(left, ignore_errors=True)
+        forget_on_hosts(self.run_id)
 
     # ---- what is known of it ----
 

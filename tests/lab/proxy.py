@@ -247,6 +247,11 @@ class ProxiedLab(SshdLab):
         for proxy in self.proxies.values():
             proxy.heal()
 
+    def drop(self) -> None:
+        """Cut all connections; what is held back is lost."""
+        for proxy in self.proxies.values():
+            proxy.reset()
+
     def forget_locks(self) -> None:
         """Free hosts that a run could not give back: their locks hold for its lease."""
         for host in self.hosts:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
 import subprocess
 import tempfile
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.command import benchtui, command, environment
-from tests.lab.faults import end_marked
+from tests.lab.faults import forget_on_hosts
 from tests.lab.sshd import SshdLab
 from tests.lies.lie import Lie, Place, Setting, hosts_of
 from tests.lies.sabotage import OWN_PIDS
@@ -152,8 +151,7 @@ def share_stolen(before: Sequence[int], after: Sequence[int]) -> float:
 def _forget_runs(place: Place) -> None:
     """End what is left of runs that were broken off, and remove what they keep on hosts."""
     for run in (place.home / "runs").glob("*"):
-        end_marked(run.name)
-        shutil.rmtree(f"/tmp/.benchtui-{os.geteuid()}/{run.name}", ignore_errors=True)
+        forget_on_hosts(run.name)
 
 
 def of_record(record: dict[str, Any]) -> Played:
