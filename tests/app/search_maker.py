@@ -52,7 +52,7 @@ def tail_ns(rate: float | None, percentile: float) -> float:
 
 def latencies(rate: float | None, count: int) -> LatencyResult:
     """Return the latencies of `count` I/Os in fio's buckets."""
-    mean = (tail_ns(rate, 100 * (1 - exp(-1))) - BASE_NS)
+    mean = tail_ns(rate, 100 * (1 - exp(-1))) - BASE_NS
     counts: dict[int, int] = {}
     for place in range(200):
         for share, weight in (((place + 0.5) / 200 * 0.99, 0.99), (0.99 + (place + 0.5) / 200 * 0.01, 0.01)):

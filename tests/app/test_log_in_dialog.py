@@ -110,9 +110,7 @@ async def test_what_is_masked_never_reaches_the_clipboard(home: Path) -> None:
         await user.sees(lambda: worker.is_finished)
 
 
-async def test_launch_asks_on_the_live_screen_and_the_run_goes_on(
-    home: Path, walled: SshdLab, tmp_path: Path
-) -> None:
+async def test_launch_asks_on_the_live_screen_and_the_run_goes_on(home: Path, walled: SshdLab, tmp_path: Path) -> None:
     overrides = {"directory": str(tmp_path), "runtime": "1s"}
     chosen = {"ssh_config": walled.ssh_config, "hosts": ("h1",), "profile": str(LOAD), "overrides": overrides}
     async with opened(options(home, review=True, **chosen)) as user:

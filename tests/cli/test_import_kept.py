@@ -380,5 +380,3 @@ def test_a_damaged_file_makes_a_record_or_an_error_never_a_traceback(
         path.write_text(text[: len(text) * part // 100])
         assert main(["import", "--dry-run", str(path)]) in (0, 2)
         assert "Traceback" not in capsys.readouterr().err
-
-

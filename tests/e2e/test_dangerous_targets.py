@@ -115,6 +115,7 @@ def test_file_system_and_mount_are_refused_whatever_is_said(own: Path, disk: str
         assert reading.returncode == 0, "reading it needs no name and harms nobody"
         assert (directory / "precious").read_text() == "data"
 
+
 @pytest.mark.e2e
 def test_each_host_is_looked_at(lab: SshdLab, own: Path, disk: str) -> None:
     quietly("mkfs.ext4", "-q", disk)

@@ -61,9 +61,7 @@ def last_total(run_dir: Path, host: str) -> int:
     return total
 
 
-def test_run_is_taken_over_while_its_load_goes_on_and_nothing_is_lost(
-    lab: SshdLab, home: Path, tmp_path: Path
-) -> None:
+def test_run_is_taken_over_while_its_load_goes_on_and_nothing_is_lost(lab: SshdLab, home: Path, tmp_path: Path) -> None:
     run_dir = begin(lab, home, tmp_path, "8s")
     kill_engine(run_dir)
     recovered = benchtui(home, "runs", "recover")

@@ -56,9 +56,7 @@ def test_the_record_has_the_merge_of_each_job(
 
 
 @each_job
-def test_live_has_the_merge_of_each_job(
-    done: tuple[dict[str, Any], Path], job: str, direction: str, kind: str
-) -> None:
+def test_live_has_the_merge_of_each_job(done: tuple[dict[str, Any], Path], job: str, direction: str, kind: str) -> None:
     counts, highest = merged(done[1], job, direction, kind)
     view = RunState().apply_all(read_events(done[1] / "journal.jsonl")).current.jobs[job].cluster[direction]
     assert view.so_far.total == sum(counts.values())

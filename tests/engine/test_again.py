@@ -88,9 +88,7 @@ def test_a_counter_experiment_is_not_made_again(catalogue: Catalogue) -> None:
         Wish("none"),
     ],
 )
-def test_a_search_made_again_searches_for_the_same_and_a_measurement_measures(
-    catalogue: Catalogue, wish: Wish
-) -> None:
+def test_a_search_made_again_searches_for_the_same_and_a_measurement_measures(catalogue: Catalogue, wish: Wish) -> None:
     loaded = catalogue.load("my/sized")
     plan = build_plan(loaded, Choices(hosts=HOSTS, overrides={"runtime": "3s"}, search=wish))
     again = choices_again(plan, loaded)

@@ -62,6 +62,7 @@ def changing_server(*delays_ms: float, every_s: float) -> Sabotage:
     @contextmanager
     def sabotage(place: Place) -> Iterator[Setting]:
         with serving("127.0.0.1", delays_ms[0], 0, "nbd") as (delays, options):
+
             def change(turn: int) -> None:
                 print(delays_ms[turn % len(delays_ms)], file=delays, flush=True)
 

@@ -26,9 +26,7 @@ def latency(*values_ns: int) -> LatencyResult:
     )
 
 
-def result(
-    iops: float = 100.0, clat: LatencyResult | None = None, lat: LatencyResult | None = None
-) -> DirectionResult:
+def result(iops: float = 100.0, clat: LatencyResult | None = None, lat: LatencyResult | None = None) -> DirectionResult:
     return DirectionResult(1000, 4096000, 10.0, iops, 409600.0, clat=clat, lat=lat)
 
 

@@ -71,7 +71,6 @@ def test_a_value_may_be_taken_away() -> None:
     assert extending("description: ").description is None
 
 
-
 def test_a_bad_default_is_found_where_it_is_written() -> None:
     assert refusal("params: {runtime: soon}").startswith("my.yaml:3:")
 

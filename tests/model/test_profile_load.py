@@ -81,9 +81,7 @@ def test_a_headline_may_be_of_syncs_where_a_job_syncs() -> None:
     about = "{metric: latency, direction: sync, percentile: 99}"
     text = GOOD.replace("{metric: iops, direction: read}", about).replace("randread", "write")
     assert load(text.replace("bs: 4k", "bs: 4k, fdatasync: 1")).headline.direction == "sync"
-    assert refusal(text) == (
-        "p.yaml:13:40: direction: found sync, but no job sets fsync, fdatasync, sync_file_range"
-    )
+    assert refusal(text) == ("p.yaml:13:40: direction: found sync, but no job sets fsync, fdatasync, sync_file_range")
 
 
 def test_what_is_absent_has_the_careful_default() -> None:

@@ -157,9 +157,7 @@ VITASTOR_ROWS = {
     "write-4k-t12q128": ("randwrite", "4k", "12", "128", "iops"),
 }
 VITASTOR = {
-    **{
-        f"vitastor/{name}": vitastor(*row, fsync=name == "write-4k-t1q1") for name, row in VITASTOR_ROWS.items()
-    },
+    **{f"vitastor/{name}": vitastor(*row, fsync=name == "write-4k-t1q1") for name, row in VITASTOR_ROWS.items()},
     **{
         f"vitastor/{name}-file": vitastor(*row, file=True, fsync=name == "write-4k-t1q1")
         for name, row in VITASTOR_ROWS.items()
@@ -210,9 +208,7 @@ WEKATESTER = {
     "wekatester/2x400gb-bandwidth-read": tester(
         "fio-bandwidthSR-00", "read", "1m", "1", "10G", "150s", "80", "bandwidth"
     ),
-    "wekatester/mixed-bandwidth": tester(
-        "fio-bandwidthSR-00", "rw", "1m", "1", "2G", "30s", "32", "bandwidth", MIXED
-    ),
+    "wekatester/mixed-bandwidth": tester("fio-bandwidthSR-00", "rw", "1m", "1", "2G", "30s", "32", "bandwidth", MIXED),
     "wekatester/mixed-iops": tester("fio-iopsR-00", "randrw", "4k", "1", "2G", "30s", "64", "iops", MIXED),
     "wekatester/mixed-latency": tester("fio-latencyR-00", "randrw", "4k", "1", "2G", "30s", "1", "latency", MIXED),
     "wekatester/wekawithin-1m-read": within("fio_1M_reads", "read", "1m", "32", "bandwidth"),

@@ -274,9 +274,7 @@ class Doorkeeper(asyncssh.SSHServer):
     def _challenge(self) -> Challenge:
         return "", "Your token shows a code\x1b[31m", "", list(self.challenges[self.step])
 
-    def validate_kbdint_response(
-        self, username: str, responses: Sequence[str]
-    ) -> bool | Challenge:
+    def validate_kbdint_response(self, username: str, responses: Sequence[str]) -> bool | Challenge:
         self.log.append(list(responses))
         for (prompt, _), answer in zip(self.challenges[self.step], responses, strict=True):
             if answer not in ({PASSWORD} if "Password" in prompt else self.codes):

@@ -48,7 +48,6 @@ workloads:
 """
 
 
-
 def histogram(latencies_ns: Sequence[int]) -> Buckets:
     """Return the buckets of these latencies."""
     counts: dict[int, int] = {}

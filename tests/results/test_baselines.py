@@ -53,9 +53,7 @@ def result(hosts: int = 1, *, iops: float | None = None, bandwidth: float | None
     )
 
 
-def step(
-    index: int = 0, params: Mapping[str, Any] | None = None, direction: str = "read", **more: Any
-) -> StepRecord:
+def step(index: int = 0, params: Mapping[str, Any] | None = None, direction: str = "read", **more: Any) -> StepRecord:
     figures = more.pop("figures", result(bandwidth=4e6))
     record = StepRecord(index=index, name=f"s{index}", tool="fio", params=dict(params or AS_PUBLISHED), **more)
     record.results.aggregate[direction] = figures

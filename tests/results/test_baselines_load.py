@@ -39,7 +39,7 @@ def test_a_good_file_loads() -> None:
 
 
 def test_what_a_file_does_not_say_is_unknown() -> None:
-    text = replaced(", version: \"3.28\"", "").replace("    hosts: 2\n", "").replace(", protection: RAID-6", "")
+    text = replaced(', version: "3.28"', "").replace("    hosts: 2\n", "").replace(", protection: RAID-6", "")
     assert load(text)[0].unknown == ("number of clients", "fio version", "protection")
 
 

@@ -367,9 +367,7 @@ def test_a_key_that_the_agent_holds_signs(
 
 
 @needs_ssh_keygen
-@pytest.mark.parametrize(
-    ("name", "said"), [("nowhere", "cannot be read: No such file"), ("mine", "is a private key")]
-)
+@pytest.mark.parametrize(("name", "said"), [("nowhere", "cannot be read: No such file"), ("mine", "is a private key")])
 def test_a_signer_that_is_no_public_key(
     signed: Path, keys: Path, name: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -116,7 +116,7 @@ def test_growth_with_hosts_is_exported_as_a_table_and_as_gauges(linear: RunRecor
     gauges = "".join(line for family in result_families(linear) for line in family.lines())
     assert 'scaling_iops{run="' in gauges and ',hosts="8",extrapolated="false",bound="value"} 56250.0' in gauges
     assert 'hosts="8",extrapolated="false"} 0.78125' in gauges
-    assert 'benchtui_result_scaling_contention{' in gauges
+    assert "benchtui_result_scaling_contention{" in gauges
     lines = list(map(line_of, result_points(linear)))
     assert any(",hosts=8," in line and " scaling_efficiency_ratio=0.78125 " in line for line in lines)
 

@@ -27,9 +27,7 @@ AXIS = ("1", "2", "4", "8", "16")
 
 def repeated(*points: tuple[float, ...]) -> list[Cell]:
     """Return a sweep whose points were measured several times."""
-    return [
-        cell({"numjobs": n}, *values, ci=relative_ci(values)) for n, values in zip(AXIS, points, strict=False)
-    ]
+    return [cell({"numjobs": n}, *values, ci=relative_ci(values)) for n, values in zip(AXIS, points, strict=False)]
 
 
 def table(cells: list[Cell]) -> MatrixTable:
@@ -52,9 +50,7 @@ def test_the_best_names_those_that_are_equal_to_it() -> None:
     best, equal = best_of(cells)
     assert best is cells[3] and equal == [cells[2], cells[4]]
     (said,) = [text for text in remarks([table(cells)]) if "not told apart" in text]
-    assert said == (
-        "not told apart from the best, numjobs=8: numjobs=4, numjobs=16 (by 5%, as each was measured once)"
-    )
+    assert said == ("not told apart from the best, numjobs=8: numjobs=4, numjobs=16 (by 5%, as each was measured once)")
 
 
 def test_of_latencies_the_lowest_is_the_best() -> None:

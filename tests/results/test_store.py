@@ -251,9 +251,7 @@ def test_a_changed_byte_in_a_file_of_a_run_hides_no_other_run(store: RunStore, n
     if name == "run.json":
         (spoilt / "summary.json").unlink()
     listed = {run.run_id: run.state for run in store.list()}
-    assert listed == dict.fromkeys(IDS[:2], "complete") | {
-        IDS[2]: "unreadable" if name == "run.json" else "complete"
-    }
+    assert listed == dict.fromkeys(IDS[:2], "complete") | {IDS[2]: "unreadable" if name == "run.json" else "complete"}
     changed_of(spoilt)
     with suppress(BenchtuiError):
         verify_run(spoilt)

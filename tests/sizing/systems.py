@@ -201,9 +201,7 @@ def capacity_of_mmc(servers: int, service_s: float, limit_s: float, percentile: 
     return low
 
 
-def capacity_by_simulation(
-    system: System, limit_s: float, percentile: float = 99.0, seconds: float = 4000.0
-) -> float:
+def capacity_by_simulation(system: System, limit_s: float, percentile: float = 99.0, seconds: float = 4000.0) -> float:
     """Return the same by simulation, with the same random numbers at each rate."""
     top = system.servers / system.service_s
     low, high = 0.2 * top, top

@@ -136,9 +136,7 @@ READS, WRITES = histogram((300, 6900), (900, 100)), histogram((4000, 3000))
 
 @pytest.mark.parametrize("text", ["read.p99 < 2ms", "read.p99.9 < 2ms", "read.mean < 0.5ms", "sync.p99 < 2ms"])
 @pytest.mark.parametrize("split", [{"read": 7.0, "write": 3.0}, {}])
-def test_slow_direction_breaks_no_limit_of_another_when_all_is_done_in_time(
-    text: str, split: dict[str, float]
-) -> None:
+def test_slow_direction_breaks_no_limit_of_another_when_all_is_done_in_time(text: str, split: dict[str, float]) -> None:
     seconds = [second(read=READS, write=WRITES, sync=READS)] * 10
     offer, dirs = Offer(10_000.0, 10.0), results(seconds)
     point = judge(limited(text), offer, 0, dirs, seconds, 2, (), False, "lat", split=split)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tui.app.shell import Options
 
 
-
 class Looks(TypedDict):
     """The options of the app that say how it looks."""
 

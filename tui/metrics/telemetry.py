@@ -79,8 +79,9 @@ _ALL = (
     TelemetryMetric("core", "hot", "number", "cores busy for more than 95 %", CPU, "lower"),
     TelemetryMetric("gen", "procs", "number", "processes of the load", LOAD),
     TelemetryMetric("gen", "cpu", "core_percent", "CPU of the load, all its processes", LOAD, "lower"),
-    TelemetryMetric("gen", "thread", "core_percent", "busiest thread of the load", LOAD, "lower", full=95.0,
-                    threshold="V15.thread"),
+    TelemetryMetric(
+        "gen", "thread", "core_percent", "busiest thread of the load", LOAD, "lower", full=95.0, threshold="V15.thread"
+    ),
     TelemetryMetric("gen", "rchar", "bytes_per_s", "bytes that the load read by system calls", IO),
     TelemetryMetric("gen", "wchar", "bytes_per_s", "bytes that the load wrote by system calls", IO),
     TelemetryMetric("gen", "read_bytes", "bytes_per_s", "bytes that were fetched from storage for the load", IO),

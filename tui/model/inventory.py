@@ -145,9 +145,7 @@ def _hosts(written: InventoryFile, document: Document, problems: list[Problem]) 
     return hosts
 
 
-def _addresses(
-    key: str, entry: HostEntry, count: int, document: Document, problems: list[Problem]
-) -> list[str | None]:
+def _addresses(key: str, entry: HostEntry, count: int, document: Document, problems: list[Problem]) -> list[str | None]:
     """Return one address a host: a range of hosts needs a range of as many addresses."""
     if entry.address is None:
         return [None] * count

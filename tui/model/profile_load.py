@@ -54,9 +54,7 @@ def load_profile(text: str, file: str, base: Base | None = None) -> Profile:
     return profile
 
 
-def extended(
-    document: Document, base: Base | None, seen: list[str], unknown: list[Problem] | None = None
-) -> Document:
+def extended(document: Document, base: Base | None, seen: list[str], unknown: list[Problem] | None = None) -> Document:
     """Return a document with what it does not say taken from the profile it extends. Places stay those of the file.
 
     Defaults of parameters that the other profile does not have are left out, and put into `unknown` as problems.

@@ -48,9 +48,7 @@ def real_path(detail: ErrorDetails, document: Document) -> KeyPath:
     return (*path, detail["loc"][-1]) if detail["type"] == "missing" else path
 
 
-def one_problem(
-    details: list[ErrorDetails], path: KeyPath, document: Document, model: type[BaseModel]
-) -> Problem:
+def one_problem(details: list[ErrorDetails], path: KeyPath, document: Document, model: type[BaseModel]) -> Problem:
     """Return the problem of one place; the members of a union each have their say."""
     detail = details[0]
     name = str(path[-1]) if path else ""

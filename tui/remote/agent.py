@@ -213,9 +213,7 @@ class Agent:
         given = {"agent.sh": supervisor_script(), **files}
         texts = [part for name, text in given.items() for part in (name, text.removesuffix("\n"))]
         numbers = [str(math.ceil(lease_s)), str(math.ceil(grace_s)), str(int(armed)), str(len(given))]
-        answer = await self.call(
-            "start", self.run_id, self.mark, task, *numbers, *texts, *argv, environ=environ
-        )
+        answer = await self.call("start", self.run_id, self.mark, task, *numbers, *texts, *argv, environ=environ)
         return answer.values["dir"]
 
     async def stream(self, task: str, out_offset: int, err_offset: int, poll_s: float = POLL_S) -> AgentStream:
@@ -344,9 +342,7 @@ class Agent:
             raise HostError("processes-stuck", self.host, text)
         return parse_processes(answer)
 
-    async def _stream(
-        self, task: str, out_offset: int, err_offset: int, generation: int, poll_s: float
-    ) -> AgentStream:
+    async def _stream(self, task: str, out_offset: int, err_offset: int, generation: int, poll_s: float) -> AgentStream:
         numbers = (str(out_offset + 1), str(err_offset + 1), str(generation), f"{poll_s:g}")
         script = self._script("stream", self.run_id, self.mark, task, *numbers)
         channel = await self.transport.open(script.alone())

@@ -228,9 +228,7 @@ def _confirm(search: Search, known: Known, points: Sequence[Point]) -> Offer | N
     return _offer(search, known, points, low, "does it keep the limits just below?", "confirm")
 
 
-def _offer(
-    search: Search, known: Known, points: Sequence[Point], rate: float, why: str, role: str = "search"
-) -> Offer:
+def _offer(search: Search, known: Known, points: Sequence[Point], rate: float, why: str, role: str = "search") -> Offer:
     rate = _round(rate)
     seconds = seconds_for(search, rate, _longer(search, known))
     return Offer(rate, seconds, dict(known.setting), role, settle_after(points), why)  # type: ignore[arg-type]

@@ -238,9 +238,7 @@ def _late(
     return found | {name: _late_like(name, dirs, found) for name in dirs if name not in found}
 
 
-def _late_like(
-    name: str, dirs: Mapping[str, DirectionResult], late: Mapping[str, Sequence[Late]]
-) -> list[Late]:
+def _late_like(name: str, dirs: Mapping[str, DirectionResult], late: Mapping[str, Sequence[Late]]) -> list[Late]:
     """Return the same of what has no rate of its own, by the directions that it goes with."""
     own = OF_BOTH if name == MIXED else FOLLOWED
     others = [other for other in late if other in own] or list(late)

@@ -63,8 +63,9 @@ class Scaling(Struct, frozen=True):
 def scales_of(points: Iterable[Point]) -> list[Scale]:
     """Return the points of a search at full load, by how many hosts measured them."""
     return [
-        Scale(each.offer.knobs.get(HOSTS, each.hosts), each.iops,
-              (each.deviation or 0.0) / sqrt(max(each.seconds, 1.0)))
+        Scale(
+            each.offer.knobs.get(HOSTS, each.hosts), each.iops, (each.deviation or 0.0) / sqrt(max(each.seconds, 1.0))
+        )
         for each in points
         if each.verdict != "void" and each.offer.rate_iops is None and each.iops > 0
     ]

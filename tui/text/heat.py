@@ -134,5 +134,3 @@ def _halves(role: str, upper: int | None, lower: int | None) -> Run:
     if lower is None:
         return "▀", _shade(role, upper)
     return ("█", _shade(role, upper)) if upper == lower else ("▀", f"{_shade(role, upper)}/{_shade(role, lower)}")
-
-

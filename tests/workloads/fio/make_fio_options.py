@@ -22,10 +22,21 @@ TABLE = re.compile(r"struct fio_option \w+\[[^\]]*\]\s*=\s*\{")
 ENGINE_NAME = re.compile(r"struct ioengine_ops [^=;]*=\s*\{\s*\.name\s*=\s*\"([^\"]+)\"")
 FIELD = re.compile(r"\.(\w+)\s*=\s*(\"(?:[^\"\\]|\\.)*\"|[^,{}]+)")
 TYPES = {
-    "FIO_OPT_STR": "choice", "FIO_OPT_STR_ULL": "choice", "FIO_OPT_STR_MULTI": "choice", "FIO_OPT_STR_VAL": "size",
-    "FIO_OPT_STR_VAL_TIME": "time", "FIO_OPT_STR_STORE": "text", "FIO_OPT_RANGE": "range", "FIO_OPT_INT": "int",
-    "FIO_OPT_ULL": "int", "FIO_OPT_BOOL": "bool", "FIO_OPT_FLOAT_LIST": "floats", "FIO_OPT_STR_SET": "set",
-    "FIO_OPT_STR_VAL_ZONE": "zone", "FIO_OPT_DEPRECATED": "removed", "FIO_OPT_SOFT_DEPRECATED": "ignored",
+    "FIO_OPT_STR": "choice",
+    "FIO_OPT_STR_ULL": "choice",
+    "FIO_OPT_STR_MULTI": "choice",
+    "FIO_OPT_STR_VAL": "size",
+    "FIO_OPT_STR_VAL_TIME": "time",
+    "FIO_OPT_STR_STORE": "text",
+    "FIO_OPT_RANGE": "range",
+    "FIO_OPT_INT": "int",
+    "FIO_OPT_ULL": "int",
+    "FIO_OPT_BOOL": "bool",
+    "FIO_OPT_FLOAT_LIST": "floats",
+    "FIO_OPT_STR_SET": "set",
+    "FIO_OPT_STR_VAL_ZONE": "zone",
+    "FIO_OPT_DEPRECATED": "removed",
+    "FIO_OPT_SOFT_DEPRECATED": "ignored",
 }
 
 # Written with macros (engines/cmdprio.h), or known to releases before the checkout.

@@ -217,7 +217,9 @@ def test_whatever_jobs_a_file_has_the_same_come_out(
 def test_one_job_becomes_a_profile_that_people_can_read() -> None:
     ((tag, text),) = imported(ONE).profiles
     assert tag == "my/x"
-    assert text == """\
+    assert (
+        text
+        == """\
 # Imported from x.fio
 profile: my/x
 title: Random reads of 4 KiB
@@ -248,6 +250,7 @@ fio:
 
 headline: {metric: iops, direction: read}
 """
+    )
 
 
 def test_several_steps_become_a_suite() -> None:

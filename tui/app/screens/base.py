@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 
-
 Leave = Callable[[], Awaitable[None] | None]
 """What is done once nothing is unsaved."""
 

@@ -37,9 +37,7 @@ def question(runs: Sequence[Path]) -> Confirm:
     return Confirm(title, "\n".join([*names, "", advice]), ANSWERS)
 
 
-async def recover(
-    runs: Sequence[Path], begun: Callable[[Path], object], asked: Callable[[Questions], object]
-) -> None:
+async def recover(runs: Sequence[Path], begun: Callable[[Path], object], asked: Callable[[Questions], object]) -> None:
     """Finish runs one after the other, as they may share hosts.
 
     `begun` hears of each engine that is up, `asked` of what it asks to log in.

@@ -23,9 +23,7 @@ FORMATS = [
 Sides = Sequence[Sequence[Path]]
 
 
-async def report_runs(
-    screen: StepScreen, sides: Sides, environ: Mapping[str, str], across: Sequence[str] = ()
-) -> None:
+async def report_runs(screen: StepScreen, sides: Sides, environ: Mapping[str, str], across: Sequence[str] = ()) -> None:
     """Ask for format and place, write the report of these runs, and say where it is. For a worker: it waits."""
     folder, name = Path.cwd(), name_of(sides)
 
@@ -45,9 +43,7 @@ async def report_runs(
         screen.notify(f"wrote {path}", markup=False)
 
 
-async def write_report(
-    sides: Sides, wanted: Wanted, environ: Mapping[str, str], across: Sequence[str] = ()
-) -> Path:
+async def write_report(sides: Sides, wanted: Wanted, environ: Mapping[str, str], across: Sequence[str] = ()) -> Path:
     """Write the report of runs, each side held against the first, and return where it is. Raises BenchtuiError."""
     path = to_write(wanted.where)
     if wanted.where.endswith("/") or is_folder(path):

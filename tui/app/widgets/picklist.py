@@ -304,4 +304,3 @@ class PickList(Lines, Generic[Row], can_focus=True):
         place = round(self.top / max(1, len(self.rows) - self.room) * (self.room - size))
         bar = [(" ", "thumb~") if place <= y < place + size else (" ", TEXT) for y in range(len(rows))]
         return [Line.of(*padded(row.runs, width - 1), end, fill=row.fill) for row, end in zip(rows, bar, strict=True)]
-

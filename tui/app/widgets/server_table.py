@@ -84,4 +84,3 @@ class ServerTable(PickList["HostTelemetry"]):
             many = f"{count} " if count != 1 else ""
             runs += [("  " if runs else "", TEXT), (f"{many}{name} ", LABEL), (f"{cpu:.0f} %", VALUE)]
         return runs
-

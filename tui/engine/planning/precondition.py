@@ -28,9 +28,7 @@ def with_fill(profile: Profile, steps: Sequence[Step], before: Sequence[Step]) -
     yield from steps
 
 
-def _fill(
-    profile: Profile, wanted: PreconditionSpec, steps: Sequence[Step], before: Sequence[Step]
-) -> Iterator[Step]:
+def _fill(profile: Profile, wanted: PreconditionSpec, steps: Sequence[Step], before: Sequence[Step]) -> Iterator[Step]:
     try:
         tasks = workloads.get(profile.tool).fill(steps, wanted.fill, parse_size(wanted.bs))
     except UsageError as error:

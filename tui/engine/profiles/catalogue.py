@@ -139,9 +139,7 @@ def _entry(file: ProfileFile, shelf: Shelf) -> CatalogueEntry:
     except UsageError as error:
         return CatalogueEntry(file.name, "", file.path, file.preset, error=str(error.problems[0]))
     about, device = headline_text(profile), profile.allow_device
-    return CatalogueEntry(
-        profile.profile, profile.title, file.path, file.preset, profile.tool, about, device=device
-    )
+    return CatalogueEntry(profile.profile, profile.title, file.path, file.preset, profile.tool, about, device=device)
 
 
 def _shipped(file: ProfileFile, shelf: Shelf) -> CatalogueEntry | None:

@@ -79,9 +79,7 @@ class History(Struct):
         A counter-experiment compares two loads one right after the other: when one is missing, both are.
         """
         wanted = self.skipped & {step.index for step in plan.slots} if self._searches_on(plan) else set[int]()
-        lacking = [
-            step for step in plan.steps if step.index in wanted or self._is_missing(self.at(step.index), failed)
-        ]
+        lacking = [step for step in plan.steps if step.index in wanted or self._is_missing(self.at(step.index), failed)]
         if lacking and plan.proves is not None:
             return list(plan.steps)
         return sorted({step.index: step for step in (*warmups_of(plan, lacking), *lacking)}.values(), key=by_index)

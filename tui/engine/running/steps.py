@@ -97,9 +97,7 @@ async def run_step(ctx: RunContext, step: Step) -> None:
         cut = ctx.stop_mode is not None and not ctx.is_whole(step)
         ok = not reason and not cut and problems == ctx.journal.problems
         early = ctx.ended_early.get(step.index, "") if ok else ""
-        ctx.journal.append(
-            StepEnded(t=0.0, step=step.index, ok=ok, cut=cut or bool(early), reason=reason or early)
-        )
+        ctx.journal.append(StepEnded(t=0.0, step=step.index, ok=ok, cut=cut or bool(early), reason=reason or early))
 
 
 async def look_at_quiet_hosts(ctx: RunContext, step: Step) -> None:

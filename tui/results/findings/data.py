@@ -41,9 +41,7 @@ def written(at: StepEvidence) -> Iterator[Found]:
     """What was never written is on no disk, so to read it measures none."""
     if not any("read" in job.directions and job.stores for job in at.step.jobs):
         raise UnknownError(Moot.READS)
-    looked = {
-        host.name: row for host in at.run.hosts for row in rows(host.facts, Written) if row.step == at.step.index
-    }
+    looked = {host.name: row for host in at.run.hosts for row in rows(host.facts, Written) if row.step == at.step.index}
     if not looked:
         reasons = (why_unknown(host.facts, "written") for host in at.run.hosts)
         raise UnknownError(next(filter(None, reasons), "extents of the files were not looked at"))

@@ -213,9 +213,7 @@ class LiveFindings:
         self.made |= made.keys()
         return made
 
-    def _take(
-        self, made: dict[str, list[Finding]], now_t: float, *, step: int | None, sure: bool
-    ) -> list[LiveFinding]:
+    def _take(self, made: dict[str, list[Finding]], now_t: float, *, step: int | None, sure: bool) -> list[LiveFinding]:
         found = {key: finding for findings in made.values() for key, finding in _keyed(findings, step)}
         for key, each in self._known.items():
             if each.step == step and each.finding.id in made and key not in found:

@@ -170,9 +170,7 @@ def steps_in_error(findings: Iterable[Finding]) -> set[int]:
 
 def _recorded(record: RunRecord, found: CellRecord, steps: Sequence[StepRecord], shown: Headline | None) -> Cell:
     headline = shown or _headline_of(found)
-    attempts = [
-        Attempt(step.index, step.state or "done", step_figure(record, step, headline, shown)) for step in steps
-    ]
+    attempts = [Attempt(step.index, step.state or "done", step_figure(record, step, headline, shown)) for step in steps]
     cell = cell_of(found.key, found.profile or record.profile.tag, found.point, headline, attempts, found.state)
     cell = replace(cell, short=shortest(steps))
     if cell.value is None or cell.step is None or headline is None:

@@ -103,9 +103,7 @@ def _spent(state: RunState, step: Step) -> float:
     return max(0.0, view.ended_t - view.started_t) if view is not None and view.ended_t is not None else 0.0
 
 
-def _rest(
-    state: RunState, over: list[Step], left: list[Step], current: Step | None, inside: float
-) -> float | None:
+def _rest(state: RunState, over: list[Step], left: list[Step], current: Step | None, inside: float) -> float | None:
     """Return the seconds that are left: as planned, with the time around the load as it was so far."""
     measured = [step for step in over if state.steps[step.index].state == "done"]
     around = [_spent(state, step) - step.expected_s for step in measured if step.expected_s is not None]

@@ -120,9 +120,7 @@ def build_record(run_dir: Path) -> RunRecord:
     )
 
 
-def _searched(
-    plan: Plan, run: RunState, steps: list[StepRecord]
-) -> tuple[SearchRecord | None, HeadlineRecord | None]:
+def _searched(plan: Plan, run: RunState, steps: list[StepRecord]) -> tuple[SearchRecord | None, HeadlineRecord | None]:
     """Return what a search found and its headline; nothing of a run that was none."""
     if plan.search is None:
         return None, None

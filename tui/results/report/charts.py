@@ -162,8 +162,7 @@ def _coarse(series: SeriesRecord, name: str) -> dict[str, Curve]:
     parts: dict[str, Values] = {"mean": column.lat_mean_ns, "p99": [v and float(v) for v in column.p99_ns]}
     found = {
         what: [
-            (p.t_s, p.high if what == "p99" else p.mean)
-            for p in points_of(values, series.step_s, weights=column.iops)
+            (p.t_s, p.high if what == "p99" else p.mean) for p in points_of(values, series.step_s, weights=column.iops)
         ]
         for what, values in parts.items()
     }

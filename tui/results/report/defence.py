@@ -21,7 +21,7 @@ def defence_blocks(record: RunRecord) -> Iterator[Block]:
     raised = [answer for answer in found if answer.standing != "moot"]
     rows = [[answer.attack.claim, WORDS[answer.standing], _evidence(answer)] for answer in raised]
     yield Table("Attacks and evidence", [Column("what may be said"), Column("stands"), Column("evidence")], rows)
-    moot = [f"\"{answer.attack.claim}\"" for answer in found if answer.standing == "moot"]
+    moot = [f'"{answer.attack.claim}"' for answer in found if answer.standing == "moot"]
     if moot:
         yield Paragraph(f"Does not arise: {', '.join(moot)}", LABEL)
 

@@ -223,8 +223,11 @@ def _is_plain(word: str, own: Sequence[str] = ()) -> bool:
     """Tell whether a word in what is mounted names nobody."""
     low = word.casefold()
     plain = low in PLAIN_PARTS or low in NO_NAMES or low in FILE_SYSTEMS or low in own
-    return plain or len(word) < 2 or not re.search(r"[^\W\d_]", word) or bool(
-        DEVICE.fullmatch(word) or NETWORK.fullmatch(word)
+    return (
+        plain
+        or len(word) < 2
+        or not re.search(r"[^\W\d_]", word)
+        or bool(DEVICE.fullmatch(word) or NETWORK.fullmatch(word))
     )
 
 

@@ -76,9 +76,7 @@ def traces(search: SearchRecord) -> list[Trace]:
     for percentile in USUAL[: 2 if wanted else 3]:
         wanted.setdefault((main, percentile), None)
     several = len({direction for direction, _ in wanted}) > 1
-    made = [
-        _trace(search, points, name, percentile, most, several) for (name, percentile), most in wanted.items()
-    ]
+    made = [_trace(search, points, name, percentile, most, several) for (name, percentile), most in wanted.items()]
     made = sorted((each for each in made if each.points), key=lambda each: (each.most_ns is None, each.direction))
     return sorted(made[:MOST_TRACES], key=_place)
 

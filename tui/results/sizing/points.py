@@ -36,9 +36,7 @@ def point_records(
     ]
 
 
-def point_record(
-    point: Point, dirs: Mapping[str, Result], kind: str, limiters: Mapping[int, str]
-) -> SearchPointRecord:
+def point_record(point: Point, dirs: Mapping[str, Result], kind: str, limiters: Mapping[int, str]) -> SearchPointRecord:
     """Return one point, with the percentiles that enough I/Os are behind."""
     offer = point.offer
     return SearchPointRecord(

@@ -150,9 +150,7 @@ def point_columns(search: SearchRecord) -> list[Column[PointRow]]:
         columns.append(Column("at", lambda row: knobs_text(dict(row.point.knobs))))
     if offers:
         columns.append(Column("offered", lambda row: _offered(row.point), right=True))
-    columns.append(
-        Column("achieved", lambda row: (BY_UNIT[unit].text(rate_of(search, row.point)), VALUE), right=True)
-    )
+    columns.append(Column("achieved", lambda row: (BY_UNIT[unit].text(rate_of(search, row.point)), VALUE), right=True))
     columns += _latency_columns(search)
     if search.limits:
         columns.append(Column("verdict", lambda row: _verdict(row.point)))
@@ -214,9 +212,7 @@ def _ends(found: LimitFigureRecord | None) -> str:
 
 
 def _percentile_column(direction: str, percentile: str, name: str) -> Column[PointRow]:
-    return Column(
-        name, lambda row: _latency(row.point.percentiles_ns.get(direction, {}).get(percentile)), right=True
-    )
+    return Column(name, lambda row: _latency(row.point.percentiles_ns.get(direction, {}).get(percentile)), right=True)
 
 
 def _latency(value: float | None) -> str:

@@ -101,9 +101,7 @@ class Index:
             for entry in self.runs.values():
                 entry.summary.checks = None
             with suppress(OSError):
-                write_atomic(
-                    self.file, msgspec.msgpack.encode(_Index(FORMAT, self._table, self.runs)), durable=False
-                )
+                write_atomic(self.file, msgspec.msgpack.encode(_Index(FORMAT, self._table, self.runs)), durable=False)
             for name, entry in self.runs.items():
                 self.find(name, entry.stamp)
             self.changed = False

@@ -29,9 +29,7 @@ def fill(steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
             if task.files or not task.images_used or task.host in images:
                 tasks.setdefault(task.host, []).append(task)
     direct = all(job.direct for step in steps for job in step.jobs)
-    return [
-        _task(every, images.get(host, []), times, block_bytes, direct=direct) for host, every in tasks.items()
-    ]
+    return [_task(every, images.get(host, []), times, block_bytes, direct=direct) for host, every in tasks.items()]
 
 
 def _task(

@@ -441,5 +441,3 @@ def plan_text_of(plan: Plan) -> Plan:
     from msgspec.structs import replace
 
     return replace(plan, steps=plan.steps[:STEPS_SHOWN])
-
-

@@ -182,4 +182,3 @@ class LatenciesScreen(WatchingScreen):
         at = names.index(self.direction) if self.direction in names else 0
         self.direction = names[(at + 1) % len(names)]
         self.paint()
-

@@ -53,7 +53,6 @@ END_KEYS = (("Enter", "result"), ("s", "sort"), ("f", "findings"), ("L", "log"))
 REPLAY_KEYS = (("Space", "play/hold"), ("←→", "10 s"), ("+-", "speed"), ("Enter", "host"), ("s", "sort"))
 
 
-
 class LiveScreen(VersusScreen):
     """One run, live or (with a speed) as a replay: what is chosen to be looked at, and the panels that show it."""
 

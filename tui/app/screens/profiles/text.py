@@ -163,9 +163,7 @@ def place_of(problem: Problem) -> str:
     return ":".join(str(part) for part in (problem.line, problem.column) if part is not None)
 
 
-def description(
-    profile: Profile, headline: str, planned: Sequence[tuple[str, list[Run]]], width: int
-) -> list[Line]:
+def description(profile: Profile, headline: str, planned: Sequence[tuple[str, list[Run]]], width: int) -> list[Line]:
     """Return what a profile measures, what it takes (`planned`: label and value), and what can be changed."""
     lines = indented([(profile.title, TITLE)], width, 0)
     if profile.description:

@@ -111,9 +111,7 @@ def row(result: DirectionRecord, direction: str, kind: str, width: int) -> str:
     return f"{units.iops(result.iops):>6}{rate:>{12 if cell == 9 else 11}}{cells}"
 
 
-def course(
-    values: Sequence[float | None], width: int, symbols: Symbols, top: float, *, peaks: bool = False
-) -> str:
+def course(values: Sequence[float | None], width: int, symbols: Symbols, top: float, *, peaks: bool = False) -> str:
     """Return a series as one line from its first to its last value; a short one is stretched.
 
     Of a long one each mark is the mean of its seconds; of percentiles, which have no mean, the largest (`peaks`).

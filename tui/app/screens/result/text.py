@@ -292,6 +292,7 @@ def chart_lines(page: Page, width: int, height: int) -> list[Line]:
 
 # -- problems
 
+
 def problems(page: Page, width: int) -> list[Line]:
     """Return problems of hosts and findings; nothing when there is none."""
     from tui.app.services.remedies import of_record
