@@ -122,6 +122,29 @@ def test_several_are_each_held_against_the_first(runs: Path, capsys: pytest.Capt
     assert capsys.readouterr().out.count("B against A: ") == 2
 
 
+@pytest.mark.parametrize(("words", "code"), [
+    ([SAME, SLOWER, FOREIGN], 1), ([SAME, FOREIGN, SLOWER, OTHER], 1), ([SAME, OTHER, FOREIGN], 3),
+    ([SAME, SLOWER, "--fail-if", "write.iops < 1k"], 1),  # of writes nobody can tell
+    ([SAME, FOREIGN, "--fail-if", "p99 > 100us"], 1),  # of B alone
+    ([SAME, FOREIGN, "--fail-if", "p99 > 1s"], 3),
+])  # fmt: skip
+def test_what_is_worse_is_not_hidden_by_what_nobody_can_tell(runs: Path, words: list[str], code: int) -> None:
+    assert main(["compare", *words]) == code
+
+
+def test_a_change_of_runs_that_are_not_comparable_breaks_no_threshold(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    foreign = run(step(IOPS / 2), run_id=(name := "20260105T000000Z-test-q-000e"))
+    foreign.profile.tag = "test/q"
+    keep(runs, foreign)
+    asked = ["compare", SAME, name, "--fail-if", "iops < -5%", "--junit", str(tmp_path / "out.xml")]
+    assert main(asked) == 3
+    assert "must not be  iops < -5%: not comparable\n" in capsys.readouterr().out
+    (suite,) = ElementTree.parse(tmp_path / "out.xml").getroot()
+    assert (suite.get("errors"), suite.get("failures")) == ("2", "0")
+
+
 def test_json_is_one_document(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", SAME, SLOWER, "--json"]) == 1
     (told,) = json.loads(capsys.readouterr().out)["comparisons"]

@@ -6,7 +6,7 @@ import argparse
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,20 +45,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add("--junit", type=Path, metavar="FILE", help="write it as JUnit XML too")
     add("--allow-undecided", action="store_true", help="exit with 0 where nobody can tell whether it is worse")
-    parser.epilog = "exit codes: 0 no worse, 1 worse, 2 wrong usage, 3 not comparable, or nobody can tell"
+    parser.epilog = (
+        "exit codes: 0 no worse, 1 worse, 2 wrong usage, 3 not comparable, or nobody can tell; 1 counts before 3"
+    )
 
 
 def main(args: argparse.Namespace) -> int:
     """Compare and return the exit code."""
     from tui.results.compare.compare import compare
-    from tui.results.compare.criteria import criteria_of, judge
+    from tui.results.compare.criteria import judge_against
     from tui.results.compare.noise import NoiseFloors
     from tui.results.compare.sides import differing
 
     store, floors = run_store(), NoiseFloors.read(paths().noise)
     a, others = sides_of(store, args)
     found = [compare(a, other, floors, args.across) for other in others]
-    judged = [(each, judge(each.a, each.b, criteria_of(each.b, args.criteria))) for each in found]
+    judged = [(each, judge_against(each, args.criteria)) for each in found]
     if args.junit is not None:
         from tui.results.compare.junit import as_junit
 
@@ -69,12 +71,12 @@ def main(args: argparse.Namespace) -> int:
         sys.stdout.write(as_json(judged))
     else:
         show(judged, every=args.all, plot=args.plot)
-    codes = [exit_code(*each, allow_undecided=args.allow_undecided) for each in judged]
+    code = whole_code(exit_code(*each, allow_undecided=args.allow_undecided) for each in judged)
     if able := differing(found):
         say(f"compared all the same, where that is meant to differ: {' '.join(f'--across {name}' for name in able)}")
-    if not args.allow_undecided and any(undecided(*each) for each in judged):
+    if code == NOT_COMPARABLE and not args.allow_undecided and any(undecided(*each) for each in judged):
         say("whether it is worse nobody can tell (exit code 3): more runs, longer ones, or --allow-undecided")
-    return max(codes)
+    return code
 
 
 def sides_of(store: RunStore, args: argparse.Namespace) -> tuple[list[RunRecord], list[list[RunRecord]]]:
@@ -120,17 +122,22 @@ def show_charts(found: Comparison) -> None:
 
 
 def exit_code(found: Comparison, judged: Sequence[Judged], *, allow_undecided: bool = False) -> int:
-    """Return 1 for worse and 0 for no worse.
+    """Return 1 for worse and 0 for no worse: what was found counts before what nobody can tell.
 
-    3: not comparable, a criterion's figure was not measured, or nobody can tell (unless that is allowed).
+    3: not comparable, a criterion could not be judged, or nobody can tell (unless that is allowed).
     """
-    if found.word == "not comparable" or any(each.outcome == "not measured" for each in judged):
-        return NOT_COMPARABLE
-    worse = any(change.word == "worse" and change.counts for change in found.changes)
-    worse = worse or (found.search is not None and found.search.word == "worse")
+    worse = any(change.word == "worse" and change.counts for change in found.changes) or found.word == "worse"
     if worse or any(each.outcome == "broken" for each in judged):
         return WORSE
+    if found.word == "not comparable" or any(each.outcome in ("not measured", "not comparable") for each in judged):
+        return NOT_COMPARABLE
     return NOT_COMPARABLE if found.undecided and not allow_undecided else 0
+
+
+def whole_code(codes: Iterable[int]) -> int:
+    """Return the code of several comparisons: one that is worse is not hidden by another that nobody can tell."""
+    found = set(codes)
+    return next((code for code in (WORSE, NOT_COMPARABLE) if code in found), 0)
 
 
 def undecided(found: Comparison, judged: Sequence[Judged]) -> bool:

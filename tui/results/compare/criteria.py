@@ -15,11 +15,14 @@ from tui.model.criteria import Criterion, parse_criterion
 from tui.model.plan import Headline
 from tui.model.problem import UsageError
 from tui.model.record import RunRecord
+from tui.results.compare.compare import Comparison
 from tui.results.compare.measured import Point, points_of
 from tui.results.text import junit
 
-Outcome = Literal["kept", "broken", "not measured"]
-JUNIT: dict[Outcome, junit.Outcome] = {"kept": "passed", "broken": "failed", "not measured": "error"}
+Outcome = Literal["kept", "broken", "not measured", "not comparable"]
+JUNIT: dict[Outcome, junit.Outcome] = {
+    "kept": "passed", "broken": "failed", "not measured": "error", "not comparable": "error"
+}  # fmt: skip
 
 
 class Judged(Struct, frozen=True):
@@ -57,12 +60,22 @@ def criteria_of(records: Iterable[RunRecord], named: Iterable[str] = ()) -> list
     return list(found.values())
 
 
-def judge(a: Sequence[RunRecord], b: Sequence[RunRecord], criteria: Sequence[Criterion]) -> list[Judged]:
+def judge_against(found: Comparison, named: Iterable[str] = ()) -> list[Judged]:
+    """Return how B of a comparison stands by its profile's criteria and those that are named. Raises UsageError."""
+    return judge(found.a, found.b, criteria_of(found.b, named), comparable=found.word != "not comparable")
+
+
+def judge(
+    a: Sequence[RunRecord], b: Sequence[RunRecord], criteria: Sequence[Criterion], *, comparable: bool = True
+) -> list[Judged]:
     """Return how B stands by its criteria; relative ones are of its change against A, and left out without an A."""
     ours, theirs = points_of(a), points_of(b)
     found = []
     for criterion in criteria:
         if criterion.relative and not a:
+            continue
+        if criterion.relative and not comparable:  # there is a change, and it says nothing of B
+            found.append(Judged(criterion.text, "", "", "", "not comparable"))
             continue
         judged = [each for key, point in theirs.items() for each in _judged(criterion, ours.get(key), point)]
         found += judged or [Judged(criterion.text, "", "", "", "not measured")]

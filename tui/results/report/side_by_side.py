@@ -16,7 +16,7 @@ from tui.metrics.registry import MIXED, in_order
 from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
 from tui.results.compare.compare import Change, Comparison, compare
-from tui.results.compare.criteria import criteria_of, judge
+from tui.results.compare.criteria import judge_against
 from tui.results.compare.measured import Point, points_of
 from tui.results.compare.noise import NoiseFloors
 from tui.results.compare.text import (
@@ -108,7 +108,7 @@ def side_by_side(sides: Sides, found: Found) -> Iterator[Block]:
         yield from _gate(each, name)
     for name, each in found.items():
         yield from _figures(each, name)
-        if criteria := judge(each.a, each.b, criteria_of(each.b)):
+        if criteria := judge_against(each):
             yield criteria_table(f"What must not be: {name} against A", criteria)
     names = names_of([[side] for side in sides])
     known = {name: search for name, side in zip(names, sides, strict=True) if (search := side[0].search) is not None}

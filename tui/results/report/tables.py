@@ -207,7 +207,7 @@ def _row(table: MatrixTable, row: TableRow, scale: Scale) -> list[TableCell]:
 # -- criteria
 
 
-OUTCOMES = {"kept": TEXT, "broken": BAD, "not measured": WARN}
+OUTCOMES = {"kept": TEXT, "broken": BAD, "not measured": WARN, "not comparable": WARN}
 
 
 def criteria_table(title: str, judged: Sequence[Judged]) -> Table:

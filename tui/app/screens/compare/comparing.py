@@ -66,7 +66,7 @@ class Shown(Struct, frozen=True):
 def compared(runs: Sequence[Path], noise: Path, wish: Wish) -> Shown:
     """Return each side against the first, and how it stands by its thresholds. Raises BenchtuiError."""
     from tui.results.compare.compare import compare
-    from tui.results.compare.criteria import criteria_of, judge
+    from tui.results.compare.criteria import judge_against
     from tui.results.compare.noise import NoiseFloors
     from tui.results.compare.sides import apart, differing, joined
     from tui.results.record.load import load_record
@@ -83,6 +83,6 @@ def compared(runs: Sequence[Path], noise: Path, wish: Wish) -> Shown:
     across = able if able and ((join and known.meant) if wish.accept is None else wish.accept) else ()
     if across:
         found = [compare(first, other, floors, across) for other in others]
-    judged = [(each, judge(each.a, each.b, criteria_of(each.b))) for each in found]
+    judged = [(each, judge_against(each)) for each in found]
     paths = tuple(tuple(runs[place] for place in side) for side in sides.places)
     return Shown(paths, judged, sides.by, across, can_join=bool(known.by), can_accept=able)
