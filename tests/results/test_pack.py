@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
+import os
 import shutil
 import subprocess
 import tarfile
@@ -20,7 +22,7 @@ from tui.model.problem import BenchtuiError, UsageError
 from tui.results.pack.read import read_pack
 from tui.results.pack.stream import HEADER, OLD_HEADER, SUM_BYTES
 from tui.results.pack.unpack import unpack
-from tui.results.pack.write import pack
+from tui.results.pack.write import pack, put_in_place
 from tui.results.record.build import write_record
 from tui.results.store.unfinished import unfinished_runs
 
@@ -80,6 +82,28 @@ def test_an_unpacked_run_takes_notes_and_marks(packed: Path, home: Path) -> None
 def test_packing_never_writes_over_a_file(made: Path, packed: Path) -> None:
     with pytest.raises(UsageError, match="exists already"):
         pack(made, packed)
+
+
+@pytest.mark.parametrize("refusal", [errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV], ids=errno.errorcode.get)
+def test_a_file_system_needs_no_hard_links(
+    refusal: int, made: Path, packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As vfat and sshfs refuse them: no file system without them can be made on every machine."""
+
+    def link(*names: str | Path) -> None:
+        raise OSError(refusal, os.strerror(refusal), *map(str, names))
+
+    monkeypatch.setattr(os, "link", link)
+    file = tmp_path / "run.tar.gz"
+    pack(made, file)
+    assert read_pack(file).manifest.files == read_pack(packed).manifest.files
+    assert file.stat().st_mode == packed.stat().st_mode
+    other = tmp_path / "theirs"
+    other.write_text("came meanwhile")
+    with pytest.raises(FileExistsError):
+        put_in_place(file, other)
+    assert other.read_text() == "came meanwhile"
+    assert sorted(tmp_path.iterdir()) == [file, other]
 
 
 def test_a_place_that_cannot_be_written_is_named_as_it_was_given(made: Path, tmp_path: Path) -> None:

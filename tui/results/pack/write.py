@@ -86,13 +86,31 @@ def _write(
             for file in manifest.files:
                 with _data_of(run_dir, file, report) as data_of:
                     archive.addfile(_member(f"{manifest.run_id}/{file.path}", file.bytes), data_of)
-        os.link(temporary, output)  # never over a file that came meanwhile
+        put_in_place(temporary, output)
     except OSError as error:
         if error.filename != str(temporary):
             raise
         raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(output))) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def put_in_place(temporary: Path, output: Path) -> None:
+    """Give a file its name, never over one that came meanwhile, whether or not the file system has hard links.
+
+    Raises OSError, FileExistsError among them.
+    """
+    try:
+        os.link(temporary, output)
+    except FileExistsError:
+        raise
+    except OSError:  # EPERM, ENOTSUP, ENOSYS, EXDEV, ...: file systems refuse a link in many ways
+        output.touch(mode=0o600, exist_ok=False)  # the name is ours from here on
+        try:
+            temporary.replace(output)
+        except OSError:
+            output.unlink()
+            raise
 
 
 def _data_of(run_dir: Path, file: PackedFile, report: bytes | None) -> IO[bytes]:
