@@ -8,7 +8,6 @@ import signal
 import sys
 import traceback
 from collections.abc import Coroutine
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from tui.engine.process.control import ControlServer, Request
 from tui.engine.process.identity import sole_engine
 from tui.engine.process.launch import EngineMode, load_plan
 from tui.engine.process.questions import EngineAsker, take_link
-from tui.engine.running.context import RunContext, RunStopped
+from tui.engine.running.context import RunContext
 from tui.engine.running.load import stop_host
 from tui.engine.running.run import execute, open_run
 from tui.engine.running.secrets import secrets_of
@@ -64,15 +63,15 @@ async def _serve(
         ctx.journal.on_failure = partial(end_in_order, ctx)
         connections.remark = partial(remark, ctx)
         ctx.on_connected = partial(logged_in, ctx, connections, asker)
+        if asker is not None:
+            ctx.on_stop = asker.give_up
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, ctx.request_stop, "stop", signal.Signals(number).name)
         async with ControlServer(run_dir, lambda request: answer(ctx, request)):
-            taking = secrets_of(plan, os.environ, asker)
-            with suppress(RunStopped):  # somebody asked to stop while it was asked for: the course ends at once
-                secrets = await (ctx.unless_stopped(taking) if history is None else taking)
-                for session in ctx.sessions:
-                    session.secrets = secrets
+            secrets = await secrets_of(plan, os.environ, asker)
+            for session in ctx.sessions:
+                session.secrets = secrets
             return await _guarded(ctx, _course(ctx, history, mode))
 
 

@@ -56,9 +56,25 @@ class EngineAsker:
         self._link = link
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
+        self._given_up = asyncio.Event()
 
     async def __call__(self, question: Question) -> Sequence[str] | None:
-        """Ask the launcher; None when it does not answer, or is gone."""
+        """Ask the launcher; None when it does not answer, is gone, or is not waited for any more."""
+        asking = asyncio.ensure_future(self._ask(question))
+        giving_up = asyncio.ensure_future(self._given_up.wait())
+        try:
+            await asyncio.wait({asking, giving_up}, return_when=asyncio.FIRST_COMPLETED)
+            return asking.result() if asking.done() else None
+        finally:
+            asking.cancel()
+            giving_up.cancel()
+            await asyncio.gather(asking, giving_up, return_exceptions=True)
+
+    def give_up(self) -> None:
+        """Wait for no answer from here on."""
+        self._given_up.set()
+
+    async def _ask(self, question: Question) -> Sequence[str] | None:
         try:
             if self._reader is None or self._writer is None:
                 self._reader, self._writer = await asyncio.open_unix_connection(sock=self._link, limit=LONGEST_LINE)

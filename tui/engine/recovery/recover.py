@@ -17,7 +17,7 @@ from tui.engine.running.load import run_load
 from tui.engine.running.on_hosts import EXIT_PARTIAL, LOOK, REACH, on_hosts
 from tui.engine.running.precondition import not_filled
 from tui.engine.running.preflight import preflight
-from tui.engine.running.run import brought_to_an_end, connect_all, ended, how_it_ended
+from tui.engine.running.run import brought_to_an_end, check_secrets, connect_all, ended, how_it_ended
 from tui.engine.running.servers import connect_servers
 from tui.engine.running.session import HostSession
 from tui.engine.running.steps import run_steps
@@ -40,6 +40,8 @@ async def _rest(ctx: RunContext, history: History) -> RunEnded:
     known = search_is_over(ctx)
     rest = [step for step in ctx.plan.steps if step.index not in history.begun]
     if taken_over and rest:
+        ctx.check_stop()
+        check_secrets(ctx)
         await preflight(ctx)
     if taken_over or known:
         await run_steps(ctx, rest)
@@ -65,6 +67,9 @@ async def execute_missing(ctx: RunContext, history: History, *, failed: bool) ->
 
 
 async def _missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnded:
+    if not history.ended and ctx.stop_mode is not None:  # while it was asked for secrets: what is left on hosts is kept
+        return await _rest(ctx, history)
+    ctx.check_stop()
     await connect_all(ctx)
     adopted = await _adopt_if_any(ctx, history)
     missing = [step for step in history.missing(ctx.plan, failed=failed) if step.index != adopted]

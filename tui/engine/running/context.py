@@ -69,6 +69,7 @@ class RunContext:
     active: dict[str, TaskRun] = field(default_factory=dict)  # loads that go on, by host
     tasks: set[asyncio.Task[None]] = field(default_factory=set)  # held, or asyncio would drop them
     on_connected: Callable[[], None] = lambda: None  # called once all hosts are connected or refused
+    on_stop: Callable[[], None] = lambda: None  # called when somebody asks this engine to stop, also once more
     results: dict[tuple[int, str], HostResult | None] = field(default_factory=dict)  # by step and host; None: no fio's
     ahead: dict[str, Any] = field(default_factory=dict)  # what courses found out in the preflight, by keys of theirs
     given_up: str = ""  # why no further step is begun
@@ -135,13 +136,13 @@ class RunContext:
 
     def request_stop(self, mode: StopMode, by: str = "", reason: str = "") -> None:
         """Remember that the run shall end; abort wins over stop. `reason`: why, when nobody asked for it."""
-        if self.stop_mode == "abort" or self.stop_mode == mode:
-            return
-        self.stop_mode, self.stop_reason = mode, reason
-        self.journal.append(StopRequested(t=0.0, mode=mode, by=by, reason=reason))
-        self.stop_event.set()
-        if mode == "abort":
-            self.abort_event.set()
+        if self.stop_mode not in ("abort", mode):
+            self.stop_mode, self.stop_reason = mode, reason
+            self.journal.append(StopRequested(t=0.0, mode=mode, by=by, reason=reason))
+            self.stop_event.set()
+            if mode == "abort":
+                self.abort_event.set()
+        self.on_stop()
 
     def check_stop(self) -> None:
         """Raise RunStopped when somebody asked to stop."""

@@ -113,14 +113,19 @@ async def brought_to_an_end(ctx: RunContext, course: Awaitable[RunEnded]) -> Run
 
 async def connect_all(ctx: RunContext) -> None:
     """Connect to every host; refuse with all problems at once when one cannot be reached."""
-    if missing := next((session.secrets.missing for session in ctx.sessions), []):
-        raise RunRefused("failed", EXIT_PREFLIGHT, NO_SECRET.format(", ".join(missing)))
+    check_secrets(ctx)
     with ctx.phase("connect"):
         try:
             await on_hosts(ctx, CONNECT, ctx.sessions, _connect_one)
             await ctx.unless_stopped(connect_servers(ctx))
         finally:
             ctx.on_connected()
+
+
+def check_secrets(ctx: RunContext) -> None:
+    """Raise RunRefused when a load would lack a secret."""
+    if missing := next((session.secrets.missing for session in ctx.sessions), []):
+        raise RunRefused("failed", EXIT_PREFLIGHT, NO_SECRET.format(", ".join(missing)))
 
 
 async def _connect_one(session: HostSession) -> None:
