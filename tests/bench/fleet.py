@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.bench.sshfleet import ServedLab
 from tests.lab.sshd import SshdLab, set_env
 from tui.metrics.buckets import index_to_value
 
@@ -32,7 +33,7 @@ tool: fio
 params:
   runtime: {default: 30s, kind: duration}
 fio:
-  global: {ioengine: "null", rw: randread, bs: 4k, size: 1G, time_based: 1, runtime: "{runtime}"}
+  global: {ioengine: "null", rw: randread, bs: 4k, iodepth: 13, size: 1G, time_based: 1, runtime: "{runtime}"}
   jobs: {load: {numjobs: 1}}
 prepare: {layout: false}
 headline: {metric: iops, direction: read}
@@ -129,17 +130,21 @@ def serve(folder: Path, runtime_s: int) -> None:
 
 
 @contextmanager
-def fleet(root: Path, hosts: int, runtime_s: int) -> Iterator[SshdLab]:
-    """Start so many hosts whose fio is the stand-in, and the process that feeds them."""
+def fleet(root: Path, hosts: int, runtime_s: int, *, served: bool = False) -> Iterator[SshdLab]:
+    """Start so many hosts whose fio is the stand-in, and the process that feeds them.
+
+    `served`: one process answers for all, in the place of an sshd and a shell that streams for each.
+    """
     folder, bin_dir = root / "pipes", root / "bin"
     folder.mkdir()
     bin_dir.mkdir()
     (bin_dir / "fio").write_text(FIO)
     (bin_dir / "fio").chmod(0o755)
     (root / "fleet.yaml").write_text(PROFILE)
-    lab = SshdLab(root / "lab", hosts=hosts)
+    environ = {"PATH": f"{bin_dir}:/usr/bin:/bin", "FLEET": str(folder)}
+    lab = ServedLab(root / "lab", hosts, environ) if served else SshdLab(root / "lab", hosts)
     for host in lab.hosts:
-        host.options = (set_env(host.root, f"PATH={bin_dir}:/usr/bin:/bin", f"FLEET={folder}"),)
+        host.options = (set_env(host.root, *(f"{name}={value}" for name, value in environ.items())),)
     program = [sys.executable, "-m", "tests.bench.fleet", str(folder), str(runtime_s)]
     feeder = subprocess.Popen(program, cwd=Path(__file__).parents[2])
     try:

@@ -1,8 +1,4 @@
-"""Put on PYTHONPATH of an engine: keeps how late its event loop is, a line a second, in the file LOOP_LAG names.
-
-STREAM_POLL_S: how often its hosts look for more output. All of them share one machine, so that four times a second, as
-hosts of their own do, would be two cores of 256 hosts.
-"""
+"""Put on PYTHONPATH of an engine: keeps how late its event loop is, a line a second, in the file LOOP_LAG names."""
 
 from __future__ import annotations
 
@@ -32,20 +28,10 @@ async def watch(path: str) -> None:
             file.write(f"{time.time():.3f} {time.process_time():.3f} {memory} {late}\n")
 
 
-def look_seldom() -> None:
-    """Have streams ask for more output as often as STREAM_POLL_S says."""
-    from tui.remote.agent import Agent
-
-    if "STREAM_POLL_S" in os.environ:
-        Agent.stream.__defaults__ = (float(os.environ["STREAM_POLL_S"]),)
-
-
 def watched(run: Any) -> Any:
     """Return asyncio.run that watches its loop."""
 
     def with_watch(main: Coroutine[Any, Any, Any], **options: Any) -> Any:
-        look_seldom()
-
         async def both() -> Any:
             task = asyncio.create_task(watch(os.environ["LOOP_LAG"]))
             try:
