@@ -114,6 +114,26 @@ def test_operations_of_mdtest_are_a_table(metadata: Source, tmp_path: Path) -> N
     assert rows[rows.iteration.notna()]["ops_per_s"].tolist() == create.iterations
 
 
+def test_the_summary_has_what_mdtest_measured(metadata: Source, tmp_path: Path) -> None:
+    found = read(metadata, tmp_path)["summary"].set_index("direction")
+    assert metadata.record.steps[0].metadata is not None
+    known = metadata.record.steps[0].metadata.operations
+    assert list(found.index) == list(known)
+    for name, each in known.items():
+        row = found.loc[name]
+        rates = (row.ops_per_s, row.ops_per_s_min, row.ops_per_s_max, row.ops_per_s_stddev)
+        assert rates == (each.mean, each.min, each.max, each.stddev)
+    assert set(found.hosts) == {2} and "iops" not in found.columns
+
+
+def test_a_suite_with_both_has_the_columns_of_both(metadata: Source, plain: Source, tmp_path: Path) -> None:
+    record = RunRecord.model_validate(plain.record.model_dump(by_alias=True))
+    record.steps.append(metadata.record.steps[0])
+    found = read(Source(record, plain.run_dir), tmp_path)["summary"].set_index("direction")
+    assert found.loc["write"].notna()[["iops", "ops_per_s"]].tolist() == [True, False]
+    assert found.loc["create"].notna()[["iops", "ops_per_s"]].tolist() == [False, True]
+
+
 def test_the_verb_prints_the_paths_that_it_wrote(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], home: Path, plain: Source
 ) -> None:

@@ -13,9 +13,17 @@ from typing import Literal
 
 from tui.metrics.buckets import PERCENTILES, index_to_value, label
 from tui.metrics.histogram import TOP_BUCKET
-from tui.metrics.registry import in_order
+from tui.metrics.registry import METRICS, in_order
 from tui.model.record import RunRecord
-from tui.model.step_record import AggregateRecord, DirectionRecord, LatencyRecord, Scalar, SeriesColumns, StepRecord
+from tui.model.step_record import (
+    AggregateRecord,
+    DirectionRecord,
+    LatencyRecord,
+    OperationRecord,
+    Scalar,
+    SeriesColumns,
+    StepRecord,
+)
 from tui.model.utc import format_utc, parse_utc
 from tui.results.sizing.found import found_figures
 
@@ -69,8 +77,8 @@ STEP = (
     Column("repetition", "int"),
     Column("warmup", "bool"),
 )
+DIRECTION = Column("direction", "text")
 COUNTS = (
-    Column("direction", "text"),
     Column("runtime_s", "float"),
     Column("ios", "int"),
     Column("bytes", "int"),
@@ -78,6 +86,7 @@ COUNTS = (
     Column("bw_bytes_per_s", "float"),
 )
 WINDOW = (Column("iops_window", "float"), Column("bw_window_bytes_per_s", "float"))
+RATES = tuple(Column(METRICS["ops"].unit + end, "float") for end in ("", "_min", "_max", "_stddev"))
 
 
 def _latency_columns(kind: str, labels: Sequence[str]) -> tuple[Column, ...]:
@@ -112,6 +121,10 @@ def _figure_columns(labels: Sequence[str]) -> tuple[Column, ...]:
     return (*COUNTS, *latencies, Column("from_samples", "bool"))
 
 
+def _rates(operation: OperationRecord) -> Row:
+    return (operation.mean, operation.min, operation.max, operation.stddev)
+
+
 def _run(record: RunRecord) -> Row:
     target = record.target or ""
     return (record.run_id, record.created_utc, record.profile.tag, target, record.state, record.verdict)
@@ -121,8 +134,8 @@ def _step(step: StepRecord) -> Row:
     return (step.index, step.name, step.cell_key, step.repetition, step.warmup)
 
 
-def _figures(name: str, part: DirectionRecord, labels: Sequence[str]) -> Row:
-    counts = (name, part.runtime_s, part.ios, part.bytes, part.iops, part.bw_bytes_per_s)
+def _figures(part: DirectionRecord, labels: Sequence[str]) -> Row:
+    counts = (part.runtime_s, part.ios, part.bytes, part.iops, part.bw_bytes_per_s)
     latencies = (value for kind in LATENCIES for value in _latency(getattr(part, kind), labels))
     return (*counts, *latencies, part.from_samples)
 
@@ -157,19 +170,44 @@ def _kind_of(values: Iterable[Scalar]) -> Kind:
 
 
 def summary(record: RunRecord) -> Table:
-    """Return one row a step and direction, all hosts together."""
+    """Return one row a step and direction, all hosts together; of a metadata benchmark one a step and operation.
+
+    Columns of I/O and of operations are there where the run has either.
+    """
     columns, point = _point(record)
     labels = percentiles_of(record)
+    counted = any(_operations(step) for step in record.steps)
+    rates = RATES if counted else ()
+    figures = (*_figure_columns(labels), *WINDOW)
+    if counted and not any(step.results.aggregate for step in record.steps):
+        figures = ()
 
     def rows() -> Iterator[Row]:
         for step in record.steps:
+            head = (*_run(record), *_step(step), *point(step))
             for name in in_order(step.results.aggregate):
                 part = step.results.aggregate[name]
-                hosts: Row = (len(part.hosts), step.in_flight)
-                yield (*_run(record), *_step(step), *point(step), *hosts, *_figures(name, part, labels), *_window(part))
+                measured = (*_figures(part, labels), *_window(part))
+                yield (*head, len(part.hosts), step.in_flight, name, *measured, *_nothing(rates))
+            for name, each in _operations(step).items():
+                yield (*head, _nodes(step), step.in_flight, name, *_nothing(figures), *_rates(each))
 
     hosts = (Column("hosts", "int"), Column("in_flight", "int"))
-    return Table("summary", (*RUN, *STEP, *columns, *hosts, *_figure_columns(labels), *WINDOW), rows)
+    return Table("summary", (*RUN, *STEP, *columns, *hosts, DIRECTION, *figures, *rates), rows)
+
+
+def _nothing(columns: Sequence[Column]) -> Row:
+    return (None,) * len(columns)
+
+
+def _operations(step: StepRecord) -> Mapping[str, OperationRecord]:
+    return step.metadata.operations if step.metadata is not None else {}
+
+
+def _nodes(step: StepRecord) -> int | None:
+    """Return how many hosts a metadata benchmark ran on: an import has one task, and hosts may share a name."""
+    nodes = step.metadata.nodes if step.metadata is not None else None
+    return max(nodes or 0, len(step.tasks)) or None
 
 
 def _window(part: AggregateRecord) -> Row:
@@ -185,9 +223,10 @@ def per_host(record: RunRecord) -> Table:
         for step in record.steps:
             for host, dirs in step.results.per_host.items():
                 for name in in_order(dirs):
-                    yield (record.run_id, *_step(step), *point(step), host, *_figures(name, dirs[name], labels))
+                    yield (record.run_id, *_step(step), *point(step), host, name, *_figures(dirs[name], labels))
 
-    return Table("hosts", (RUN[0], *STEP, *columns, Column("host", "text"), *_figure_columns(labels)), rows)
+    own = (Column("host", "text"), DIRECTION, *_figure_columns(labels))
+    return Table("hosts", (RUN[0], *STEP, *columns, *own), rows)
 
 
 def per_job(record: RunRecord) -> Table:
@@ -200,18 +239,11 @@ def per_job(record: RunRecord) -> Table:
             for host, jobs in _jobs(step):
                 for job, dirs in jobs.items():
                     for name in in_order(dirs):
-                        yield (
-                            record.run_id,
-                            *_step(step),
-                            *point(step),
-                            host,
-                            job,
-                            *_figures(name, dirs[name], labels),
-                        )
+                        head = (record.run_id, *_step(step), *point(step), host, job, name)
+                        yield (*head, *_figures(dirs[name], labels))
 
-    return Table(
-        "jobs", (RUN[0], *STEP, *columns, Column("host", "text"), Column("job", "text"), *_figure_columns(labels)), rows
-    )
+    own = (Column("host", "text"), Column("job", "text"), DIRECTION, *_figure_columns(labels))
+    return Table("jobs", (RUN[0], *STEP, *columns, *own), rows)
 
 
 def _jobs(step: StepRecord) -> Iterator[tuple[str | None, Mapping[str, Mapping[str, DirectionRecord]]]]:
@@ -229,16 +261,14 @@ def operations(record: RunRecord) -> Table:
 
     def rows() -> Iterator[Row]:
         for step in record.steps:
-            found = step.metadata
-            for name, each in found.operations.items() if found is not None else ():
+            for name, each in _operations(step).items():
                 head = (*_run(record), *_step(step), *point(step), name)
-                yield (*head, None, each.mean, each.min, each.max, each.stddev, None)
+                yield (*head, None, *_rates(each), None)
                 for index, rate in enumerate(each.iterations):
                     seconds = each.seconds[index] if index < len(each.seconds) else None
                     yield (*head, index + 1, rate, None, None, None, seconds)
 
-    rates = ("ops_per_s", "ops_per_s_min", "ops_per_s_max", "ops_per_s_stddev", "duration_s")
-    own = (Column("operation", "text"), Column("iteration", "int"), *(Column(name, "float") for name in rates))
+    own = (Column("operation", "text"), Column("iteration", "int"), *RATES, Column("duration_s", "float"))
     return Table("operations", (*RUN, *STEP, *columns, *own), rows)
 
 
