@@ -25,6 +25,7 @@ from tui.results.findings.check import Found
 from tui.results.findings.live import LiveFinding, LiveFindings
 from tui.results.record.build import build_record
 from tui.results.record.running import RunningStep
+from tui.results.slices import at_once
 from tui.results.text.findings import live_lines
 from tui.text.line import plain_lines
 
@@ -119,7 +120,7 @@ def test_a_step_that_goes_on_has_the_figures_that_its_record_would_have(tmp_path
     step = RunningStep(at.plan, at.plan.steps[0])
     for _ in range(8):  # piece by piece, as a screen looks
         at.maker.measure(5)
-        found = step.record(at.take().state)
+        found = at_once(step.record(at.take().state))
     kept = build_record(at.maker.run_dir).steps[0]
     assert found.measured_s == kept.measured_s
     for host, dirs in kept.results.per_host.items():
@@ -160,7 +161,7 @@ def test_what_was_measured_before_the_ramp_ended_is_in_no_series(tmp_path: Path)
         )
 
     at.seconds(5, ramp).seconds(20)
-    found = RunningStep(at.plan, at.plan.steps[0]).record(at.state)
+    found = at_once(RunningStep(at.plan, at.plan.steps[0]).record(at.state))
     kept = build_record(at.maker.run_dir).steps[0]
     assert found.series is not None and kept.series is not None
     assert found.series.start_s == kept.series.start_s
@@ -278,17 +279,40 @@ def test_samples_that_come_late_leave_no_gap(tmp_path: Path) -> None:
     found = RunningStep(at.plan, at.plan.steps[0])
     piecewise = at.findings._step
     assert piecewise is not None
-    fresh, grown = found.record(at.state).series, piecewise.record(at.state).series
+    fresh, grown = at_once(found.record(at.state)).series, at_once(piecewise.record(at.state)).series
     assert fresh is not None and grown is not None
     assert [each.iops for each in grown.columns] == [each.iops for each in fresh.columns]
     assert "V30" not in at.now
+
+
+def slices_of_a_look(folder: Path, hosts: int) -> int:
+    at = watched(folder, hosts)
+    at.maker.measure(20)
+    state = at.take().state
+    return sum(1 for _ in at.findings.looking(state, state.clock.now))
+
+
+def test_no_slice_of_a_look_grows_with_the_number_of_hosts_that_are_read(tmp_path: Path) -> None:
+    few, many = slices_of_a_look(tmp_path / "few", 2), slices_of_a_look(tmp_path / "many", 12)
+    assert many - few == 10 * 2  # of each host its figures so far, and its values over time
+
+
+def test_a_load_that_begins_again_is_looked_at_before_its_first_io(tmp_path: Path) -> None:
+    at = watched(tmp_path, hosts=2).seconds(12)
+    again = Sample(t=at.maker.t + 1, host="weka-02", step=0, phase="measure", host_time_ms=0, interval_s=1.0, dirs={})
+    again.host_time_ms, again.restart = round((at.maker.epoch + again.t) * 1000), True
+    at.maker.add(again)
+    at.take()
+    step = at.findings._step
+    assert step is not None
+    assert list(at_once(step.record(at.state)).results.per_host) == ["weka-01"]
 
 
 def test_after_five_minutes_the_begin_is_not_judged_any_more(tmp_path: Path) -> None:
     at = watched(tmp_path, hosts=1)
     at.maker.measure(310)
     step = RunningStep(at.plan, at.plan.steps[0])
-    found = step.record(at.take().state).series
+    found = at_once(step.record(at.take().state)).series
     assert found is not None and len(found.columns[0].iops) == 300
     assert not step.series.from_begin
 

@@ -22,6 +22,7 @@ from tui.results.findings.limiter import limiter_of
 from tui.results.record.hosts import host_record
 from tui.results.record.journal import JournalData
 from tui.results.record.running import RunningStep
+from tui.results.slices import Sliced, at_once
 from tui.results.text.judged import WEIGHTS
 
 EVERY_S = 5.0
@@ -113,41 +114,45 @@ class LiveFindings:
 
     def look(self, state: RunState, now_t: float) -> list[LiveFinding]:
         """Look when it is time, and return what is new or has become worse."""
-        return sorted((each for part in self.looking(state, now_t) for each in part), key=_weight)
+        return at_once(self.looking(state, now_t))
 
-    def looking(self, state: RunState, now_t: float) -> Iterator[list[LiveFinding]]:
-        """Do the same part by part, for who has more to do meanwhile: of many hosts a look takes long.
+    def looking(self, state: RunState, now_t: float) -> Sliced[list[LiveFinding]]:
+        """Do the same in slices: of many hosts a look takes long.
 
         It must be gone through to its end: what is new about hosts is looked at once.
         """
         self._leave(state, now_t)
         if now_t < self._next_t or not is_time(state, now_t):
-            return
+            return []
         usual = self._next_t > float("-inf")  # the first one loads what all need
+        new: list[LiveFinding] = []
         cost_s, began = 0.0, time.thread_time()
-        for new in self._judge(state, now_t):
+        for _ in self._judge(state, now_t, new):
             cost_s += time.thread_time() - began
-            yield new
+            yield
             began = time.thread_time()
         self.cost_s = cost_s + time.thread_time() - began
         self._next_t = now_t + max(EVERY_S, self.cost_s / SHARE if usual else 0.0)
+        return sorted(new, key=_weight)
 
-    def _judge(self, state: RunState, now_t: float) -> Iterator[list[LiveFinding]]:
+    def _judge(self, state: RunState, now_t: float, new: list[LiveFinding]) -> Sliced[None]:
         before = self._at
-        changed, record = self._see_hosts(state), self._see_step(state)
+        changed = self._see_hosts(state)
+        yield
+        record = yield from self._see_step(state)
         entered = self._at != before
         evidence = self._evidence(state, record)
-        yield []
         if changed or entered:
-            made = self._make((check for check in CHECKS if check.of_run is not None), evidence)
-            yield self._take(made, now_t, step=None, sure=True)
+            made = yield from self._make((check for check in CHECKS if check.of_run is not None), evidence)
+            new += self._take(made, now_t, step=None, sure=True)
         if record is not None and self._step is not None:
             lately = self._step.lately(state, record)
+            yield
             self._take_limiter(limiter_of(StepEvidence(evidence, self._step.step, lately)))
-            yield []
-            made = self._make((check for check in CHECKS if check.of_step is not None), evidence)
+            yield
+            made = yield from self._make((check for check in CHECKS if check.of_step is not None), evidence)
             sure = entered and (record.measured_s or 0.0) >= SETTLED_S
-            yield self._take(made, now_t, step=record.index, sure=sure)
+            new += self._take(made, now_t, step=record.index, sure=sure)
 
     def _evidence(self, state: RunState, record: StepRecord | None) -> Evidence:
         steps = list(self._others)
@@ -166,15 +171,15 @@ class LiveFindings:
             self._hosts = [host_record(self.plan, state, host) for host in self.plan.hosts]
         return changed
 
-    def _see_step(self, state: RunState) -> StepRecord | None:
-        """Return the record so far of the step that is measured; None when none is."""
+    def _see_step(self, state: RunState) -> Sliced[StepRecord | None]:
+        """Work out the record so far of the step that is measured; None when none is."""
         index = state.step
         if state.phase != "measure" or index is None or index >= len(self.plan.steps):
             return None
         attempt = state.at_step(index).attempt
         if self._at is None:
             self._at, self._step = (index, attempt), RunningStep(self.plan, self.plan.steps[index])
-        return self._step.record(state) if self._step is not None else None
+        return (yield from self._step.record(state)) if self._step is not None else None
 
     def _leave(self, state: RunState, now_t: float) -> None:
         """Once another step is prepared, what was found of this one is over; of an attempt before, it is forgotten."""
@@ -199,11 +204,12 @@ class LiveFindings:
 
     # -- findings that come and go
 
-    def _make(self, checks: Iterable[Check], evidence: Evidence) -> dict[str, list[Finding]]:
+    def _make(self, checks: Iterable[Check], evidence: Evidence) -> Sliced[dict[str, list[Finding]]]:
         """Make checks; those that cannot be made are not in it."""
         made: dict[str, list[Finding]] = {}
         for check in checks:
             if check.live:
+                yield
                 try:
                     made[check.id] = check.look(evidence)
                 except UnknownError:

@@ -5,6 +5,8 @@ Counts, rates and mean latencies are those so far, values over time and telemetr
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tui.journal.measurement import Measurement
 from tui.journal.state import RunState
 from tui.journal.step import StepState
@@ -27,6 +29,7 @@ from tui.results.record.running_telemetry import RunningTelemetry, Sums
 from tui.results.record.step import step_state, task_record
 from tui.results.record.telemetry import windows_of
 from tui.results.record.timing import HostSpan, host_spans, timing_record
+from tui.results.slices import Sliced
 
 LATELY_S = 10
 P99_EVERY_S = 30.0
@@ -42,13 +45,16 @@ class RunningStep:
         self.series, self.results = RunningSeries(), RunningResults(self.kind)
         self._sums: dict[str, tuple[float, Sums]] = {}  # by host: since when, and its columns
 
-    def record(self, state: RunState) -> StepRecord:
-        """Return what is known so far. `runtime_s` is what should have been measured until now, not in the end."""
+    def record(self, state: RunState) -> Sliced[StepRecord]:
+        """Work out what is known so far. `runtime_s` is what should have been measured until now, not in the end."""
         seen = state.at_step(self.step.index)
         measurement = seen.measurement
         spans = host_spans(state, self.step.index, seen.results)
         covered = coverage(self.step, state, spans, seen.results)
-        results = self.results.record(measurement) if measurement is not None else ResultsRecord()
+        results, series = ResultsRecord(), None
+        if measurement is not None:
+            results = yield from self.results.record(measurement)
+            series = yield from self.series.record(measurement)
         measured_s = max((each.runtime_s or 0.0 for each in results.aggregate.values()), default=None)
         return StepRecord(
             index=self.step.index,
@@ -73,7 +79,7 @@ class RunningStep:
             timing=timing_record(spans),
             coverage=covered,
             coverage_text=coverage_text(covered),
-            series=self.series.record(measurement) if measurement is not None else None,
+            series=series,
             telemetry=self._telemetry(seen, spans),
         )
 
@@ -107,21 +113,29 @@ class RunningResults:
         self._p99: dict[tuple[str, str], int | None] = {}
         self._p99_t = float("-inf")
 
-    def record(self, measurement: Measurement) -> ResultsRecord:
-        """Return the figures by host, and over all hosts; p99 of the hosts alone."""
-        per_host = {host: self._host(measurement, host) for host, leaves in measurement.hosts.items() if leaves}
-        per_host = {host: dirs for host, dirs in per_host.items() if dirs}
-        if measurement.clock.now - self._p99_t >= P99_EVERY_S:
+    def record(self, measurement: Measurement) -> Sliced[ResultsRecord]:
+        """Work out the figures by host, and over all hosts; p99 of the hosts alone."""
+        per_host: dict[str, dict[str, DirectionRecord]] = {}
+        anew = measurement.clock.now - self._p99_t >= P99_EVERY_S
+        if anew:
             self._p99_t = measurement.clock.now
-            self._p99 = {(host, name): _p99(measurement, host, name) for host in per_host for name in per_host[host]}
-        for (host, name), value in self._p99.items():
-            latency = per_host[host][name].lat or per_host[host][name].clat
-            if latency is not None and value is not None:
-                latency.percentiles_ns["99"] = value
+        for host in list(measurement.hosts):
+            if dirs := self._host(measurement, host):
+                per_host[host] = dirs
+                self._add_p99(measurement, host, dirs, anew=anew)
+            yield
         names = in_order(dict.fromkeys(name for dirs in per_host.values() for name in dirs))
         parts = {name: [dirs[name] for dirs in per_host.values() if name in dirs] for name in names}
         aggregate = {name: _together(each, name, self.kind) for name, each in parts.items()}
         return ResultsRecord(aggregate=aggregate, per_host=per_host)
+
+    def _add_p99(self, measurement: Measurement, host: str, dirs: Mapping[str, DirectionRecord], *, anew: bool) -> None:
+        for name, record in dirs.items():
+            if anew:
+                self._p99[host, name] = _p99(measurement, host, name)
+            latency, value = record.lat or record.clat, self._p99.get((host, name))
+            if latency is not None and value is not None:
+                latency.percentiles_ns["99"] = value
 
     def _host(self, measurement: Measurement, host: str) -> dict[str, DirectionRecord]:
         leaves = measurement.hosts[host]

@@ -15,6 +15,7 @@ from tui.model.step_record import (
     SeriesRecord,
 )
 from tui.results.record.columns import series_column
+from tui.results.slices import Sliced
 
 LOOK_BACK_S = 300
 Key = tuple[str | None, str]
@@ -37,8 +38,8 @@ class RunningSeries:
         """Whether the first second of the measurement is still there."""
         return self._start == self._begin
 
-    def record(self, measurement: Measurement) -> SeriesRecord | None:
-        """Return what is known up to the last second that every host which reports has told; None: nothing yet.
+    def record(self, measurement: Measurement) -> Sliced[SeriesRecord | None]:
+        """Work out what is known up to the last second that every host which reports has told; None: nothing yet.
 
         The lists grow with the next call.
         """
@@ -48,13 +49,13 @@ class RunningSeries:
         begin = ceil(min(window.start_t for window in windows))
         if begin != self._begin:  # the ramp was longer than it seemed, or a load began again
             self._restart(begin)
-        self._extend(measurement, max(span[1], self._end))
+        yield from self._extend(measurement, max(span[1], self._end))
         if self._end == self._start:
             return None
         columns = list(self._columns.values())
         return SeriesRecord.model_construct(step_s=1.0, start_s=float(self._start), columns=columns)
 
-    def _extend(self, measurement: Measurement, end: int) -> None:
+    def _extend(self, measurement: Measurement, end: int) -> Sliced[None]:
         start = max(self._start, min(self._changed_from(measurement), self._end))
         for key in [*((None, name) for name in measurement.cluster), *self._leaves(measurement)]:
             new = series_column(measurement, *key, start, end)
@@ -66,6 +67,7 @@ class RunningSeries:
             ):
                 del values[start - self._start :]
                 values += more
+            yield
         self._end = end
         self._forget_old()
 

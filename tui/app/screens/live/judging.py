@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.app.dialogs.findings import FindingsDialog
-from tui.app.screens.live.feed import LiveFeed, ReplayFeed
+from tui.app.screens.live.feed import SLICE_S, LiveFeed, ReplayFeed
 from tui.app.screens.live.steering import SteeringScreen
 from tui.app.screens.live.text import clock_zero_t
 from tui.model.plan import Plan
@@ -49,12 +49,14 @@ class JudgingScreen(SteeringScreen):
 
             self._findings, self._judged = LiveFindings(self.plan), state
         if self.found is not None:
-            parts = self.found.looking(state, state.clock.now)
+            slices, gave_way = self.found.looking(state, state.clock.now), time.monotonic()
             try:
-                for _ in parts:
-                    await self.let_keys_pass()
+                for _ in slices:
+                    if time.monotonic() - gave_way >= SLICE_S / 2:  # the next one may be a long check
+                        await self.let_keys_pass()
+                        gave_way = time.monotonic()
             finally:
-                for _ in parts:  # a look that was begun is finished, also by who leaves
+                for _ in slices:  # a look that was begun is finished, also by who leaves
                     pass
 
     async def let_keys_pass(self) -> None:
