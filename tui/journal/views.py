@@ -398,6 +398,9 @@ class Group(DirectionView):
     @property
     def span(self) -> tuple[int, int] | None:
         """First and end second of which everything is known."""
+        return self._cached("span", self.version, self._span)
+
+    def _span(self) -> tuple[int, int] | None:
         spans = [leaf.span for leaf in self.leaves]
         known = [span for span in spans if span is not None]
         if not known:

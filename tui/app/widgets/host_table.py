@@ -87,6 +87,7 @@ class HostTable(PickList["HostView"]):
         self.seen: Mapping[str, HostTelemetry] = {}
         self.spread = Spread(None, {}, 0.0)
         self.spread_now = self.spread  # whatever second is looked at
+        self._widest = 0.0  # how far the farthest host is from the median
         super().__init__(self._columns(), lambda host: host.name, id=id)
         self.symbols = symbols
         self.hosts: Sequence[HostView] = ()
@@ -211,14 +212,11 @@ class HostTable(PickList["HostView"]):
         self.spread = self.spread_now = self._spread(None)
         if self.cursor_s is not None:
             self.spread = self._spread(self.cursor_s)
+        self._widest = self.spread.widest(list(self.spread.shares))
 
     def _spread(self, second: int | None) -> Spread:
         lag = self.thresholds.get("V14.rate", LAG)
         return spread_of({host.name: self._lately(host, second) for host in self.hosts}, lag)
-
-    @property
-    def _widest(self) -> float:
-        return self.spread.widest(list(self.spread.shares))
 
     def _make_columns(self) -> None:
         sorts = self.columns.index(self.sort) if self.sort is not None else None
