@@ -57,6 +57,19 @@ def test_a_parameter_that_keeps_runs_apart_is_named_with_the_option_that_lets_it
     assert "--across" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("verb", "name", "said"), [
+    ("compare", "numjob", "--across: unknown parameter 'numjob' (did you mean 'numjobs'?); these runs have: "
+     "directory, numjobs, hosts"),
+    ("report", "kernel", "--across: unknown parameter 'kernel'; these runs have: directory, numjobs, hosts"),
+])  # fmt: skip
+def test_what_is_meant_to_differ_is_a_parameter_of_the_runs(
+    runs: Path, verb: str, name: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([verb, SAME, OTHER, "--across", name]) == 2
+    assert capsys.readouterr() == ("", f"benchtui: {said}\n")
+    assert main([verb, SAME, OTHER, "--across", "numjobs", "--across", "hosts"]) == 0
+
+
 def writes_alone() -> RunRecord:
     """Return a run whose headline, of reads, was not measured."""
     record = run(run_id=OTHER)

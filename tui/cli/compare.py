@@ -55,10 +55,11 @@ def main(args: argparse.Namespace) -> int:
     from tui.results.compare.compare import compare
     from tui.results.compare.criteria import judge_against
     from tui.results.compare.noise import NoiseFloors
-    from tui.results.compare.sides import differing
+    from tui.results.compare.sides import check_across, differing
 
     store, floors = run_store(), NoiseFloors.read(paths().noise)
     a, others = sides_of(store, args)
+    check_across(args.across, [record for side in (a, *others) for record in side])
     found = [compare(a, other, floors, args.across) for other in others]
     judged = [(each, judge_against(each, args.criteria)) for each in found]
     if args.junit is not None:

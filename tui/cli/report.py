@@ -44,6 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Write the report."""
     from tui.results.compare.noise import NoiseFloors
+    from tui.results.compare.sides import check_across
     from tui.results.report.side_by_side import Versus
     from tui.results.report.write import with_histories, written
 
@@ -55,6 +56,7 @@ def main(args: argparse.Namespace) -> int:
     floors = NoiseFloors.read(paths().noise) if len(sides) > 1 else None
     versus = Versus(tuple(map(len, sides)), tuple(args.across), floors)
     sources = [source_of(run_dir) for side in sides for run_dir in side]
+    check_across(args.across, [source.record for source in sources])
     if args.trend is not False:
         sources = with_histories(sources, run_store(), always=args.trend is True)
     text = written(sources, shape, redact=args.redact or bool(args.hide), words=args.hide, versus=versus)

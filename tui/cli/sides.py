@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tui.results.store.runs import RunStore
 
 SIDE_HELP = f"{RUN_HELP}; RUN,RUN,...: repetitions of one side"
-ACROSS_HELP = "a parameter that is meant to differ"
+ACROSS_HELP = "a parameter that is meant to differ; hosts: their number"
 
 
 def side_of(store: RunStore, text: str) -> list[Path]:

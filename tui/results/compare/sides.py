@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from tui.model.names import AB_SIDE_TAG, AB_TAG
+from tui.model.problem import UsageError, did_you_mean
 from tui.model.record import RunRecord
 from tui.results.compare.compare import Comparison
 from tui.results.compare.noise import configuration
 from tui.results.sizing.words import limits_text
 
 CLIENTS = "number of clients"  # as the gate calls it
+HOSTS = "hosts"  # as --across calls it
 
 
 class Sides(Struct, frozen=True):
@@ -79,6 +81,18 @@ def differing(found: Sequence[Comparison]) -> tuple[str, ...]:
     names: set[str] = set()
     for each in found:
         what = {obstacle.what for obstacle in each.obstacles}
-        params = {name for record in (*each.a, *each.b) for step in record.steps for name in step.params}
-        names |= (what & params) | ({"hosts"} if CLIENTS in what else set())
+        names |= (what & _params((*each.a, *each.b))) | ({HOSTS} if CLIENTS in what else set())
     return tuple(sorted(names))
+
+
+def check_across(names: Iterable[str], records: Iterable[RunRecord]) -> None:
+    """Raise UsageError for a name of what is meant to differ that none of the runs has."""
+    known = [*sorted(_params(records)), HOSTS]
+    for name in names:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise UsageError(f"--across: unknown parameter '{name}'{hint}; these runs have: {', '.join(known)}")
+
+
+def _params(records: Iterable[RunRecord]) -> set[str]:
+    return {name for record in records for step in record.steps for name in step.params}
