@@ -16,10 +16,11 @@ from tui.cli import run
 from tui.cli.agree import agreed
 from tui.cli.common import pairs, paths, run_store, say, text_width
 from tui.cli.watching import INTERRUPTED, followed
+from tui.metrics import units
 from tui.model.names import AB_SIDE_TAG, AB_TAG
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError, UsageError
-from tui.model.quantities import parse_duration
+from tui.model.quantities import parse_duration, short_duration
 
 if TYPE_CHECKING:
     from tui.model.record import RunRecord
@@ -61,6 +62,7 @@ class Experiment:
     until_s: float
     room: int  # runs that there is time for, those that are there already included
     as_json: bool = False
+    within_s: float = 0.0
     told: bool = False  # how many runs it takes by the noise floor
     look: Look | None = None
     records: dict[str, list[RunRecord]] = field(default_factory=lambda: {"A": [], "B": []})
@@ -70,6 +72,16 @@ class Experiment:
     def most(self) -> int:
         """Runs of both sides that it takes at most, as far as is known."""
         return self.room if self.look is None else self.look.most
+
+    @property
+    def load_s(self) -> float:
+        """Seconds of load in one run, in the mean of both sides: it takes longer by what is beside it."""
+        return sum(plan.expected_s or 0.0 for plan in self.plans.values()) / len(self.plans)
+
+    @property
+    def fits(self) -> int:
+        """Runs that there is time for in this sitting, two sides of them."""
+        return int(self.within_s / (self.load_s + OVERHEAD_S)) // 2 * 2
 
     @property
     def across(self) -> list[str]:
@@ -95,8 +107,8 @@ def main(args: argparse.Namespace) -> int:
         for side, each in experiment.plans.items():
             print(f"side {side}\n{review_text(each)}")
         return 0
-    say(f"experiment {experiment.name}: there is time for {experiment.room} runs, in the order ABBA")
     take_known(experiment)
+    say(f"experiment {experiment.name}: {time_text(experiment)}")
     return measured(experiment)
 
 
@@ -120,9 +132,8 @@ def experiment_of(args: argparse.Namespace) -> Experiment:
             "--set NAME=VALUE, or run the sweep for both sides with --repeat 4 and hold them against each other, "
             "point by point, with benchtui compare"
         )
-    each_s = (plan.expected_s or 0.0) + OVERHEAD_S
-    room = max(4, int(within_s / each_s) // 2 * 2)
-    return Experiment(name, sides, plans, share_of(args.detect), time.monotonic() + within_s, room, args.json)
+    until_s = time.monotonic() + within_s
+    return Experiment(name, sides, plans, share_of(args.detect), until_s, 0, args.json, within_s)
 
 
 def side_args(args: argparse.Namespace, side: str, name: str, given: Sequence[str]) -> argparse.Namespace:
@@ -156,6 +167,7 @@ def take_known(experiment: Experiment) -> None:
     Raises UsageError for one that was measured otherwise than its side would be now.
     """
     from tui.results.compare.looks import looks_after
+    from tui.results.compare.sequential import LEAST_RUNS
     from tui.results.record.load import load_record
 
     store = run_store()
@@ -174,7 +186,21 @@ def take_known(experiment: Experiment) -> None:
             experiment.records[side].append(record)
     if experiment.runs:
         say(f"{experiment.runs} runs of it are there already")
-        experiment.room += experiment.runs // 2 * 2
+    experiment.room = max(LEAST_RUNS, experiment.fits) + experiment.runs // 2 * 2
+
+
+def time_text(experiment: Experiment) -> str:
+    """Return how many runs there is time for. Raises UsageError when it cannot be enough for an answer."""
+    from tui.results.compare.sequential import LEAST_RUNS
+
+    needed, more = max(LEAST_RUNS - experiment.runs, 0), " more" if experiment.runs else ""
+    runs = f"{needed}{more} run{'' if needed == 1 else 's'}"
+    if needed * experiment.load_s > experiment.within_s:
+        within, each = short_duration(experiment.within_s), units.seconds(experiment.load_s)
+        raise UsageError(f"--within {within}: {runs} of {each} of load take longer, and fewer tell nothing")
+    if experiment.fits < max(needed, 2):
+        return f"there is hardly time for {f'{runs}, and fewer tell nothing' if needed else 'more runs'}"
+    return f"there is time for {experiment.fits}{more} runs, in the order ABBA"
 
 
 def check_belongs(experiment: Experiment, side: str, record: RunRecord) -> None:
@@ -196,7 +222,7 @@ def check_belongs(experiment: Experiment, side: str, record: RunRecord) -> None:
 
 def measured(experiment: Experiment) -> int:
     """Make runs until the answer is known or the budget is spent; return the exit code."""
-    longest, failed, found = 0.0, 0, looked(experiment)
+    longest, failed, found = experiment.load_s, 0, looked(experiment)
     while goes_on(found) and experiment.runs < experiment.most:
         if obstacles_of(experiment):
             break
