@@ -143,7 +143,7 @@ def test_the_job_file_is_shown_whole_for_every_step() -> None:
 
 def test_many_steps_are_the_values_of_their_axes(tmp_path: Path) -> None:
     text = shown(sweep(tmp_path).plan, 60)
-    assert "20: 20 points over bs, numjobs" in text
+    assert "20 points over bs, numjobs" in text
     assert "bs       4k 16k 64k 256k" in text
     assert "numjobs  1 2 4 8 16" in text
     assert max(map(len, text.splitlines())) <= 60

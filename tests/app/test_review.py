@@ -126,7 +126,7 @@ async def test_repeat_and_note_go_into_the_plan(home: Path) -> None:
 async def test_a_sweep_can_be_typed_and_is_checked(home: Path) -> None:
     async with opened(review(home)) as user:
         await change(user, "@sweep", "numjobs=1,2,4 size=1M,4M")
-        await user.sees("6: 6 points over numjobs, size")
+        await user.sees("6 points over numjobs, size")
         assert [step.point["numjobs"] for step in user.app.screen.plan.steps] == [1, 1, 2, 2, 4, 4]  # type: ignore[attr-defined]
         await change(user, "@sweep", "jobs=1,2")
         await user.sees("no parameter 'jobs'")

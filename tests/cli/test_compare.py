@@ -254,7 +254,7 @@ def test_latencies_of_both_sides_are_drawn_over_each_other(runs: Path, capsys: p
     out = capsys.readouterr().out
     assert "read latency by percentile" in out
     assert "read share of I/Os by latency" in out
-    assert "p99" in out and "• A  x B" in out
+    assert "p99" in out and "• A  + B" in out
 
 
 def test_a_record_that_cannot_be_read_is_not_said_to_be_worse(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,7 @@ def said(maker: MatrixMaker, *, begun_before: bool = False) -> list[str]:
 def test_a_plan_of_many_steps_is_its_axes_and_the_first_step_whole(tmp_path: Path) -> None:
     text = review_text(sweep(tmp_path).plan)
     lines = text.splitlines()
-    assert "steps     20: 20 points over bs, numjobs" in lines
+    assert "steps     20 points over bs, numjobs" in lines
     assert "          bs       4k 16k 64k 256k" in lines
     assert "          numjobs  1 2 4 8 16" in lines
     assert text.count("[global]") == 2  # both hosts of the first step

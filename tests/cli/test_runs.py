@@ -125,7 +125,7 @@ def test_show_as_json_is_the_record_as_it_is_on_disk(runs: Path, capsys: pytest.
 def test_show_can_plot_without_colour_into_a_pipe(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "show", OLD, "--plot", "--metric", "latency"]) == 0
     out = capsys.readouterr().out
-    assert re.search(r"^mean latency +• read  x write$", out, re.MULTILINE)
+    assert re.search(r"^mean latency +• read  \+ write$", out, re.MULTILINE)
     assert "\x1b" not in out
 
 

@@ -14,7 +14,7 @@ from tui.results.record.build import build_record
 from tui.results.text.chart import ChartMetric, known_parts, round_step, time_ticks, value_axis, value_ticks
 from tui.results.text.chart import chart as chart_of
 from tui.text.line import plain_lines
-from tui.text.plot import MARKS, Axis, Curve, Ticks, coloured, plot
+from tui.text.plot import MARKS, ROLES, Axis, Curve, Ticks, coloured, plot
 
 
 def chart(record: RunRecord, metric: ChartMetric = "iops", width: int = 80, height: int = 20) -> str:
@@ -85,8 +85,27 @@ def two_directions(height: int, *, coloured: bool) -> list[str]:
 
 def test_two_directions_are_told_apart_without_colour_by_marks_of_one_size() -> None:
     head, *lines = two_directions(20, coloured=False)
-    assert head.endswith("• read  x write")
+    assert head.endswith("  • read  + write")
     assert set("".join(line.partition("│")[2] or line.partition("┤")[2] for line in lines[:-2])) <= {*" ", *MARKS[:2]}
+
+
+def crossing(*roles: str, coloured: bool) -> list[str]:
+    """Draw curves that all meet in one point."""
+    curves = [Curve([([0, 1], [at, 10 - at])], role, f"c{at}") for at, role in enumerate(roles)]
+    axis = Axis(0, 10, Ticks([], []))
+    return plain_lines(plot("crossing", curves, Axis(0, 1, Ticks([], [])), axis, 100, 20, coloured=coloured))
+
+
+def test_the_legend_tells_the_mark_of_places_where_curves_meet() -> None:
+    assert crossing("read", "write", coloured=False)[0].endswith("  • c0  + c1  # both")
+    assert crossing("read", "write", "other", coloured=False)[0].endswith("  • c0  + c1  % c2  # several")
+
+
+def test_more_curves_than_colours_have_a_mark_each() -> None:
+    five = crossing(*ROLES, ROLES[0], coloured=True)
+    assert five[0].endswith("  • c0  + c1  % c2  = c3  @ c4  # several")
+    assert all(mark in "".join(five[1:-2]) for mark in MARKS[:5])
+    assert "━━ c0  ━━ c1" in crossing(*ROLES, coloured=True)[0]
 
 
 @pytest.mark.parametrize("height", range(8, 40))

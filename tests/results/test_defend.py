@@ -64,6 +64,14 @@ def test_a_check_that_has_nothing_to_be_about_leaves_nothing_open() -> None:
     assert "V24" in {said.check for said in against(run, "waiting").evidence if said.weight == "moot"}
 
 
+def test_the_same_ios_are_counted_as_stand_behind_the_percentiles() -> None:
+    run = record()
+    result = run.steps[0].results.aggregate["read"]
+    assert result.clat is not None
+    result.ios = result.clat.n + 5  # that failed: no latency was taken of these
+    assert f"read: {result.clat.n:,} I/Os counted" in {said.text for said in against(run, "short").evidence}
+
+
 def test_percentiles_are_made_again_from_the_histograms_of_the_hosts() -> None:
     answer = against(record(), "averaged")
     assert answer.standing == "answered"

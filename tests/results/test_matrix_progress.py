@@ -102,19 +102,24 @@ def test_repetitions_that_may_be_saved_make_it_at_most(maker: MatrixMaker) -> No
 
 
 def test_steps_are_told_with_their_reasons(tmp_path: Path) -> None:
-    assert steps_text(sweep(tmp_path / "a").plan) == "20: 20 points over bs, numjobs"
+    assert steps_text(sweep(tmp_path / "a").plan) == "20 points over bs, numjobs"
     assert steps_text(sweep(tmp_path / "b", ["4k"], times=2).plan) == "10: 5 points over bs, numjobs, each twice"
 
 
 def test_the_values_of_each_axis_are_told_as_they_were_written(maker: MatrixMaker) -> None:
     (part,) = parts_of(maker.plan)
     assert part.axes == {"bs": ["4k", "16k"], "numjobs": ["1", "2", "4", "8", "16"]}
-    assert part.is_full
+    assert not part.share_text
     assert [each.profile for each in parts_of(suite(maker.run_dir / "x").plan)] == [
         "weka/read-throughput",
         "weka/read-iops",
         "weka/read-latency",
     ]
+
+
+def test_points_that_fill_no_grid_are_told_as_a_share_of_it(maker: MatrixMaker) -> None:
+    (part,) = parts_of(maker.plan)
+    assert msgspec.structs.replace(part, points=7).share_text == "7 of the 10 combinations"
 
 
 def test_files_that_every_step_writes_to_count_once(maker: MatrixMaker) -> None:

@@ -338,8 +338,8 @@ def test_the_curves_of_two_searches_are_drawn_over_each_other(record: RunRecord)
     (lines,) = charts(compare([record], [scaled(record, 0.8)]), 100)
     said = "\n".join(plain_lines(lines))
     assert said.startswith("read p99.9 over IOPS")
-    assert all(name in said for name in ("• A", "x B", "| capacity A", ": capacity B", "- p99.9 < 2 ms"))
-    assert min(said.count("•"), said.count("x")) > 20
+    assert all(name in said for name in ("• A", "+ B", "| capacity A", ": capacity B", "- p99.9 < 2 ms"))
+    assert min(said.count("•"), said.count("+")) > 20
 
 
 def test_two_searches_are_compared_by_capacity_and_by_latency_at_equal_load(record: RunRecord, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tui.results.compare.setup import Measured, Setup, head_of, measured, measur
 from tui.results.compare.trend import change_points, others_lines, trend_chart, trend_lines, trends_of
 from tui.results.store.summary import RunSummary
 from tui.text.line import plain_lines
+from tui.text.plot import MARKS
 
 
 def history(values: list[float], target: str = "/mnt/a", unit: str = "iops") -> list[RunSummary]:
@@ -67,7 +68,7 @@ def test_the_change_stands_in_the_table_and_in_the_chart() -> None:
     lines = plain_lines(trend_lines(found, None))
     (changed,) = [line for line in lines if "from here on" in line]
     assert changed.startswith("r008") and "worse from here on: -" in changed
-    assert any("x" in line for line in plain_lines(trend_chart(found, 80))[1:])
+    assert any(MARKS[1] in line for line in plain_lines(trend_chart(found, 80))[1:])
 
 
 def test_of_latencies_more_is_worse() -> None:

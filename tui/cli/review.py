@@ -88,8 +88,8 @@ def _axis_lines(part: Part, indent: str) -> Iterator[str]:
     width = max((len(name) for name in part.axes), default=0)
     for name, values in part.axes.items():
         yield f"{indent}{name:<{width}}  {values_text(values)}"
-    if len(part.axes) > 1 and not part.is_full:
-        yield f"{indent}{part.points} of these combinations"
+    if part.share_text:
+        yield f"{indent}{part.share_text}"
 
 
 def _bytes_text(by_host: Mapping[str, int | None], none: str) -> str:

@@ -17,7 +17,7 @@ from tui.text.line import BAD, FAINT, GOOD, LABEL, TEXT, TITLE, Line, Run, packe
 
 LEAST_WIDTH, LEAST_HEIGHT = 30, 8
 ROLES = ("read", "write", "other", "latency")  # of curves, in their order
-MARKS = ("•", "x", "+", "*")  # of curves, where colour cannot tell them apart
+MARKS = ("•", "+", "%", "=", "@", "&", "~", "$")  # of curves, where colour cannot tell them apart; none of a point
 BOTH = "#"  # where several of these meet
 POINT = "◆"
 WRONG = "✗"
@@ -134,11 +134,11 @@ def plot(
 ) -> list[Line]:
     """Return a chart with its axes, in lines of at most `width` cells, 30 by 8 at least.
 
-    `coloured`: the terminal tells curves apart by colour. Else several curves are drawn by a mark each. A legend that
-    has no room beside the title takes lines of its own, beyond `height`: marks stay as far apart as they were made.
+    `coloured`: the terminal tells curves apart by colour. Else, or with more curves than colours, each is drawn by a
+    mark of its own. A legend that has no room beside the title takes lines of its own, beyond `height`: marks stay as
+    far apart as they were made.
     """
     width, rows = max(width, LEAST_WIDTH), plot_rows(height)
-    head = _head(title, curves, width, coloured=coloured)
     labels = _row_labels(y, rows)
     left = max((width_of(text) for text in labels.values()), default=0) + 2
     canvas = Canvas(width - left, rows)
@@ -146,7 +146,9 @@ def plot(
     for curve in curves:
         _draw(canvas, curve, x, y)
     columns = _column_labels(x, canvas.columns)
-    texts = _cells(canvas, curves, labels, by_mark=len(curves) > 1 and not coloured, grid=coloured)
+    by_mark = len(curves) > 1 and not (coloured and _differ_by_colour(curves))
+    texts = list(_cells(canvas, curves, labels, by_mark=by_mark, grid=coloured))
+    head = _head(title, curves, width, by_mark=by_mark, meet=any(text == BOTH for row in texts for text, _ in row))
     body = [
         Line.of((f"{labels.get(row, ''):>{left - 2}} {'┤' if row in labels else '│'}", LABEL), *_runs(cells))
         for row, cells in enumerate(texts)
@@ -155,14 +157,22 @@ def plot(
     return [*head, *body, Line.of((" " * (left - 1) + "└" + foot, LABEL)), _below(columns, left, width)]
 
 
-def _head(title: str, curves: Sequence[Curve], width: int, *, coloured: bool) -> list[Line]:
-    """Return the title with the names of the curves at its right, or below it."""
+def _differ_by_colour(curves: Sequence[Curve]) -> bool:
+    """Tell whether no two curves of the legend have one colour; what is dashed is told by that."""
+    roles = [curve.role for curve in curves if curve.name and not curve.dashed]
+    return len(set(roles)) == len(roles)
+
+
+def _head(title: str, curves: Sequence[Curve], width: int, *, by_mark: bool, meet: bool) -> list[Line]:
+    """Return the title with the names of the curves at its right, or below it; `meet`: and what the mark of that is."""
     named = [(place, curve) for place, curve in enumerate(curves) if curve.name]
     items: list[list[Run]] = []
     for place, curve in named if len(curves) > 1 else ():
         line = "--" if curve.dashed else "━━"
-        mark = (line if coloured else _mark(curve, place), curve.role)
+        mark = (_mark(curve, place) if by_mark else line, curve.role)
         items.append([mark, (f" {curve.name}", LABEL)])
+    if items and meet:
+        items.append([(BOTH, TEXT), (" both" if len(items) == 2 else " several", LABEL)])
     legend = [run for at, item in enumerate(items) for run in ([("  ", TEXT), *item] if at else item)]
     if width_of(title) + width_of_runs(legend) + 2 <= width:
         return [Line.of(*spread([(title, TITLE)], legend, width))] if legend else [Line.of((title, TITLE))]
@@ -246,7 +256,7 @@ def _cell(canvas: Canvas, curves: Sequence[Curve], at: tuple[int, int], *, by_ma
         return (chr(BRAILLE + below), f"{curves[0].role}*{FILL}") if below else None
     _, most = max(here, key=lambda each: (each[0].bit_count(), -each[1]))
     if by_mark:
-        return (_mark(curves[most], most) if len(here) == 1 else BOTH), curves[most].role
+        return (_mark(curves[most], most), curves[most].role) if len(here) == 1 else (BOTH, TEXT)
     dots = below
     for each, _ in here:
         dots |= each

@@ -94,7 +94,7 @@ def _by_answer(each: object) -> int:
     return ("no", "unknown", "yes").index(getattr(each, "answer", "yes"))
 
 
-def how_long(_: RunRecord, step: StepRecord | None) -> Iterator[Said]:
+def how_long(record: RunRecord, step: StepRecord | None) -> Iterator[Said]:
     """How long was measured, and how many I/Os stand behind the percentiles."""
     if step is None:
         return
@@ -102,9 +102,11 @@ def how_long(_: RunRecord, step: StepRecord | None) -> Iterator[Said]:
     if text:
         asked = f" of {units.seconds(step.runtime_s)} asked for" if step.runtime_s and "of" not in text else ""
         yield Said("fact", f"{text}{asked}" if not is_short(step) else text)
+    kind = record.latency_kind_of(step)
     for name, result in step.results.aggregate.items():
-        if name != MIXED and result.ios:
-            yield Said("fact", f"{name}: {result.ios:,} I/Os counted")
+        latency = latency_of(result, name, kind)
+        if name != MIXED and latency is not None and latency.n:  # without those that failed: they have no latency
+            yield Said("fact", f"{name}: {latency.n:,} I/Os counted")
 
 
 def steadiness(record: RunRecord, step: StepRecord | None) -> Iterator[Said]:

@@ -62,7 +62,7 @@ def overlay_chart(a: SearchRecord, b: SearchRecord, width: int, height: int, *, 
         if (most := capacity_of(search)) is not None and most <= x.high:
             upright = Curve([([most, most], [y.low, y.high])], ROLES[place], f"capacity {name}", dashed=True)
             curves.append(replace(upright, mark="|:"[place]))
-        curves.append(replace(_curve(trace, place, y, marked=True), name=name, mark="•x"[place]))
+        curves.append(replace(_curve(trace, place, y, marked=True), name=name, mark="•+"[place]))
     title = f"{pair[0].direction} {pair[0].kind} over {BY_UNIT[rate_unit(a)].title}"
     return plot(title, curves, x, y, width, height, coloured=coloured)
 
@@ -193,7 +193,7 @@ def scaling_overlay(a: SearchRecord, b: SearchRecord, width: int, height: int, *
     top = min(each_host * hosts[-1], max(rate for side in pair for _, rate in side) * 1.5)
     curves = [Curve([([0.0, top / each_host], [0.0, top])], "other", "linear from A", mark="/")]
     curves += [
-        Curve([_columns(side)], ROLES[place], name, points=_columns(side), mark="•x"[place])
+        Curve([_columns(side)], ROLES[place], name, points=_columns(side), mark="•+"[place])
         for place, (name, side) in enumerate(zip("AB", pair, strict=True))
     ]
     x = Axis(0, hosts[-1] * AIR, _host_ticks([round(each) for each in hosts], width))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 from msgspec import Struct
 
@@ -25,12 +26,11 @@ class Part(Struct, frozen=True):
     axes: dict[str, list[str]]
 
     @property
-    def is_full(self) -> bool:
-        """Whether every combination of the values is measured."""
-        combinations = 1
-        for values in self.axes.values():
-            combinations *= len(values)
-        return combinations == self.points
+    def share_text(self) -> str:
+        """How many combinations of the values are measured: ``23 of the 60 combinations``; empty when all are."""
+        combinations = prod(map(len, self.axes.values()))
+        known = len(self.axes) < 2 or combinations == self.points
+        return "" if known else f"{self.points} of the {combinations} combinations"
 
 
 def added_text(plan: Plan) -> str:
@@ -175,10 +175,11 @@ def steps_text(plan: Plan) -> str:
     """Return how many steps there are and why: points, repetitions, warm-ups."""
     cells = len({step.cell_key for step in plan.steps if not step.warmup})
     warmups = sum(step.warmup and step.precondition is None for step in plan.steps)
+    count = "" if cells == len(plan.steps) else f"{len(plan.steps)}: "
     if plan.search is not None:
-        return f"{len(plan.steps)}: {cells} points at most; shown is the heaviest load that one may have"
+        return f"{count}{cells} points at most; shown is the heaviest load that one may have"
     over = f" over {', '.join(plan.axes)}" if plan.axes else ""
-    parts = [f"{len(plan.steps)}: {cells} {'point' if cells == 1 else 'points'}{over}"]
+    parts = [f"{count}{cells} {'point' if cells == 1 else 'points'}{over}"]
     most = max(step.repetition for step in plan.steps)
     if plan.until is not None:
         width = f"{plan.until.width * 100:g} %"

@@ -110,6 +110,7 @@ def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
     lines: list[Line] = []
     beside = width >= BESIDE
     for place, table in enumerate(matrix.tables):
+        lines += [Line()] if place else []
         hint = "arrows choose   Enter opens" if not place else ""
         lines.append(rule(title_of(table, profile=len(matrix.tables) > 1), hint, width))
         here = table is matrix.table
@@ -117,10 +118,10 @@ def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
             lines += table_and_chart(matrix, table, width, chart_height)
         else:
             lines += table_part(matrix, table, width)
-        lines.append(Line())
-    lines += [Line.of(*clip([(text, LABEL)], width)) for text in remarks(matrix.tables)]
+    said = [Line.of(*clip([(text, LABEL)], width)) for text in remarks(matrix.tables)]
+    lines += [Line(), *said] if said else []
     chart = [] if beside else table_chart(matrix.table, width, chart_height, coloured=matrix.colors)
-    return [*lines, *([rule("Chart", "", width), *chart] if chart else [])]
+    return [*lines, *([Line(), rule("Chart", "", width), *chart] if chart else [])]
 
 
 def table_part(matrix: Matrix, table: MatrixTable, width: int) -> list[Line]:

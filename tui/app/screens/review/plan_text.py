@@ -151,8 +151,8 @@ def matrix(plan: Plan, width: int) -> Iterator[Line]:
         size = max((len(name) for name in part.axes), default=0) + 4
         for name, values in part.axes.items():
             yield from labelled([(f"  {name}", LABEL)], [(values_text(values), BRIGHT)], width, max(size, INDENT))
-        if len(part.axes) > 1 and not part.is_full:
-            yield from indented([(f"{part.points} of these combinations", LABEL)], width)
+        if part.share_text:
+            yield from indented([(part.share_text, LABEL)], width)
 
 
 def commands(plan: Plan, width: int) -> Iterator[Line]:
