@@ -159,6 +159,19 @@ async def test_y_asks_what_to_copy_and_copies_it(maker: RunMaker) -> None:
             await seen(partial(lambda begin: app.clipboard.startswith(begin), begin), "what was copied", 60)
 
 
+async def test_what_would_be_copied_stands_below_whole_lines_wrapped_and_tables_cut(maker: RunMaker) -> None:
+    async with stage(maker, SMALL, step="result") as (app, pilot):
+        await pilot.press("y")
+        await seen(lambda: isinstance(app.screen, CopyDialog), "the menu", 60)
+        await pilot.pause()
+        headline = " ".join(app.text_of("#copy-begin").split())
+        assert headline.startswith("Begins with") and headline.endswith(RUN_ID)
+        await pilot.press("j", "j")
+        await pilot.pause()
+        _, head, values, *_ = app.text_of("#copy-begin").rstrip().splitlines()
+        assert head.startswith("run_id,") and head.endswith("…") and values.startswith(f"{RUN_ID},")
+
+
 async def test_at_80_columns_the_page_scrolls_and_nothing_is_cut(maker: RunMaker) -> None:
     async with stage(maker, SMALL, step="result") as (app, pilot):
         page = app.screen.query_one("#result-page")

@@ -27,11 +27,6 @@ class Copy:
     label: str
     text: str
 
-    @property
-    def begin(self) -> str:
-        """Its first line."""
-        return self.text.partition("\n")[0]
-
 
 def copies_of(record: RunRecord, run_dir: Path) -> list[Copy]:
     """Return what a run has to paste; a run without figures has no table."""

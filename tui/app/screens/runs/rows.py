@@ -53,8 +53,7 @@ def columns(symbols: Symbols, marked: Sequence[str]) -> tuple[Column[RunSummary]
         ordered_by("profile", "profile", named, least=15, wants=22, most=34),
         ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 6, right=True, gap=1),
         ordered_by("headline", "headline", headline_of, least=17, most=17, right=True),
-        ordered_by("verdict", "verdict", lambda run: (run.judged, JUDGED[run.verdict]), least=14, wants=17, most=28,
-                   drop=1),
+        ordered_by("verdict", "verdict", verdict_of, least=14, wants=17, most=28, drop=1),
         ordered_by("time", "took", lambda run: units.duration(run.duration_s), least=7, most=7, right=True, drop=2,
                    role=LABEL),
         ordered_by("title", "note", said_of, least=14, drop=3),
@@ -77,6 +76,12 @@ def named(run: RunSummary) -> list[Run]:
 def headline_of(run: RunSummary) -> Run:
     """Return the figure of a run, in few words where it has such."""
     return (run.headline_short or run.headline, BRIGHT) if run.headline else NO_FIGURE
+
+
+def verdict_of(run: RunSummary) -> Run:
+    """Return how a run is judged; of an invalid one by which checks, for its state says the rest."""
+    invalid = run.verdict == "invalid"
+    return (run.weakened_by if invalid and run.weakened_by else run.judged), JUDGED[run.verdict]
 
 
 def said_of(run: RunSummary) -> str:
