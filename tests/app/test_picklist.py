@@ -25,7 +25,7 @@ def name_of(name: str) -> str:
 COLUMNS = (
     Column[str]("", lambda name: "[x]" if name in TICKED else "[ ]", 3),
     Column[str]("name", name_of, least=10, order=len),
-    Column[str]("extra", lambda _: "more", 12, drop=1),
+    Column[str]("extra", lambda _: "more", 12, drop=1, order=lambda name: name[::-1]),
     Column[str]("size", lambda name: "8 GiB" if name in TICKED else "4 GiB", 8, right=True),
 )
 
@@ -160,7 +160,19 @@ async def test_rows_are_sorted_by_the_columns_that_have_an_order_and_back() -> N
         app.picklist.sort_by_next(reverse=True)
         assert app.picklist.rows == ["ccc", "bb", "a"] and "name▴" in app.lines()[0]
         app.picklist.sort_by_next()
+        app.picklist.sort_by_next()
         assert app.picklist.rows == ["ccc", "a", "bb"] and app.picklist.cursor_key == "ccc"
+
+
+async def test_the_column_that_rows_are_sorted_by_is_in_sight_however_little_room_there_is() -> None:
+    app = ListApp(["cb", "ac", "ba"])
+    async with app.run_test(size=(30, 12)) as pilot:
+        await pilot.pause()
+        assert "extra" not in app.lines()[0]
+        app.picklist.sort_by_next()
+        assert "extra" not in app.lines()[0]
+        app.picklist.sort_by_next()
+        assert "extra▾" in app.lines()[0] and app.picklist.rows == ["ba", "cb", "ac"]
 
 
 @pytest.mark.parametrize("theme", THEMES)

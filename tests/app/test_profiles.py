@@ -230,6 +230,8 @@ async def test_what_was_used_last_comes_first_and_a_profile_says_what_it_takes(h
     (home / "runs").mkdir()
     shutil.copytree(OLD_RUN, home / "runs" / json.loads((OLD_RUN / "run.json").read_text())["run_id"])
     async with opened(options(home), size=(120, 36)) as user:
+        await user.press("2")
+        await user.sees(lambda: user.scope == "profiles" and user.cursor == "@demo/quick")
         await go_to(user, "vitastor/raw-linear-write")
         await user.sees("may write to a block device")
         await user.press("g", "j")

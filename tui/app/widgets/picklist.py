@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
+from msgspec.structs import replace
 from textual import events
 from textual.message import Message
 
@@ -256,8 +257,15 @@ class PickList(Lines, Generic[Row], can_focus=True):
     # -- painting
 
     def rooms(self, width: int) -> list[int]:
-        """Return the widths of the columns; beside a scroll bar one cell stays free."""
-        return widths(self._fitted or self.columns, width - 2 * int(self.scrolls))
+        """Return the widths of the columns; beside a scroll bar one cell stays free.
+
+        What the rows are sorted by stays in sight: others give way.
+        """
+        columns = list(self._fitted or self.columns)
+        if self.sort is not None:
+            by = self.columns.index(self.sort)
+            columns[by] = replace(columns[by], drop=0)
+        return widths(columns, width - 2 * int(self.scrolls))
 
     def build(self, width: int, height: int) -> list[Line]:
         """Headings of the columns and the rows in sight."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LOOK_S = 1.0  # between looks at the files
 PLANNED = ("time", "layout", "writes")  # of the plan on one host
-HARMLESS = "demo/quick"  # where the cursor stands at first: not on a profile that writes to devices
+HARMLESS = "demo/quick"  # where the cursor stands before anything was used: not on a profile that writes to devices
 
 
 class ProfilesScreen(FilteredScreen):
@@ -65,15 +65,17 @@ class ProfilesScreen(FilteredScreen):
     def on_mount(self) -> None:
         """Show the list at once; the catalogue is read in a thread."""
         self.set_focus(self.picklist)
-        self.load_profiles(self.shell.selection.profile or HARMLESS)
+        self.load_profiles(self.shell.selection.profile, begins=True)
         self.set_interval(LOOK_S, self.look_for_changes)
 
     # -- loading
 
     @work(thread=True, group="load-profiles", exclusive=True)
-    def load_profiles(self, focus: str | None = None) -> None:
-        """Read every profile."""
+    def load_profiles(self, focus: str | None = None, *, begins: bool = False) -> None:
+        """Read every profile. At the begin the cursor goes to what was chosen, or used last."""
         entries, used = self.shell.catalogue.list(), self.shell.profiles_used()
+        if begins:
+            focus = focus or profile_text.newest_key(entries, used) or HARMLESS
         self.app.call_from_thread(self.take_profiles, entries, used, focus)
 
     def take_profiles(self, entries: list[CatalogueEntry], used: list[str], focus: str | None = None) -> None:

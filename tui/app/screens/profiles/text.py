@@ -124,9 +124,18 @@ def columns(chosen: Callable[[], str | None], symbols: Symbols) -> tuple[Column[
 
 def recent_rows(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> list[Recent | Heading]:
     """Return the profiles that were used last, the newest first, under a heading; nothing when none was."""
-    known = {entry.tag: entry for entry in entries if not entry.error}
-    recent = [Recent(known[tag]) for tag in dict.fromkeys(used) if tag in known][:RECENT]
+    recent = _recent(entries, used)
     return [Heading("#@", "used last", (str(len(recent)), LABEL)), *recent] if recent else []
+
+
+def newest_key(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> str | None:
+    """Return the row key of the profile that was used last; None when none was that there still is."""
+    return next((key_of(row) for row in _recent(entries, used)), None)
+
+
+def _recent(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> list[Recent]:
+    known = {entry.tag: entry for entry in entries if not entry.error}
+    return [Recent(known[tag]) for tag in dict.fromkeys(used) if tag in known][:RECENT]
 
 
 def rows(entries: Sequence[CatalogueEntry]) -> list[CatalogueEntry | Heading]:
