@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.results.samples import CASES, DATA, encoded, sample
 from tui.journal.reader import JournalTail, complete_bytes, events_backwards, read_events
 from tui.journal.state import RunState
+from tui.metrics.buckets import PLAT_BUCKETS
 from tui.model.event import Buckets, DirectionSample, Message, RunEnded, RunStarted, Sample, encode
 
 MIX = (DATA / "mix" / "journal.jsonl").read_bytes()
@@ -52,8 +53,10 @@ DAMAGE = {
     "a time that cannot be": line_of(1.0).strip().replace(b"1.0", b"-5.0"),
     "a bucket that cannot be": encode(Sample(
         t=1.0, host="h", step=0, phase="measure", host_time_ms=1, interval_s=1.0,
-        dirs={"read": DirectionSample(1, 1, lat=Buckets(idx=[99_999], n=[1]))},
+        dirs={"read": DirectionSample(1, 1, lat=Buckets(idx=[PLAT_BUCKETS], n=[1]))},
     )).strip(),
+    "fewer than no I/Os": GOOD_SAMPLE.strip().replace(b'"ios":2', b'"ios":-2'),
+    "a bucket with fewer than none": GOOD_SAMPLE.strip().replace(b'"n":[2]', b'"n":[-2]'),
     "half a histogram": GOOD_SAMPLE.strip().replace(b'"n":[2]', b'"n":[1,1]'),
     "zeros of a power cut": bytes(300),
 }  # fmt: skip
@@ -66,6 +69,14 @@ def test_a_damaged_line_is_counted_and_does_not_hide_those_after_it(tmp_path: Pa
     reader = read_events(path)
     assert [event.t for event in reader if isinstance(event, Message)] == [1.0, 2.0]
     assert (reader.damaged, reader.unread_bytes) == (1, len(DAMAGE[damage]) + 1)
+
+
+def test_the_highest_bucket_of_fio_can_be_read(tmp_path: Path) -> None:
+    path, last = tmp_path / "journal.jsonl", Buckets(idx=[0, PLAT_BUCKETS - 1], n=[1, 1])
+    seen = Sample(t=1.0, host="h", step=0, phase="measure", host_time_ms=1, interval_s=1.0,
+                  dirs={"read": DirectionSample(2, 2, lat=last)})  # fmt: skip
+    path.write_bytes(encode(seen))
+    assert list(read_events(path)) == [seen]
 
 
 def test_damage_is_told_once(tmp_path: Path) -> None:

@@ -12,8 +12,7 @@ from typing import Any, Union, get_args
 
 import msgspec
 
-from tui.metrics.buckets import PLAT_BUCKETS
-from tui.model.event import AnyEvent, Buckets, DirectionSample, HostResult, PhaseName, Sample, TelemetrySample, encode
+from tui.model.event import AnyEvent, Buckets, HostResult, PhaseName, Sample, TelemetrySample, encode
 from tui.model.no_json import NO_JSON
 
 CHUNK_BYTES = 1 << 20
@@ -81,21 +80,15 @@ def _is_sound(event: AnyEvent | SampleStamp) -> bool:
     if isinstance(event, Sample):
         whole = 0 <= event.interval_s < LONGEST_S and abs(event.host_time_ms) < BEYOND
         own = (part for dirs in event.jobs.values() for part in dirs.values() if part is not None)
-        return whole and all(map(_is_sound_part, (*event.dirs.values(), *own)))
+        return whole and all(_fits(part.lat) for part in (*event.dirs.values(), *own))
     if isinstance(event, TelemetrySample) and not 0 < event.interval_s < LONGEST_S:
         return False
     encode(event)  # refuses numbers that no journal can hold
     return not isinstance(event, HostResult) or all(map(_fits, _buckets_of(event)))
 
 
-def _is_sound_part(part: DirectionSample) -> bool:
-    counts = (part.ios, part.bytes, part.lat_sum_ns, part.lat_max_ns, *part.lat.n)
-    return min(counts) >= 0 and max(counts) < BEYOND and _fits(part.lat)
-
-
 def _fits(buckets: Buckets) -> bool:
-    idx = buckets.idx
-    return len(idx) == len(buckets.n) and (not idx or (min(idx) >= 0 and max(idx) < PLAT_BUCKETS))
+    return len(buckets.idx) == len(buckets.n)
 
 
 def _buckets_of(result: HostResult) -> Iterator[Buckets]:

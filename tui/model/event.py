@@ -6,7 +6,7 @@ replay and record see the same times. Counts are integers, latencies are nanosec
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Struct, field
@@ -35,11 +35,15 @@ RunStateName = Literal["complete", "partial", "aborted", "failed"]
 Severity = Literal["info", "warning", "error"]
 
 
+BucketIndex = Annotated[int, msgspec.Meta(ge=0, lt=29 * 64)]  # fio.h, FIO_IO_U_PLAT_NR
+Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]  # changed bytes may have left it JSON; nothing counts so far
+
+
 class Buckets(Struct, frozen=True):
     """A sparse histogram: bucket indices of fio's scheme, ascending, and their counts."""
 
-    idx: list[int] = field(default_factory=list)
-    n: list[int] = field(default_factory=list)
+    idx: list[BucketIndex] = field(default_factory=list)
+    n: list[Count] = field(default_factory=list)
 
 
 class Event(Struct, tag_field="type", kw_only=True, omit_defaults=True):
@@ -200,10 +204,10 @@ class TaskEnded(Event, tag="task_ended"):
 class DirectionSample(Struct, omit_defaults=True):
     """What one direction did in one interval of one host."""
 
-    ios: int
-    bytes: int
-    lat_sum_ns: int = 0
-    lat_max_ns: int = 0  # exact maximum since the start of the measurement
+    ios: Count
+    bytes: Count
+    lat_sum_ns: Count = 0
+    lat_max_ns: Count = 0  # exact maximum since the start of the measurement
     lat: Buckets = field(default_factory=Buckets)
 
 
