@@ -33,12 +33,14 @@ class HostTelemetry(Struct):
     last_ms: int = 0  # host time of the newest interval
     current: list[str] = field(default_factory=list)  # names of the values that come
     place: int | None = -1  # of the interval that is looked at: the newest; None: there is none
+    _subjects: dict[str, list[str]] = field(default_factory=dict)  # of the columns that there are, by family
 
     def head(self, event: TelemetryColumns) -> None:
         """Take the columns of what follows."""
         self.role, self.current = event.role, event.columns
         self.devices.update(event.devices)
         self.unknown.update(event.unknown)
+        self._subjects.clear()
         for name in event.columns:
             if name not in self.columns:
                 self.columns[name] = array("f", [UNKNOWN]) * len(self.end_t)
@@ -126,8 +128,11 @@ class HostTelemetry(Struct):
 
     def subjects(self, family: str) -> list[str]:
         """Return family and subject of the columns of a family, each once: nic.eth0, nic.eth1."""
-        names = (name.rpartition(".")[0] for name in self.columns if name.startswith(f"{family}."))
-        return list(dict.fromkeys(names))
+        found = self._subjects.get(family)
+        if found is None:
+            names = (name.rpartition(".")[0] for name in self.columns if name.startswith(f"{family}."))
+            found = self._subjects[family] = list(dict.fromkeys(names))
+        return found
 
 
 def _most(values: Mapping[str, float | None]) -> tuple[str, float] | None:

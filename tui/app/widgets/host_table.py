@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -48,14 +48,15 @@ FOLD = "\0fold"  # no host has such a name
 VIEWS = ("fit", "all", "bad")
 
 
-def told_by(seen: Iterable[HostTelemetry]) -> frozenset[str]:
-    """Return the columns in which telemetry knows something of a host: clients of a network have no disk."""
-    found = {"CPU", "core"}
-    for each in seen:
-        found |= {"NIC"} if each.busiest_link is not None else set()
-        found |= {"disk"} if each.busiest_disk is not None else set()
-        found |= {"flight"} if each.in_flight is not None else set()
-    return frozenset(found)
+def told_by(seen: Collection[HostTelemetry], before: frozenset[str]) -> frozenset[str]:
+    """Return the columns in which telemetry knows or knew something of a host: clients of a network have no disk."""
+    asked: dict[str, Callable[[HostTelemetry], object]] = {
+        "NIC": lambda each: each.busiest_link,
+        "disk": lambda each: each.busiest_disk,
+        "flight": lambda each: each.in_flight,
+    }
+    new = {name for name, ask in asked.items() if name not in before and any(ask(each) is not None for each in seen)}
+    return before | {"CPU", "core"} | new
 
 
 class HostTable(PickList["HostView"]):
@@ -175,7 +176,7 @@ class HostTable(PickList["HostView"]):
 
         `found`: the checks that found something of a host, and how bad. `seen`: telemetry, for columns of its own.
         """
-        told = self.told | told_by((seen or {}).values()) if seen else frozenset()
+        told = told_by(seen.values(), self.told) if seen else frozenset()
         other = (job, waits, told, counted) != (self.job, self.waits, self.told, self.counted)
         self.told = told
         self.now, self.found, self.seen = now, found, seen or {}

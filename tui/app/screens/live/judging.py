@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.app.dialogs.findings import FindingsDialog
-from tui.app.screens.live.feed import SLICE_S, LiveFeed, ReplayFeed
+from tui.app.screens.live.feed import LiveFeed, ReplayFeed
 from tui.app.screens.live.steering import SteeringScreen
 from tui.app.screens.live.text import clock_zero_t
 from tui.model.plan import Plan
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tui.results.findings.live import LiveFindings
 
 GIVE_WAY_S = 0.002  # a key goes through several turns of the loop until it is painted
+LOOK_SLICE_S = 0.005  # of a look; the next part may be a check of all hosts, which takes 30 ms
 LONGEST_KEY_S = 0.1  # keys that come without end do not hold up what is read
 FRAME_S = 0.02  # Textual paints what a key changed 60 times a second at most
 
@@ -52,7 +53,7 @@ class JudgingScreen(SteeringScreen):
             slices, gave_way = self.found.looking(state, state.clock.now), time.monotonic()
             try:
                 for _ in slices:
-                    if time.monotonic() - gave_way >= SLICE_S / 2:  # the next one may be a long check
+                    if time.monotonic() - gave_way >= LOOK_SLICE_S:
                         await self.let_keys_pass()
                         gave_way = time.monotonic()
             finally:
