@@ -33,8 +33,6 @@ HostStateName = Literal[
 ]
 RunStateName = Literal["complete", "partial", "aborted", "failed"]
 Severity = Literal["info", "warning", "error"]
-
-
 BucketIndex = Annotated[int, msgspec.Meta(ge=0, lt=29 * 64)]  # fio.h, FIO_IO_U_PLAT_NR
 Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]  # changed bytes may have left it JSON; nothing counts so far
 
