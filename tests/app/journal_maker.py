@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from tui.model.address import HostAddress
 from tui.model.event import (
     AnyEvent,
     Buckets,
@@ -35,7 +36,7 @@ from tui.model.event import (
     TelemetrySample,
     encode,
 )
-from tui.model.plan import FileSpec, Headline, HostAddress, HostTask, Plan, ProfileRef, Step
+from tui.model.plan import FileSpec, Headline, HostTask, Plan, ProfileRef, Step
 from tui.model.rundir import PLAN_FILE
 from tui.workloads.fio.framing import Framer
 from tui.workloads.fio.meter import Meter

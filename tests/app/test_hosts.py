@@ -12,9 +12,9 @@ from tui.app.screens.hosts import rows as host_rows
 from tui.app.screens.hosts.screen import HostsScreen
 from tui.app.selection import Selection
 from tui.engine.hosts.fleet import HostCheck
+from tui.model.address import HostAddress
 from tui.model.hostfacts import Fact
 from tui.model.inventory import load_inventory
-from tui.model.plan import HostAddress
 
 
 async def test_this_machine_can_be_ticked_even_without_an_inventory(home: Path) -> None:

@@ -16,7 +16,7 @@ from tests.patience import wait_until
 from tui.app.screens.live.screen import LiveScreen
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.results.record.build import write_record
 from tui.results.store.alive import is_running
 from tui.results.store.rundir import load_plan

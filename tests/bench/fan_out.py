@@ -20,7 +20,7 @@ from tests.bench import peers
 from tests.bench.kept import ROOT, Row, told
 from tests.e2e.command import environment
 from tests.lab.sshd import SshdLab
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.connections import Connections
 from tui.remote.transport import Completed
 

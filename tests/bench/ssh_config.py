@@ -11,7 +11,7 @@ from typing import Any
 
 from asyncssh.config import SSHClientConfig
 
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.sshconfig import resolve
 from tui.remote.sshfile import ConfigFiles
 

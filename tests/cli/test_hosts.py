@@ -19,7 +19,7 @@ from tests.lab import mdtest_standin
 from tests.lab.faults import marked
 from tests.lab.sshd import SshdLab
 from tui.engine.hosts import mpi_check
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.connections import Connections
 from tui.remote.mpi import MpiFacts, parse_facts

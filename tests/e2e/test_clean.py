@@ -13,7 +13,7 @@ from tests.e2e.command import benchtui, journal_has, only_run, start
 from tests.lab.sshd import SshdLab
 from tests.patience import wait_until
 from tui.engine.safety.clean import Cleaning, Created, judge
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.agent import FileInfo
 
 PROFILE = """\

@@ -24,7 +24,7 @@ from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.process.identity import announce
 from tui.engine.process.launch import load_plan
 from tui.engine.profiles.catalogue import Catalogue
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.model.rundir import PID_FILE
 from tui.results.record.build import write_record
 from tui.results.store.alive import is_running

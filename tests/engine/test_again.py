@@ -10,7 +10,8 @@ from tui.engine.planning.again import choices_again
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.planning.search import Wish
 from tui.engine.profiles.catalogue import Catalogue
-from tui.model.plan import HostAddress, Plan
+from tui.model.address import HostAddress
+from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.model.proof import Experiment, Prediction, Proof
 

@@ -9,6 +9,7 @@ import msgspec
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue
 from tui.engine.recovery.history import History
+from tui.model.address import HostAddress
 from tui.model.event import (
     AnyEvent,
     HostProblem,
@@ -20,7 +21,7 @@ from tui.model.event import (
     StepStarted,
     StopRequested,
 )
-from tui.model.plan import HostAddress, Plan
+from tui.model.plan import Plan
 from tui.model.proof import Experiment, Proof
 from tui.model.search import Offer, Point, Search, Verdict
 from tui.results.findings.experiments import NO_MORE

@@ -14,8 +14,8 @@ from tui.engine.profiles.catalogue import Catalogue
 from tui.engine.running.context import RunContext
 from tui.engine.running.run import how_it_ended
 from tui.journal.writer import Journal
+from tui.model.address import HostAddress
 from tui.model.event import HostProblem, HostResult
-from tui.model.plan import HostAddress
 
 HOSTS = ("h1", "h2")
 

@@ -12,7 +12,8 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tui.engine.process.launch import create_run, launch, load_plan
-from tui.model.plan import Headline, HostAddress, Plan, ProfileRef
+from tui.model.address import HostAddress
+from tui.model.plan import Headline, Plan, ProfileRef
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import new_run_id
 from tui.results.store.alive import is_running

@@ -9,7 +9,7 @@ import pytest
 
 from tui.engine.hosts import fan_out
 from tui.engine.hosts.fan_out import looking_on
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.connections import Connections
 from tui.remote.local import LocalTransport
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue
-from tui.model.plan import HostAddress, Plan
+from tui.model.address import HostAddress
+from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.model.profile import share
 

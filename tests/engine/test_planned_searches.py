@@ -13,7 +13,8 @@ from tui.engine.planning.again import choices_again
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.planning.search import Wish, offered_step
 from tui.engine.profiles.catalogue import Catalogue
-from tui.model.plan import HostAddress, Plan
+from tui.model.address import HostAddress
+from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.model.search import HOSTS, Offer
 from tui.results.text.plan_sums import time_bounds

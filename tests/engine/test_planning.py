@@ -12,7 +12,8 @@ from tui.cli.run import sweep_of
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.planning.search import Wish
 from tui.engine.profiles.catalogue import Catalogue
-from tui.model.plan import HostAddress, Plan
+from tui.model.address import HostAddress
+from tui.model.plan import Plan
 from tui.model.problem import UsageError
 
 H1, H2 = HostAddress(name="h1"), HostAddress(name="h2")

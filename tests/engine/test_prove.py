@@ -14,7 +14,8 @@ from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.planning.prove import proof_plan
 from tui.engine.profiles.catalogue import Catalogue
 from tui.engine.safety.preview import targets_named
-from tui.model.plan import HostAddress, Plan
+from tui.model.address import HostAddress
+from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.model.proof import SAID, Experiment, Prediction, Question
 

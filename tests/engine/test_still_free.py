@@ -17,7 +17,8 @@ from tui.engine.running.context import RunContext, RunRefused
 from tui.engine.running.preflight import still_free
 from tui.engine.running.session import HostSession
 from tui.journal.writer import Journal
-from tui.model.plan import FileSpec, HostAddress, HostTask, Plan
+from tui.model.address import HostAddress
+from tui.model.plan import FileSpec, HostTask, Plan
 from tui.remote.connections import Connections
 
 

@@ -17,8 +17,8 @@ from tui.engine.process.launch import EngineMode, create_run, load_plan, spawn_a
 from tui.engine.profiles.catalogue import Catalogue
 from tui.engine.running.run import open_run
 from tui.journal.reader import read_events
+from tui.model.address import HostAddress
 from tui.model.event import AnyEvent, RunEnded, StopRequested
-from tui.model.plan import HostAddress
 from tui.model.rundir import JOURNAL_FILE
 from tui.remote.connections import Connections
 from tui.results.store.alive import is_running

@@ -9,7 +9,7 @@ from typing import Any, cast
 from tui.engine.running.context import RunContext
 from tui.engine.running.servers import ServerSession, leave_servers
 from tui.journal.writer import Journal
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.connections import Connections
 
 

@@ -21,7 +21,7 @@ import asyncssh
 
 from tests.leftovers import mark
 from tests.patience import PATIENCE_S
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tui.model.address import HostAddress
 from tui.model.inventory import InventoryFile, inventory_json_schema, load_inventory
-from tui.model.plan import HostAddress
 from tui.model.problem import UsageError
 
 WHOLE = """\

@@ -10,9 +10,9 @@ from typing import get_args
 from tests.model.test_profile_load import GOOD
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue
+from tui.model.address import HostAddress
 from tui.model.conditions import AttestSpec, PreconditionSpec
 from tui.model.matrix import RepeatSpec, SuiteMember, SweepSpec
-from tui.model.plan import HostAddress
 from tui.model.problem import UsageError
 from tui.model.profile import (
     Deviation,

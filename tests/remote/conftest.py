@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from tests.lab.sshd import SshdLab
 from tests.leftovers import MARK
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.connections import Connections
 from tui.remote.local import LocalTransport

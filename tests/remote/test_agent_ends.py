@@ -17,7 +17,7 @@ from tests.lab.faults import kill
 from tests.lab.sshd import parent_of
 from tests.remote.conftest import PRESENT, agent_under
 from tests.remote.helpers import running, sh, start, until
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.local import LocalTransport
 from tui.remote.transport import HostError

@@ -11,7 +11,7 @@ import pytest
 
 from tests.remote.conftest import new_run_id
 from tests.remote.helpers import FIO, ended, fio_job, running, sh, start
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.local import LocalTransport
 from tui.remote.transport import HostError

@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from tests.remote.conftest import PRESENT, SHELLS, new_run_id, put_away
 from tests.remote.helpers import ended, sh, start, until
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.local import LocalTransport
 from tui.remote.transport import HostError

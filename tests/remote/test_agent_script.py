@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.lab.sshd import SshdLab
 from tests.remote.conftest import PRESENT, SHELLS, agent_under, new_run_id
 from tests.remote.helpers import allocated, collect, ended, sh, start
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.connections import Connections
 from tui.remote.local import LocalTransport

@@ -15,7 +15,7 @@ from tests.lab.disks import SIZE, loop_device, mounted, quietly
 from tests.patience import PATIENCE_S
 from tests.remote.conftest import PRESENT, SHELLS
 from tui.engine.safety.destroy import device_line
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.answers import Answer
 from tui.remote.devices import DeviceFacts, DeviceSignature, DeviceUse, parse_devices

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.patience import PATIENCE_S
 from tests.remote import machines
 from tests.remote.conftest import PRESENT, SHELLS, new_run_id
+from tui.model.address import HostAddress
 from tui.model.event import HostFacts, decode, encode
 from tui.model.hostfacts import HOST_FACTS, Fact, fact_of
 from tui.model.hosttables import (
@@ -30,7 +31,6 @@ from tui.model.hosttables import (
     rows,
     why_unknown,
 )
-from tui.model.plan import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.answers import Answer
 from tui.remote.facts import cpu_list, host_facts, parse_facts

@@ -12,7 +12,7 @@ import pytest
 
 from tests.lab.sshd import SshdLab
 from tests.remote.test_ssh_connect import target
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.connections import Connections
 from tui.remote.gate import Gate
 from tui.remote.login import Attempt

@@ -14,7 +14,7 @@ from tests.lab.accounts import BY_PAM, BY_PASSWORD, with_password
 from tests.lab.sshd import SshdLab
 from tests.remote.helpers import until
 from tests.remote.test_ssh_connect import config, uname
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
 from tui.remote.vault import Question

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.remote.conftest import PRESENT, agent_under, put_away
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote import mpi
 from tui.remote.agent import Agent
 from tui.remote.local import LocalTransport

@@ -13,7 +13,7 @@ import pytest
 from tests.lab.sshd import SshdLab
 from tests.remote.conftest import new_run_id
 from tests.remote.helpers import until
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.connections import Connections
 from tui.remote.local import LocalTransport

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tui.engine.hosts.ssh_names import words_in
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.keys import AgentKeyPair
 from tui.remote.sshconfig import Keyring, resolve
 from tui.remote.sshfile import ConfigFiles, HostConfig

@@ -18,7 +18,7 @@ from tests.lab.sshd import SshdLab
 from tests.remote.conftest import new_run_id, put_away
 from tests.remote.helpers import FIO, collect, ended, fio_job, running, sh, start, until
 from tests.remote.proxy import Proxy, proxy_to
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.agent import Agent, AgentStream
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError

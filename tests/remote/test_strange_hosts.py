@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tui.journal.writer import Journal
+from tui.model.address import HostAddress
 from tui.model.event import HostFacts, HostProblem
-from tui.model.plan import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.answers import parse_answer
 from tui.remote.local import LocalTransport

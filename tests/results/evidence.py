@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tui.journal.state import RunState
-from tui.model.plan import HostAddress, HostTask, JobLoad, Plan, ProfileRef, Step
+from tui.model.address import HostAddress
+from tui.model.plan import HostTask, JobLoad, Plan, ProfileRef, Step
 from tui.model.record import Finding, HostRecord
 from tui.model.step_record import (
     AggregateRecord,

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from tui.model.address import HostAddress
 from tui.model.event import (
     Artefact,
     Event,
@@ -34,7 +35,7 @@ from tui.model.event import (
     TaskStarted,
     encode,
 )
-from tui.model.plan import FileSpec, Headline, HostAddress, HostTask, Plan, ProfileRef, Step
+from tui.model.plan import FileSpec, Headline, HostTask, Plan, ProfileRef, Step
 from tui.workloads.fio.reader import FioReader
 
 DATA = Path(__file__).parents[1] / "data" / "journals"

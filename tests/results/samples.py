@@ -11,6 +11,7 @@ from tui.journal.measurement import Measurement
 from tui.journal.reader import JournalEvent
 from tui.journal.state import RunState
 from tui.metrics.buckets import value_to_index
+from tui.model.address import HostAddress
 from tui.model.event import (
     AnyEvent,
     Buckets,
@@ -27,7 +28,7 @@ from tui.model.event import (
     TaskEnded,
     encode,
 )
-from tui.model.plan import Headline, HostAddress, HostTask, Plan, ProfileRef, Step
+from tui.model.plan import Headline, HostTask, Plan, ProfileRef, Step
 from tui.model.record import Finding, RunRecord
 
 DATA = Path(__file__).parents[1] / "data" / "journals"

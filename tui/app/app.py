@@ -24,11 +24,9 @@ from textual.worker import WorkerFailed
 from tui.app.dialogs.confirm import Answer, Confirm
 from tui.app.dialogs.too_small import TooSmall, is_too_small
 from tui.app.keys import actions
-from tui.app.keys.help import HelpScreen
 from tui.app.keys.palette import ActionCommands
 from tui.app.screens.base import StepScreen
 from tui.app.screens.index import BY_NAME
-from tui.app.services import recovery
 from tui.app.shell import Options, Shell
 from tui.app.terminal.crash import write_crash_log
 from tui.app.terminal.theme import THEMES, pick_theme
@@ -194,6 +192,8 @@ class BenchtuiApp(Shell):
 
     def on_benchtui_app_runs_cut_off(self, event: RunsCutOff) -> None:
         """Say so, where it stays in sight if that can be."""
+        from tui.app.services import recovery
+
         text = recovery.notice(event.count)
         steps = [screen for screen in self.screen_stack if isinstance(screen, StepScreen)]
         if not any(screen.show_notice("cut off", f"{self.symbols.warn} {text}") for screen in steps):
@@ -202,6 +202,8 @@ class BenchtuiApp(Shell):
     @work(group="recover")
     async def action_recover(self) -> None:
         """Ask, then finish the run that is looked at (Runs, Live), or all runs that were cut off."""
+        from tui.app.services import recovery
+
         screen = self.screen
         if not isinstance(screen, StepScreen):
             return
@@ -215,6 +217,8 @@ class BenchtuiApp(Shell):
     @work(group="recover-runs", exclusive=True)
     async def recover_runs(self, runs: list[Path]) -> None:
         """Finish runs one after the other and show each as it goes on."""
+        from tui.app.services import recovery
+
         for screen in self.steps.values():
             screen.show_notice("cut off", "")
         await recovery.recover(runs, self.open_live, self.answer_questions)
@@ -310,6 +314,8 @@ class BenchtuiApp(Shell):
 
     def action_help(self) -> None:
         """Show every key."""
+        from tui.app.keys.help import HelpScreen
+
         self.push_screen(HelpScreen(getattr(self.screen, "SCOPE", "app")))
 
     def action_command_palette(self) -> None:

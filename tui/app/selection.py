@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from tui.engine.hosts.fleet import HostCheck
     from tui.engine.planning.search import Wish
-    from tui.model.plan import HostAddress
+    from tui.model.address import HostAddress
 
 
-@dataclass(slots=True)
-class Selection:
+class Selection(Struct):
     """Hosts in the order of the list, a profile's tag, and what was typed on Review.
 
     A host has its tick as one that generates load (`ticked`) or as one that is looked at meanwhile (`servers`).

@@ -6,18 +6,16 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, field
 from textual import work
 
-from tui.app.dialogs import log_in
 from tui.app.keys.typeahead import TypeAheadApp
 from tui.app.screens.index import BY_NAME
 from tui.app.selection import Selection
-from tui.app.services import proving, resuming
 from tui.app.terminal.driver import TerminalDriver
 from tui.app.terminal.stylesheet import KeptStylesheet
 from tui.app.terminal.theme import pick_symbols
@@ -37,8 +35,7 @@ RECENT = 50  # runs that are looked at for what was used last
 AGAIN_FROM = ("runs", "result")  # screens from which a run is made again; others lead back to Review themselves
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(Struct, frozen=True):
     """How the app is opened. `watch` opens a run at once, live or (with a speed) as a replay."""
 
     paths: Paths
@@ -221,6 +218,8 @@ class Shell(TypeAheadApp[None]):
     @work(group="resume", exclusive=True)
     async def resume_run(self, run_dir: Path) -> None:
         """Ask what to measure of what a run lacks, then measure it and show it as it goes on."""
+        from tui.app.services import resuming
+
         try:
             found = await asyncio.to_thread(resuming.lacking, run_dir)
             if not found:
@@ -236,6 +235,8 @@ class Shell(TypeAheadApp[None]):
     @work(group="prove", exclusive=True)
     async def prove_run(self, run_dir: Path) -> None:
         """Ask whether to make a counter-experiment about what limited a run, then make it and show it as it goes on."""
+        from tui.app.dialogs import log_in
+        from tui.app.services import proving
         from tui.engine.process.launch import launch_asking
         from tui.remote.vault import Remembering
 
@@ -257,4 +258,6 @@ class Shell(TypeAheadApp[None]):
     @work(group="log-in")
     async def answer_questions(self, questions: Questions, person: Asker | None = None) -> None:
         """Ask for what the hosts of a run want before they let its engine in."""
+        from tui.app.dialogs import log_in
+
         await log_in.answer_all(person or partial(log_in.ask, self), questions)

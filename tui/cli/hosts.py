@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 from tui.cli.checks import plural
 from tui.cli.common import add_host_files, ask, load_fleet, paths, say
 from tui.metrics import units
+from tui.model.address import HostAddress
 from tui.model.plain import some
-from tui.model.plan import HostAddress
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:

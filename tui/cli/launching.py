@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from tui.cli.asking import has_terminal, person
 from tui.cli.common import paths, say
-from tui.model.plan import HostAddress, Plan
+from tui.model.address import HostAddress
+from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.model.sharing import sharing_note
 

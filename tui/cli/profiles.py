@@ -163,7 +163,7 @@ def check_files(args: argparse.Namespace, catalogue: Catalogue) -> int:
 def check_plan(loaded: LoadedProfile) -> None:
     """Plan a profile for one host, for what only planning finds. Raises UsageError."""
     from tui.engine.planning.plan import Choices, build_plan
-    from tui.model.plan import HostAddress
+    from tui.model.address import HostAddress
 
     build_plan(loaded, Choices(hosts=[HostAddress(name="local", transport="local")]))
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 Fact = str | int | float | bool | list[Any] | dict[str, Any] | None
 """A fact as files hold it: `kind` in the registry says of which shape, rows of tables are those of hosttables.py."""
@@ -12,8 +13,7 @@ Fact = str | int | float | bool | list[Any] | dict[str, Any] | None
 Section = Literal["system", "CPU", "memory", "limits", "network", "target", "kernel settings", "tools"]
 
 
-@dataclass(frozen=True, slots=True)
-class HostFact:
+class HostFact(Struct, frozen=True):
     """One fact. `title` is what people call it, `source` where the agent reads it (tui/remote/sh/).
 
     `kind`: text; count, bytes and number; list of texts; map of texts; table of the rows that hosttables.py declares.

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from tui.model import hostspec
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.validation import in_order, problems_of
 from tui.model.yaml_text import Document, load

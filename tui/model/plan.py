@@ -11,26 +11,12 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
+from tui.model.address import HostAddress
 from tui.model.proof import Proof
 from tui.model.search import Search
 
 Answer = Literal["yes", "no", "unknown"]
 PLAN_SCHEMA = "benchtui.plan/1"
-
-
-class HostAddress(Struct, frozen=True, omit_defaults=True):
-    """How to reach one host. None means: as ~/.ssh/config or SSH's defaults say."""
-
-    name: str
-    transport: Literal["ssh", "local"] = "ssh"
-    address: str | None = None
-    port: int | None = None
-    user: str | None = None
-    identity: str | None = None
-    ssh_config: str | None = None
-    groups: tuple[str, ...] = ()
-    role: Literal["client", "server"] = "client"  # as the inventory has it; a plan's `servers` generate no load
-    processes: tuple[tuple[str, str], ...] = ()  # groups of processes to watch: name, pattern
 
 
 FILE_NUMBER = "$filenum"  # in a path: any number from 0, so that one path stands for very many files

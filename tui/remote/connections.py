@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.gate import Gate
 from tui.remote.local import LocalTransport
 from tui.remote.transport import HUNG_UP, BusyError, DeniedError, HostError, Transport

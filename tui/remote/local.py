@@ -10,7 +10,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.scripts import Script
 from tui.remote.transport import READ_BYTES, Channel, Completed, HostError, read_all, talk_alone
 

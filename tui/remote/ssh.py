@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.scripts import Script
 from tui.remote.shells import Shells
 from tui.remote.ssh_library import asyncssh

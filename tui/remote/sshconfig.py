@@ -17,8 +17,8 @@ from typing import Any, cast
 
 from msgspec import Struct
 
+from tui.model.address import HostAddress
 from tui.model.paths import from_home
-from tui.model.plan import HostAddress
 from tui.remote.answers import quoted
 from tui.remote.keys import (
     AgentKeyPair,

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from tui.model.address import HostAddress
 from tui.model.plain import printable
-from tui.model.plan import HostAddress
 from tui.model.problem import BenchtuiError, Problem
 from tui.remote.scripts import Script
 

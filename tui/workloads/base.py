@@ -17,8 +17,9 @@ from tui.model.tool import InProfile
 from tui.workloads.reading import Item, LogLine, Reader
 
 if TYPE_CHECKING:  # pydantic is for those who plan, msgspec for those who run
+    from tui.model.address import HostAddress
     from tui.model.event import HostResult, MetadataResult, PhaseName, Sample
-    from tui.model.plan import FileSpec, HostAddress, HostTask, JobLoad, Step
+    from tui.model.plan import FileSpec, HostTask, JobLoad, Step
     from tui.model.profile import ParamValue, Profile
     from tui.model.proof import Change
     from tui.workloads.mpi import MpiProgram

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tui.model.plan import FILE_NUMBER, FileSpec, HostAddress, HostTask
+from tui.model.address import HostAddress
+from tui.model.plan import FILE_NUMBER, FileSpec, HostTask
 from tui.model.problem import UsageError
 from tui.model.profile import resolve_params
 from tui.model.profile_load import load_profile

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from tests.workloads.fio.real import needs_fio, run
 from tui import workloads
-from tui.model.plan import HostAddress, HostTask, Step
+from tui.model.address import HostAddress
+from tui.model.plan import HostTask, Step
 from tui.model.problem import UsageError
 from tui.model.profile import resolve_params
 from tui.model.profile_type import whole

@@ -10,7 +10,8 @@ import pytest
 from tests.workloads.fio.fixtures import objects
 from tests.workloads.fio.real import needs_fio, run, tree
 from tui import workloads
-from tui.model.plan import FileSpec, HostAddress, Step
+from tui.model.address import HostAddress
+from tui.model.plan import FileSpec, Step
 from tui.model.problem import UsageError
 from tui.model.profile import Profile, resolve_params
 from tui.model.profile_type import whole

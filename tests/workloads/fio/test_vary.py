@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tui import workloads
-from tui.model.plan import HostAddress, Step
+from tui.model.address import HostAddress
+from tui.model.plan import Step
 from tui.model.problem import UsageError
 from tui.model.profile import resolve_params
 from tui.model.profile_type import whole

@@ -8,7 +8,8 @@ import pytest
 
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
-from tui.model.plan import HostAddress, MpiLaunch, Step
+from tui.model.address import HostAddress
+from tui.model.plan import MpiLaunch, Step
 from tui.model.problem import UsageError
 from tui.workloads.mdtest.command import bytes_per_file, inodes_needed, item_phases, trial_options
 

@@ -17,9 +17,9 @@ How to add an action
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from textual.binding import Binding, BindingType
 
 from tui.app.screens.index import SCREENS
@@ -60,8 +60,7 @@ COPY_HELP = "Copy headline, table, CSV, command line or path (OSC 52, over SSH t
 RESUME_HELP = "Measure what the run lacks, or more of a search that was spent; what is done stays"
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(Struct, frozen=True):
     """One thing a user can do. `call` is the Textual action when it is not the id's last part."""
 
     id: str

@@ -53,9 +53,16 @@ class StepScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Top bar, body, footer."""
+        self.take_width()
         yield TopBar(BY_NAME[self.SCOPE].part_of or self.SCOPE)
         yield from self.compose_body()
         yield KeyBar(self.SCOPE)
+
+    def take_width(self) -> None:
+        """Be narrow or wide from the beginning: Textual says so with the first resize, and styles all anew."""
+        width = self.app.size.width
+        fitting = [name for least, name in self.app.HORIZONTAL_BREAKPOINTS or () if least <= width]
+        self.add_class(*fitting[-1:], update=False)
 
     def compose_body(self) -> Iterable[Widget]:
         """Yield the widgets between top bar and footer."""

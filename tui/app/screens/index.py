@@ -9,13 +9,13 @@ How to add a screen
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+
+class Entry(Struct, frozen=True):
     """One screen. Those with a `key` stand in the top bar, in the order of the list."""
 
     name: str  # the scope of its actions

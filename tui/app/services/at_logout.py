@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tui.model.address import HostAddress
     from tui.model.paths import Paths
-    from tui.model.plan import HostAddress
 
 
 class AtLogout:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tui.app.screens.base import StepScreen
     from tui.app.screens.hosts.forms import NewHost
     from tui.engine.hosts.fleet import HostCheck
+    from tui.model.address import HostAddress
     from tui.model.paths import Paths
-    from tui.model.plan import HostAddress
     from tui.remote.hostkeys import Presented
     from tui.remote.transport import HostError
     from tui.remote.vault import Asker

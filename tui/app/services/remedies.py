@@ -15,7 +15,8 @@ from tui.model.problem import BenchtuiError
 if TYPE_CHECKING:
     from tui.app.screens.base import StepScreen
     from tui.journal.state import RunState
-    from tui.model.plan import HostAddress, Plan
+    from tui.model.address import HostAddress
+    from tui.model.plan import Plan
     from tui.model.record import RunRecord
 
 UNKNOWN_KEY = "host-key-unknown"

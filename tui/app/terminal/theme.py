@@ -7,16 +7,15 @@ Every theme defines the same variables; stylesheets use ``$edge``, ``$dim``, ``$
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 from textual.theme import Theme
 
 SymbolSet = Literal["braille", "block", "ascii"]
 
 
-@dataclass(frozen=True, slots=True)
-class Symbols:
+class Symbols(Struct, frozen=True):
     """The characters of one symbol set; each is one column wide but for the three ticks, which are three."""
 
     name: SymbolSet

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import ClassVar
 
+from msgspec import Struct
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -20,8 +20,7 @@ Check = Callable[[str, str], str | None]
 """(field's name, text) -> what is wrong with it in one line, or None."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldSpec:
+class FieldSpec(Struct, frozen=True):
     """One field: the label is accented while the value is not the default, `hint` is seen with the focus."""
 
     name: str

@@ -7,9 +7,9 @@ leave it on the thing it was on.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 from textual import events
 from textual.message import Message
@@ -23,8 +23,7 @@ Row = TypeVar("Row")
 MEASURED_ROWS = 500  # for columns that fit: making every cell of a very long list takes time
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """What stands over rows that belong together."""
 
     key: str

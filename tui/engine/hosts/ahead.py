@@ -10,8 +10,9 @@ from tui.engine.hosts.fan_out import fan_out, looking_on
 from tui.engine.planning.space import judge_space, new_bytes
 from tui.engine.safety.host_look import HostFindings, tasks_of
 from tui.metrics import units
+from tui.model.address import HostAddress
 from tui.model.hostfacts import Fact
-from tui.model.plan import HostAddress, Plan
+from tui.model.plan import Plan
 
 if TYPE_CHECKING:
     from tui.engine.safety.made_files import MadeFiles

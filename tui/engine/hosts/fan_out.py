@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.transport import HostError
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from tui import workloads
 from tui.engine.hosts.ssh_names import PATTERN, words_in
 from tui.model import hostspec
+from tui.model.address import HostAddress
 from tui.model.paths import from_home
-from tui.model.plan import HostAddress
 from tui.model.problem import Problem, UsageError, did_you_mean
 
 if TYPE_CHECKING:

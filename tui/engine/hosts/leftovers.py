@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tui.engine.hosts.fan_out import agent_on, fan_out
 from tui.metrics import units
-from tui.model.plan import HostAddress
+from tui.model.address import HostAddress
 from tui.remote.agent import MarkedProcess, TaskDir, host_mark
 from tui.remote.transport import HostError
 

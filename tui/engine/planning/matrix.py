@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from tui import workloads
 from tui.engine.planning.precondition import round_rules, with_fill
+from tui.model.address import HostAddress
 from tui.model.matrix import HOSTS_AXIS, MAX_STEPS, SweepSpec, axes, grid_points, host_counts, with_values, without
-from tui.model.plan import Headline, HostAddress, Step, Until
+from tui.model.plan import Headline, Step, Until
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.profile import (
     ParamValue,

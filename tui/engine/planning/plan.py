@@ -11,9 +11,10 @@ from msgspec import Struct, field
 from tui.engine.planning.attest import attested
 from tui.engine.planning.matrix import Wanted, build_steps, person_text, planned_profiles
 from tui.engine.planning.search import Wish, build_slots, search_of
+from tui.model.address import HostAddress
 from tui.model.matrix import axes
 from tui.model.names import SECRET_PATTERN
-from tui.model.plan import Headline, HostAddress, Plan, ProfileRef, Step, Until
+from tui.model.plan import Headline, Plan, ProfileRef, Step, Until
 from tui.model.problem import UsageError
 from tui.model.profile import ParamValue, Profile, parse_param, resolve_params
 from tui.model.search import Search

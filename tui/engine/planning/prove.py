@@ -6,7 +6,8 @@ from msgspec.structs import replace
 
 from tui import workloads
 from tui.engine.planning.matrix import person_text, randseed
-from tui.model.plan import HostAddress, Plan, ProfileRef, Step
+from tui.model.address import HostAddress
+from tui.model.plan import Plan, ProfileRef, Step
 from tui.model.problem import UsageError
 from tui.model.profile import Profile
 from tui.model.profile_load import load_profile

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tui.engine.planning.plan import Choices, build_plan
+from tui.model.address import HostAddress
 from tui.model.baseline import Baseline
-from tui.model.plan import HostAddress, Plan, ProfileRef
+from tui.model.plan import Plan, ProfileRef
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from tui.engine.planning.matrix import (
 from tui.engine.planning.precondition import with_fill
 from tui.engine.planning.prove import kept_profile
 from tui.metrics.registry import MIXED
-from tui.model.plan import HostAddress, Plan, Step
+from tui.model.address import HostAddress
+from tui.model.plan import Plan, Step
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import Param, ParamValue, Profile, parse_limit, parse_param
 from tui.model.quantities import parse_duration, short_duration

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from tui.engine.running.secrets import Secrets
+from tui.model.address import HostAddress
 from tui.model.event import HostProblem, HostState, HostStateName, Message, PhaseName, Severity
 from tui.model.hostfacts import Fact
-from tui.model.plan import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.transport import BusyError, HostError, Transport
 

@@ -21,8 +21,9 @@ from tui.engine.process.identity import no_engine, owner
 from tui.engine.safety.host_look import sizes_of, tasks_of
 from tui.engine.safety.made_files import MadeFiles
 from tui.metrics import units
+from tui.model.address import HostAddress
 from tui.model.plain import some
-from tui.model.plan import FILE_NUMBER, HostAddress, Plan
+from tui.model.plan import FILE_NUMBER, Plan
 from tui.remote import mpi
 from tui.remote.agent import Agent, FileInfo
 from tui.remote.transport import HostError

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.model.address import HostAddress
 from tui.model.plain import some
-from tui.model.plan import HostAddress
 from tui.remote.transport import HostError
 
 if TYPE_CHECKING:

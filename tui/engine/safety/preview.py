@@ -24,7 +24,8 @@ from tui.engine.safety.destroy import (
     unnamed_devices,
 )
 from tui.engine.safety.host_look import HostFindings, tasks_of
-from tui.model.plan import FileSpec, HostAddress, Plan, is_device
+from tui.model.address import HostAddress
+from tui.model.plan import FileSpec, Plan, is_device
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.remote.devices import DeviceFacts
 from tui.remote.probe import HostProbe

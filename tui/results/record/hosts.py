@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tui.journal.state import RunState
-from tui.model.plan import HostAddress, Plan
+from tui.model.address import HostAddress
+from tui.model.plan import Plan
 from tui.model.record import ClockRecord, FilesLeft, FilesRemovedRecord, HostProblemRecord, HostRecord
 from tui.results.record.step import rounded
 

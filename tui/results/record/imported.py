@@ -17,7 +17,8 @@ from tui.journal.tails import CLUSTER_OPEN_S
 from tui.journal.views import Clock
 from tui.metrics.figures import with_mixed
 from tui.metrics.registry import MIXED, direction
-from tui.model.plan import Headline, HostAddress, HostTask, MpiLaunch, Plan, ProfileRef, Step
+from tui.model.address import HostAddress
+from tui.model.plan import Headline, HostTask, MpiLaunch, Plan, ProfileRef, Step
 from tui.model.record import (
     ArtefactRecord,
     CommandRecord,

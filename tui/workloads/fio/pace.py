@@ -9,7 +9,8 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from tui.model.plan import FILE_NUMBER, HostAddress, JobLoad
+from tui.model.address import HostAddress
+from tui.model.plan import FILE_NUMBER, JobLoad
 from tui.model.problem import UsageError
 from tui.model.profile import ParamValue, Profile, Scalar, placeholders, resolve_params
 from tui.model.search import usual_ramp_s

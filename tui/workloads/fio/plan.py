@@ -9,7 +9,8 @@ from typing import Literal
 from msgspec import Struct
 
 from tui.metrics.registry import in_order
-from tui.model.plan import FileSpec, HostAddress, HostTask, Step, is_device
+from tui.model.address import HostAddress
+from tui.model.plan import FileSpec, HostTask, Step, is_device
 from tui.model.profile import ParamValue, Profile, host_params
 from tui.workloads.fio.body import resolve_options
 from tui.workloads.fio.images import images_used

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from tui.workloads.base import Imported, ImportedOutput, KeptFile, KeptLog, LatencyKind, Paced, Requirement, Workload
 
 if TYPE_CHECKING:
+    from tui.model.address import HostAddress
     from tui.model.event import PhaseName
-    from tui.model.plan import FileSpec, HostAddress, HostTask, Step
+    from tui.model.plan import FileSpec, HostTask, Step
     from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
     from tui.model.proof import Change

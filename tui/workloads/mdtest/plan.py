@@ -7,7 +7,8 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 
-from tui.model.plan import HostAddress, HostTask, MpiLaunch, Step
+from tui.model.address import HostAddress
+from tui.model.plan import HostTask, MpiLaunch, Step
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import ParamValue, Profile, expand, scalar_text
 from tui.workloads.mdtest.body import Mdtest

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Literal
 from tui.workloads.base import CourseName, Doubt, ImportedOutput, LatencyKind, Reader, Workload
 
 if TYPE_CHECKING:
+    from tui.model.address import HostAddress
     from tui.model.event import MetadataResult, PhaseName
-    from tui.model.plan import HostAddress, Step
+    from tui.model.plan import Step
     from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
     from tui.model.yaml_text import Document

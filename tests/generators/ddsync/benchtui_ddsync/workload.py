@@ -7,8 +7,9 @@ from types import MappingProxyType
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tui.model.address import HostAddress
 from tui.model.event import PhaseName
-from tui.model.plan import FileSpec, HostAddress, HostTask, Step
+from tui.model.plan import FileSpec, HostTask, Step
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import ParamValue, Profile, expand, host_params, placeholders, safe_host, value_text
 from tui.model.quantities import parse_duration, parse_size

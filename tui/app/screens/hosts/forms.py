@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import ClassVar
 
+from msgspec import Struct
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -25,8 +25,7 @@ FIELDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class NewHost:
+class NewHost(Struct, frozen=True):
     """What was typed, checked."""
 
     name: str

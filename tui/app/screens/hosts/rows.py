@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from tui import workloads
 from tui.app.selection import Selection
@@ -23,7 +24,7 @@ from tui.text.table import Column
 
 if TYPE_CHECKING:
     from tui.engine.hosts.fleet import HostCheck
-    from tui.model.plan import HostAddress
+    from tui.model.address import HostAddress
 
 INDENT = 9
 GROUPS_KEPT = 32
@@ -41,8 +42,7 @@ def heading_key(group: str) -> str:
     return f"@{group}"
 
 
-@dataclass(frozen=True, slots=True)
-class KnownHost:
+class KnownHost(Struct, frozen=True):
     """A host that can be ticked, and which file it comes from."""
 
     address: HostAddress
@@ -94,8 +94,7 @@ def by_group(hosts: Iterable[KnownHost]) -> dict[str, list[KnownHost]]:
     return groups
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """What the list shows beside the hosts themselves: it is looked at while a row is painted."""
 
     selection: Selection
@@ -216,8 +215,7 @@ def _shown(facts: Facts, name: str, symbols: Symbols) -> str:
     return fact_text(facts, name) or symbols.unknown
 
 
-@dataclass(slots=True)
-class Peers:
+class Peers(Struct):
     """What a host is compared with: the others that are ticked as it is, else its group. Kept until that changes."""
 
     _found: dict[tuple[tuple[str, int], ...], FactsTogether] = field(default_factory=dict)

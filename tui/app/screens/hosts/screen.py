@@ -12,10 +12,8 @@ from textual import on, work
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui.app.dialogs import log_in
 from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.hosts import rows as host_rows
-from tui.app.screens.hosts.forms import AddHost, NewHost
 from tui.app.screens.hosts.rows import KnownHost
 from tui.app.services.hosts import add_to_inventory, ask_to_trust, check_each, places_of
 from tui.app.widgets.field import TextInput
@@ -27,6 +25,7 @@ from tui.text.line import ACCENT, BAD, LABEL, TEXT, Line, indented, labelled
 from tui.text.table import Column
 
 if TYPE_CHECKING:
+    from tui.app.screens.hosts.forms import NewHost
     from tui.engine.hosts.fleet import HostCheck
 
 EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machine"
@@ -139,7 +138,7 @@ class HostsScreen(FilteredScreen):
     def take_hosts(self, hosts: list[KnownHost], problem: str | None, focus: str | None) -> None:
         """Show what was read."""
         self.hosts, self.problem, self.was_read = list(hosts), problem, True
-        self.set_class(not self.knows_others, "-first")
+        self.query_one(TextPane).set_class(not self.knows_others, "-first")
         self.shell.selection.order_by(host.name for host in self.hosts)
         if self.resolves:
             self.find_places()
@@ -315,6 +314,8 @@ class HostsScreen(FilteredScreen):
     @work(group="check-hosts")
     async def check(self, hosts: list[KnownHost]) -> None:
         """Reach the hosts; rows fill in as answers come."""
+        from tui.app.dialogs import log_in
+
         shell = self.shell
         addresses = [host.address for host in hosts]
         try:
@@ -352,6 +353,8 @@ class HostsScreen(FilteredScreen):
 
     def action_new(self) -> None:
         """Ask for a host."""
+        from tui.app.screens.hosts.forms import AddHost
+
         self.app.push_screen(AddHost(frozenset(known.name for known in self.hosts)), self.add_host)
 
     def add_host(self, host: NewHost | None) -> None:

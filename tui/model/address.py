@@ -1,0 +1,22 @@
+"""How one host is reached: in an inventory, in a plan, on the way to it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+
+class HostAddress(Struct, frozen=True, omit_defaults=True):
+    """How to reach one host. None means: as ~/.ssh/config or SSH's defaults say."""
+
+    name: str
+    transport: Literal["ssh", "local"] = "ssh"
+    address: str | None = None
+    port: int | None = None
+    user: str | None = None
+    identity: str | None = None
+    ssh_config: str | None = None
+    groups: tuple[str, ...] = ()
+    role: Literal["client", "server"] = "client"  # as the inventory has it; a plan's `servers` generate no load
+    processes: tuple[tuple[str, str], ...] = ()  # groups of processes to watch: name, pattern
