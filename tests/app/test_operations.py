@@ -161,7 +161,7 @@ async def test_where_there_is_room_iterations_are_compared_and_hosts_drawn_over_
         shown = app.text_of("#live-operations").splitlines()
         bars = shown.index(next(line for line in shown if line.startswith("Rate of each iteration")))
         assert shown[bars + 1].split() == ["create", "stat", "read", "remove"]
-        assert shown[bars + 2].count("-20%") == 4 and shown[bars + 3].count("best") == 4
+        assert shown[bars + 2].count("-20 %") == 4 and shown[bars + 3].count("best") == 4
         over = shown.index(next(line for line in shown if line.startswith("Hosts over time")))
         assert shown[over + 1].split()[:2] == ["phase", "create"] and "remove" in shown[over + 1]
         lanes = {line[:15].strip(): line.split()[-2:] for line in shown[over + 2 :]}

@@ -63,7 +63,7 @@ async def test_live_says_how_much_of_the_fill_is_written(home: Path) -> None:
     async with stage(made) as (app, _):
         share = app.live.feed.state.cluster["write"].bytes / (160 << 20)
         assert 0.0 < share < 1.0
-        assert strip(app) == f"preconditioning  fill {share:.0%} of 2 x 80 MiB"
+        assert strip(app) == f"preconditioning  fill {share * 100:.0f} % of 2 x 80 MiB"
 
 
 async def test_live_says_which_round_it_is_while_the_window_is_not_full(maker: MatrixMaker) -> None:
@@ -75,7 +75,7 @@ async def test_live_says_which_round_it_is_while_the_window_is_not_full(maker: M
 async def test_live_says_the_windows_range_and_slope_beside_what_is_allowed(maker: MatrixMaker) -> None:
     maker.steps_done({0: 900.0, 1: 140.0, 2: 120.0, 3: 100.0}).start_step(4).measure(3)
     async with stage(maker, SMALL) as (app, _):
-        assert strip(app) == "preconditioning  round 4/5: range 33.3% (max 20%), slope 33.3% (max 10%)"
+        assert strip(app) == "preconditioning  round 4/5: range 33.3 % (max 20 %), slope 33.3 % (max 10 %)"
 
 
 async def test_live_has_no_such_line_while_it_measures(maker: MatrixMaker) -> None:
@@ -90,7 +90,7 @@ async def test_the_result_says_how_it_was_prepared_and_what_was_attested(maker: 
     async with stage(maker, (120, 80), step="result") as (app, pilot):
         page = await tab(app, pilot, "facts")
         assert "Prepared filled twice, 128 GiB in all" in page
-        assert "Prepared steady after 3 rounds: range 0.0% (max 20%), slope 0.0% (max 10%)" in page
+        assert "Prepared steady after 3 rounds: range 0.0 % (max 20 %), slope 0.0 % (max 10 %)" in page
         assert "Attested yes: Is the cache off? (cache-off, ann@jump, 2026-11-20T10:15:30Z)" in page
 
 

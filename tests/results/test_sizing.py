@@ -276,7 +276,7 @@ def test_a_curve_that_ran_out_of_points_says_which_shares_it_lacks(tmp_path: Pat
     maker.offer(1, part).decide(1, part)
     maker.finish("complete", "unfinished: its 2 points are spent")
     record = build_record(maker.run_dir)
-    left = ", ".join(f"{share:.0%}" for share in shares_in_order(search)[1:])
+    left = ", ".join(f"{share * 100:.0f} %" for share in shares_in_order(search)[1:])
     assert record.search is not None
     assert record.search.not_tried == [f"{left} of the maximum: its 2 points are spent"]
     assert f"not tried: {left} of the maximum" in summary_text(record)

@@ -50,7 +50,9 @@ def test_the_best_names_those_that_are_equal_to_it() -> None:
     best, equal = best_of(cells)
     assert best is cells[3] and equal == [cells[2], cells[4]]
     (said,) = [text for text in remarks([table(cells)]) if "not told apart" in text]
-    assert said == ("not told apart from the best, numjobs=8: numjobs=4, numjobs=16 (by 5%, as each was measured once)")
+    assert said == (
+        "not told apart from the best, numjobs=8: numjobs=4, numjobs=16 (by 5 %, as each was measured once)"
+    )
 
 
 def test_of_latencies_the_lowest_is_the_best() -> None:
@@ -97,7 +99,7 @@ def test_a_half_width_is_printed_from_three_repetitions_on_and_below_the_mean() 
     assert not ci_tells([1.0, 2.0, 9.0], relative_ci([1.0, 2.0, 9.0]))
     two, three = table(repeated((100, 200), (300, 310))), table(repeated((100, 101, 102), (300, 301, 302)))
     assert not any("±" in text and "%" in text for text in text_of(two)[1:])
-    assert any("±2.5%" in text for text in text_of(three))
+    assert any("±2.5 %" in text for text in text_of(three))
 
 
 def swept(tmp_path: Path, *figures: float) -> RunRecord:

@@ -23,7 +23,7 @@ def test_what_is_lacking_is_what_is_measured_next_and_is_told_in_words() -> None
     points = went(CURVE, queue(7_000), most=3)
     offer = next_offer(CURVE, points)
     assert offer is not None and lacking(CURVE, points)[0].rate_iops == offer.rate_iops
-    shares = [each.why.partition(" ")[0] for each in lacking(CURVE, points)]
+    shares = [each.why.partition(" of ")[0] for each in lacking(CURVE, points)]
     assert lacking_text(CURVE, [*points, void(CURVE, offer, 3)]) == f"{', '.join(shares)} of the maximum"
     assert lacking_text(HOSTS_124, went(HOSTS_124, queue(7_000), most=4)) == (
         "2 hosts at full load again, 1 host at full load again"

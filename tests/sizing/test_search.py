@@ -69,7 +69,7 @@ def test_limit_that_no_load_keeps_is_never_met_in_few_points() -> None:
     assert found.binding == LIMIT.text
     assert len(points) <= 4
     assert (points[-1].offer.rate_iops or 0) == pytest.approx(0.02 * TOP)
-    assert found.not_tried == ["less load than 2% of the maximum"]
+    assert found.not_tried == ["less load than 2 % of the maximum"]
 
 
 def test_limit_that_full_load_keeps_is_met_at_full_load() -> None:

@@ -7,7 +7,7 @@ from statistics import median
 
 from msgspec import Struct
 
-from tui.metrics.units import UNKNOWN
+from tui.metrics import units
 from tui.model.thresholds import default
 
 LAG = default("V14.rate")  # of the median host, as the check of stragglers has it
@@ -61,12 +61,12 @@ def spread_of(values: Mapping[str, float | None], lag: float = LAG) -> Spread:
 
 def share_text(share: float | None) -> str:
     """Return a deviation with its sign: ``-75 %``, ``+2 %``."""
-    return UNKNOWN if share is None else f"{round(share, 2) + 0.0:+.0%}".replace("%", " %")
+    return units.UNKNOWN if share is None else units.share(round(share, 2) + 0.0, sign="+")
 
 
 def behind_text(share: float) -> str:
     """Return what a laggard is: ``25 % of the median``."""
-    return f"{max(0.0, 1 + share):.0%}".replace("%", " %") + " of the median"
+    return f"{units.share(max(0.0, 1 + share))} of the median"
 
 
 def within_text(widest: float) -> str:

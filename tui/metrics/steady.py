@@ -12,6 +12,7 @@ from statistics import fmean
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tui.metrics import units
 from tui.metrics.figures import kind_of, over_hosts, value_of
 from tui.metrics.registry import MIXED
 from tui.model.event import DirectionResult, HostResult
@@ -109,9 +110,9 @@ def is_steady(rule: Precondition, rounds: Sequence[Round]) -> bool:
 
 
 def window_text(rule: Precondition, window: Window) -> str:
-    """Return a window beside what is allowed: ``range 31.0% (max 20%), slope 4.0% (max 10%)``."""
-    spread = f"range {window.range:.1%} (max {rule.range:.0%})"
-    return f"{spread}, slope {window.slope:.1%} (max {rule.slope:.0%})"
+    """Return a window beside what is allowed: ``range 31.0 % (max 20 %), slope 4.0 % (max 10 %)``."""
+    spread = f"range {units.share(window.range, 1)} (max {units.share(rule.range)})"
+    return f"{spread}, slope {units.share(window.slope, 1)} (max {units.share(rule.slope)})"
 
 
 def rounds_before(steps: Sequence[Step], step: Step) -> list[Step]:

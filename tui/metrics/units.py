@@ -117,6 +117,11 @@ def percent(fraction: float | None) -> str:
     return UNKNOWN if fraction is None or fraction != fraction else f"{three_digits(fraction * 100)} %"
 
 
+def share(fraction: float, decimals: int = 0, sign: str = "") -> str:
+    """0.25 -> "25 %", with one of the decimals "25.0 %", with a sign "+25 %"."""
+    return f"{fraction * 100:{sign}.{decimals}f} %"
+
+
 def seconds(value: float | None) -> str:
     """0.2 -> "0.2 s", 30.02 -> "30.0 s", 30 -> "30 s", 0.04 -> "0.04 s", 299.6 -> "300 s"."""
     if value is None or value != value:

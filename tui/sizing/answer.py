@@ -248,7 +248,7 @@ def not_tried(search: Search, points: Sequence[Point], state: State) -> list[str
     if state in ("found", "unfinished") and next_offer(unbounded(search, points), points) is not None:
         found.append(_why_unfinished(search, points))
     if state == "never-met":
-        found.append("less load than 2% of the maximum" if has_rate(search) else "anything lighter")
+        found.append("less load than 2 % of the maximum" if has_rate(search) else "anything lighter")
     if state == "met-at-full-load":
         found.append("more load than this generator makes: more jobs, depth or hosts")
     return found

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from random import Random
 
+from tui.metrics import units
 from tui.model.search import HOSTS, Offer, Point, Search
 from tui.sizing.budget import seconds_for, settle_after
 
@@ -22,7 +23,7 @@ def next_of_curve(search: Search, points: Sequence[Point]) -> Offer | None:
     if not left:
         return None
     rate = round(top * left[0], 3)
-    why = f"{left[0]:.0%} of the maximum"
+    why = f"{units.share(left[0])} of the maximum"
     return Offer(rate, seconds_for(search, rate), role="curve", settle_s=settle_after(points), why=why)
 
 

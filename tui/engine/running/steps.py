@@ -16,6 +16,7 @@ from tui.engine.running.precondition import check_filled, steady_already, tell_r
 from tui.engine.running.preflight import still_free
 from tui.engine.running.session import HostSession
 from tui.engine.running.telemetry import quiet_s
+from tui.metrics import units
 from tui.metrics.figures import over_hosts, value_of
 from tui.metrics.repeat import relative_ci
 from tui.model.event import CacheDropped, StepEnded, StepStarted
@@ -139,7 +140,7 @@ def known_well_enough(ctx: RunContext, step: Step) -> str:
     width = relative_ci(values)
     if len(values) < until.least or width is None or width > until.width:
         return ""
-    return f"known to ±{width:.1%} after {len(values)} repetitions"
+    return f"known to ±{units.share(width, 1)} after {len(values)} repetitions"
 
 
 async def pause(ctx: RunContext, step: Step) -> None:

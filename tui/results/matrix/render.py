@@ -108,11 +108,10 @@ def mark_of(cell: Cell) -> str:
 
 
 def _ci(cell: Cell) -> str:
-    """Return the confidence interval: ``±2.1%``."""
+    """Return the confidence interval: ``±2.1 %``."""
     if cell.ci is None or not ci_tells(cell.values, cell.ci):
         return ""
-    percent = cell.ci * 100
-    return f"±{percent:.1f}%" if percent < 9.95 else f"±{percent:.0f}%"
+    return f"±{units.share(cell.ci, 1 if cell.ci < 0.0995 else 0)}"
 
 
 def _spread(cell: Cell, scale: Scale) -> str:
@@ -122,7 +121,7 @@ def _spread(cell: Cell, scale: Scale) -> str:
 
 def _efficiency(table: MatrixTable, cell: Cell) -> str:
     share = table.scaling.get(cell.key)
-    return "" if share is None else f"{share * 100:.0f}%"
+    return "" if share is None else units.share(share)
 
 
 def _count(cell: Cell) -> str:
@@ -244,7 +243,7 @@ def _main_text(table: MatrixTable, cell: Cell | None, scale: Scale) -> str:
     if cell is None:
         return ""
     tail = (f" {KNEE}" if cell.key in table.knee_keys else GAP) if table.knees else ""
-    spread = f" {_ci(cell):>5}" if table.repeated else ""
+    spread = f" {_ci(cell):>6}" if table.repeated else ""
     return f"{_value_text(cell, scale)}{spread}{tail}"
 
 
@@ -307,7 +306,7 @@ def _columns(table: MatrixTable, tops: Mapping[str, float], look: Look) -> list[
     several = len({cell.what for cell in table.cells}) > 1
     what = [Column("", of(lambda cell: cell.what), role=LABEL, drop=2)] if several else []
     details = (
-        Column("±95%", of(_ci), right=True, role=LABEL, drop=3),
+        Column("±95 %", of(_ci), right=True, role=LABEL, drop=3),
         Column("min–max", of(lambda cell: _spread(cell, own(cell))), right=True, role=LABEL, drop=4),
         Column("n", of(_count), right=True, role=LABEL, drop=7),
         Column("mean", of(lambda cell: _short(cell.mean_ns)), right=True, role=LABEL, drop=6),
@@ -344,7 +343,8 @@ def knee_text(found: KneeAt, scale: Scale) -> str:
     at = f" at {' '.join(f'{name}={text}' for name, text in found.others)}" if found.others else ""
     tail = f", p99 {units.latency(cell.p99_ns)}" if cell.p99_ns is not None else ""
     figure = f"{scale.text(cell.value)} {scale.unit}".rstrip()
-    gain = f"{found.next_text} {'is equal within the spread, ' if found.equal else 'gives '}{found.gain * 100:+.1f} %"
+    gives = "is equal within the spread," if found.equal else "gives"
+    gain = f"{found.next_text} {gives} {units.share(found.gain, 1, '+')}"
     return f"knee over {found.axis}{at}: {cell.texts[found.axis]} with {figure}{tail}; {gain}"
 
 

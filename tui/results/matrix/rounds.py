@@ -45,7 +45,7 @@ class Rounds(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """How it ended, with the figures: ``steady after 6 rounds: range 12.0% (max 20%), ...``."""
+        """How it ended, with the figures: ``steady after 6 rounds: range 12.0 % (max 20 %), ...``."""
         made = f"{len(self.steps)} round{'' if len(self.steps) == 1 else 's'}"
         words = {True: f"steady after {made}", False: f"not steady after {made}", None: f"after {made}"}
         window = self.window
@@ -110,7 +110,7 @@ def _state_of(state: RunState, step: Step) -> str:
 def live_text(plan: Plan | None, state: RunState) -> str:
     """Return how far preconditioning is; empty when the step of now is none of it.
 
-    ``fill 37% of 2 x 64 GiB``, ``round 4/25: range 31.0% (max 20%), slope 12.0% (max 10%)``.
+    ``fill 37 % of 2 x 64 GiB``, ``round 4/25: range 31.0 % (max 20 %), slope 12.0 % (max 10 %)``.
     """
     if plan is None or state.step is None or state.step >= len(plan.steps):
         return ""
@@ -133,5 +133,5 @@ def _fill_text(step: Step, state: RunState) -> str:
     if len(known) < len(sizes) or not sum(known):
         return "fill"
     view = state.cluster.get("write") if state.current.is_of("measure", step.index) else None
-    share = f"{min(1.0, view.bytes / sum(known)):.0%} of " if view is not None else ""
+    share = f"{units.share(min(1.0, view.bytes / sum(known)))} of " if view is not None else ""
     return f"fill {share}{times} x {units.size(sum(known) // times)}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tui.metrics import units
 from tui.model.thresholds import default
 from tui.results.matrix.cells import Cell
 
@@ -41,4 +42,4 @@ def best_of(cells: Sequence[Cell]) -> tuple[Cell | None, list[Cell]]:
 def known_by(cells: Sequence[Cell]) -> str:
     """Return what differences between these points are held against."""
     once = all(len(cell.values) < 2 for cell in cells)
-    return f"{APART:.0%}, as each was measured once" if once else "the spread of repetitions"
+    return f"{units.share(APART)}, as each was measured once" if once else "the spread of repetitions"

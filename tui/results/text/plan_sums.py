@@ -80,7 +80,7 @@ def search_texts(plan: Plan) -> list[tuple[str, str]]:
     unit = "IOPS" if search.objective == "iops" else "bytes a second"
     wanted = " ".join(filter(None, (SOUGHT[search.kind].format(unit), ", ".join(each.text for each in search.limits))))
     over = "; ".join(" ".join((knob.name, *map(str, knob.values))) for knob in search.over)
-    shares = f", {' '.join(f'{share:.0%}' for share in search.shares)} of the maximum, in {search.order} order"
+    shares = f", {' '.join(map(units.share, search.shares))} of the maximum, in {search.order} order"
     tail = f", over {over}" if search.kind != "curve" else shares
     spans = [search.point_s] if search.kind == "scaling" else sorted({search.point_s, search.most_point_s})
     leads = sorted({lead_s(search, span) for span in spans} - {0.0})
@@ -219,7 +219,8 @@ def precondition_texts(plan: Plan) -> list[str]:
     if rounds and rounds[0].precondition is not None:
         rule, each = rounds[0].precondition, units.duration(rounds[0].expected_s)
         where = f" before each of {len(cells)} points" if len(cells) > 1 else ""
-        until = f"until {rule.window} of them are within {rule.range:.0%} of their mean and drift by {rule.slope:.0%}"
+        within, drift = units.share(rule.range), units.share(rule.slope)
+        until = f"until {rule.window} of them are within {within} of their mean and drift by {drift}"
         found.append(f"at most {rule.rounds} rounds of {each} of its own load{where}, {until} at most")
     left_out = "left out at launch: what the storage held before is what is measured"
     return [*found, *([left_out] if plan.no_precondition else [])]

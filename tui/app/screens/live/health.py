@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui.app.widgets.host_rows import BROKEN
+from tui.metrics import units
 from tui.metrics.deviation import Spread, behind_text
 from tui.metrics.steady import ROUND_S, ROUNDS, Window, window_across
 from tui.model.plain import some
@@ -149,7 +150,7 @@ def steadiness(state: RunState, plan: Plan | None) -> Said:
         return Said([(f"steady? known in {left} s", LABEL)], [("steady?", LABEL)])
     if window.steady:
         steady: Run = ("steady", GOOD)
-        return Said([steady, (f" within {max(0.01, window.range):.0%}".replace("%", " %"), TEXT)], [steady])
+        return Said([steady, (f" within {units.share(max(0.01, window.range))}", TEXT)], [steady])
     unsteady: Run = ("not steady", WARN)
     return Said([unsteady, (f": {apart_text(window)}", TEXT)], [unsteady])
 
@@ -157,8 +158,8 @@ def steadiness(state: RunState, plan: Plan | None) -> Said:
 def apart_text(window: Window) -> str:
     """Return how unsteady it is: ``14 % apart, falling 15 %``; where it goes up and down, that it has no trend."""
     way = "falling" if window.means[-1] < window.means[0] else "rising"
-    trend = f"{way} {window.slope:.0%}" if window.slope >= LEAST_TREND else "no trend"
-    return f"{window.range:.0%} apart, {trend}".replace("%", " %")
+    trend = f"{way} {units.share(window.slope)}" if window.slope >= LEAST_TREND else "no trend"
+    return f"{units.share(window.range)} apart, {trend}"
 
 
 def limiter_runs(found: LiveFindings | None, state: RunState, plan: Plan | None) -> Said:

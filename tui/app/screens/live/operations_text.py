@@ -120,7 +120,7 @@ def _bar(rate: float | None, best: float, cell: int, role: str) -> list[Run]:
         return [(" " * cell, TEXT)]
     room = max(1, cell - 8)
     full = max(1, round(rate / best * room))
-    said = "best" if rate == best else f"{rate / best - 1:+.0%}"
+    said = "best" if rate == best else units.share(rate / best - 1, sign="+")
     return [("━" * full, role), (fit(" " * (room - full) + " " + said, cell - full), TEXT if rate == best else LABEL)]
 
 

@@ -155,7 +155,7 @@ def cell_runs(cell: Cell, table: MatrixTable, width: int) -> list[Run]:
     if len(cell.values) > 1:
         said.append(f"{len(cell.values)} times {scale.text(min(cell.values))}–{scale.text(max(cell.values))}")
     if cell.ci is not None and ci_tells(cell.values, cell.ci):
-        said.append(f"±{cell.ci * 100:.1f} %")
+        said.append(f"±{units.share(cell.ci, 1)}")
     if cell.skipped:
         said.append(f"{cell.skipped} not needed")
     if cell.mean_ns is not None:
@@ -163,7 +163,7 @@ def cell_runs(cell: Cell, table: MatrixTable, width: int) -> list[Run]:
     if cell.p99_ns is not None:
         said.append(f"p99 {units.latency(cell.p99_ns)}")
     if cell.key in table.scaling:
-        said.append(f"{table.scaling[cell.key] * 100:.0f} % of linear")
+        said.append(f"{units.share(table.scaling[cell.key])} of linear")
     if cell.state in SAID:
         said.append(SAID[cell.state])
     return clip([*parts, *((f"  {text}", TEXT) for text in said)], width)
