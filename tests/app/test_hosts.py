@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.driver import INVENTORY, opened, options, write_inventory
+from tests.app.test_facts_differ import facts_of
 from tests.lab.sshd import SshdLab
 from tui.app.screens.hosts import rows as host_rows
 from tui.app.screens.hosts.screen import HostsScreen
@@ -94,6 +95,16 @@ async def test_a_checked_host_says_what_it_differs_in_from_the_others_of_its_gro
         await user.press("j")
         assert user.cursor == "weka-02"
         assert "differs  from weka-01, weka-03: governor powersave, not performance" in user.text
+
+
+async def test_a_broad_terminal_has_the_details_beside_the_list(home: Path) -> None:
+    write_inventory(home)
+    for size, beside in (((200, 60), True), ((120, 36), False)):
+        async with opened(options(home), size=size) as user:
+            await user.sees("weka-01")
+            side, detail = (user.app.screen.query_one(f"#hosts-{name}").region for name in ("list", "detail"))
+            assert (detail.x == side.right and detail.y == side.y) == beside
+            assert (detail.y == side.bottom and detail.width == side.width) != beside
 
 
 async def test_tab_reads_on_about_a_host_that_has_more_to_tell_than_there_is_room(home: Path) -> None:
@@ -340,3 +351,11 @@ def test_a_host_that_differs_from_its_peers_is_told_in_the_list() -> None:
     checks["h3"].facts["kernel"] = "5.4"
     peers, selection = host_rows.Peers(), Selection(checks=checks)
     assert [peers.differs_in(host, hosts, selection) for host in hosts] == ["", "", "kernel"]
+
+
+def test_parts_of_a_fact_that_differ_are_told_behind_it_once() -> None:
+    hosts = [host_rows.KnownHost(HostAddress(name), "inventory") for name in ("h1", "h2", "h3")]
+    checks = {host.name: HostCheck(host.name, True, facts=dict(facts_of("weka-01"))) for host in hosts}
+    checks["h3"].facts.update(facts_of("weka-05"))
+    peers, selection = host_rows.Peers(), Selection(checks=checks)
+    assert peers.differs_in(hosts[2], hosts, selection) == "kernel, governor, links: mtu, speed"

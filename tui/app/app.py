@@ -67,7 +67,7 @@ class BenchtuiApp(Shell):
     CSS_PATH = "app.tcss"
     BINDINGS = actions.bindings("app")
     COMMANDS: ClassVar = {ActionCommands}
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012  (Textual declares it so)
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (180, "-broad")]  # noqa: RUF012  (Textual declares it so)
 
     class RunFound(Message):
         """A run is going on that this app did not start."""

@@ -234,12 +234,18 @@ class Peers(Struct):
         return self._found[key]
 
     def differs_in(self, host: KnownHost, hosts: Iterable[KnownHost], selection: Selection) -> str:
-        """Return in which facts a checked host differs from its peers: ``kernel, network``."""
+        """Return in which facts a checked host differs from its peers: ``kernel, links: mtu, speed``."""
         check = selection.checks.get(host.name)
         if check is None or not check.facts:
             return ""
         odd = sorted(self.of(host, hosts, selection).odd_of(host.name), key=lambda each: not each.matters)
-        return ", ".join(dict.fromkeys(each.title for each in odd))
+        parts: dict[str, dict[str, None]] = {}
+        for each in odd:
+            subject, _, part = each.title.partition(": ")
+            parts.setdefault(subject, {})[part] = None
+        told = (f"{subject}: {', '.join(known)}" if (known := [*filter(None, names)]) else subject
+                for subject, names in parts.items())  # fmt: skip
+        return ", ".join(told)
 
 
 def details(host: KnownHost, seen: Seen, width: int, peers: FactsTogether) -> list[Line]:

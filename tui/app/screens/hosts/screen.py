@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from textual import on, work
+from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -87,18 +88,20 @@ class HostsScreen(FilteredScreen):
         return any(host.address.transport != "local" for host in self.hosts)
 
     def compose_body(self) -> Iterable[Widget]:
-        """A notice, the list with its filter, the details of the host under the cursor."""
+        """A notice, the list with its filter, below it or beside it the details of the host under the cursor."""
         yield Static(id="hosts-notice", markup=False)
         self.columns = host_rows.columns(self.seen)
         picklist = PickList(self.columns, lambda host: host.name, fits=True, id="hosts-list")
         picklist.add_class("pane")
         picklist.border_title = "Hosts"
-        yield picklist
-        yield TextInput(placeholder="filter: a name, h[1-4], address, group, server", id="hosts-filter",
-                        classes="filter")  # fmt: skip
+        words = "filter: a name, h[1-4], address, group, server"
         pane = TextPane(id="hosts-detail")
         pane.more = "Tab reads on"
-        yield pane
+        with Vertical(id="hosts-body"):
+            with Vertical(id="hosts-side"):
+                yield picklist
+                yield TextInput(placeholder=words, id="hosts-filter", classes="filter")
+            yield pane
 
     async def on_mount(self) -> None:
         """Show the hosts with the first frame, or as soon as the files are read where that takes longer."""
