@@ -60,6 +60,16 @@ def test_a_noisy_run_is_inconclusive() -> None:
     assert found.word == "inconclusive"
 
 
+def test_where_reasons_have_no_room_beside_their_words_they_stand_below_whole() -> None:
+    found = compare([run()], [run(step(IOPS * 1.01, noise=0.001, scale=1.3, seed=2))])
+    reasons = {f"{each.word}: {each.why}" for each in found.changes if each.why}
+    assert reasons
+    wide, narrow = (plain_lines(comparison_lines(found, width)) for width in (120, 76))
+    assert not reasons & set(wide) and reasons <= set(narrow)
+    assert any("(" in line for line in wide if line.startswith("read IOPS"))
+    assert max(map(len, narrow)) <= 76 and not any(line.endswith("…") for line in narrow)
+
+
 @pytest.mark.parametrize(("low", "high", "metric", "undecided"), [
     (0.97, 1.30, "iops", False), (0.90, 1.30, "iops", True),
     (0.90, 1.02, "latency", False), (0.97, 1.30, "latency", True),

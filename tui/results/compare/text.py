@@ -12,7 +12,7 @@ from tui.results.compare.criteria import Judged
 from tui.results.compare.gate import Difference
 from tui.results.text.judged import VERDICTS
 from tui.text.line import BAD, BRIGHT, GOOD, HEADING, LABEL, TEXT, WARN, Line, Run, indented, labelled
-from tui.text.table import Column, text_table
+from tui.text.table import Column, measured, text_table
 
 ROLES: dict[Word, str] = {
     "better": GOOD,
@@ -88,7 +88,8 @@ def gate_lines(found: Comparison, width: int) -> list[Line]:
         ("differs too", LABEL, rest),
     ):
         lines += _listed(label, role, parts, width)
-    return lines or [Line.of(("nothing known differs in profile, parameters, hosts, tools and verdicts", LABEL))]
+    same = "nothing known differs in profile, parameters, hosts, tools and verdicts"
+    return lines or indented([(same, LABEL)], width, 0)
 
 
 def _listed(label: str, role: str, parts: Sequence[Difference], width: int) -> Iterator[Line]:
@@ -100,8 +101,21 @@ def _figures(point: PointChange, width: int | None) -> list[Line]:
     """Return the table of all figures of a point, the headline first and bright."""
     shared = _shared_reason(point.changes)
     title = Column[Change]("figure", lambda each: (each.title, BRIGHT if each.headline else TEXT))
-    lines = text_table([title, *_columns(words=not shared)], point.changes, width)
+    lines = _table([title], point.changes, width, words=not shared)
     return [*lines, *indented([(shared, LABEL)], width or 120, 0)] if shared else lines
+
+
+def _table(first: Sequence[Column[Change]], rows: Sequence[Change], width: int | None, *, words: bool) -> list[Line]:
+    """Return a table; where reasons have no room beside their words, they stand below it, each once."""
+    columns = [*first, *_columns(words=words)]
+    least = [column for column in columns if not column.drop]
+    whole = sum(column.width + column.gap for column in measured(least, rows)) - least[0].gap
+    if width is None or not words or whole <= width:
+        return text_table(columns, rows, width)
+    columns[-1] = Column("", lambda each: word_runs(each)[:1])
+    reasons = dict.fromkeys(f"{each.word}: {each.why}" for each in rows if each.why)
+    below = [line for text in reasons for line in indented([(text, LABEL)], width, 0)]
+    return [*text_table(columns, rows, width), *below]
 
 
 def _shared_reason(changes: Sequence[Change]) -> str:
@@ -115,12 +129,11 @@ def _headlines(found: Comparison, width: int | None) -> list[Line]:
     """Return the headline of each point of a matrix."""
     rows = [(point.name, change) for point in found.points if (change := point.headline) is not None]
     names = {id(change): name for name, change in rows}
-    columns = [
+    columns: list[Column[Change]] = [
         Column("point", lambda each: (names[id(each)], BRIGHT)),
         Column("figure", lambda each: each.title, drop=2),
-        *_columns(),
     ]  # fmt: skip
-    return text_table(columns, [change for _, change in rows], width)
+    return _table(columns, [change for _, change in rows], width, words=True)
 
 
 def _columns(*, words: bool = True) -> list[Column[Change]]:

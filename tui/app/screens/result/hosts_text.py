@@ -100,7 +100,7 @@ def columns_of(page: Page) -> list[Column[Row]]:
     some = len(page.by_host) >= LEAST_HOSTS
     named: Column[Row] = Column("", lambda row: (row.direction, KEYS.get(row.direction, TEXT)))
     return [
-        Column("host", _name),
+        Column("  host", _name),  # behind the place of the mark
         *([Column("median", _deviation, right=True)] if len(page.by_host) > 1 else []),
         *([Column(f"±{reach_of(_widest(page)):.0%}", _bar, 9, gap=1, drop=3)] if some else []),
         *([named] if len(page.all_hosts) > 1 else []),

@@ -105,12 +105,13 @@ def headline(page: Page, width: int) -> list[Line]:
     digits = big_digits(number)
     judged, rest = judged_beside(record, width - len(digits[0]) - 3)
     whole = is_limiter_whole(page, width) and proof_of(page) is None
-    limits = labelled([(" ", TEXT)], limited, width) if limited and not whole else []
+    under: list[Run] = [(" " * (len(digits[0]) + 3), TEXT)]
+    limits = labelled(under, limited, width) if limited and not whole else []
     gap: Run = ("   ", TEXT)
     beside: list[list[Run]] = [[(what, TEXT)], judged, [(unit, VALUE), *([gap, *limited] if whole else [])]]
     rows = zip(digits, beside, strict=True)
     lines = [Line.of(*clip([(" " + text, key), ("  ", TEXT), *said], width)) for text, said in rows]
-    return [*lines, *(labelled([(" ", TEXT)], rest, width) if rest else []), *limits]
+    return [*lines, *(labelled(under, rest, width) if rest else []), *limits]
 
 
 def is_limiter_whole(page: Page, width: int) -> bool:
