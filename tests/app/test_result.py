@@ -17,6 +17,7 @@ from tui.app.dialogs.copying import CopyDialog
 from tui.app.screens.live.screen import LiveScreen
 from tui.app.screens.result.about_text import commands_lines
 from tui.app.screens.result.hosts_text import hosts_lines
+from tui.app.screens.result.latency_text import latency_lines
 from tui.app.screens.result.page import Page
 from tui.app.screens.result.screen import ResultScreen
 from tui.app.screens.result.text import big_digits, headline, title_line
@@ -66,6 +67,19 @@ def test_a_command_of_many_hosts_counts_those_that_find_no_room(tmp_path: Path) 
     write_record(maker.run_dir)
     text = "\n".join(plain_lines(commands_lines(Page(load_record(maker.run_dir), maker.run_dir), 80, 24)))
     assert "weka-05, weka-06 and 3 more\n" in text and "…" not in text
+
+
+@pytest.mark.parametrize(("width", "broad"), [(78, True), (60, False)])
+def test_charts_of_latencies_stand_beside_the_percentiles_where_there_is_room(
+    tmp_path: Path, width: int, broad: bool
+) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2), READS).begin().go().measure(2).finish()
+    write_record(maker.run_dir)
+    lines = plain_lines(latency_lines(Page(load_record(maker.run_dir), maker.run_dir), width, 10))
+    (head,) = (line for line in lines if "I/Os behind" in line)
+    (chart,) = (line for line in lines if "share of I/Os by latency" in line)
+    assert (head == chart) == broad and max(map(len, lines)) <= width
+    assert not broad or len(lines) == 20  # the page of a terminal of 24 lines
 
 
 async def test_there_is_a_line_a_direction_with_every_percentile(maker: RunMaker) -> None:

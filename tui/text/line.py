@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
 from msgspec import Struct
 
@@ -120,6 +121,12 @@ def spread(left: Sequence[Run], right: Sequence[Run], width: int, filler: str = 
     if room < 0:
         return clip(left, width)
     return [*left, (filler * room, role), *right]
+
+
+def beside(left: Sequence[Line], right: Sequence[Line], at: int) -> list[Line]:
+    """Return lines next to each other, the right ones from cell `at` on."""
+    pairs = zip_longest(left, right, fillvalue=Line())
+    return [Line.of(*a.runs, (" " * (at - a.width), TEXT), *b.runs) if b.runs else a for a, b in pairs]
 
 
 def heading(text: str) -> Line:

@@ -10,14 +10,15 @@ from tui.metrics.figures import Latency, behind, kind_of, latency_of, shown_perc
 from tui.metrics.histogram import Histogram
 from tui.metrics.registry import MIXED
 from tui.results.text.latency_chart import Counted, histograms, percentile_curves
-from tui.text.line import LABEL, TEXT, VALUE, Line, Run, fit, labelled, rule
+from tui.text.line import LABEL, TEXT, VALUE, Line, Run, beside, fit, labelled, rule
 
 CELL, BEHIND = 11, 13
+GUTTER, LEAST_BESIDE = 3, 38  # between table and charts; cells that charts beside the table have
 KINDS = ("clat", "slat", "lat")
 
 
 def latency_lines(page: Page, width: int, height: int) -> list[Line]:
-    """Return percentiles as a table, then histogram and curves over each other."""
+    """Return percentiles as a table, and histogram and curves over each other: beside it where there is room."""
     step = page.shown_step
     if step is None or not page.all_hosts:
         return [Line.of(("no latencies of single I/Os were measured here", LABEL))]
@@ -31,7 +32,7 @@ def latency_lines(page: Page, width: int, height: int) -> list[Line]:
         return [Line.of(("no latencies were counted here", LABEL))]
     who = page.shown_job or ("all hosts" if len(step.results.per_host) > 1 else "one host")
     lines = [rule(f"Percentiles, {who}", f"{kind}, of all I/Os together: nothing is averaged", width)]
-    lines += [*_table(found, kind, width), Line()]
+    table = _table(found, kind, width)
     counted = [
         Counted(name, KEYS.get(name, "other"), Histogram(dict(zip(each.buckets.idx, each.buckets.n, strict=True))))
         for name, each in found.items()
@@ -39,10 +40,20 @@ def latency_lines(page: Page, width: int, height: int) -> list[Line]:
     ]
     if not counted:
         said = "no histogram is kept: percentiles are as the load generator printed them"
-        return [*lines, *labelled([], [(said, LABEL)], width)]
+        return [*lines, *table, Line(), *labelled([], [(said, LABEL)], width)]
+    at = max(line.width for line in table) + GUTTER
+    if width - at < LEAST_BESIDE:
+        return [*lines, *table, Line(), *_charts(counted, width, height, coloured=page.colors)]
+    even = (len(table) - 1) // 2  # two charts and the line between them end with the table
+    height = even if height == even + 1 else height
+    return [*lines, *beside(table, _charts(counted, width - at, height, coloured=page.colors), at)]
+
+
+def _charts(counted: list[Counted], width: int, height: int, *, coloured: bool) -> list[Line]:
+    """Return histogram and percentile curves of all directions."""
     what = counted[0].name if len(counted) == 1 else ""
-    lines += [*histograms(what, counted, width, height, coloured=page.colors), Line()]
-    return [*lines, *percentile_curves(what, counted, width, height, coloured=page.colors)]
+    curves = percentile_curves(what, counted, width, height, coloured=coloured)
+    return [*histograms(what, counted, width, height, coloured=coloured), Line(), *curves]
 
 
 def _table(found: dict[str, Latency], kind: str, width: int) -> list[Line]:

@@ -15,7 +15,7 @@ from tui.results.matrix.chart import table_chart
 from tui.results.matrix.render import KNEE, SAID, Look, knee_texts, remarks, series_role, table_lines, title_of
 from tui.results.matrix.scale import scale_of
 from tui.results.matrix.table import MatrixTable, tables_of
-from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, labelled, rule
+from tui.text.line import LABEL, TEXT, VALUE, Line, Run, beside, clip, labelled, rule
 
 if TYPE_CHECKING:
     from tui.model.record import RunRecord
@@ -108,19 +108,19 @@ def _nearest(line: Sequence[Cell | None], x: int) -> Cell | None:
 def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
     """Return the tables, what is under the cursor, the knees, and the chart: beside its table where there is room."""
     lines: list[Line] = []
-    beside = width >= BESIDE
+    is_broad = width >= BESIDE
     for place, table in enumerate(matrix.tables):
         lines += [Line()] if place else []
         hint = "arrows choose   Enter opens" if not place else ""
         lines.append(rule(title_of(table, profile=len(matrix.tables) > 1), hint, width))
         here = table is matrix.table
-        if here and beside:
+        if here and is_broad:
             lines += table_and_chart(matrix, table, width, chart_height)
         else:
             lines += table_part(matrix, table, width)
     said = [Line.of(*clip([(text, LABEL)], width)) for text in remarks(matrix.tables)]
     lines += [Line(), *said] if said else []
-    chart = [] if beside else table_chart(matrix.table, width, chart_height, coloured=matrix.colors)
+    chart = [] if is_broad else table_chart(matrix.table, width, chart_height, coloured=matrix.colors)
     return [*lines, *([Line(), rule("Chart", "", width), *chart] if chart else [])]
 
 
@@ -142,9 +142,7 @@ def table_and_chart(matrix: Matrix, table: MatrixTable, width: int, chart_height
     chart = table_chart(table, width - half - GUTTER, max(chart_height, len(left)), coloured=matrix.colors)
     if widest > half or not chart:
         return [*table_part(matrix, table, width), *table_chart(table, width, chart_height, coloured=matrix.colors)]
-    height = max(len(left), len(chart))
-    pairs = zip([*left, *[Line()] * (height - len(left))], [*chart, *[Line()] * (height - len(chart))], strict=True)
-    return [Line.of(*a.runs, (" " * (half + GUTTER - a.width), TEXT), *b.runs) for a, b in pairs]
+    return beside(left, chart, half + GUTTER)
 
 
 def cell_runs(cell: Cell, table: MatrixTable, width: int) -> list[Run]:
