@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import gc
 import os
 import pty
 import select
@@ -38,7 +37,7 @@ def run_app(folder: Path, lags: Path) -> None:
     from tui.app.app import BenchtuiApp
     from tui.app.screens.live.screen import LiveScreen
     from tui.app.shell import Options
-    from tui.cli.main import COLLECTED_EVERY
+    from tui.cli.open_app import collect_in_short_passes
     from tui.model.paths import Paths
 
     run_dir = folder / "runs" / RUN_ID
@@ -53,10 +52,11 @@ def run_app(folder: Path, lags: Path) -> None:
             with lags.open("a") as file:
                 file.write(f"{time.time() - written.st_mtime:.4f}\n")
 
-    gc.set_threshold(COLLECTED_EVERY)
     LiveScreen.paint = timed  # type: ignore[method-assign]
     BenchtuiApp.run_is_alive = lambda self, run_dir: True  # type: ignore[method-assign]
-    BenchtuiApp(Options(paths=Paths.from_environ(os.environ), watch=run_dir)).run()
+    app = BenchtuiApp(Options(paths=Paths.from_environ(os.environ), watch=run_dir))
+    collect_in_short_passes()
+    app.run()
     os._exit(0)
 
 

@@ -70,8 +70,10 @@ class WatchingScreen(JudgingScreen):
         painted, gave_way = 0.0 if anew else time.monotonic(), 0.0
         while self.is_followed and self.feed.advance():
             if time.monotonic() - painted >= CATCH_UP_PAINT_S:
-                self.paint()
-                painted = time.monotonic()
+                await self.let_keys_pass()
+                if self.is_followed:
+                    self.paint()
+                painted, gave_way = time.monotonic(), 0.0
             if time.monotonic() - gave_way >= SLICE_S:
                 await asyncio.sleep(GIVE_WAY_S)
                 gave_way = time.monotonic()
