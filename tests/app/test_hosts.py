@@ -10,6 +10,7 @@ from tests.app.driver import INVENTORY, opened, options, write_inventory
 from tests.app.test_facts_differ import facts_of
 from tests.lab.sshd import SshdLab
 from tui.app.screens.hosts import rows as host_rows
+from tui.app.screens.hosts.facts import Peers
 from tui.app.screens.hosts.screen import HostsScreen
 from tui.app.selection import Selection
 from tui.engine.hosts.fleet import HostCheck
@@ -349,7 +350,7 @@ def test_a_host_that_differs_from_its_peers_is_told_in_the_list() -> None:
     hosts = [host_rows.KnownHost(HostAddress(name), "inventory") for name in ("h1", "h2", "h3")]
     checks = {host.name: HostCheck(host.name, True, facts={"cpus": 8, "kernel": "6.1"}) for host in hosts}
     checks["h3"].facts["kernel"] = "5.4"
-    peers, selection = host_rows.Peers(), Selection(checks=checks)
+    peers, selection = Peers(), Selection(checks=checks)
     assert [peers.differs_in(host, hosts, selection) for host in hosts] == ["", "", "kernel"]
 
 
@@ -357,5 +358,5 @@ def test_parts_of_a_fact_that_differ_are_told_behind_it_once() -> None:
     hosts = [host_rows.KnownHost(HostAddress(name), "inventory") for name in ("h1", "h2", "h3")]
     checks = {host.name: HostCheck(host.name, True, facts=dict(facts_of("weka-01"))) for host in hosts}
     checks["h3"].facts.update(facts_of("weka-05"))
-    peers, selection = host_rows.Peers(), Selection(checks=checks)
+    peers, selection = Peers(), Selection(checks=checks)
     assert peers.differs_in(hosts[2], hosts, selection) == "kernel, governor, links: mtu, speed"

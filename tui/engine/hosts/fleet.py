@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from tui import workloads
 from tui.engine.hosts.ssh_names import PATTERN, words_in
 from tui.model import hostspec
 from tui.model.address import HostAddress
@@ -146,6 +145,7 @@ async def check_hosts(
 
 async def check_host(address: HostAddress, directory: str | None, connections: Connections) -> HostCheck:
     """Connect to one host, probe it, judge it. Raises HostError."""
+    from tui import workloads
     from tui.engine.hosts import mpi_check
     from tui.engine.hosts.fan_out import agent_on
     from tui.engine.running.preflight import commands_of
@@ -163,6 +163,7 @@ async def check_host(address: HostAddress, directory: str | None, connections: C
 
 def problem_of(probe: HostProbe, directory: str | None) -> tuple[str, str] | None:
     """Return the first thing that would keep a host from running what hosts are expected to, or None."""
+    from tui import workloads
     from tui.engine.running.preflight import directory_problems, tool_problems
 
     needs = [need for workload in workloads.expected() for need in workload.requirements(())]

@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from tui import workloads
 from tui.app.selection import Selection
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.picklist import Heading
-from tui.metrics.fact_groups import FactsTogether, compare
-from tui.metrics.facts import fact_text
-from tui.model.hostfacts import Fact
 from tui.model.hostspec import expand, is_range
 from tui.model.problem import UsageError
-from tui.text.facts import common_lines, odd_lines
 from tui.text.line import ACCENT, BAD, BRIGHT, GOOD, LABEL, TEXT, WARN, Line, Run, indented, labelled
 from tui.text.table import Column
 
 if TYPE_CHECKING:
     from tui.engine.hosts.fleet import HostCheck
     from tui.model.address import HostAddress
+    from tui.model.hostfacts import Fact
 
 INDENT = 9
-GROUPS_KEPT = 32
-Facts = Mapping[str, Fact]
-
-
-@cache
-def tool() -> str:
-    """Return what hosts are looked at for. It loads the load generators, which the first frame has no need of."""
-    return workloads.expected()[0].name
+Labelled = tuple[str, list[Run]]
+"""A label of the details, and what stands beside it."""
 
 
 def heading_key(group: str) -> str:
@@ -107,7 +97,7 @@ class Seen(Struct, frozen=True):
         """Return where a host is, as far as that is known."""
         return self.places.get(host.name) or address_text(host.address)
 
-    def facts(self, host: KnownHost) -> Facts:
+    def facts(self, host: KnownHost) -> Mapping[str, Fact]:
         """Return what the last check read."""
         check = self.selection.checks.get(host.name)
         return check.facts if check else {}
@@ -137,30 +127,6 @@ def columns(seen: Seen) -> tuple[Column[KnownHost], ...]:
     )  # fmt: skip
 
 
-def fact_columns(seen: Seen) -> tuple[Column[KnownHost], ...]:
-    """Return the columns of what checks read: dashes for what is not known of a host."""
-    symbols, name = seen.symbols, tool()
-
-    def known(text: Callable[[Facts], str]) -> Callable[[KnownHost], Run]:
-        return lambda host: (text(facts := seen.facts(host)), TEXT if facts else LABEL)
-
-    def by(name: str, *, falling: bool = False) -> dict[str, Any]:
-        return {"order": lambda host: _order_of(seen.facts(host).get(name), falling), "falling": falling}
-
-    return (
-        Column(name, known(lambda f: _shown(f, f"{name}_version", symbols).removeprefix(f"{name}-")), 6,
-               **by(f"{name}_version")),
-        Column("cores", known(lambda f: _shown(f, "cpus", symbols)), 6, right=True, gap=1, **by("cpus", falling=True)),
-        Column("kernel", known(lambda f: _shown(f, "kernel", symbols).removeprefix("Linux ")), 16, drop=4,
-               **by("kernel")),
-        Column("memory", known(lambda f: _shown(f, "mem_bytes", symbols)), 8, right=True, drop=3,
-               **by("mem_bytes", falling=True)),
-        Column("free", known(lambda f: _shown(f, "target_free_bytes", symbols)), 8, right=True, drop=2,
-               **by("target_free_bytes")),
-        Column("differs in", seen.differs, least=16, drop=1, role=WARN, order=lambda h: (not seen.differs(h), h.name)),
-    )  # fmt: skip
-
-
 def part(host: KnownHost, selection: Selection) -> Run:
     """Return what a host is in a run, yellow where the inventory has it otherwise."""
     said = "server" if selection.is_server(host.address) else "client"
@@ -175,12 +141,6 @@ def has_part(host: KnownHost, selection: Selection) -> bool:
 def natural(name: str) -> list[tuple[int, str]]:
     """Return a sort key that counts: h2 before h10."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
-
-
-def _order_of(fact: object, falling: bool) -> tuple[bool, float, str]:
-    """Return a sort key for facts of any kind; what is not known comes last."""
-    number = float(fact) if isinstance(fact, int | float) else 0.0
-    return (fact is None) != falling, number, "" if fact is None else str(fact)
 
 
 def rows(hosts: Sequence[KnownHost], ticked: Iterable[str]) -> list[KnownHost | Heading]:
@@ -210,46 +170,10 @@ def short_code(code: str | None) -> str:
     return (code or "failed").removeprefix("host-").removeprefix("ssh-").replace("-", " ")
 
 
-def _shown(facts: Facts, name: str, symbols: Symbols) -> str:
-    """Return a fact as text; what is not known is a dash."""
-    return fact_text(facts, name) or symbols.unknown
-
-
-class Peers(Struct):
-    """What a host is compared with: the others that are ticked as it is, else its group. Kept until that changes."""
-
-    _found: dict[tuple[tuple[str, int], ...], FactsTogether] = field(default_factory=dict)
-
-    def of(self, host: KnownHost, hosts: Iterable[KnownHost], selection: Selection) -> FactsTogether:
-        """Return the facts of a host and its peers beside each other, as far as they were checked."""
-        parts = (selection.ticked, selection.servers)
-        ticked = next((names for names in parts if host.name in names and len(names) > 1), ())
-        names = ticked or [each.name for each in hosts if each.group == host.group]
-        checks = {name: check for name in names if (check := selection.checks.get(name)) and check.facts}
-        key = tuple((name, id(check)) for name, check in checks.items())
-        if key not in self._found:
-            if len(self._found) > GROUPS_KEPT:
-                self._found.clear()
-            self._found[key] = compare({name: check.facts for name, check in checks.items()})
-        return self._found[key]
-
-    def differs_in(self, host: KnownHost, hosts: Iterable[KnownHost], selection: Selection) -> str:
-        """Return in which facts a checked host differs from its peers: ``kernel, links: mtu, speed``."""
-        check = selection.checks.get(host.name)
-        if check is None or not check.facts:
-            return ""
-        odd = sorted(self.of(host, hosts, selection).odd_of(host.name), key=lambda each: not each.matters)
-        parts: dict[str, dict[str, None]] = {}
-        for each in odd:
-            subject, _, part = each.title.partition(": ")
-            parts.setdefault(subject, {})[part] = None
-        told = (f"{subject}: {', '.join(known)}" if (known := [*filter(None, names)]) else subject
-                for subject, names in parts.items())  # fmt: skip
-        return ", ".join(told)
-
-
-def details(host: KnownHost, seen: Seen, width: int, peers: FactsTogether) -> list[Line]:
-    """Return everything known of one host; what is wrong comes first, then what differs from its peers."""
+def details(
+    host: KnownHost, seen: Seen, width: int, odd: Iterable[Labelled] = (), facts: Iterable[Labelled] = ()
+) -> list[Line]:
+    """Return everything known of one host; what is wrong comes first, then what differs from its peers (`odd`)."""
     lines: list[Line] = []
     check, checking, symbols = seen.selection.checks.get(host.name), host.name in seen.checking, seen.symbols
     if checking:
@@ -258,10 +182,8 @@ def details(host: KnownHost, seen: Seen, width: int, peers: FactsTogether) -> li
         lines.append(key_hint("c", "reaches it and reads what it is", "not checked yet: "))
     else:
         lines += verdict_lines(check, symbols, width)
-    odd = list(odd_lines(peers, host.name)) if check else []
     role = [("role", runs)] if (runs := role_runs(host, seen.selection)) else []
-    known = [*odd, *role, ("address", address_runs(host, seen.place(host)))]
-    known += fact_lines(check.facts) if check else ()
+    known = [*odd, *role, ("address", address_runs(host, seen.place(host))), *facts]
     return [*lines, *(line for label, runs in known for line in labelled([(label, LABEL)], runs, width, INDENT))]
 
 
@@ -291,33 +213,6 @@ def verdict_lines(check: HostCheck, symbols: Symbols, width: int) -> list[Line]:
     if check.code == "host-key-unknown":
         lines.append(key_hint("t", "shows the key's fingerprint and pins it once you agree"))
     return lines
-
-
-def fact_lines(facts: Facts) -> Iterator[tuple[str, list[Run]]]:
-    """Yield label and value of what a check read."""
-    kernel = str(facts.get("kernel") or "").removeprefix("Linux ")
-    yield from fact("system", facts.get("os"), facts.get("hostname"), kernel, facts.get("arch"))
-    cores, model, load = facts.get("cpus"), facts.get("cpu_model"), facts.get("load1")
-    yield from fact("cpu", f"{cores} cores" if cores else None, model, f"load {load}" if load else None)
-    free = fact_text(facts, "mem_available_bytes")
-    yield from fact("memory", fact_text(facts, "mem_bytes"), free and f"{free} available")
-    name = tool()
-    yield from fact(name, facts.get(f"{name}_version"), facts.get(f"{name}_path"))
-    left = fact_text(facts, "target_free_bytes")
-    whole = fact_text(facts, "target_total_bytes")
-    space = f"{left} free{f' of {whole}' if whole else ''}" if left else None
-    mount = f"{facts.get('target_fstype')} from {facts.get('target_source')}" if facts.get("target_source") else None
-    yield from fact("target", facts.get("target"), space, mount)
-    known = dict(common_lines(compare({"": facts})))
-    yield from ((subject, known[subject]) for subject in ("network", "disks") if subject in known)
-
-
-def fact(label: str, first: object, *more: object) -> Iterator[tuple[str, list[Run]]]:
-    """Yield a label with what is known of it, nothing when that is nothing."""
-    known = [str(value) for value in (first, *more) if value]
-    if known:
-        rest = "".join(f", {value}" for value in known[1:])
-        yield label, [(known[0], BRIGHT), (rest, LABEL)]
 
 
 def key_hint(key: str, does: str, before: str = "") -> Line:

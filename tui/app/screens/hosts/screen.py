@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.hosts import rows as host_rows
-from tui.app.screens.hosts.rows import KnownHost
+from tui.app.screens.hosts.rows import KnownHost, Labelled
 from tui.app.services.hosts import add_to_inventory, ask_to_trust, check_each, places_of
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
@@ -26,6 +26,7 @@ from tui.text.line import ACCENT, BAD, LABEL, TEXT, Line, indented, labelled
 from tui.text.table import Column
 
 if TYPE_CHECKING:
+    from tui.app.screens.hosts.facts import Peers
     from tui.app.screens.hosts.forms import NewHost
     from tui.engine.hosts.fleet import HostCheck
 
@@ -65,7 +66,6 @@ class HostsScreen(FilteredScreen):
         self.resolves = False  # it is time to find out where hosts are
         self.goes_on = False  # somebody asked for the next screen before that
         self.notices: dict[str, str] = {}
-        self.peers = host_rows.Peers()
         self.columns: tuple[Column[KnownHost], ...] = ()
 
     @cached_property
@@ -74,13 +74,24 @@ class HostsScreen(FilteredScreen):
         return host_rows.Seen(self.shell.selection, self.checking, self.shell.symbols, differs=self.differs)
 
     @cached_property
+    def peers(self) -> Peers:
+        """What hosts are compared with."""
+        from tui.app.screens.hosts.facts import Peers
+
+        return Peers()
+
+    @cached_property
     def fact_columns(self) -> tuple[Column[KnownHost], ...]:
         """The columns of what checks read."""
-        return host_rows.fact_columns(self.seen)
+        from tui.app.screens.hosts.facts import fact_columns
+
+        return fact_columns(self.seen)
 
     def differs(self, host: KnownHost) -> str:
         """Return in which facts a host differs from its peers, once no more answers are waited for."""
-        return "" if self.checking else self.peers.differs_in(host, self.hosts, self.shell.selection)
+        if self.checking or not self.seen.facts(host):
+            return ""
+        return self.peers.differs_in(host, self.hosts, self.shell.selection)
 
     @property
     def knows_others(self) -> bool:
@@ -187,13 +198,22 @@ class HostsScreen(FilteredScreen):
         if self.problem:
             return indented([(f"{symbols.bad} {self.problem}", BAD)], width, 0)
         if host:
-            peers = self.peers.of(host, self.hosts, self.shell.selection)
             more = [] if self.knows_others else [Line(), *what_now(width)]
-            return [*host_rows.details(host, self.seen, width, peers), *more]
+            return [*host_rows.details(host, self.seen, width, *self.read_of(host)), *more]
         if self.current_group:
             names = ", ".join(member.name for member in self.members(self.current_group))
             return indented([("Space ticks the whole group: ", LABEL), (names, TEXT)], width, 0)
         return indented([(NO_MATCH if self.hosts else EMPTY if self.was_read else READING, LABEL)], width, 0)
+
+    def read_of(self, host: KnownHost) -> tuple[Iterable[Labelled], Iterable[Labelled]]:
+        """Return what a check read: in what the host differs from its peers, and what it is."""
+        facts = self.seen.facts(host)
+        if not facts:
+            return (), ()
+        from tui.app.screens.hosts.facts import fact_lines
+        from tui.text.facts import odd_lines
+
+        return odd_lines(self.peers.of(host, self.hosts, self.shell.selection), host.name), fact_lines(facts)
 
     def show_notice(self, about: str, text: str) -> bool:
         """Show a line above the list; an empty text takes it back."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tui.app.screens.hosts.rows import fact_lines
+from tui.app.screens.hosts.facts import fact_lines
 from tui.app.screens.live.hosts_over_time import OF_HOST, HostsOverTime
 from tui.app.widgets.messages import SEVERITY_KEYS
 from tui.metrics.units import clock
