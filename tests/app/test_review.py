@@ -10,11 +10,15 @@ import pytest
 from textual.widgets import Input
 
 from tests.app.driver import User, opened, options, write_inventory
+from tests.remote.conftest import new_run_id
 from tui.app.screens.review import screen as review_screen
 from tui.app.shell import Options
 from tui.app.widgets.field import SecretInput
 from tui.app.widgets.form import Field
 from tui.engine.process.launch import load_plan
+from tui.model.address import HostAddress
+from tui.remote.agent import Agent
+from tui.remote.local import LocalTransport
 from tui.results.store.alive import is_running
 from tui.results.store.summary import summarize
 
@@ -163,6 +167,20 @@ async def test_p_asks_the_hosts_and_shows_what_each_answers(home: Path, tmp_path
         await change(user, "size", "1M")  # another plan: nobody was asked about it
         await user.sees(lambda: "to lay out" not in user.text)
         assert not (home / "runs").exists()
+
+
+async def test_p_tells_which_run_holds_a_host(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCHTUI_LOCKS", str(tmp_path / "locks"))
+    other = Agent(LocalTransport(HostAddress(name="local", transport="local")), new_run_id())
+    assert await other.lock(60, "anna on jump1") is None
+    async with opened(review(home, overrides={"directory": str(tmp_path)}), size=(120, 36)) as user:
+        await user.sees("p preflight")
+        await user.press("p")
+        await user.sees("in use by run")
+        await user.sees("local would refuse this run")
+        await other.unlock()
+        await user.press("p")
+        await user.sees("64 MiB to lay out")
 
 
 async def test_points_are_repeated_as_the_profile_says_unless_told_otherwise(home: Path) -> None:

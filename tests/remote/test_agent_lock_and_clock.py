@@ -47,6 +47,19 @@ async def test_second_run_is_told_who_holds_the_host(new_agent: NewAgent) -> Non
     assert await second.lock(60, "bert on jump2") is None
 
 
+async def test_who_only_asks_is_told_who_holds_the_host_and_takes_nothing(new_agent: NewAgent, tmp_path: Path) -> None:
+    first, second = new_agent(), new_agent()
+    assert await second.locked() is None
+    assert await first.lock(60, "anna on jump1") is None
+    holder = await second.locked()
+    assert holder is not None and (holder.run, holder.owner) == (first.run_id, "anna on jump1")
+    assert await first.locked() is None
+    (lock,) = tmp_path.glob("locks*/lock.*")
+    lock.write_text(lock.read_text().replace(lock.read_text().split()[0], "1", 1))  # as if its time had passed
+    assert await second.locked() is None
+    assert lock.exists()
+
+
 async def test_lock_that_is_not_renewed_is_free_again(new_agent: NewAgent) -> None:
     first, second = new_agent(), new_agent()
     assert await first.lock(2, "anna") is None

@@ -271,11 +271,11 @@ class Agent:
         With `force` the lock is taken beside the other one.
         """
         words = [str(math.ceil(lease_s)), str(int(force)), owner]
-        values = (await self.call("lock", self.run_id, self.mark, *words)).values
-        if "held_run" not in values:
-            return None
-        run, owner = (quoted(values.get(name, "")) for name in ("held_run", "held_by"))
-        return Holder(run, owner, int(values.get("held_s") or 0))
+        return _holder((await self.call("lock", self.run_id, self.mark, *words)).values)
+
+    async def locked(self) -> Holder | None:
+        """Return which other run holds the host; nothing is taken."""
+        return _holder((await self.call("locked", self.run_id)).values)
 
     async def unlock(self) -> None:
         """Give the host free."""
@@ -379,3 +379,10 @@ def with_parents(paths: Sequence[str]) -> list[str]:
             chain.append(parent)
         found.update(dict.fromkeys(reversed(chain)))
     return list(found)
+
+
+def _holder(values: Mapping[str, str]) -> Holder | None:
+    if "held_run" not in values:
+        return None
+    run, owner = (quoted(values.get(name, "")) for name in ("held_run", "held_by"))
+    return Holder(run, owner, int(values.get("held_s") or 0))

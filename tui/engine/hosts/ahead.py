@@ -16,7 +16,7 @@ from tui.model.plan import Plan
 
 if TYPE_CHECKING:
     from tui.engine.safety.made_files import MadeFiles
-    from tui.remote.agent import Agent
+    from tui.remote.agent import Agent, Holder
     from tui.remote.connections import Connections
 
 T = TypeVar("T")
@@ -37,11 +37,11 @@ async def look_ahead(
 ) -> list[Answer]:
     """Ask all hosts at once and judge them by the rules of the preflight. `heard` is told each host that answered.
 
-    Locks and MPI are not tried: both would be felt by others.
+    Locks are looked at and not taken, MPI is not tried: both would be felt by others.
     """
     work = {address.name: _look(plan, address, connections, made_files, heard) for address in plan.hosts}
     looked, errors = await fan_out(work)
-    found = {name: findings for name, (findings, _) in looked.items()}
+    found = {name: findings for name, (findings, *_) in looked.items()}
     short = judge_space(plan, found)
     answers = {name: _judged(plan, name, *each) for name, each in looked.items()}
     answers |= {name: Answer(name, (error.message,)) for name, error in errors.items()}
@@ -56,7 +56,7 @@ async def _look(
     connections: Connections,
     made_files: MadeFiles,
     heard: Callable[[str], object],
-) -> tuple[HostFindings, dict[str, Fact]]:
+) -> tuple[HostFindings, dict[str, Fact], Holder | None]:
     from tui.engine.running.preflight import facts_of, look_at
 
     try:
@@ -66,16 +66,19 @@ async def _look(
                 return await call(agent)
 
             findings = await look_at(plan, address.name, ask, made_files.sizes(address.name))
-            return findings, await facts_of(plan, address.name, ask, findings)
+            return findings, await facts_of(plan, address.name, ask, findings), await agent.locked()
     finally:
         heard(address.name)
 
 
-def _judged(plan: Plan, host: str, findings: HostFindings, facts: dict[str, Fact]) -> Answer:
+def _judged(plan: Plan, host: str, findings: HostFindings, facts: dict[str, Fact], holder: Holder | None) -> Answer:
+    from tui.engine.running.locks import in_use_by
     from tui.engine.running.preflight import judge_host
 
-    problems = tuple(message for _, message in judge_host(plan, host, findings))
-    return Answer(host, problems, ", ".join(_said(plan, host, findings)), facts)
+    problems = [message for _, message in judge_host(plan, host, findings)]
+    if holder is not None and not (plan.take_locks or plan.wait_s):
+        problems.append(in_use_by(holder))
+    return Answer(host, tuple(problems), ", ".join(_said(plan, host, findings)), facts)
 
 
 def _said(plan: Plan, host: str, findings: HostFindings) -> list[str]:

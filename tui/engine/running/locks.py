@@ -70,8 +70,13 @@ def _tell(ctx: RunContext, in_use: dict[str, Holder], told: set[str]) -> None:
             session.say("info", f"{_words(holder)}; waiting for it")
 
 
+def in_use_by(holder: Holder) -> str:
+    """Say who holds a host."""
+    return f"in use by run {holder.run} of {holder.owner}"
+
+
 def _words(holder: Holder) -> str:
-    return f"in use by run {holder.run} of {holder.owner} (for {holder.left_s}s more, unless that run renews it)"
+    return f"{in_use_by(holder)} (for {holder.left_s}s more, unless that run renews it)"
 
 
 def session_of(ctx: RunContext, name: str) -> HostSession:

@@ -19,12 +19,25 @@ bt_lock() { # RUN HOST SECONDS FORCE OWNER: takes the lock, or reports who holds
   done
   for file in "$all"/lock.* "$all"-*/lock.*; do # older versions shared one directory
     bt_lock_live "$file" && [ "$BT_LOCK_RUN" != "$1" ] || continue
-    bt_kv held_by "$BT_LOCK_OWNER"
-    bt_kv held_run "$BT_LOCK_RUN"
-    bt_kv held_s "$((BT_LOCK_UNTIL - BT_UP))"
+    bt_lock_tell
     [ "$4" = 1 ] || rm -f "$BT_LOCKS/lock.$1.$2"
     return 0
   done
+}
+
+bt_locked() { # RUN: reports which other run holds the host; takes nothing and clears nothing away
+  local all="${BENCHTUI_LOCKS:-/tmp/.benchtui-locks}" file=''
+  for file in "$all"/lock.* "$all"-*/lock.*; do
+    bt_lock_holds "$file" && [ "$BT_LOCK_RUN" != "$1" ] || continue
+    bt_lock_tell
+    return 0
+  done
+}
+
+bt_lock_tell() { # reports the lock that was read
+  bt_kv held_by "$BT_LOCK_OWNER"
+  bt_kv held_run "$BT_LOCK_RUN"
+  bt_kv held_s "$((BT_LOCK_UNTIL - BT_UP))"
 }
 
 bt_lock_write() { # RUN HOST SECONDS OWNER
@@ -45,8 +58,12 @@ BT_EOF
   [ "$boot" = "$BT_GOT" ] && bt_is_count "$BT_LOCK_UNTIL" && bt_is_count "$BT_LOCK_SECONDS"
 }
 
+bt_lock_holds() { # FILE: reads a lock; fails unless it holds
+  bt_lock_read "$1" && bt_uptime && [ "$BT_LOCK_UNTIL" -gt "$BT_UP" ]
+}
+
 bt_lock_live() { # FILE: reads a lock that holds; clears away our own old ones
-  bt_lock_read "$1" && bt_uptime && [ "$BT_LOCK_UNTIL" -gt "$BT_UP" ] && return 0
+  bt_lock_holds "$1" && return 0
   case $1 in "$BT_LOCKS"/*) [ ! -f "$1" ] || rm -f "$1" ;; esac
   return 1
 }
