@@ -18,7 +18,7 @@ from tests.patience import wait_until
 from tui.app.dialogs.confirm import Confirm
 from tui.app.dialogs.more import Bounds, MoreDialog
 from tui.app.services.resuming import give, lacking
-from tui.engine.process.launch import load_plan
+from tui.journal.plan_file import load_plan
 from tui.model.problem import UsageError
 from tui.model.rundir import PLAN_FILE
 from tui.model.search import Search

@@ -15,7 +15,7 @@ from tui.app.screens.review import screen as review_screen
 from tui.app.shell import Options
 from tui.app.widgets.field import SecretInput
 from tui.app.widgets.form import Field
-from tui.engine.process.launch import load_plan
+from tui.journal.plan_file import load_plan
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.local import LocalTransport

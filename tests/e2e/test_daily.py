@@ -22,8 +22,8 @@ from tests.patience import wait_until
 from tests.results.compare_runs import IOPS, run, step
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.process.identity import announce
-from tui.engine.process.launch import load_plan
 from tui.engine.profiles.catalogue import Catalogue
+from tui.journal.plan_file import load_plan
 from tui.model.address import HostAddress
 from tui.model.rundir import PID_FILE
 from tui.results.record.build import write_record

@@ -16,9 +16,9 @@ from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
 from tui.engine.planning.prove import proof_plan
 from tui.engine.process.launch import create_run
+from tui.journal.plan_file import load_plan
 from tui.model.proof import Experiment, Prediction, Question
 from tui.results.findings.experiments import NO_MORE
-from tui.results.store.rundir import load_plan
 
 pytestmark = pytest.mark.e2e
 

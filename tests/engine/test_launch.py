@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE_S
-from tui.engine.process.launch import create_run, launch, load_plan
+from tui.engine.process.launch import create_run, launch
+from tui.journal.plan_file import load_plan
 from tui.model.address import HostAddress
 from tui.model.plan import Headline, Plan, ProfileRef
 from tui.model.problem import BenchtuiError

@@ -13,9 +13,10 @@ from tests.lab.sshd import refusing_port
 from tests.patience import wait_until
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.process.control import request
-from tui.engine.process.launch import EngineMode, create_run, load_plan, spawn_asking
+from tui.engine.process.launch import EngineMode, create_run, spawn_asking
 from tui.engine.profiles.catalogue import Catalogue
 from tui.engine.running.run import open_run
+from tui.journal.plan_file import load_plan
 from tui.journal.reader import read_events
 from tui.model.address import HostAddress
 from tui.model.event import AnyEvent, RunEnded, StopRequested

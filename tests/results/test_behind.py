@@ -11,10 +11,10 @@ import pytest
 
 from tests.app.journal_maker import READS, RunMaker, host_names
 from tests.results.samples import BASELINE
+from tui.journal.plan_file import load_plan
 from tui.model.plan import Plan
 from tui.results.compare.behind import published, run_before
 from tui.results.record.build import write_record
-from tui.results.store.rundir import load_plan
 from tui.results.store.runs import RunStore
 
 TAG = "mine/reads"

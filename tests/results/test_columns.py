@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.results.samples import DATA, histogram, sample, started, write
+from tui.journal.plan_file import load_plan
 from tui.journal.tails import PercentileBins, p99_of, seconds_of
 from tui.journal.views import SeriesSet
 from tui.metrics.histogram import Histogram
@@ -17,7 +18,6 @@ from tui.results.record.build import build_record
 from tui.results.record.columns import whole_seconds, window_rates
 from tui.results.record.journal import read_journal
 from tui.results.record.step import build_step
-from tui.results.store.rundir import load_plan
 
 latencies = st.lists(st.integers(1, 10**10), min_size=1, max_size=300)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.results.samples import DATA
-from tui.engine.process.launch import load_plan
+from tui.journal.plan_file import load_plan
 from tui.model.problem import BenchtuiError, UsageError
 from tui.results.record.build import write_record
 from tui.results.store import summary

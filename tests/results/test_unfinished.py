@@ -9,7 +9,7 @@ import pytest
 
 from tests.results.samples import DATA, closed, run_of
 from tui.cli.main import main
-from tui.engine.process.launch import load_plan
+from tui.journal.plan_file import load_plan
 from tui.model.event import AnyEvent, FilesRemoved, encode
 from tui.model.problem import BenchtuiError
 from tui.results.record.build import build_record, write_record

@@ -61,7 +61,8 @@ def check_secrets(plan: Plan) -> None:
 
 def restart(run_dir: Path, mode: EngineMode) -> None:
     """Start another engine for a run, and log in to its hosts again."""
-    from tui.engine.process.launch import await_resumed, journal_end, load_plan, spawn_asking, spawn_engine
+    from tui.engine.process.launch import await_resumed, journal_end, spawn_asking, spawn_engine
+    from tui.journal.plan_file import load_plan
 
     warn(load_plan(run_dir).hosts)
     end = journal_end(run_dir)

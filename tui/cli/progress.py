@@ -196,7 +196,7 @@ def status_text(state: RunState, now_t: float, matrix: MatrixProgress | None = N
 
 def plan_of(run_dir: Path) -> Plan | None:
     """Return the plan of a run, None when it cannot be read: the journal alone is enough to follow."""
-    from tui.engine.process.launch import load_plan
+    from tui.journal.plan_file import load_plan
 
     try:
         return load_plan(run_dir)

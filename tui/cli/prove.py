@@ -85,7 +85,7 @@ def prove_after(run_dir: Path) -> int:
     """
     from tui.cli.watching import INTERRUPTED
     from tui.engine.safety.preview import targets_named
-    from tui.results.store.rundir import load_plan
+    from tui.journal.plan_file import load_plan
 
     try:
         check_whole(run_dir)

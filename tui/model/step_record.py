@@ -285,6 +285,11 @@ class HostTelemetryRecord(Part):
         """Return a column; None when the host did not give it."""
         return next((column for column in self.columns if column.name == name), None)
 
+    def mean_of(self, name: str) -> float | None:
+        """Return the mean of a column over the measured window; None when it is not known."""
+        column = self.column(name)
+        return column.mean if column is not None else None
+
     @property
     def names(self) -> list[str]:
         """The names of all columns."""

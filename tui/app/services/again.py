@@ -31,7 +31,7 @@ class Chosen:
 def read_choice(run_dir: Path, fleet: Fleet, catalogue: Catalogue) -> Chosen:
     """Return what to choose for a run again. Raises BenchtuiError when that is not possible."""
     from tui.engine.planning.again import choices_again
-    from tui.results.store.rundir import load_plan
+    from tui.journal.plan_file import load_plan
 
     if not (run_dir / PLAN_FILE).is_file():
         raise UsageError(f"{run_dir.name} was not made here: it has no plan to follow again")

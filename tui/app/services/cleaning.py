@@ -71,8 +71,8 @@ async def clean_now(screen: Screen[None], run_dir: Path, paths: Paths) -> None:
 
 def left_by(run_dir: Path) -> tuple[Plan, list[Created]]:
     """Return a run's plan and what its record names. Raises BenchtuiError."""
-    from tui.engine.process.launch import load_plan
     from tui.engine.safety.clean import created_of
+    from tui.journal.plan_file import load_plan
     from tui.results.record.load import load_record
 
     plan = load_plan(run_dir)

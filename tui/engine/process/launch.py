@@ -18,11 +18,11 @@ from msgspec import Struct
 
 from tui.engine.planning.attest import signed
 from tui.engine.process.identity import announce, owner
-from tui.journal.reader import JournalTail, complete_bytes, read_events
+from tui.journal.plan_file import load_plan
+from tui.journal.reader import JournalTail, complete_bytes
 from tui.metrics import units
-from tui.model.event import RunResumed, RunStarted
-from tui.model.no_json import NO_JSON
-from tui.model.plan import Plan, parse_plan
+from tui.model.event import RunResumed
+from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import JOURNAL_FILE, LOG_FILE, PLAN_FILE, RAW_DIR, new_run_id
 
@@ -64,32 +64,6 @@ def plan_bytes(plan: Plan) -> bytes:
 
 def _utc_now() -> str:
     return f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def load_plan(run_dir: Path) -> Plan:
-    """Return the plan of a run directory. Raises BenchtuiError when there is none that can be read."""
-    path = run_dir / PLAN_FILE
-    try:
-        return parse_plan(path.read_bytes())
-    except FileNotFoundError:
-        raise BenchtuiError(Problem(f"is gone{_advice_without_plan(run_dir)}", file=str(path))) from None
-    except OSError as error:
-        raise BenchtuiError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
-    except NO_JSON as error:
-        raise BenchtuiError(Problem(f"is no plan: {error}{_advice_without_plan(run_dir)}", file=str(path))) from error
-
-
-def _advice_without_plan(run_dir: Path) -> str:
-    """Return what can be done about hosts whose plan is lost."""
-    journal = run_dir / JOURNAL_FILE
-    events = read_events(journal, stamps=True) if journal.is_file() else ()
-    hosts = next((event.hosts for event in events if isinstance(event, RunStarted)), None)
-    spec = ",".join(hosts) if hosts else "SPEC"
-    return (
-        "; without it the run can be neither recovered nor shown. What its hosts"
-        f"{f' ({spec})' if hosts else ''} still hold of it is ended and removed by: "
-        f"benchtui hosts sweep {spec} --run {run_dir.name}"
-    )
 
 
 def check_room(directory: Path) -> None:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct, field
 
+from tui.journal.plan_file import load_plan
 from tui.model.no_json import NO_JSON
 from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import RECORD_FILE
-from tui.results.store.rundir import load_plan
 from tui.results.store.runs import RunStore
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from datetime import timedelta
 from math import ceil
 from pathlib import Path
 
+from tui.journal.plan_file import load_plan
 from tui.journal.reader import CHUNK_BYTES, JournalEvent, JournalTail
 from tui.journal.state import RunState
 from tui.journal.views import DirectionView
@@ -35,7 +36,6 @@ from tui.model.event import (
 from tui.model.exporter import Second
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import JOURNAL_FILE
-from tui.results.store.rundir import load_plan
 
 TOLD = (RunStarted, RunResumed, StepStarted, StepEnded, HostState, HostProblem, Note, StopRequested, RunEnded)
 TAILS_OPEN_S = 10

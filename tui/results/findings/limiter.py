@@ -19,7 +19,6 @@ from tui.results.findings.observed import (
     full_link,
     is_sized,
     left_by_hypervisor,
-    mean_of,
     record_of,
     wanted,
 )
@@ -117,7 +116,7 @@ def _limits(line: object) -> Iterator[tuple[str, str, float]]:
 def _busy_device(at: StepEvidence, host: HostTelemetryRecord) -> str:
     """Return the device that holds a host's I/O: it always has some, more than one waits, and it takes the time."""
     for name, place in host.devices.items():
-        busy, queue = mean_of(host, f"dev.{name}.busy") or 0.0, mean_of(host, f"dev.{name}.queue") or 0.0
+        busy, queue = host.mean_of(f"dev.{name}.busy") or 0.0, host.mean_of(f"dev.{name}.queue") or 0.0
         if place == "top" and busy > SATURATED and queue > QUEUED and _share_in(at, host, name) > IN_DEVICE:
             return f"{name} {busy:.0f} % busy, {queue:.0f} requests in flight"
     return ""
@@ -129,7 +128,7 @@ def _share_in(at: StepEvidence, host: HostTelemetryRecord, device: str) -> float
     for name, column in (("read", "rlat"), ("write", "wlat")):
         result = at.record.results.per_host.get(host.host, {}).get(name)
         latency = (result.lat or result.clat) if result is not None else None
-        spent = mean_of(host, f"dev.{device}.{column}")
+        spent = host.mean_of(f"dev.{device}.{column}")
         if latency is not None and latency.mean_ns and spent:
             shares.append(spent * 1e6 / latency.mean_ns)
     return max(shares, default=0.0)
@@ -148,12 +147,12 @@ def _busy_groups(host: HostTelemetryRecord, limit: Callable[[str], float]) -> It
     """
     groups = [name.subject for name in map(parse_column, host.names) if name.family == "group" and name.field == "cpu"]
     for group in groups:
-        count, cpu = (mean_of(host, f"group.{group}.{field}") or 0.0 for field in ("procs", "cpu"))
+        count, cpu = (host.mean_of(f"group.{group}.{field}") or 0.0 for field in ("procs", "cpu"))
         if count and cpu / count <= ONE_CORE and wanted(host, cpu / count) > limit("V15.core"):
             left = left_by_hypervisor(cpu / count, limit("V15.core"))
             each = "its one process" if count == 1 else f"each of {count:.0f} processes"
             yield f"{group} uses {cpu / count:.0f} % of a core in {each}{left}"
-    if (busy := mean_of(host, "cpu.busy") or 0.0) > limit("V15.host"):
+    if (busy := host.mean_of("cpu.busy") or 0.0) > limit("V15.host"):
         yield f"CPU {busy:.0f} % busy"
 
 

@@ -93,13 +93,13 @@ def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, 
 
 def _moved(host: HostTelemetryRecord, own: str, disk: str, server: str) -> float | None:
     """Return bytes per second below the load: of its own processes, or to the server; None when nobody counts them."""
-    if (from_server := mean_of(host, f"nfs.{server}")) is not None:
+    if (from_server := host.mean_of(f"nfs.{server}")) is not None:
         return from_server
     tops = [name for name, place in host.devices.items() if place == "top"]
     if not tops:
         return None
-    below = [value for name in tops if (value := mean_of(host, f"dev.{name}.{disk}")) is not None]
-    own_bytes = mean_of(host, f"gen.{own}") if _all_counted(host) else _read_in_turn(host, f"gen.{own}")
+    below = [value for name in tops if (value := host.mean_of(f"dev.{name}.{disk}")) is not None]
+    own_bytes = host.mean_of(f"gen.{own}") if _all_counted(host) else _read_in_turn(host, f"gen.{own}")
     return own_bytes if own_bytes is not None else sum(below) if below else None
 
 
@@ -144,7 +144,7 @@ def client_cpu(at: StepEvidence) -> Iterator[Found]:
         named = told_of(bound)
         yield Found("warning", f"the client's CPU may hold it back: {named}", len(bound), 0, {"hosts": " ".join(bound)})
     most = at.limit("V15.steal")
-    stolen = {host.host: share for host in hosts if (share := mean_of(host, "cpu.steal") or 0.0) > most}
+    stolen = {host.host: share for host in hosts if (share := host.mean_of("cpu.steal") or 0.0) > most}
     if stolen:
         worst = max(stolen, key=lambda host: stolen[host])
         message = f"{worst}: the hypervisor took {stolen[worst]:.1f} % of the CPU"
@@ -160,7 +160,7 @@ def cpu_bound_hosts(at: StepEvidence) -> dict[str, str]:
 def cpu_bound(host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]) -> str:
     """Return why the CPU of a host may hold its load back, by the thresholds that hold; empty when it does not."""
     busy, core, soft, thread = (
-        mean_of(host, name) or 0.0 for name in ("cpu.busy", "core.busy", "core.softirq", "gen.thread")
+        host.mean_of(name) or 0.0 for name in ("cpu.busy", "core.busy", "core.softirq", "gen.thread")
     )
     if busy > limit("V15.host"):
         return f"{busy:.0f} % busy"
@@ -170,7 +170,7 @@ def cpu_bound(host: HostTelemetryRecord, record: HostRecord | None, limit: Calla
         return f"a core spends {soft:.0f} % in soft interrupts"
     if allowed := _of_allowed(host, record, limit("V15.host")):
         return allowed
-    waits = (mean_of(host, "psi.cpu.some") or 0.0) > WAITED
+    waits = (host.mean_of("psi.cpu.some") or 0.0) > WAITED
     if core > limit("V15.core") and (_cpus(record) > FEW_CORES or waits):
         number = host.column("core.number")
         which = f" {number.constant:.0f}" if number is not None and number.constant is not None else ""
@@ -183,7 +183,7 @@ def wanted(host: HostTelemetryRecord, used: float) -> float:
 
     What is taken is no CPU time of the process, and no idle time of the core: who always wants one uses less than all.
     """
-    busy, stolen = mean_of(host, "cpu.busy") or 0.0, mean_of(host, "cpu.steal") or 0.0  # taken counts as busy
+    busy, stolen = host.mean_of("cpu.busy") or 0.0, host.mean_of("cpu.steal") or 0.0  # taken counts as busy
     return used * busy / (busy - stolen) if busy > stolen else used
 
 
@@ -200,7 +200,7 @@ def _cpus(record: HostRecord | None, fact: str = "cpus") -> float:
 def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: float) -> str:
     """Return that a load uses up the CPUs that its host lets it have, where those are fewer than there are."""
     allowed = _cpus(record, "cpus_usable")
-    share = wanted(host, mean_of(host, "gen.cpu") or 0.0) / allowed if allowed else 0.0
+    share = wanted(host, host.mean_of("gen.cpu") or 0.0) / allowed if allowed else 0.0
     if allowed >= _cpus(record) or share <= most:
         return ""
     return f"the load uses {share:.0f} % of the {allowed:g} CPUs that it may use"
@@ -242,7 +242,7 @@ def carries_load(at: StepEvidence, host: HostTelemetryRecord) -> bool:
     dirs = at.record.results.per_host.get(host.host, {}).values()
     moved = sum(result.bw_bytes_per_s or 0.0 for result in dirs)
     links = [name for name in host.names if parse_column(name).family in LINKS]
-    carried = sum(mean_of(host, name) or 0.0 for name in links if parse_column(name).field in ("rx", "tx"))
+    carried = sum(host.mean_of(name) or 0.0 for name in links if parse_column(name).field in ("rx", "tx"))
     return carried > CARRIED * moved
 
 
@@ -259,7 +259,7 @@ def on_own_disks(host: HostTelemetryRecord, record: HostRecord | None) -> bool:
 def full_link(host: HostTelemetryRecord, record: HostRecord | None) -> str:
     """Return which link of a host is full; empty when none is, or no speed is known."""
     for name, speed in _speeds(record).items():
-        carried = max(mean_of(host, f"{name}.{way}") or 0.0 for way in ("rx", "tx"))
+        carried = max(host.mean_of(f"{name}.{way}") or 0.0 for way in ("rx", "tx"))
         if carried > LINK * speed:
             return f"{name.partition('.')[2]} carries {carried / speed:.0%} of its {speed * 8 / 1e9:g} Gbit/s"
     return ""
@@ -279,17 +279,17 @@ def _speeds(record: HostRecord | None) -> dict[str, float]:
 def is_sized(at: StepEvidence, host: HostTelemetryRecord) -> bool:
     """Tell whether the speed of the link that carries most is known."""
     links = {name.rpartition(".")[0] for name in host.names if parse_column(name).family in LINKS}
-    carried = {name: max(mean_of(host, f"{name}.{way}") or 0.0 for way in ("rx", "tx")) for name in links}
+    carried = {name: max(host.mean_of(f"{name}.{way}") or 0.0 for way in ("rx", "tx")) for name in links}
     return max(carried, key=lambda name: carried[name]) in _speeds(record_of(at.run, host.host))
 
 
 def lost_packets(host: HostTelemetryRecord) -> str:
     """Return what was lost on the way; empty when it is next to nothing."""
-    again, sent = mean_of(host, "tcp.retrans") or 0.0, mean_of(host, "tcp.out") or 0.0
+    again, sent = host.mean_of("tcp.retrans") or 0.0, host.mean_of("tcp.out") or 0.0
     seconds = (host.end_s or 0.0) - (host.start_s or 0.0)
     if sent and seconds and again > RETRANSMITTED * sent * seconds:
         return f"{again / (sent * seconds):.1%} of TCP segments were sent again"
-    calls = mean_of(host, "nfs.retrans") or 0.0
+    calls = host.mean_of("nfs.retrans") or 0.0
     return f"{calls:.0f} NFS calls were sent again" if calls else ""
 
 
@@ -342,12 +342,6 @@ def clients_of(at: StepEvidence) -> list[HostTelemetryRecord]:
     if not found:
         raise UnknownError("there is no telemetry")
     return found
-
-
-def mean_of(host: HostTelemetryRecord, name: str) -> float | None:
-    """Return the mean of a column over the measured window; None when it is not known."""
-    column = host.column(name)
-    return column.mean if column is not None else None
 
 
 def record_of(run: Evidence, name: str) -> HostRecord | None:

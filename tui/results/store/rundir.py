@@ -7,30 +7,15 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.model.no_json import NO_JSON
-from tui.model.problem import BenchtuiError, Problem
 from tui.model.rundir import JOURNAL_FILE, PLAN_FILE, RECORD_FILE
 
 if TYPE_CHECKING:
-    from tui.model.plan import Plan
+    pass
 
 
 def is_run_dir(path: Path) -> bool:
     """Tell whether a directory holds a run."""
     return any((path / name).is_file() for name in (PLAN_FILE, RECORD_FILE, JOURNAL_FILE))
-
-
-def load_plan(run_dir: Path) -> Plan:
-    """Return the plan of a run. Raises BenchtuiError when there is none that can be read."""
-    from tui.model.plan import parse_plan  # lists of runs need none of its structs
-
-    path = run_dir / PLAN_FILE
-    try:
-        return parse_plan(path.read_bytes())
-    except OSError as error:
-        raise BenchtuiError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
-    except NO_JSON as error:
-        raise BenchtuiError(Problem(f"is no plan: {error}", file=str(path))) from error
 
 
 def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:

@@ -65,7 +65,7 @@ def load_cell(
     host: HostTelemetryRecord, name: str, width: int = 0, thresholds: Mapping[str, float] | None = None
 ) -> Run:
     """Return mean and maximum of a share, marked where it holds the load back."""
-    full = metric_of(name).is_full(_mean(host, name), thresholds)
+    full = metric_of(name).is_full(host.mean_of(name), thresholds)
     return f"{_both(host, name):>{width}}", WARN if full else TEXT
 
 
@@ -77,7 +77,7 @@ def fullest_texts(step: StepRecord) -> Iterator[str]:
     clients = [each for each in step.telemetry if each.role == "client" and each.start_s is not None]
     parts = []
     for name, title in FULLEST:
-        known = {host.host: mean for host in clients if (mean := _mean(host, name)) is not None}
+        known = {host.host: mean for host in clients if (mean := host.mean_of(name)) is not None}
         if known:
             most = max(known, key=lambda host: known[host])
             parts.append(f"{title} {known[most]:.0f} % ({most})")
@@ -89,9 +89,9 @@ def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
     """Yield the CPU of each group of processes over all hosts that have it, and per disk that carried traffic."""
     names = dict.fromkeys(parse_column(name).subject for host in hosts for name in _family(host, "group"))
     for name in names:
-        having = [host for host in hosts if _mean(host, f"group.{name}.procs")]
-        cpu = sum(_mean(host, f"group.{name}.cpu") or 0.0 for host in having)
-        count = round(sum(_mean(host, f"group.{name}.procs") or 0.0 for host in having))
+        having = [host for host in hosts if host.mean_of(f"group.{name}.procs")]
+        cpu = sum(host.mean_of(f"group.{name}.cpu") or 0.0 for host in having)
+        count = round(sum(host.mean_of(f"group.{name}.procs") or 0.0 for host in having))
         disks = sum(len(disks_in_use(host)) for host in having)
         per_disk = f"; {cpu / disks:.1f} % per disk ({disks} with traffic)" if disks else ""
         hosts_text = plural(len(having), "host")
@@ -100,7 +100,7 @@ def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
 
 def _per_client(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
     """Yield the load's CPU per process, on hosts whose storage nodes are looked at as well."""
-    known = [(_workers(host), cpu) for host in hosts if (cpu := _mean(host, "gen.cpu")) is not None]
+    known = [(_workers(host), cpu) for host in hosts if (cpu := host.mean_of("gen.cpu")) is not None]
     workers = sum(each for each, _ in known)
     if not workers:
         return
@@ -127,7 +127,7 @@ def nic_and_disk(host: HostTelemetryRecord) -> str:
     nics = {name: _traffic(host, "nic", name, ("rx", "tx")) for name in _subjects(host, "nic")}
     nics |= {name: _traffic(host, "rdma", name, ("rx", "tx")) for name in _subjects(host, "rdma")}
     nic = max(nics, key=lambda name: nics[name], default="")
-    disks = {name: _mean(host, f"dev.{name}.busy") or 0.0 for name in _subjects(host, "dev")}
+    disks = {name: host.mean_of(f"dev.{name}.busy") or 0.0 for name in _subjects(host, "dev")}
     disk = max(disks, key=lambda name: disks[name], default="")
     parts = [f"{nic} {units.bandwidth(nics[nic])}"] if nic else []
     parts += [f"{disk} {disks[disk]:.0f} %"] if disk else []
@@ -142,13 +142,8 @@ def _both(host: HostTelemetryRecord, name: str) -> str:
     return f"{column.mean:.0f}/{column.max:.0f}"
 
 
-def _mean(host: HostTelemetryRecord, name: str) -> float | None:
-    column = host.column(name)
-    return column.mean if column is not None else None
-
-
 def _traffic(host: HostTelemetryRecord, family: str, subject: str, fields: Iterable[str]) -> float:
-    return sum(_mean(host, f"{family}.{subject}.{field}") or 0.0 for field in fields)
+    return sum(host.mean_of(f"{family}.{subject}.{field}") or 0.0 for field in fields)
 
 
 def _family(host: HostTelemetryRecord, family: str) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from tui.journal.plan_file import load_plan
 from tui.journal.reader import read_events
 from tui.journal.search import plan_as_run
 from tui.journal.state import RunState
@@ -17,7 +18,6 @@ from tui.model.record import RunRecord
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
 from tui.results.record.build import build_record
 from tui.results.record.load import load_record
-from tui.results.store.rundir import load_plan
 from tui.results.verify.documents import differences, leaves
 from tui.results.verify.files import damaged
 from tui.results.verify.raw import raw_differences

@@ -54,7 +54,7 @@ TITLES = {
 
 def plan_of(run_dir: Path) -> Plan | None:
     """Return the plan of a run, None when it cannot be read: the journal alone is enough to watch."""
-    from tui.engine.process.launch import load_plan
+    from tui.journal.plan_file import load_plan
 
     try:
         return load_plan(run_dir)
