@@ -16,6 +16,7 @@ from tui.model.record import (
     ArtefactRecord,
     CommandRecord,
     HeadlineRecord,
+    HostRecord,
     JobFile,
     JournalRecord,
     LeftOutRecord,
@@ -32,7 +33,7 @@ from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
 from tui.model.search_record import SearchRecord
 from tui.model.step_record import ProofRecord, StepRecord
 from tui.model.utc import format_utc, parse_utc
-from tui.results.findings.catalogue import examine, verdict_of
+from tui.results.findings.catalogue import Examination, examine, verdict_of
 from tui.results.findings.check import Evidence, StepEvidence
 from tui.results.findings.limiter import limiter_of
 from tui.results.findings.proof import proof_record
@@ -59,66 +60,108 @@ class Source(Struct):
     seen: JournalData
 
 
+class Measured(Struct):
+    """What came out on hosts and in steps, and how that is judged."""
+
+    hosts: list[HostRecord]
+    steps: list[StepRecord]
+    judged: Examination
+
+
 def build_record(run_dir: Path) -> RunRecord:
     """Return the record of a run directory, from plan.json and the journal alone.
 
     Any prefix of a journal gives a valid record of what was measured until then. Raises BenchtuiError when the plan
     cannot be read.
     """
+    source = source_of(run_dir)
+    measured = measured_in(source)
+    record = _course(source, measured)
+    _add_plan(record, source)
+    _add_figures(record, source, measured)
+    _add_findings(record, measured)
+    return record
+
+
+def source_of(run_dir: Path) -> Source:
+    """Return plan and journal of a run, with the steps that a search made of its plan. Raises BenchtuiError."""
     plan = load_plan(run_dir)
     seen = read_journal(run_dir / JOURNAL_FILE, plan.lease_s)
-    plan = plan_as_run(plan, seen.state.search)
-    source, run = Source(run_dir, plan, seen), seen.state
+    return Source(run_dir, plan_as_run(plan, seen.state.search), seen)
+
+
+def measured_in(source: Source) -> Measured:
+    """Return hosts and steps with what limited them, judged by every check."""
+    plan, run = source.plan, source.seen.state
     steps = [build_step(plan, step, run) for step in plan.steps]
-    state = final_state(source, steps)
     hosts = [host_record(plan, run, host) for host in plan.hosts]
-    evidence = Evidence(plan, hosts, steps, seen)
+    evidence = Evidence(plan, hosts, steps, source.seen)
     for step, record in zip(plan.steps, steps, strict=True):
         record.limiter = limiter_of(StepEvidence(evidence, step, record))
         if record.limiter is not None and (proved := run.proved.get(step.index)):
             record.limiter.proof = ProofRecord(**asdict(proved))
-    judged = examine(evidence)
-    search, sought = _searched(plan, run, steps)
-    headline = run_headline(plan.headline, steps, plan.latency_kind, steps_in_error(judged.findings))
+    return Measured(hosts, steps, examine(evidence))
+
+
+def _course(source: Source, measured: Measured) -> RunRecord:
+    """Return a record of what ran where and when, and how it ended."""
+    plan, run, steps = source.plan, source.seen.state, measured.steps
+    state = final_state(source, steps)
     return RunRecord(
         schema_name="benchtui.run/1",
-        run_id=run.run_id or run_dir.name,
+        run_id=run.run_id or source.run_dir.name,
         created_utc=run.utc_of(0.0),
         ended_utc=run.utc_of(run.t),
         duration_s=rounded(run.t) if run.started is not None else None,
         state=state,
         reason=reason_of(source, state, steps),
         exit_code=run.exit_code,
-        headline=sought or headline,
         profile=_profile(plan),
         target=plan.target,
         latency_kind=plan.latency_kind,
-        hosts=hosts,
+        hosts=measured.hosts,
         servers=server_records(plan, run),
-        facts=facts_record({host.name: host.facts for host in hosts}),
+        facts=facts_record({host.name: host.facts for host in measured.hosts}),
         phases=[phase_record(run, span) for span in run.phases],
         steps=steps,
-        matrix=matrix_record(plan, steps),
-        search=search,
-        proves=proof_record(plan, steps),
-        left_out=[
-            LeftOutRecord(profile=left.profile, steps=left.steps, reason=left.reason, hosts=list(left.hosts))
-            for left in plan.left_out
-        ],
-        precondition=precondition_record(plan, run),
-        attested=attestation_records(plan),
-        findings=judged.findings,
-        checks=judged.made,
-        checks_not_made=judged.not_made,
-        thresholds=dict(plan.thresholds),
-        criteria=list(plan.criteria),
-        verdict=verdict_of(state, steps, judged.findings),
         resumed=_resumed(run),
         notes=_notes(source),
-        tags=dict(plan.tags),
         messages=_messages(run),
         provenance=_provenance(source),
     )
+
+
+def _add_plan(record: RunRecord, source: Source) -> None:
+    """Add what the plan says beside the steps."""
+    plan = source.plan
+    record.left_out = [
+        LeftOutRecord(profile=left.profile, steps=left.steps, reason=left.reason, hosts=list(left.hosts))
+        for left in plan.left_out
+    ]
+    record.precondition = precondition_record(plan, source.seen.state)
+    record.attested = attestation_records(plan)
+    record.thresholds = dict(plan.thresholds)
+    record.criteria = list(plan.criteria)
+    record.tags = dict(plan.tags)
+
+
+def _add_figures(record: RunRecord, source: Source, measured: Measured) -> None:
+    """Add what follows from the steps together: the headline, the matrix, what a search or an experiment found."""
+    plan, steps = source.plan, measured.steps
+    record.search, sought = _searched(plan, source.seen.state, steps)
+    headline = run_headline(plan.headline, steps, plan.latency_kind, steps_in_error(measured.judged.findings))
+    record.headline = sought or headline
+    record.matrix = matrix_record(plan, steps)
+    record.proves = proof_record(plan, steps)
+
+
+def _add_findings(record: RunRecord, measured: Measured) -> None:
+    """Add what the checks found, and the verdict."""
+    judged = measured.judged
+    record.findings = judged.findings
+    record.checks = judged.made
+    record.checks_not_made = judged.not_made
+    record.verdict = verdict_of(record.state, measured.steps, judged.findings)
 
 
 def _searched(plan: Plan, run: RunState, steps: list[StepRecord]) -> tuple[SearchRecord | None, HeadlineRecord | None]:
