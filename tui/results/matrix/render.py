@@ -323,7 +323,7 @@ def _is_number(table: MatrixTable, name: str) -> bool:
 
 
 def _short(value_ns: float | None) -> str:
-    return "" if value_ns is None else "".join(units.latency_parts(value_ns))
+    return "" if value_ns is None else units.latency(value_ns)
 
 
 # -- below tables

@@ -7,8 +7,7 @@ from math import ceil, floor, log10
 
 from msgspec.structs import replace
 
-from tui.metrics import units
-from tui.metrics.registry import BY_UNIT
+from tui.metrics.registry import BY_UNIT, METRICS
 from tui.model.search_record import ScalingRecord, SearchRecord
 from tui.results.sizing.curve import Trace, main_of, rate_unit, same_traces, traces
 from tui.results.sizing.now import PointNow
@@ -139,12 +138,7 @@ def _log_ticks(low: float, high: float, most: int) -> Ticks:
         shown = [value for value in values if low <= log10(value) <= high]
         if len(shown) <= most:
             break
-    return Ticks([log10(value) for value in shown], [_round_latency(value) for value in shown])
-
-
-def _round_latency(value: float) -> str:
-    number, unit = units.latency_parts(value)
-    return f"{number.rstrip('0').rstrip('.') if '.' in number else number}{unit}"
+    return Ticks([log10(value) for value in shown], [METRICS["latency"].rounded(value) for value in shown])
 
 
 def _at(y: Axis, latency_ns: float) -> float:
