@@ -119,6 +119,18 @@ async def test_the_fastest_speed_shows_the_end_at_once_and_space_plays_again(mak
         assert app.live.feed.position == 0
 
 
+async def test_at_the_fastest_speed_too_it_is_told_at_the_end_what_was_found(tmp_path: Path) -> None:
+    run = RunMaker(tmp_path / "runs" / RUN_ID, host_names(4)).begin().go()
+    run.pace[run.hosts[2]] = 0.25
+    async with stage(run.measure(40).finish(), replay=1.0) as (app, pilot):
+        await pilot.press(*["plus"] * 6)
+        app.live.hold_timer()
+        await app.tick(pilot)
+        assert "end of the recording" in app.text_of("#live-banner")
+        assert app.live.found is not None
+        assert "V14" in {each.finding.id for each in app.live.found.now}
+
+
 async def test_a_replay_does_not_run_over_to_the_result(maker: RunMaker) -> None:
     async with stage(maker, replay=1.0) as (app, pilot):
         for _ in range(3):

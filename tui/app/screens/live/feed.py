@@ -22,6 +22,7 @@ CHUNK_BYTES = 1 << 16
 SLICE_S = 0.02  # between two looks at the keys
 TAILS_OPEN_S = 10  # a host that is farther behind counts in the record only
 SPEEDS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, float("inf"))
+MARKS, LEAST_MARK_S = 8, 5.0  # a replay that jumps stops so often on its way, to be judged
 SAID_LATER = (Note, LimiterProved, FilesRemoved)  # may be added long after the end
 Now = Callable[[], float]
 
@@ -127,6 +128,9 @@ class ReplayFeed(Feed):
         """Begin again at the start of the journal."""
         super().reset()
         self._waiting.clear()
+        self._mark = 0.0
+        self.stopped = False  # at a mark, on the way to the clock
+        self._behind = False  # not all up to the mark was taken yet
 
     @property
     def position(self) -> float:
@@ -147,14 +151,18 @@ class ReplayFeed(Feed):
         return self._catch_up()
 
     def _catch_up(self) -> bool:
-        """Take events up to the clock; at most one chunk is read. True when there may be more."""
+        """Take events up to the next mark or the clock; at most one chunk is read. True when there may be more."""
+        if not self._behind:
+            self._mark = min(self._at, self._mark + max(LEAST_MARK_S, self.length / MARKS))
         if not self._waiting:
             self._waiting.extend(self.tail.poll(CHUNK_BYTES))
         had = bool(self._waiting)
-        while self._waiting and self._waiting[0].t <= self._at:
+        while self._waiting and self._waiting[0].t <= self._mark:
             self.take(self._waiting.popleft())
-        self.state.tick(self._at)
-        return had and not self._waiting
+        self.state.tick(self._mark)
+        self._behind = had and not self._waiting
+        self.stopped = not self._behind and self._mark < self._at
+        return self._behind or self.stopped
 
     def seek(self, distance_s: float) -> None:
         """Move by seconds; back means reading the journal again from its start."""

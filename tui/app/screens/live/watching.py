@@ -69,6 +69,9 @@ class WatchingScreen(JudgingScreen):
         """
         painted, gave_way = 0.0 if anew else time.monotonic(), 0.0
         while self.is_followed and self.feed.advance():
+            if isinstance(self.feed, ReplayFeed) and self.feed.stopped:  # it is judged however fast it is played
+                await self.load_checks()
+                await self.look()
             if time.monotonic() - painted >= CATCH_UP_PAINT_S:
                 await self.let_keys_pass()
                 if self.is_followed:
