@@ -18,6 +18,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
 from textual.scrollbar import ScrollBar
+from textual.widget import Widget
 from textual.widgets import Input
 from textual.worker import WorkerFailed
 
@@ -55,6 +56,9 @@ class Bottom(Screen[None]):
     """The screen below all others, which Textual wants. Nobody sees it: the one above is not painted for it."""
 
     HORIZONTAL_BREAKPOINTS = []  # noqa: RUF012  (Textual declares it so)
+
+    def _extend_compose(self, widgets: list[Widget]) -> None:
+        """Add no toasts and no tooltip: those are of the screen above."""
 
     def _compositor_refresh(self) -> None:
         """Do nothing: Textual paints the screen above whenever something of this one changed."""
