@@ -28,9 +28,10 @@ VERBS = ("--help", "runs list", "profiles list", "completion bash")
 
 
 def environment(home: Path) -> dict[str, str]:
-    """An empty home and a terminal with all colours."""
+    """An empty home and a terminal with all colours. Whatever the caller says, compiled code is kept."""
     own = {"HOME": str(home), "BENCHTUI_HOME": str(home), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
-    return {**os.environ, **own, "PYTHONPATH": str(ROOT)}
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**inherited, **own, "PYTHONPATH": str(ROOT)}
 
 
 def verb(words: Sequence[str | Path], environ: Mapping[str, str]) -> tuple[float, float]:

@@ -150,7 +150,7 @@ def main() -> int:
             os.environ["BENCHTUI_LOCKS"] = str(Path(folder) / "locks")
             rows.append(run(Path(folder), hosts))
             print(rows[-1], flush=True)
-    note = f"{SECONDS} s each; every host sends about 45 KB of json+ a second over SSH to loopback; hosts, feeder and"
+    note = f"{SECONDS} s each, no telemetry; every host sends about 45 KB of json+ a second over SSH; hosts, feeder and"
     note += (
         f" engine share the cores of this machine; more than {MANY} hosts are answered by one process, which sends what"
     )

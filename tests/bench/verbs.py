@@ -39,7 +39,8 @@ VERBS = (
 
 
 def environment(home: Path) -> dict[str, str]:
-    return {**os.environ, "HOME": str(home), "BENCHTUI_HOME": str(home), "TERM": "xterm-256color"}
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**inherited, "HOME": str(home), "BENCHTUI_HOME": str(home), "TERM": "xterm-256color"}
 
 
 def verb_s(tree: Path, home: Path, words: Sequence[str]) -> float:
