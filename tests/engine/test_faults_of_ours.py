@@ -141,3 +141,5 @@ async def test_a_fault_in_a_look_before_the_load_refuses_with_the_host_s_name(
         end = await execute(run.ctx)
     assert (end.state, end.exit_code, end.reason) == ("failed", 3, "preflight refused: h2")
     assert run.codes(FAULTY) == ["internal-error"]
+    states = {name: run.events("host_state", name)[-1]["state"] for name in ("h1", FAULTY, "h3")}
+    assert states == {"h1": "ready", FAULTY: "failed", "h3": "ready"}

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tui import workloads
 from tui.engine.planning.space import directories_to_look_at, judge_space
-from tui.engine.running.context import RunContext
+from tui.engine.running.context import RunContext, RunRefused
 from tui.engine.running.course import courses_of
 from tui.engine.running.locks import take_locks
 from tui.engine.running.on_hosts import DEVICES, JUDGE, LOOK, on_hosts, refuse_failed
@@ -37,13 +37,22 @@ SLOW_S = 15.0  # a host that is looked at for longer is shown to be
 async def preflight(ctx: RunContext) -> None:
     """Look at every host, then judge. Raises RunRefused (exit 3) when any host cannot run the plan."""
     with ctx.phase("preflight"):
-        await look_and_judge(ctx)
-        if await take_locks(ctx):
-            await look_and_judge(ctx)  # another run has used the hosts since
-        for course in courses_of(ctx.plan):
-            await course.try_ahead(ctx)
-        for session in ctx.alive:
-            session.enter("ready")
+        try:
+            await look_and_judge(ctx)
+            if await take_locks(ctx):
+                await look_and_judge(ctx)  # another run has used the hosts since
+            for course in courses_of(ctx.plan):
+                await course.try_ahead(ctx)
+        except RunRefused:
+            tell_ready(ctx)  # nothing is wrong with the others
+            raise
+        tell_ready(ctx)
+
+
+def tell_ready(ctx: RunContext) -> None:
+    """Say which hosts could run the plan."""
+    for session in ctx.alive:
+        session.enter("ready")
 
 
 async def look_and_judge(ctx: RunContext) -> None:
