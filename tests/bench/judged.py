@@ -80,7 +80,7 @@ def judged(target: Target, found: Found) -> Row:
         return row
     value = number(at, target.column) or 0.0
     row["measured"] = shown(value)
-    row["judged"] = "kept" if value <= target.most else f"missed, {times(value / target.most)} as much"
+    row["judged"] = "kept" if value <= target.most else f"missed by {100 * (value / target.most - 1):.0f} %"
     return row
 
 
