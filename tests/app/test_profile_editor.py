@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.app.driver import User, opened, options
+from tests.patience import PATIENCE_S
 from tui.app.app import BenchtuiApp
+from tui.app.screens.editor import screen
 from tui.app.screens.editor.edit import with_default, written
 from tui.app.screens.editor.screen import EditorScreen
+from tui.app.screens.editor.text import Judged, judge
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.yamlarea import indentation, location_of, spans, token_end
 from tui.engine.profiles.files import SCHEMA_FILE
@@ -260,6 +265,30 @@ async def test_a_value_typed_in_the_form_goes_into_the_text(home: Path) -> None:
         assert user.user.app.focused is user.screen.area
         await user.press("ctrl+z")
         assert "1G" not in user.screen.area.text
+
+
+@pytest.mark.parametrize(("after", "ends_in_form"), [((), True), (("f3",), False)], ids=["f5", "f5 and f3"])
+async def test_the_form_is_entered_once_the_text_was_looked_at(
+    home: Path, monkeypatch: pytest.MonkeyPatch, after: tuple[str, ...], ends_in_form: bool
+) -> None:
+    may_look = threading.Event()
+
+    def late(*what: Any) -> Judged:
+        may_look.wait(PATIENCE_S)
+        return judge(*what)
+
+    monkeypatch.setattr(screen, "judge", late)
+    path = own_file(home)
+    async with opened(options(home), size=WIDE) as user:
+        user.app.keep_step("editor", EditorScreen(path))
+        user.app.show_step("editor")
+        await user.pilot.pause()
+        await user.press("f5", *after)
+        may_look.set()
+        editor = Editing(user, path).screen
+        await user.sees(lambda: bool(editor.form.fields))
+        await user.sees(lambda: editor.in_form or not ends_in_form)
+        assert editor.in_form == ends_in_form
 
 
 async def test_a_value_that_is_wrong_stays_in_the_form(home: Path) -> None:

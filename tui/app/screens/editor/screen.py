@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from inspect import isawaitable
 from pathlib import Path
@@ -33,6 +33,7 @@ from tui.text.line import BAD, LABEL, WARN, Line, indented
 if TYPE_CHECKING:
     from tui.engine.profiles.catalogue import LoadedProfile
     from tui.model.plan import Plan
+    from tui.model.profile import Param
 
 QUIET_S = 0.2  # without a key before the text is looked at
 LOOK_S = 1.0  # between looks at the file on disk
@@ -64,6 +65,8 @@ class EditorScreen(StepScreen):
         self.chose_view = False  # else it goes with the width of the terminal
         self._quiet: Timer | None = None
         self._fields: tuple[tuple[str, str], ...] = ()
+        self.form_is_made = False  # its fields can be entered
+        self.enters_form = False  # somebody asked for it before that
         self._last_good: LoadedProfile | None = None
 
     def compose_body(self) -> Iterable[Widget]:
@@ -169,6 +172,7 @@ class EditorScreen(StepScreen):
         if not self.is_mounted or judged.text != self.area.text:
             return
         self.judged = judged
+        self.enters_form &= judged.loaded is not None
         self._last_good = judged.loaded or self._last_good
         self.area.mark(judged.problems)
         self.show_problems()
@@ -245,15 +249,21 @@ class EditorScreen(StepScreen):
             return
         params = loaded.profile.params
         wanted = tuple((name, default_text(param)) for name, param in params.items())
-        if wanted == self._fields:
-            return
-        self._fields = wanted
+        if wanted != self._fields:
+            self._fields, self.form_is_made = wanted, False
+            await self.form.set_fields(self.field_specs(params))
+        self.form_is_made = True
+        if self.enters_form:
+            self.action_values()
+
+    def field_specs(self, params: Mapping[str, Param]) -> list[FieldSpec]:
+        """Return a field for each parameter, with the default of the profile that this one extends."""
         base = self.judged.base
         specs = []
         for name, param in params.items():
             origin = base.params.get(name, param) if base else param
             specs.append(FieldSpec(name, default_text(param), default_text(origin), hint(param)))
-        await self.form.set_fields(specs)
+        return specs
 
     def check_field(self, name: str, text: str) -> str | None:
         """Return what is wrong with a field's text."""
@@ -289,7 +299,7 @@ class EditorScreen(StepScreen):
 
     def action_view(self) -> None:
         """Show the next thing beside the text."""
-        self.chose_view = True
+        self.chose_view, self.enters_form = True, False
         names = list(VIEWS)
         self.show_view(names[(names.index(self.view) + 1) % len(names)])
         if self.in_form:
@@ -297,13 +307,15 @@ class EditorScreen(StepScreen):
         self.preview.scroll_home(animate=False)
 
     def action_values(self) -> None:
-        """Go into the form."""
+        """Go into the form, at once or as soon as its fields are made."""
+        self.enters_form = not self.form_is_made
         if self._last_good is not None and not self._last_good.profile.params:
             self.notify("this profile has no parameters", severity="warning")
             return
         self.chose_view = True
         self.show_view("values")
-        self.call_after_refresh(self.form.focus_first)
+        if self.form_is_made:
+            self.call_after_refresh(self.form.focus_first)
 
     def action_problem(self) -> None:
         """Go to the next problem after the cursor, or to the first one."""
@@ -317,6 +329,7 @@ class EditorScreen(StepScreen):
 
     def action_back(self) -> None:
         """Back to the text first, then out, with a question when something is not saved."""
+        self.enters_form = False
         if self.focused is not self.area:
             self.set_focus(self.area)
         elif self.unsaved:
