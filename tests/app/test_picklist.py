@@ -202,3 +202,17 @@ async def test_host_names_of_wide_characters_keep_the_columns_aligned() -> None:
         lines = [app.picklist.render_line(y).text for y in (1, 2)]
         first, second = (cell_len(line[: line.index("4 GiB")]) for line in lines)
         assert first == second
+
+
+async def test_rows_stay_in_order_when_the_column_that_they_are_sorted_by_goes() -> None:
+    app = ListApp(["aab", "aaaa", "ba"])
+    async with app.run_test(size=(60, 12)) as pilot:
+        for _ in range(2):
+            app.picklist.sort_by_next()
+        app.picklist.columns = tuple(column for column in COLUMNS if column.title != "extra")
+        app.picklist.set_rows(["aab", "aaaa", "ba"])
+        await pilot.pause()
+        assert [line.split()[2] for line in app.lines()[1:4]] == ["aaaa", "ba", "aab"]
+        app.picklist.sort_by_next()
+        await pilot.pause()
+        assert [line.split()[2] for line in app.lines()[1:4]] == ["ba", "aab", "aaaa"]

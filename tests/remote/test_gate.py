@@ -13,6 +13,7 @@ import pytest
 from tests.lab.sshd import SshdLab
 from tests.remote.test_ssh_connect import target
 from tui.model.address import HostAddress
+from tui.remote import gate as gates
 from tui.remote.connections import Connections
 from tui.remote.gate import Gate
 from tui.remote.login import Attempt
@@ -80,16 +81,55 @@ async def test_a_visitor_that_gives_up_waiting_leaves_no_place_taken() -> None:
     assert await most_at_a_time(gate, 3) == 1
 
 
-async def test_all_get_into_a_busy_server_and_few_are_turned_away(tmp_path: Path) -> None:
-    """With 16 at a time, whatever happens, 88 handshakes are dropped on the way."""
+async def turned_away(gate: Gate, visitors: int, places: int) -> int:
+    """How often a server with so many places turns visitors away until all were inside."""
+    inside = 0
+
+    async def visit() -> None:
+        nonlocal inside
+        while True:
+            async with gate.turn() as began:
+                if inside < places:
+                    inside += 1
+                    for _ in range(3):
+                        await asyncio.sleep(0)
+                    inside -= 1
+                    gate.greeted()
+                    return
+                gate.hung_up(began)
+
+    await asyncio.gather(*(visit() for _ in range(visitors)))
+    return gate.refused
+
+
+async def test_visitors_are_turned_away_less_than_once_each() -> None:
+    gate = Gate(32)
+    assert 0 < await turned_away(gate, MANY, places=2) < MANY / 2
+    assert gate.limit < 5
+
+
+async def dropped_by(busy: SshdLab) -> tuple[Gate, int]:
+    """Log in to a server many times at once; return the gate, and how many connections the server has dropped."""
+    before = busy.hosts[0].log.count("drop connection")
+    async with Connections(ssh_config=busy.ssh_config) as connections:
+        await asyncio.gather(*(connections.connect(busy.address("h1")) for _ in range(MANY)))
+        (gate,) = connections.gates.values()
+    return gate, busy.hosts[0].log.count("drop connection") - before
+
+
+async def test_all_get_into_a_busy_server_and_few_are_turned_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fewer than without learning, on the same machine at the same time: how many it is hangs on how busy that is."""
     with SshdLab(tmp_path / "busy", hosts=1, extra_config=(NARROW,)) as busy:
-        async with Connections(ssh_config=busy.ssh_config) as connections:
-            await asyncio.gather(*(connections.connect(busy.address("h1")) for _ in range(MANY)))
-            (gate,) = connections.gates.values()
-        dropped = busy.hosts[0].log.count("drop connection")
-    assert gate.refused == dropped
-    assert 0 < dropped < 2 * MANY  # a server that is busy drops 20 or 45 of these 40, by how fast it is
-    assert gate.limit < 5  # it has learned
+        learning, dropped = await dropped_by(busy)
+        with monkeypatch.context() as patch:
+            patch.setattr(gates, "START", 16.0)
+            patch.setattr(gates, "BACKOFF", 1.0)
+            _, usual = await dropped_by(busy)
+    assert learning.refused == dropped
+    assert 0 < dropped < usual
+    assert learning.limit < 5
 
 
 async def test_a_bastion_behind_a_proxy_command_is_one_server(lab: SshdLab, tmp_path: Path) -> None:

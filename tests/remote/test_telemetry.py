@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tests.remote.conftest import PRESENT, SHELLS
 from tests.remote.helpers import sh, start, until
 from tui.metrics.telemetry import TELEMETRY, metric_of, parse_column
 from tui.remote.agent import Agent
+from tui.remote.scripts import functions
 from tui.remote.telemetry import (
     Columns,
     Device,
@@ -99,6 +101,20 @@ def test_the_four_nics_with_most_traffic_are_named_and_the_others_summed(awk: st
         "nic.others.rx",
     ]
     assert (row["nic.others.rx"], row["nic.others.bad"]) == (3000, 2)
+
+
+@pytest.mark.parametrize("shell", PRESENT)
+def test_the_time_of_day_belongs_to_the_uptime_though_date_starts_late(shell: str, tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    uptime, began, date = tmp_path / "proc/uptime", tmp_path / "began", tmp_path / "date"
+    uptime.write_text("100.00 0\n")
+    late = f"[ -e {began} ] || {{ : >{began}; echo '100.70 0' >{uptime}; echo 1700000000.70; exit; }}"
+    date.write_text(f"#!/bin/sh\n{late}\necho 1700000000.71\n")
+    date.chmod(0o755)
+    script = f"{functions('base')}\n{telemetry_files({})['telemetry.sh']}\nbt_stamp"
+    argv = [*SHELLS[shell], "-c", f"PATH={tmp_path}:$PATH BT_ROOT={tmp_path}\n{script}"]
+    said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    assert said == "t 1700000000.71 100.70\n"
 
 
 def test_a_vlan_keeps_the_dot_of_its_name() -> None:

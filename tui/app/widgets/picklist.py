@@ -138,7 +138,8 @@ class PickList(Lines, Generic[Row], can_focus=True):
             self.reversed = not self.reversed
         else:
             orders = [None, *(column for column in self.columns if column.order is not None)]
-            self.sort, self.reversed = orders[(orders.index(self.sort) + 1) % len(orders)], False
+            at = orders.index(self.sort) if self.sort in orders else 0  # its column may be gone
+            self.sort, self.reversed = orders[(at + 1) % len(orders)], False
         self.put_in_order()
         self.update_lines()
 
@@ -261,7 +262,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
         What the rows are sorted by stays in sight: others give way.
         """
         columns = list(self._fitted or self.columns)
-        if self.sort is not None:
+        if self.sort in self.columns:
             by = self.columns.index(self.sort)
             columns[by] = replace(columns[by], drop=0)
         return widths(columns, width - 2 * int(self.scrolls))

@@ -22,10 +22,16 @@ bt_telemetry() { # LOADS PATTERNS TARGET...: names of tasks whose processes coun
   exec ${BENCHTUI_AWK:-awk} -f telemetry.awk
 }
 
-bt_stamp() {
-  local up='' rest=''
-  read -r up rest <"$BT_ROOT/proc/uptime"
-  bt_say "t $(date +%s.%N) $up"
+bt_stamp() { # a busy host starts date late: the time of day counts that no hundredth of a second of uptime passed beside
+  local before='' now='' up='' rest='' tries=0
+  while [ "$tries" -lt 5 ]; do
+    read -r before rest <"$BT_ROOT/proc/uptime"
+    now=$(date +%s.%N)
+    read -r up rest <"$BT_ROOT/proc/uptime"
+    [ "$before" != "$up" ] || break
+    tries=$((tries + 1))
+  done
+  bt_say "t $now $up"
 }
 
 bt_unknown() { bt_say "u $*"; } # NAME REASON

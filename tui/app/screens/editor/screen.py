@@ -308,10 +308,11 @@ class EditorScreen(StepScreen):
 
     def action_values(self) -> None:
         """Go into the form, at once or as soon as its fields are made."""
-        self.enters_form = not self.form_is_made
         if self._last_good is not None and not self._last_good.profile.params:
+            self.enters_form = False
             self.notify("this profile has no parameters", severity="warning")
             return
+        self.enters_form = not self.form_is_made
         self.chose_view = True
         self.show_view("values")
         if self.form_is_made:
