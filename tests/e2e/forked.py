@@ -8,6 +8,7 @@ likewise, with a session of their own. `command.start` is the plain way, for the
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import select
@@ -201,6 +202,7 @@ def _become(request: Mapping[str, Any], fds: Sequence[int], engines: socket.sock
     """Take the place of a program: streams, directory, environment, arguments, and signals as a shell leaves them."""
     from tui.engine.process import launch
 
+    gc.callbacks.clear()  # a Ctrl-C that falls into one of the parent's is lost: Python prints it, and goes on
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
     if request["session"]:
@@ -233,7 +235,6 @@ def _tell(peer: socket.socket, number: int) -> None:
 
 def preload() -> None:
     """Load what commands load, and build the models of profiles."""
-    import gc
     import importlib
 
     from tui.engine.profiles.catalogue import Catalogue
