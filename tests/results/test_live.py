@@ -263,6 +263,20 @@ def test_every_visible_change_of_a_host_raises_its_version() -> None:
         assert state.hosts["h1"].version > before, event
 
 
+def test_whether_a_group_has_changed_is_known_without_a_walk_over_its_hosts() -> None:
+    state = state_after(*started("h1", "h2"), sample(1.0, "h1", [1000]), sample(1.0, "h2", [1000]))
+    groups = (state.current.total, state.cluster["read"], state.current.host_totals["h1"])
+    before = [group.version for group in groups]
+    for group in groups:
+        group.leaves.clear()
+    assert [group.version for group in groups] == before
+    state.apply(sample(2.0, "h1", [1000]))
+    assert all(group.version > was for group, was in zip(groups, before, strict=True))
+    before = [group.version for group in groups]
+    state.apply(HostState(t=2.0, host="h1", state="lost"))
+    assert all(group.version > was for group, was in zip(groups, before, strict=True))
+
+
 def test_a_fatal_problem_is_the_one_shown() -> None:
     def problem(message: str, fatal: bool) -> HostProblem:
         return HostProblem(t=1.0, host="h1", phase="measure", code="c", message=message, fatal=fatal)
@@ -375,3 +389,4 @@ def test_latencies_of_all_hosts_together_are_those_of_each_merged(
         for leaf in group.leaves:
             merged.merge(leaf.so_far)
         assert group.so_far == merged
+        assert group.version == sum(leaf.version for leaf in group.leaves)

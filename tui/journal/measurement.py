@@ -163,7 +163,7 @@ class Measurement:
             group.over_time.append(leaf.over_time)
             group.latencies.append(leaf.so_far)
         for group in (self.cluster[direction], *totals):
-            group.leaves.append(leaf)
+            group.take(leaf)
         return leaf
 
     def _restart(self, host: str) -> None:

@@ -48,6 +48,15 @@ class Interval(Struct):
     packed: Packed | None = None  # its latencies
 
 
+class Tally:
+    """Counts the changes of all leaves of a group; the leaves hold it, not the group, so that no circle arises."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
 class SeriesSet:
     """I/Os, bytes and latencies over seconds of the run, and how much of each second they cover."""
 
@@ -269,7 +278,13 @@ class Leaf(DirectionView):
         self._keeps_latencies = keeps_latencies
         self.over_time = SeriesSet()
         self.last: Interval | None = None
+        self.tallies: list[Tally] = []  # of the groups that it belongs to
         self.restart()
+
+    def _changed(self) -> None:
+        self.version += 1
+        for tally in self.tallies:
+            tally.count += 1
 
     def restart(self) -> None:
         """Forget the totals: what came before was not measured."""
@@ -278,7 +293,7 @@ class Leaf(DirectionView):
         self.runtime_s = 0.0
         self._joint.take_back(self._histogram)
         self._histogram.clear()
-        self.version += 1
+        self._changed()
 
     def add(
         self,
@@ -302,7 +317,7 @@ class Leaf(DirectionView):
             self.over_time.add(t0, t1, sample, parts)
         if counts:
             self._count(interval_s, sample, packed)
-        self.version += 1
+        self._changed()
 
     def _count(self, interval_s: float, sample: DirectionSample, packed: Packed | None) -> None:
         if sample.ios or self.ios:  # before the first I/O nothing is measured: start delay
@@ -319,7 +334,7 @@ class Leaf(DirectionView):
     def silence(self) -> None:
         """The load is over: there is no current interval any more."""
         self.last = None
-        self.version += 1
+        self._changed()
 
     @property
     def so_far(self) -> Histogram:
@@ -354,11 +369,18 @@ class Group(DirectionView):
         self.leaves: list[Leaf] = []
         self.over_time: list[SeriesSet] = []  # of the leaves, or of larger parts that cover them
         self.latencies: list[Histogram] = []  # the same
+        self._tally = Tally()
+
+    def take(self, leaf: Leaf) -> None:
+        """Make a leaf a part of it."""
+        self.leaves.append(leaf)
+        leaf.tallies.append(self._tally)
+        self._tally.count += leaf.version
 
     @property
     def version(self) -> int:
         """Sum of the versions of the leaves."""
-        return sum(leaf.version for leaf in self.leaves)
+        return self._tally.count
 
     @property
     def ios(self) -> int:
