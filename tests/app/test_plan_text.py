@@ -48,7 +48,8 @@ def shown(what: Plan, width: int = 80) -> str:
 
 def test_time_is_minutes_and_seconds_of_all_steps() -> None:
     assert plan_text.time_text(plan(steps=2).expected_s) == "10:40"
-    assert plan_text.time_text(3720) == "1:02:00"
+    assert plan_text.time_text(305) == "5:05"
+    assert plan_text.time_text(3720) == "1h 02m"
     assert plan_text.time_text(None) == "as long as it takes"
 
 
@@ -188,7 +189,7 @@ LEAD = {"point_s": 60.0, "lead_s": 20.0, "own_ramp": True}
 @pytest.mark.parametrize(
     ("search", "points", "time"),
     [
-        (replace(Search("scaling", over=(Knob("hosts", (1, 2, 4)),), points=8), **LEAD), 6, "08:00 of load"),
+        (replace(Search("scaling", over=(Knob("hosts", (1, 2, 4)),), points=8), **LEAD), 6, "8:00 of load"),
         (replace(Search("curve", points=13), **LEAD), 11, "about 14:40 to"),
     ],
 )

@@ -40,8 +40,8 @@ async def test_it_opens_on_review_when_hosts_and_profile_are_given(home: Path) -
         assert user.scope == "review"
         await user.sees("Ten seconds of mixed")
         await user.sees("/var/tmp")
-        await user.sees("00:10")
-        await user.sees("runs on local, 00:10")
+        await user.sees("  0:10")
+        await user.sees("runs on local, 0:10")
 
 
 async def test_nothing_chosen_says_what_comes_first(home: Path) -> None:
@@ -56,7 +56,7 @@ async def test_servers_are_looked_at_and_it_is_said_before_the_start(home: Path)
     write_inventory(home, "hosts:\n  osd-[1-2]: {role: server}\n")
     async with opened(review(home, servers=("osd-1", "osd-2"))) as user:
         await user.sees("osd-1, osd-2 (looked at, no")
-        await user.sees("Enter runs on local, looks at 2 servers, 00:10")
+        await user.sees("Enter runs on local, looks at 2 servers, 0:10")
         screen = user.app.screen
         assert isinstance(screen, review_screen.ReviewScreen) and screen.plan is not None
         assert [host.name for host in screen.plan.hosts] == ["local"]
@@ -88,7 +88,7 @@ async def test_overwriting_files_is_warned_of(home: Path) -> None:
 async def test_a_changed_parameter_changes_the_plan_while_typing(home: Path) -> None:
     async with opened(review(home)) as user:
         await change(user, "runtime", "90s")
-        await user.sees("01:30")
+        await user.sees("  1:30")
         assert user.app.selection.overrides == {"runtime": "90s"}
         await user.sees("1 changed")
 
@@ -97,7 +97,7 @@ async def test_what_is_typed_replaces_what_stood_in_the_field_and_an_arrow_keeps
     async with opened(review(home)) as user:
         await user.press("e", "tab")
         await user.types("90s")
-        await user.sees("01:30")
+        await user.sees("  1:30")
         await user.press("shift+tab", "tab", "right")
         await user.press("backspace", "m")
         assert user.app.selection.overrides == {"runtime": "90m"}
@@ -119,7 +119,7 @@ async def test_repeat_and_note_go_into_the_plan(home: Path) -> None:
     async with opened(review(home)) as user:
         await change(user, "@repeat", "3")
         await change(user, "@note", "before the upgrade")
-        await user.sees("00:30")
+        await user.sees("  0:30")
         plan = user.app.screen.plan  # type: ignore[attr-defined]
         assert [step.repetition for step in plan.steps] == [1, 2, 3]
         assert plan.note == "before the upgrade"
@@ -204,9 +204,9 @@ async def test_files_can_be_kept_although_the_profile_removes_them(home: Path) -
 
 async def test_d_puts_the_defaults_back(home: Path) -> None:
     async with opened(review(home, overrides={"runtime": "90s"})) as user:
-        await user.sees("01:30")
+        await user.sees("  1:30")
         await user.press("d")
-        await user.sees("00:10")
+        await user.sees("  0:10")
         assert user.app.selection.overrides == {}
 
 
@@ -233,7 +233,7 @@ async def test_what_was_typed_is_still_there_after_a_look_at_hosts(home: Path) -
     async with opened(review(home)) as user:
         await change(user, "runtime", "20s")
         await user.press("escape", "1", "3")
-        await user.sees("00:20")
+        await user.sees("  0:20")
 
 
 async def test_another_profile_starts_from_its_own_defaults(home: Path) -> None:
@@ -255,7 +255,7 @@ async def test_enter_starts_the_run_shown_and_goes_to_live(home: Path, tmp_path:
     target.mkdir()
     small = {"directory": str(target), "runtime": "2s", "size": "1M", "numjobs": "1", "direct": "no"}
     async with opened(review(home, overrides=small)) as user:
-        await user.sees("Enter runs on local, 00:02")
+        await user.sees("Enter runs on local, 0:02")
         await user.press("enter", "enter")  # twice is one run
         await user.sees(lambda: user.scope == "live")
         assert len(list((home / "runs").iterdir())) == 1
@@ -312,7 +312,7 @@ async def test_no_key_starts_a_plan_before_it_has_been_on_the_screen(
         assert user.scope == "review" and "runs on" not in user.text
         assert not (home / "runs").exists()
         user.app.screen.plan_seen()  # type: ignore[attr-defined]
-        await user.sees("Enter runs on local, 00:10")
+        await user.sees("Enter runs on local, 0:10")
         await user.press("e")
         await user.sees(lambda: "Enter runs on" not in user.text and "Enter done" in user.text)
 

@@ -46,7 +46,7 @@ async def test_what_is_searched_for_over_what_and_how_long_is_chosen_in_the_form
         await change(user, "@search", "scaling")
         await user.sees("one host was chosen")
         await change(user, "@search", "none")
-        await user.sees("runs on local, 00:10")
+        await user.sees("runs on local, 0:10")
         assert user.app.selection.search in (None, Wish())
         assert "@repeat" in fields(user) and "@limits" not in fields(user)
 

@@ -81,7 +81,7 @@ def test_a_run_again_takes_three_keys(tmp_path: Path) -> None:
         screen.keys("6")
         screen.wait_for("demo/quick")
         screen.keys("r")
-        screen.wait_for("Enter runs on local, 00:01")
+        screen.wait_for("Enter runs on local, 0:01")
         screen.keys("Enter")
         screen.wait_until(lambda: len(run_dirs(before.parent)) == 2, "another run")
         after = run_dirs(before.parent)[1]
@@ -115,7 +115,7 @@ def test_a_profile_is_edited_and_its_new_value_stands_on_review(tmp_path: Path) 
         screen.keys("Escape", "Escape")
         screen.wait_for("e edit")
         screen.keys("Enter")
-        screen.wait_for("Enter runs on local, 00:45")
+        screen.wait_for("Enter runs on local, 0:45")
 
 
 def test_who_lags_is_seen_while_the_run_goes_on_looked_into_and_found_again_in_its_result(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_run_outlives_the_terminal_and_whoever_comes_back_ends_it(tmp_path: Pa
         screen.keys("6")
         screen.wait_for("demo/quick")
         screen.keys("r")
-        screen.wait_for("Enter runs on local, 01:00")
+        screen.wait_for("Enter runs on local, 1:00")
         screen.keys("Enter")
         screen.wait_until(lambda: len(run_dirs(before.parent)) == 2, "another run")
         after = run_dirs(before.parent)[1]
@@ -204,7 +204,7 @@ def test_the_first_run_from_an_empty_home_takes_three_keys(tmp_path: Path) -> No
         screen.keys("Enter")
         screen.wait_for("Ten seconds of mixed")
         screen.keys("Enter")
-        screen.wait_for("Enter runs on local, 00:10")
+        screen.wait_for("Enter runs on local, 0:10")
         screen.keys("Enter")
         screen.wait_for("COMPLETE")
         run_dir = only_run(tmp_path / "home")

@@ -114,7 +114,7 @@ def time_bounds(plan: Plan) -> tuple[float, float] | None:
 
 
 def time_told(plan: Plan, text: Callable[[float], str]) -> str:
-    """Return how long a plan takes: `20:00`, of a search `about 20:00 to 1:02:00`; empty: as long as it takes."""
+    """Return how long a plan takes: `20:00`, of a search `about 20:00 to 1h 02m`; empty: as long as it takes."""
     bounds = time_bounds(plan)
     if bounds is None:
         return ""

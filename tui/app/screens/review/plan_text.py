@@ -58,12 +58,8 @@ def launch_line(plan: Plan) -> str:
 
 
 def time_text(seconds: float | None) -> str:
-    """Return mm:ss, hours in front of it when there are any."""
-    if seconds is None:
-        return "as long as it takes"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes:02d}:{rest:02d}"
+    """Return how long something is planned to take."""
+    return "as long as it takes" if seconds is None else units.duration(seconds)
 
 
 def warnings(plan: Plan) -> list[str]:
