@@ -43,7 +43,7 @@ async def test_the_header_says_which_run_on_how_many_hosts_and_how_far(maker: Ru
     maker.go().measure(30)
     async with stage(maker) as (app, _):
         header = app.text_of("#live-header")
-        for text in ("RUNNING", "weka/read-iops", "4 hosts", "0:30 / 1:00", "left 0:30", "50%"):
+        for text in ("RUNNING", "weka/read-iops", "4 hosts", "0:30 / 1:00", "left 0:30", "50 %"):
             assert text in header
 
 
@@ -70,7 +70,7 @@ async def test_during_layout_the_first_panel_says_how_much_is_written(maker: Run
     maker.layout(4, 8)
     async with stage(maker) as (app, _):
         panel = app.text_of("#live-iops")
-        assert "Layout" in panel and "3.12 GiB" in panel and "of 6.25 GiB" in panel and "50% written" in panel
+        assert "Layout" in panel and "3.12 GiB" in panel and "of 6.25 GiB" in panel and "50 % written" in panel
         assert "800 MiB/s" in app.text_of("#live-bandwidth")
 
 

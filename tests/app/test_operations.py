@@ -97,7 +97,7 @@ async def test_the_iteration_before_tells_what_is_left_and_how_long_phases_take(
         assert lanes["1"].split()[-1] == "1:00" and lanes["2"].split()[-1] == "0:45" and "3" not in lanes
         assert lanes["1"].count("━") > lanes["2"].count("━") and "─" in lanes["2"]
         header = app.text_of("#live-header")
-        assert "left ~1:15" in header and "58%" in header
+        assert "left ~1:15" in header and "58 %" in header
         assert "IOPS" not in app.text_of("#live-hosts") and "creates/s" not in app.text_of("#live-hosts")
 
 

@@ -64,8 +64,8 @@ def test_four_files_are_four_hosts_of_one_run(home: Path, capsys: Captured) -> N
     found = findings(record)
     assert [host["name"] for host in record["hosts"]] == [file.stem for file in MAPR]
     assert found["V12"]["measured"] == 60.067
-    assert "nfs-client-2 95.1%" in str(found["V02"]["message"])
-    assert "nfs-client-2 62%" in str(found["V14"]["message"])
+    assert "nfs-client-2 95.1 %" in str(found["V02"]["message"])
+    assert "nfs-client-2 62 %" in str(found["V14"]["message"])
     (step,) = record["steps"]
     assert round(step["timing"]["window"]["length_s"]) == 940
     assert round(step["results"]["aggregate"]["write"]["iops"]) == 2200

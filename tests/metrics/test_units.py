@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,3 +94,9 @@ def test_latency_in_a_table_keeps_its_width(value: float | None) -> None:
 def test_number_and_unit_come_apart_for_tables() -> None:
     assert units.latency_parts(229_000) == ("229", "µs")
     assert units.bandwidth_parts(None) == ("–", "")
+
+
+def test_shares_are_written_in_one_place() -> None:
+    of_python = re.compile(r"\{[^{}]*:[^{}]*%\}")  # "25%" where all else says "25 %"
+    files = Path(units.__file__).parents[1].rglob("*.py")
+    assert [path.name for path in files if of_python.search(path.read_text(encoding="utf-8"))] == []

@@ -57,8 +57,8 @@ def test_four_clients_of_mapr_start_60_s_apart_and_are_uneven(shipped: list[Judg
     seen = found(shipped, "mapr/nfs-randwrite-256k-4c")
     assert seen["V12"][:2] == ("error", 60.067)
     assert "clocks, which were not compared" in seen["V12"][2]
-    assert seen["V02"][0] == "warning" and "nfs-client-2 95.1%" in seen["V02"][2]
-    assert seen["V14"][0] == "warning" and "nfs-client-2 62%, nfs-client-3 77%" in seen["V14"][2]
+    assert seen["V02"][0] == "warning" and "nfs-client-2 95.1 %" in seen["V02"][2]
+    assert seen["V14"][0] == "warning" and "nfs-client-2 62 %, nfs-client-3 77 %" in seen["V14"][2]
 
 
 def test_aerodisk_s_latencies_do_not_fit_its_depth(shipped: list[Judged]) -> None:
@@ -67,7 +67,7 @@ def test_aerodisk_s_latencies_do_not_fit_its_depth(shipped: list[Judged]) -> Non
 
 
 def test_clients_of_ceph_are_at_the_link_that_is_stated(shipped: list[Judged]) -> None:
-    assert "link carries 101% of its 8.8 Gbit/s" in found(shipped, "ceph/randread", "fast, numjobs=16 bs=1m")["V16"][2]
+    assert "link carries 101 % of its 8.8 Gbit/s" in found(shipped, "ceph/randread", "fast, numjobs=16 bs=1m")["V16"][2]
     assert "V16" not in found(shipped, "ceph/randread", "fast, numjobs=4 bs=1m")
     assert "V16" not in found(shipped, "ceph/randread", "slow, numjobs=16 bs=1m")
 
@@ -114,7 +114,7 @@ def test_own_figures_are_put_to_the_checks_and_a_missing_mark_is_told() -> None:
     lines = judged_text(judged(load_baselines(OWN, "own.yaml")))
     text = " ".join(" ".join(lines).split())
     assert "weka/read-iops (mine): 1 INVALID" in text
-    assert "error V02: not the 192 I/Os in flight that the profile keeps on each host: client 50.0% of them" in text
+    assert "error V02: not the 192 I/Os in flight that the profile keeps on each host: client 50.0 % of them" in text
     assert "not marked in its file: validity: doubtful does it" in text
     assert text.endswith("1 published result: 1 INVALID; 1 of them without a mark of doubt in their files")
 

@@ -76,7 +76,7 @@ def test_fewer_in_flight_on_a_client_whose_cpu_is_busy_weakens_the_figure_only()
     at = evidence({"h1": {"write": direction(1000.0, 3_000_000.0)}}, telemetry=[host])
     (only,) = found("V02", at)
     assert (only.severity, only.measured) == ("warning", 0.75)
-    assert only.message.endswith("75.0% of them; the client's CPU was busy")
+    assert only.message.endswith("75.0 % of them; the client's CPU was busy")
     more = evidence({"h1": {"write": direction(1000.0, 9_000_000.0)}}, telemetry=[host])
     assert said("V02", more) == [("error", 2.25)]
 
@@ -104,7 +104,8 @@ def test_a_load_that_is_not_always_the_same_is_not_judged(
 def test_a_rate_that_is_not_reached_is_told(reached: float, doubt: bool) -> None:
     job = JobLoad("w", ("write",), paced=True, rate_iops={"write": 2000.0})
     result = found("V24", evidence({"h1": {"write": direction(reached, 1e6)}}, jobs=[job]))
-    assert [each.message for each in result] == (["write: 1.90k of the 2.00k that were offered (95%)"] if doubt else [])
+    said = ["write: 1.90k of the 2.00k that were offered (95 %)"] if doubt else []
+    assert [each.message for each in result] == said
 
 
 @pytest.mark.parametrize(("reached", "doubt"), [(400.0, False), (300.0, True)])
@@ -117,7 +118,7 @@ def test_a_job_that_misses_its_rate_is_told_though_others_of_its_direction_have_
     at.steps[0].results.jobs = by_job
     result = found("V24", at)
     assert [each.message for each in result] == (
-        ["write of job log: 300 of the 400 that were offered (75%)"] if doubt else []
+        ["write of job log: 300 of the 400 that were offered (75 %)"] if doubt else []
     )
     at.steps[0].results.jobs = {"log": by_job["log"]}  # reported as one: which share each has is not known
     assert not found("V24", at)
@@ -149,7 +150,7 @@ def test_what_weakens_several_points_of_a_search_is_told_once_at_its_worst() -> 
     points = Evidence(plan, at.hosts, [*at.steps, other], at.seen)
     (only,) = found("V24", points)
     assert (only.scope, only.measured) == ({"steps": "0 1", "direction": "write"}, 0.75)
-    assert only.message == "write: 1.50k of the 2.00k that were offered (75%); the worst of 2 points"
+    assert only.message == "write: 1.50k of the 2.00k that were offered (75 %); the worst of 2 points"
     assert only.severity == "info", "more than can be done is offered on purpose"
     swept = found("V24", Evidence(replace_steps(at), at.hosts, [*at.steps, other], at.seen))
     assert [each.severity for each in swept] == ["warning", "warning"]
@@ -346,7 +347,7 @@ def test_hosts_that_share_unfairly_are_told_though_none_is_a_straggler() -> None
     rates = {"h1": 84.0, "h2": 100.0, "h3": 118.0}
     hosts = {name: {"write": direction(rate, 1e6)} for name, rate in rates.items()}
     (only,) = found("V14", evidence(hosts))
-    assert only.message == "write: hosts are 14% apart, from 84 IOPS (h1) to 118 (h3); Jain's index 0.981"
+    assert only.message == "write: hosts are 14 % apart, from 84 IOPS (h1) to 118 (h3); Jain's index 0.981"
 
 
 def test_a_host_with_a_long_tail_is_named() -> None:
@@ -374,7 +375,7 @@ def test_repetitions_that_are_far_apart_are_a_warning() -> None:
     assert said("V28", repeated(100.0, 101.0, 99.0)) == []
     (only,) = found("V28", repeated(100.0, 150.0, 50.0))
     assert (only.severity, only.measured) == ("warning", 0.5)
-    assert "repetitions deviate by 50% of their mean (write 100 IOPS, " in only.message
+    assert "repetitions deviate by 50 % of their mean (write 100 IOPS, " in only.message
 
 
 def test_a_threshold_that_the_profile_changes_is_the_one_that_is_judged_by() -> None:

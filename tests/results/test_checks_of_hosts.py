@@ -128,16 +128,16 @@ def test_a_link_that_is_full_is_named_with_its_speed(received: float, doubt: boo
     nics = {"nics": [{"name": "eth0", "speed_mbit": 1000}]}
     result = found("V16", looked(nics, **{"nic_eth0.rx": received}))
     assert [each.message for each in result] == (
-        ["the network may hold it back: h1: eth0 carries 92% of its 1 Gbit/s"] if doubt else []
+        ["the network may hold it back: h1: eth0 carries 92 % of its 1 Gbit/s"] if doubt else []
     )
 
 
 @pytest.mark.parametrize(
     ("rate", "received", "text"),
     [
-        ("100 Gb/sec (4X EDR)", 12e9, "96% of its 100 Gbit/s"),
+        ("100 Gb/sec (4X EDR)", 12e9, "96 % of its 100 Gbit/s"),
         ("100 Gb/sec (4X EDR)", 9e9, ""),
-        ("40 Gb/sec (4X QDR)", 3.8e9, "95% of its 32 Gbit/s"),  # eight of ten bits are data
+        ("40 Gb/sec (4X QDR)", 3.8e9, "95 % of its 32 Gbit/s"),  # eight of ten bits are data
     ],
 )
 def test_an_rdma_port_that_is_full_is_named_and_limits(rate: str, received: float, text: str) -> None:
@@ -183,7 +183,7 @@ def test_links_beside_a_load_on_disks_of_the_host_are_not_judged(facts: dict[str
 
 def test_segments_that_were_sent_again_are_told() -> None:
     result = found("V16", looked(**{"nic_eth0.rx": 1e8, "tcp_out": 100.0, "tcp_retrans": 60.0}))
-    assert [each.message for each in result] == ["the network loses packets: h1: 1.0% of TCP segments were sent again"]
+    assert [each.message for each in result] == ["the network loses packets: h1: 1.0 % of TCP segments were sent again"]
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_a_mix_whose_directions_are_both_held_at_their_rate_is_limited_by_it() -
 def test_workers_that_think_are_not_held_up_by_the_storage() -> None:
     at = looked(cpu_busy=10.0)
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), workers=16, held=16, paced=True)]
-    said = "concurrency: the workers think for 75% of their time; more of them would give more"
+    said = "concurrency: the workers think for 75 % of their time; more of them would give more"
     assert limit(at) == ("concurrency", said)
 
 

@@ -122,7 +122,7 @@ def test_a_host_below_80_percent_of_the_median_is_a_straggler(tmp_path: Path) ->
     assert finding.severity == "warning"
     assert finding.scope == {"step": 0, "direction": "read", "hosts": "h4"}
     assert (finding.measured, finding.threshold) == (0.5587, 0.8)
-    assert "read IOPS far below the median host's 89.5: h4 56%" in finding.message
+    assert "read IOPS far below the median host's 89.5: h4 56 %" in finding.message
 
 
 def test_hosts_that_keep_up_are_no_stragglers(tmp_path: Path) -> None:

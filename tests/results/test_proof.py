@@ -101,7 +101,7 @@ def test_half_of_the_hosts_are_compared_host_by_host(experiment: Experiment, tot
 
 def test_everything_is_said_with_its_figures() -> None:
     found = outcome(Experiment("twice-in-flight", MORE), load(1000), load(1900))
-    gave = "twice as many I/Os in flight gave 1.90x the IOPS (1.00k to 1.90k, ±1%)"
+    gave = "twice as many I/Os in flight gave 1.90x the IOPS (1.00k to 1.90k, ±1 %)"
     assert found.text == f"agreed: {gave}; predicted 1.3x the IOPS or more"
     assert (found.unchanged, found.changed, found.ratio, found.run_id) == (1000.0, 1900.0, 1.9, "r2")
 

@@ -174,7 +174,7 @@ def status_text(state: RunState, now_t: float, matrix: MatrixProgress | None = N
     far = [matrix_text(matrix) if matrix is not None else "", conditioning, state.phase or state.state]
     parts = [clock(now_t), *(part for part in far if part)]
     if progress.fraction is not None:
-        parts.append(f"{progress.fraction:4.0%}")
+        parts.append(f"{units.share(progress.fraction):>5}")
     if progress.remaining_s is not None:
         parts.append(f"{units.duration(progress.remaining_s)} left")
     for name in in_order(state.cluster):

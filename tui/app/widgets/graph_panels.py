@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tui.app.widgets.graph import NO_AXIS, Graph, Layer
 from tui.app.widgets.graph_area import Value, merge_values
 from tui.metrics.registry import METRICS, MIXED, Metric, direction, in_order
-from tui.metrics.units import Parts, latency, size
+from tui.metrics.units import Parts, latency, share, size
 from tui.text.line import ACCENT, LABEL, VALUE, Run
 from tui.text.timeaxis import TimeAxis
 
@@ -93,7 +93,7 @@ def layout_graph(state: RunState) -> Graph:
     aside = ((f"of {size(total)}", LABEL),) if total else ()
     left = "" if progress.remaining_s is None else f"about {ceil(progress.remaining_s)} s left"
     fraction = progress.fraction
-    percent = "" if fraction is None else f"{fraction:.0%} written"
+    percent = "" if fraction is None else f"{share(fraction)} written"
     notes: tuple[tuple[Run, ...], ...] = (((percent, LABEL),), ((left, LABEL),))
     return Graph("Layout", ((number, VALUE), (f" {unit}", LABEL)), aside=aside, meter=fraction, notes=notes)
 

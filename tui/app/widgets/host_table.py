@@ -27,6 +27,7 @@ from tui.app.widgets.host_rows import (
     rate_of,
 )
 from tui.app.widgets.picklist import Heading, PickList
+from tui.metrics import units
 from tui.metrics.deviation import LAG, Spread, share_text, spread_of, within_text
 from tui.metrics.sparkline import Symbols, spark
 from tui.metrics.telemetry import metric_of
@@ -119,7 +120,7 @@ class HostTable(PickList["HostView"]):
     def _rate_columns(self, of: str) -> tuple[Column[HostView], ...]:
         return (
             Column("median", self._share, 7, right=True),
-            Column(f"±{reach_of(self._widest):.0%}", self._bar, 9, gap=1, drop=6),
+            Column(f"±{units.share(reach_of(self._widest))}", self._bar, 9, gap=1, drop=6),
             Column(self.counted, lambda host: self._figure(host, iops(self._rate(host))), max(5, len(self.counted)),
                    right=True, order=lambda host: known(self._rate(host)), falling=True),
             Column("BW", lambda host: self._figure(host, bandwidth(self._rate(host, "bandwidth"))), 10,

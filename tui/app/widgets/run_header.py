@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tui.app.widgets.graph import meter
 from tui.app.widgets.lines import Lines
 from tui.metrics.sparkline import Symbols
-from tui.metrics.units import clock
+from tui.metrics.units import clock, share
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, spread, width_of_runs
 
 BADGES = {"running": "badge", "complete": "badge-good", "partial": "badge-warn", "aborted": "badge-warn"}
@@ -79,7 +79,7 @@ class RunHeader(Lines):
         room = width - self._width(trail) - 2
         if self.head.fraction is None or room < LEAST_BAR:
             return clip(trail, width)
-        percent = f" {self.head.fraction:4.0%}"
+        percent = f" {share(self.head.fraction):>5}"
         return [*trail, ("  ", TEXT), *meter(self.head.fraction, room - len(percent), self.symbols), (percent, VALUE)]
 
     def _trail(self, width: int) -> list[Run]:

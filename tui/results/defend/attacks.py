@@ -121,7 +121,8 @@ def steadiness(record: RunRecord, step: StepRecord | None) -> Iterator[Said]:
         except UnknownError:
             window = None
         if window is not None:
-            yield Said("fact", f"five equal windows are {window.range:.0%} apart and drift by {window.slope:.0%}")
+            apart, drift = units.share(window.range), units.share(window.slope)
+            yield Said("fact", f"five equal windows are {apart} apart and drift by {drift}")
     yield from (Said("fact", f"prepared: {text}") for text in precondition_texts(record))
 
 

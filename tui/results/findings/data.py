@@ -32,7 +32,8 @@ OF_MEMORY = default("V06.memory")  # a working set below this multiple of the me
 @step_check(
     "V04",
     "Data that was written",
-    rule=f"{WRITTEN:.0%} of the files that are read were written before; error when it is less than {HALF:.0%}",
+    rule=f"{units.share(WRITTEN)} of the files that are read were written before; error when it is less than "
+    f"{units.share(HALF)}",
     advice="Let benchtui lay the files out (prepare: layout), or write them whole once: holes and blocks that were "
     "only reserved are read as zeros at the speed of memory.",
     source="FIEMAP by filefrag -v, before the load; neither size nor allocated blocks tell it",
@@ -49,7 +50,8 @@ def written(at: StepEvidence) -> Iterator[Found]:
     low = {host: share for host, share in shares.items() if share < at.limit("V04.written")}
     if low:
         worst = min(low, key=lambda host: low[host])
-        message = f"read: only {low[worst]:.0%} of the files was ever written, as of {looked[worst].path} on {worst}"
+        written = units.share(low[worst])
+        message = f"read: only {written} of the files was ever written, as of {looked[worst].path} on {worst}"
         severity: Severity = "error" if low[worst] < HALF else "warning"
         yield Found(severity, message, round(low[worst], 4), at.limit("V04.written"), {"hosts": " ".join(low)})
 

@@ -22,8 +22,9 @@ FAIR, SPREAD = 0.95, 0.10  # Jain's index, and standard deviation of the hosts' 
 @step_check(
     "V14",
     "Stragglers",
-    rule=f"every host reaches {STRAGGLER:.0%} of the median host's IOPS, its p99 stays below {TAIL_OF_MEDIAN:g} x the "
-    f"median host's, and the hosts' rates spread by less than {SPREAD:.0%} (Jain's index {FAIR:g} or more)",
+    rule=f"every host reaches {units.share(STRAGGLER)} of the median host's IOPS, its p99 stays below "
+    f"{TAIL_OF_MEDIAN:g} x the median host's, and the hosts' rates spread by less than {units.share(SPREAD)} "
+    f"(Jain's index {FAIR:g} or more)",
     advice="Look at the host that is named: its link, its CPU, its path. The total is the slow host's too.",
     source="results of each host; Jain, Chiu and Hawe 1984",
 )
@@ -41,7 +42,7 @@ def _of_direction(at: StepEvidence, name: str) -> Iterator[Found]:
     middle = median(rates.values()) if rates else 0.0
     slow = sorted((host for host in rates if rates[host] < at.limit("V14.rate") * middle), key=lambda host: rates[host])
     if slow:
-        named = names_of([f"{host} {rates[host] / middle:.0%}" for host in slow])
+        named = names_of([f"{host} {units.share(rates[host] / middle)}" for host in slow])
         message = f"{name} IOPS far below the median host's {units.iops(middle)}: {named}"
         scope = {"direction": name, "hosts": " ".join(slow)}
         yield Found("warning", message, round(rates[slow[0]] / middle, 4), at.limit("V14.rate"), {**scope})
@@ -70,7 +71,7 @@ def unfairness(rates: Mapping[str, float]) -> str:
         return ""
     low, high = min(rates, key=lambda host: rates[host]), max(rates, key=lambda host: rates[host])
     said = f"from {units.iops(rates[low])} IOPS ({low}) to {units.iops(rates[high])} ({high})"
-    return f"hosts are {spread:.0%} apart, {said}; Jain's index {jain(rates):.3f}"
+    return f"hosts are {units.share(spread)} apart, {said}; Jain's index {jain(rates):.3f}"
 
 
 def _slow_tails(at: StepEvidence, name: str) -> Iterator[Found]:

@@ -164,7 +164,7 @@ def _concurrency(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
     share = occupied(at.record.results.aggregate, held) if _thinks(at.step) else None
     if share is None or share > 1 - IDLE:
         return ""
-    return f"concurrency: the workers think for {1 - share:.0%} of their time; more of them would give more"
+    return f"concurrency: the workers think for {units.share(1 - share)} of their time; more of them would give more"
 
 
 def _thinks(step: Step) -> bool:

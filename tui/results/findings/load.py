@@ -27,8 +27,8 @@ PUBLISHED = (50.0, 99.0, 99.5, 99.9)
 @step_check(
     "V02",
     "Concurrency",
-    rule=f"IOPS x mean latency is within {OCCUPIED:.0%} of jobs x queue depth (error beyond {OCCUPIED_AT_ALL:.0%}, "
-    "unless V15 says why there is less); "
+    rule=f"IOPS x mean latency is within {units.share(OCCUPIED)} of jobs x queue depth (error beyond "
+    f"{units.share(OCCUPIED_AT_ALL)}, unless V15 says why there is less); "
     f"less is allowed where the load generator takes under {BETWEEN_NS / 1000:g} µs from one I/O to the next",
     advice="Less: some jobs did not run, or failed, or waited for other than I/O (a busy CPU); look at "
     "each host's errors and CPU. More: figure, latency or depth are not of the same load.",
@@ -48,7 +48,7 @@ def concurrency(at: StepEvidence) -> Iterator[Found]:
     if doubtful:
         starved = {host for host in cpu_bound_hosts(at) if doubtful.get(host, 1.0) < 1}
         worst = sorted(doubtful, key=lambda host: (host in starved, -abs(doubtful[host] - 1)))
-        named = names_of([f"{host} {doubtful[host]:.1%}" for host in worst])
+        named = names_of([f"{host} {units.share(doubtful[host], 1)}" for host in worst])
         why = "; the client's CPU was busy" if worst[0] in starved else ""
         yield Found(
             "warning" if worst[0] in starved else severity_of_share(doubtful[worst[0]], rounding),
@@ -110,7 +110,7 @@ def _whole(result: DirectionRecord) -> LatencyRecord | None:
 @step_check(
     "V24",
     "Offered rate",
-    rule=f"a load that is held at a rate reaches {RATE_REACHED:.0%} of it",
+    rule=f"a load that is held at a rate reaches {units.share(RATE_REACHED)} of it",
     advice="The storage, or the client, cannot keep this rate: its latency is that of an overload. Lower the rate, or "
     "run without one to see what is sustained.",
     source="coordinated omission: I/Os that were not sent have no latency",
@@ -126,7 +126,7 @@ def rate(at: StepEvidence) -> Iterator[Found]:
         if reached < at.limit("V24.reached") * offered * hosts:
             share = reached / (offered * hosts)
             who = f"{name} of job {job}" if job else name
-            message = f"{who}: {text(reached)} of the {text(offered * hosts)} that were offered ({share:.0%})"
+            message = f"{who}: {text(reached)} of the {text(offered * hosts)} that were offered ({units.share(share)})"
             scope: dict[str, Scalar] = {"direction": name, **({"job": job} if job else {})}
             yield Found(severity, message, round(share, 4), at.limit("V24.reached"), scope)
 
@@ -211,7 +211,7 @@ def runtime(at: StepEvidence) -> Iterator[Found]:
 @step_check(
     "slat",
     "Wait in the submission",
-    rule=f"slat is under {SUBMISSION_SHARE:.0%} of lat, or lat is shown; a remark "
+    rule=f"slat is under {units.share(SUBMISSION_SHARE)} of lat, or lat is shown; a remark "
     "with direct I/O: submitting costs that much",
     advice="Use direct=1, or show lat (latency: lat in the profile): clat begins only after the submission.",
     source="slat, clat and lat of the load generator",
@@ -234,7 +234,7 @@ def submission(at: StepEvidence) -> Iterator[Found]:
 @step_check(
     "sync",
     "Time spent in syncs",
-    rule=f"a remark when workers wait more than {SYNC_SHARE:.0%} of their time for fsync or fdatasync",
+    rule=f"a remark when workers wait more than {units.share(SYNC_SHARE)} of their time for fsync or fdatasync",
     advice="The write figure is that of the flush: quote the sync latency, and look at write caches and journals.",
     source="latency of syncs, as the load generator counts it",
 )
@@ -248,7 +248,7 @@ def sync_bound(at: StepEvidence) -> Iterator[Found]:
     held = sum(job.workers for job in jobs) * len(at.step.tasks)
     share = (result.iops or 0.0) * (latency or 0.0) / 1e9 / held
     if share > SYNC_SHARE:
-        message = f"{share:.0%} of the time is spent in syncs, mean {units.latency(latency)}"
+        message = f"{units.share(share)} of the time is spent in syncs, mean {units.latency(latency)}"
         yield Found("info", message, round(share, 4), SYNC_SHARE, {"direction": "sync"})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tui.journal.loss import names_of
+from tui.metrics import units
 from tui.metrics.fact_groups import compare
 from tui.model.hostfacts import number_of
 from tui.model.hosttables import BlockLayer, Mount, Running, rows
@@ -78,7 +79,7 @@ def _on_kind(kinds: dict[str, set[str]], doubtful: Sequence[str], severity: Seve
 @run_check(
     "V08",
     "Room on the target",
-    rule=f"the target's file system is at most {FULL:.0%} full",
+    rule=f"the target's file system is at most {units.share(FULL)} full",
     advice="Free some room: flash and file systems that are nearly full are slower than the same ones half empty.",
     source="df -Pk",
 )
@@ -91,7 +92,7 @@ def room(evidence: Evidence) -> Iterator[Found]:
     high = {host: share for host, share in known.items() if share > evidence.limit("V08.full")}
     if high:
         worst = max(high, key=lambda host: high[host])
-        message = f"the target is {high[worst]:.0%} full on {names_of(list(high))}"
+        message = f"the target is {units.share(high[worst])} full on {names_of(list(high))}"
         yield Found("warning", message, round(high[worst], 3), evidence.limit("V08.full"), {"hosts": " ".join(high)})
 
 

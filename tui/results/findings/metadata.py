@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tui import workloads
+from tui.metrics import units
 from tui.results.findings.check import Found, Moot, StepEvidence, UnknownError, step_check
 
 SAME = 1e-4  # of the rate: metadata operations of two iterations differ by per cents
@@ -34,7 +35,7 @@ def rank_shift(at: StepEvidence) -> Iterator[Found]:
 @step_check(
     "iterations",
     "Iterations that differ",
-    rule=f"the rates of iterations are further apart than {SAME:.4%}",
+    rule=f"the rates of iterations are further apart than {units.share(SAME, 2)}",
     advice="Take the rates of the iterations themselves, which the load generator prints when it is told to be "
     "verbose, or repeat the whole run.",
     source="largest and smallest rate of each operation",

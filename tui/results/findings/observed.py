@@ -46,8 +46,8 @@ NOISE_CPU, NOISE_DISK, NOISE_NIC = default("V17.cpu"), 20.0, 0.05
 @step_check(
     "V03",
     "Bytes come from storage",
-    rule=f"what the hosts moved is {CONSERVED:.0%} or more of what the load counts (less one second at both ends); "
-    f"error below {HALF:.0%}",
+    rule=f"what the hosts moved is {units.share(CONSERVED)} or more of what the load counts (less one second at both "
+    f"ends); error below {units.share(HALF)}",
     advice="The rest came from a cache or from blocks that were never written: lay the files out whole, use direct=1, "
     "make the working set larger than the caches.",
     source="/proc/PID/io of the load, /proc/diskstats, /proc/self/mountstats",
@@ -66,7 +66,7 @@ def conservation(at: StepEvidence) -> Iterator[Found]:
         if low:
             worst = min(low, key=lambda host: low[host])
             what = "was served from a cache, or was never written" if name == "read" else "never went to storage"
-            message = f"{name}: only {low[worst]:.0%} of the bytes moved on {worst}; the rest {what}"
+            message = f"{name}: only {units.share(low[worst])} of the bytes moved on {worst}; the rest {what}"
             severity: Severity = "error" if low[worst] < HALF and _is_direct(at) else "warning"
             scope = {"direction": name, "hosts": " ".join(low)}
             yield Found(severity, message, round(low[worst], 4), at.limit("V03.moved"), {**scope})
@@ -209,8 +209,8 @@ def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: floa
 @step_check(
     "V16",
     "Network",
-    rule=f"no link carries more than {LINK:.0%} of its speed, {RETRANSMITTED:.1%} of TCP segments at most are sent "
-    "again, no NFS call is sent again",
+    rule=f"no link carries more than {units.share(LINK)} of its speed, {units.share(RETRANSMITTED, 1)} of TCP segments "
+    "at most are sent again, no NFS call is sent again",
     advice="This is the figure of the link. Use more or faster links, or more clients; look at the switch when "
     "packets are lost.",
     source="/proc/net/dev, /sys/class/net/*/speed, /proc/net/snmp, mountstats",
@@ -261,7 +261,7 @@ def full_link(host: HostTelemetryRecord, record: HostRecord | None) -> str:
     for name, speed in _speeds(record).items():
         carried = max(host.mean_of(f"{name}.{way}") or 0.0 for way in ("rx", "tx"))
         if carried > LINK * speed:
-            return f"{name.partition('.')[2]} carries {carried / speed:.0%} of its {speed * 8 / 1e9:g} Gbit/s"
+            return f"{name.partition('.')[2]} carries {units.share(carried / speed)} of its {speed * 8 / 1e9:g} Gbit/s"
     return ""
 
 
@@ -288,7 +288,7 @@ def lost_packets(host: HostTelemetryRecord) -> str:
     again, sent = host.mean_of("tcp.retrans") or 0.0, host.mean_of("tcp.out") or 0.0
     seconds = (host.end_s or 0.0) - (host.start_s or 0.0)
     if sent and seconds and again > RETRANSMITTED * sent * seconds:
-        return f"{again / (sent * seconds):.1%} of TCP segments were sent again"
+        return f"{units.share(again / (sent * seconds), 1)} of TCP segments were sent again"
     calls = host.mean_of("nfs.retrans") or 0.0
     return f"{calls:.0f} NFS calls were sent again" if calls else ""
 
@@ -297,7 +297,7 @@ def lost_packets(host: HostTelemetryRecord) -> str:
     "V17",
     "Quiet before the load",
     rule=f"before the load, CPU is busy for {NOISE_CPU:.0f} % at most and the target's device for {NOISE_DISK:.0f} %, "
-    f"links carry {NOISE_NIC:.0%} of their speed",
+    f"links carry {units.share(NOISE_NIC)} of their speed",
     advice="Find out who uses the host (other runs, backups, rebuilds), and measure when they are done.",
     source="telemetry of the seconds before the first load",
 )

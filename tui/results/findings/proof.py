@@ -88,7 +88,7 @@ def gave(
     """Return the figures: ``1.96x the IOPS (450 to 880, ±3 %)``."""
     if ratio is None or unchanged is None or changed is None:
         return "no figure"
-    within = f", ±{spread / ratio:.0%}" if spread is not None and ratio else ""
+    within = f", ±{units.share(spread / ratio)}" if spread is not None and ratio else ""
     return f"{ratio:.2f}x the {FIGURES[figure]} ({amount(figure, unchanged)} to {amount(figure, changed)}{within})"
 
 

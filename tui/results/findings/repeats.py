@@ -9,6 +9,7 @@ from statistics import fmean, stdev
 from msgspec.structs import replace
 
 from tui.journal.loss import names_of
+from tui.metrics import units
 from tui.metrics.registry import headline_text
 from tui.model.plan import Headline
 from tui.model.thresholds import default
@@ -24,7 +25,8 @@ SPREAD = default("V28.spread")
 @run_check(
     "V28",
     "Repetitions",
-    rule=f"{ENOUGH} repetitions or more (a remark), with a deviation of {SPREAD:.0%} of their mean at most (a warning)",
+    rule=f"{ENOUGH} repetitions or more (a remark), with a deviation of {units.share(SPREAD)} of their mean at most "
+    "(a warning)",
     advice="Repeat the measurement (--repeat 5): one figure says nothing of how well it is repeatable.",
     source="coefficient of variation of the repetitions",
     live=False,
@@ -43,7 +45,7 @@ def repetitions(evidence: Evidence) -> Iterator[Found]:
         deviation = stdev(values) / fmean(values) if len(values) > 1 and fmean(values) else 0.0
         if deviation > most:
             said = ", ".join(headline_text(_headline(evidence, key), value) for value in values[:5])
-            text = f"{key}: repetitions deviate by {deviation:.0%} of their mean ({said})"
+            text = f"{key}: repetitions deviate by {units.share(deviation)} of their mean ({said})"
             yield Found("warning", text, round(deviation, 4), most)
     if few:
         least = min(few.values())
@@ -69,7 +71,7 @@ def _headline(evidence: Evidence, key: str) -> Headline:
     "sweep",
     "Points that differ",
     rule="a point is the best when no other reaches into its repetitions, or, measured once, "
-    f"into {APART:.0%} of it (a remark); points that ended early are not counted",
+    f"into {units.share(APART)} of it (a remark); points that ended early are not counted",
     advice="Repeat the sweep (--repeat 3), or name the points that are equal together: the cheapest of them will do.",
     source="lowest and highest repetition of each point",
     live=False,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean, pstdev
 
+from tui.metrics import units
 from tui.metrics.steady import RANGE, ROUND_S, ROUNDS, SLOPE, window_across
 from tui.model.step_record import SeriesRecord
 from tui.model.thresholds import default
@@ -21,7 +22,7 @@ MISSING = default("V30.missing")
 @step_check(
     "V10",
     "Steady state",
-    rule=f"five equal windows are within {RANGE:.0%} of their mean, and drift by {SLOPE:.0%} at most",
+    rule=f"five equal windows are within {units.share(RANGE)} of their mean, and drift by {units.share(SLOPE)} at most",
     advice="Fill the device, measure longer, or let the profile precondition: what falls is a cache or fresh flash "
     "that fills up, what rises is a cache that warms up.",
     source="SNIA SSS PTS 2.0",
@@ -35,7 +36,8 @@ def steady_state(at: StepEvidence) -> Iterator[Found]:
     if window is None:
         raise UnknownError(f"under {ROUNDS * ROUND_S} s were measured")
     if not window.steady:
-        message = f"not in steady state: five windows {window.range:.0%} apart, drifting by {window.slope:.0%}"
+        apart, drift = units.share(window.range), units.share(window.slope)
+        message = f"not in steady state: five windows {apart} apart, drifting by {drift}"
         slow = window.range <= RANGE
         measured, threshold = (window.slope, SLOPE) if slow else (window.range, RANGE)
         yield Found("warning", message, round(measured, 4), threshold)
@@ -44,7 +46,8 @@ def steady_state(at: StepEvidence) -> Iterator[Found]:
 @step_check(
     "V11",
     "Warm-up in the figure",
-    rule=f"without ramp_time, the first {WARM_SHARE:.0%} are within {WARM_OFF:.0%} of the rest, or its noise",
+    rule=f"without ramp_time, the first {units.share(WARM_SHARE)} are within {units.share(WARM_OFF)} of the rest, "
+    "or its noise",
     advice="Give the profile a ramp_time that covers it.",
     source="mean of the first tenth against the rest",
 )
@@ -63,14 +66,14 @@ def warm_up(at: StepEvidence) -> Iterator[Found]:
     off = fmean(first) / mean - 1 if mean else 0.0
     if abs(off) > WARM_OFF and abs(off) * mean > 3 * noise:
         where = "above" if off > 0 else "below"
-        message = f"the first {count} s are {abs(off):.0%} {where} the rest, and there is no ramp"
+        message = f"the first {count} s are {units.share(abs(off))} {where} the rest, and there is no ramp"
         yield Found("warning", message, round(off, 4), WARM_OFF)
 
 
 @step_check(
     "V30",
     "Seconds without samples",
-    rule=f"samples are missing for {MISSING:.0%} of the seconds of a host at most",
+    rule=f"samples are missing for {units.share(MISSING)} of the seconds of a host at most",
     advice="Look at the connection and the load of the host: totals are whole, the series is not.",
     source="samples of each host",
 )

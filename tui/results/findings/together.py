@@ -7,6 +7,7 @@ from itertools import groupby
 from statistics import median, quantiles
 
 from tui.journal.loss import names_of, told_of
+from tui.metrics import units
 from tui.metrics.registry import direction
 from tui.model.step_record import SeriesRecord, StepRecord, TimingRecord
 from tui.model.thresholds import default
@@ -24,8 +25,8 @@ SHORTEST_S = 8  # of fewer seconds the median says little
 @step_check(
     "V12",
     "Start skew",
-    rule=f"hosts start within {START_SKEW_S:g} s of each other (error beyond {START_SKEW_SHARE:.0%} of the runtime, "
-    "when clocks are known well enough to be sure)",
+    rule=f"hosts start within {START_SKEW_S:g} s of each other (error beyond "
+    f"{units.share(START_SKEW_SHARE)} of the runtime, when clocks are known well enough to be sure)",
     advice="Look at what the late hosts did before: a layout, a busy CPU, a slow log-in. The common window says what "
     "all did together.",
     source="first measured I/O of each host, clocks compared over the connection",
@@ -157,7 +158,7 @@ def never_together(at: StepEvidence) -> Iterator[Found]:
 @step_check(
     "stall",
     "Seconds without I/O",
-    rule=f"no host does less than {STALL_SHARE:.0%} of its usual second for {STALL_S} seconds in a row",
+    rule=f"no host does less than {units.share(STALL_SHARE)} of its usual second for {STALL_S} seconds in a row",
     advice="Look at the storage's and the host's logs of that time: a failover, a frozen host, a full journal.",
     source="I/Os and bytes of each second",
 )

@@ -355,7 +355,7 @@ def _hosts(record: RunRecord, step: StepRecord, name: str) -> Iterator[Chart]:
             "v": rates[host],
             "m": middle,
             "c": FAR_BELOW if host in slow else name,
-            "s": f"{host}: {units.iops(rates[host])} IOPS, {rates[host] / middle:.0%} of the median",
+            "s": f"{host}: {units.iops(rates[host])} IOPS, {units.share(rates[host] / middle)} of the median",
         }
         for host in order
     ]

@@ -100,7 +100,7 @@ def hosts_table(record: RunRecord, step: StepRecord) -> Table | None:
         return None
     heads = ["per second", "of median", "bandwidth", "mean", *(f"p{label(each)}" for each in QUICK), "max"]
     slow, late = _limit(record, "V14.rate"), _limit(record, "V14.tail")
-    apart = f"Marked: below {slow:.0%} of the median host's rate, or p99 above {late:g} x the median's."
+    apart = f"Marked: below {units.share(slow)} of the median host's rate, or p99 above {late:g} x the median's."
     note = apart if len(step.results.per_host) >= STRAGGLER_HOSTS else ""
     return Table("Hosts", [Column("host"), Column("direction"), *_right(*heads)], rows, note)
 
@@ -128,7 +128,7 @@ def _host_rows(record: RunRecord, step: StepRecord, name: str) -> Iterator[list[
         cells = [figures[2], *figures[3:]]
         cells[3] = (str(cells[3]), WARN) if late else cells[3]
         mark = " ~" if result.from_samples else ""
-        share_cell: TableCell = (f"{share:.0%}", WARN if slow else LABEL) if share is not None else NO_FIGURE
+        share_cell: TableCell = (f"{units.share(share)}", WARN if slow else LABEL) if share is not None else NO_FIGURE
         yield [
             (f"{host}{mark}", WARN if slow or late else TEXT),
             (name, LABEL),

@@ -102,7 +102,7 @@ def columns_of(page: Page) -> list[Column[Row]]:
     return [
         Column("  host", _name),  # behind the place of the mark
         *([Column("median", _deviation, right=True)] if len(page.by_host) > 1 else []),
-        *([Column(f"±{reach_of(_widest(page)):.0%}", _bar, 9, gap=1, drop=3)] if some else []),
+        *([Column(f"±{units.share(reach_of(_widest(page)))}", _bar, 9, gap=1, drop=3)] if some else []),
         *([named] if len(page.all_hosts) > 1 else []),
         Column("IOPS", lambda row: (units.iops(row.result.iops), VALUE), right=True),
         Column("BW", _bandwidth, right=True, drop=2),
