@@ -16,7 +16,7 @@ from tests.e2e import forked
 from tests.lab.sshd import SSHD, SshdLab
 
 FAULTS = Path(__file__).parent / "faults"
-QUICK_FAULTS = ("test_soak_short.py", "test_stop.py")  # the others take minutes: `make soak` runs them
+QUICK_FAULTS = ("test_resume.py", "test_soak_short.py", "test_stop.py")  # the others take minutes: `make soak`
 LEFT = pytest.StashKey[list[str]]()
 # by default a fifth of the time of a test of the app goes into looking for garbage, and an eighth of collecting tests
 GARBAGE = (50_000, 20, 50)

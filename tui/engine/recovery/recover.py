@@ -6,6 +6,8 @@ the lease has ended it, what was measured is collected and the run ends as parti
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
 from tui.engine.recovery.find_loads import find_loads
@@ -14,7 +16,7 @@ from tui.engine.recovery.reopen import not_reached, reopen_all
 from tui.engine.running.context import RunContext
 from tui.engine.running.course import Adopted, course_of
 from tui.engine.running.load import run_load
-from tui.engine.running.on_hosts import EXIT_PARTIAL, LOOK, REACH, on_hosts
+from tui.engine.running.on_hosts import CONNECT, EXIT_PARTIAL, LOOK, REACH, on_hosts, refuse_failed
 from tui.engine.running.precondition import not_filled
 from tui.engine.running.preflight import preflight
 from tui.engine.running.run import brought_to_an_end, check_secrets, connect_all, ended, how_it_ended
@@ -23,6 +25,7 @@ from tui.engine.running.session import HostSession
 from tui.engine.running.steps import run_steps
 from tui.model.event import RunEnded, StepEnded, TaskStarted
 from tui.model.plan import Step
+from tui.remote.transport import HostError
 from tui.sizing.lacking import points_planned
 
 
@@ -32,7 +35,12 @@ async def execute_rest(ctx: RunContext, history: History) -> RunEnded:
 
 
 async def _rest(ctx: RunContext, history: History) -> RunEnded:
-    await connect_again(ctx)
+    await connect_again(ctx, not_reached("connect"))
+    return await _finished(ctx, history)
+
+
+async def _finished(ctx: RunContext, history: History) -> RunEnded:
+    """Take over or collect what hosts hold, then run the later steps of a load that still ran."""
     await find_loads(ctx, history)
     close_measured_step(ctx, history)
     unfinished = history.unfinished()
@@ -67,11 +75,19 @@ async def execute_missing(ctx: RunContext, history: History, *, failed: bool) ->
 
 
 async def _missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnded:
-    if not history.ended and ctx.stop_mode is not None:  # while it was asked for secrets: what is left on hosts is kept
-        return await _rest(ctx, history)
-    ctx.check_stop()
-    await connect_all(ctx)
-    adopted = await _adopt_if_any(ctx, history)
+    adopted: int | None = None
+    if history.ended:
+        ctx.check_stop()
+        await connect_all(ctx)
+    else:  # a run that ended before what hosts hold is collected could never have it: they are cleaned up at its end
+        await connect_again(ctx)
+        if ctx.stop_mode is not None:
+            return await _finished(ctx, history)
+        away = [session for session in ctx.sessions if session.failed]
+        adopted = await _adopt_if_any(ctx, history)
+        ctx.check_stop()
+        check_secrets(ctx)
+        refuse_failed(CONNECT, away)
     missing = [step for step in history.missing(ctx.plan, failed=failed) if step.index != adopted]
     seen = ctx.journal.problems - history.problems if adopted is not None else 0
     again = history.make_again(missing)
@@ -109,19 +125,18 @@ def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
 
 async def _adopt_if_any(ctx: RunContext, history: History) -> int | None:
     """Follow what a dead engine had left running; return the step when it came to its end."""
-    if not history.ended:
-        await find_loads(ctx, history)
+    await find_loads(ctx, history)
     close_measured_step(ctx, history)
-    unfinished = [] if history.ended else history.unfinished()
+    unfinished = history.unfinished()
     if unfinished and (await adopt(ctx, history, unfinished)).whole:
         return unfinished[0].step
     return None
 
 
-async def connect_again(ctx: RunContext) -> None:
-    """Connect to every host; one that cannot be reached is lost, the others go on."""
+async def connect_again(ctx: RunContext, failed: Callable[[HostSession, HostError], None] | None = None) -> None:
+    """Connect to every host; one that cannot be reached is lost, the others go on. `failed`: as of `on_hosts`."""
     with ctx.phase("connect"):
-        await on_hosts(ctx, REACH, ctx.sessions, _connect_one, not_reached("connect"))
+        await on_hosts(ctx, REACH, ctx.sessions, _connect_one, failed)
         await connect_servers(ctx)  # what a dead engine had there is removed in the end
         ctx.on_connected()
 
