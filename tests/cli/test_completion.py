@@ -69,9 +69,30 @@ def test_the_shell_is_answered_with_names_and_little_is_loaded_for_it(user: Path
 def test_names_are_those_of_today(user: Path) -> None:
     assert runs() == ["last", RUN]
     assert set(hosts()) == {"c1", "c2", "@clients", "local", "node1"}
-    assert hosts("c1,c") == ["c1,c1", "c1,c2"]
+    assert hosts("c1,c") == ["c1,c2"]
     assert "ceph/all" in profiles("ceph/")
     assert "csv" in formats()
+
+
+@pytest.mark.parametrize(
+    ("before", "others"),
+    [
+        ("c2,", {"c1", "d[1-2]", "@clients", "@all", "@none", "local", "node1"}),
+        ("c1,c2,", {"d[1-2]", "@all", "@none", "local", "node1"}),
+        ("c[1-3],", {"d[1-2]", "@all", "@none", "local", "node1"}),
+        ("@clients,node1,", {"d[1-2]", "@all", "@none", "local"}),
+        ("@all,local,", {"@none", "node1"}),
+        ("@none,d2,d1,", {"c1", "c2", "@clients", "@all", "local", "node1"}),
+        ("c[1,2],", {"d[1-2]", "@all", "@none", "local", "node1"}),
+        ("c[1,", set()),
+        ("c1,,", set()),
+    ],
+)
+def test_hosts_that_a_list_names_already_are_not_offered_again(user: Path, before: str, others: set[str]) -> None:
+    (user / "inventory.yaml").write_text(
+        'hosts: {c1: {}, c2: {}, "d[1-2]": {}}\ngroups: {clients: [c1, c2], all: ["@clients", "d[1-2]"], none: []}\n'
+    )
+    assert set(hosts(before)) == {before + name for name in others}
 
 
 def test_files_that_cannot_be_read_complete_to_nothing(user: Path) -> None:

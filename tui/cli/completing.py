@@ -87,15 +87,28 @@ def profiles(_: str) -> Iterable[str]:
 
 @quietly
 def hosts(prefix: str) -> Iterable[str]:
-    """Hosts of the inventory and of ~/.ssh/config, @groups, local; of a list with commas the last one."""
+    """Hosts of the inventory and of ~/.ssh/config, @groups, local; of a list with commas the last one, none twice."""
     from tui.engine.hosts.ssh_names import PATTERN, words_in
-    from tui.model.hostspec import LOCAL
+    from tui.model.hostspec import LOCAL, split
 
-    before = prefix[: prefix.rfind(",") + 1]
+    parts = split(prefix + "?")  # the last one is being typed
+    before = "".join(f"{part}," for part in parts[:-1])
     described = inventory()
-    names = [*(described.get("hosts") or {}), *(f"@{group}" for group in described.get("groups") or {}), LOCAL]
+    groups = described.get("groups") or {}
+    names = [*(described.get("hosts") or {}), *(f"@{group}" for group in groups), LOCAL]
     names += [word for word in words_in(from_home("~/.ssh/config")) if not PATTERN & set(word)]
-    return [before + name for name in dict.fromkeys(names)]
+    named = {name for part in parts[:-1] for name in _named_by(part, groups)}
+    return [before + name for name in dict.fromkeys(names) if not (named and named.issuperset(_named_by(name, groups)))]
+
+
+def _named_by(part: str, groups: dict[str, Any]) -> list[str]:
+    """Return the hosts that a part of a list stands for: a name, a range, or a group with its own parts."""
+    from tui.model.hostspec import expand
+
+    if not part.startswith("@"):
+        return expand(part)
+    others = {name: members for name, members in groups.items() if name != part[1:]}  # groups may not name each other
+    return [name for member in groups.get(part[1:]) or () for name in _named_by(str(member), others)] or [part]
 
 
 def inventory() -> dict[str, Any]:
