@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import asyncssh
 import pytest
 from textual.app import App
 from textual.containers import VerticalScroll
-from textual.screen import ModalScreen, Screen
+from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Button
 
+from tests.patience import seen
+from tui.app.dialogs.base import Dialog
 from tui.app.dialogs.confirm import Answer, Confirm
 from tui.app.dialogs.log_in import SecretPrompt
 from tui.app.keys.actions import Action
 from tui.app.keys.help import HelpScreen, help_lines, help_rows
 from tui.app.screens.hosts.forms import AddHost, NewHost
 from tui.app.screens.review.overwrite import OverwriteDialog
-from tui.app.services.hosts import trust_question
+from tui.app.services.trusting import trust_question
 from tui.app.terminal.theme import SYMBOLS, THEMES
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import Heading
@@ -46,7 +51,7 @@ def stop_question() -> Screen[object]:
 
 
 async def test_what_lies_below_any_dialog_shines_through() -> None:
-    app = DialogApp(ModalScreen())
+    app = DialogApp(Dialog())
     async with app.run_test():
         assert 0 < app.screen.styles.background.a < 1
 
@@ -74,10 +79,22 @@ async def test_arrows_and_vim_keys_reach_the_other_answer() -> None:
             assert app.answers == ["yes"]
 
 
+async def comes(pilot: Pilot[None], true: Callable[[], bool]) -> None:
+    """Wait until something is true: what is in sight is found out once all of it has its place."""
+
+    async def look() -> bool:
+        if not true():
+            await pilot.pause()
+        return true()
+
+    await seen(look, lambda: "what is waited for")
+
+
 def in_sight(app: DialogApp, *widgets: Widget) -> bool:
     """Whether these are whole within their dialog, and the dialog on the screen."""
     dialog = app.screen.query_one(".dialog").region
-    return app.screen.region.contains_region(dialog) and all(dialog.contains_region(each.region) for each in widgets)
+    whole = all(each.region and dialog.contains_region(each.region) for each in widgets)
+    return whole and app.screen.region.contains_region(dialog)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 16)])
@@ -85,10 +102,9 @@ async def test_64_fingerprints_scroll_and_the_answers_stay_in_sight(size: tuple[
     key = asyncssh.generate_private_key("ssh-ed25519").convert_to_public()
     app = DialogApp(trust_question([Presented(f"h{number}", "h", key, False) for number in range(64)]))  # type: ignore[arg-type]
     async with app.run_test(size=size) as pilot:
-        await pilot.pause()
-        assert in_sight(app, *app.screen.query(Button))
+        await comes(pilot, lambda: in_sight(app, *app.screen.query(Button)))
         body = app.screen.query_one(VerticalScroll)
-        assert app.screen.query_one(".dialog").border_subtitle == "PgDn PgUp read on"
+        await comes(pilot, lambda: app.screen.query_one(".dialog").border_subtitle == "PgDn PgUp read on")
         for keys in (["pagedown"] * 16, ["home", "end"]):
             await pilot.press(*keys)
             assert body.scroll_y == body.max_scroll_y > 40
@@ -105,9 +121,9 @@ async def test_what_is_typed_below_a_long_text_stays_in_sight() -> None:
     for dialog in (OverwriteDialog(names, [], names), SecretPrompt(log_in), AddHost(frozenset())):
         app = DialogApp(dialog)  # type: ignore[arg-type]
         async with app.run_test(size=(60, 16)) as pilot:
-            await pilot.pause()
-            assert isinstance(app.screen.focused, TextInput)
-            assert in_sight(app, app.screen.focused, *app.screen.query(Button)), type(dialog)
+            await comes(pilot, lambda app=app: isinstance(app.screen.focused, TextInput))  # type: ignore[misc]
+            field = app.screen.query(TextInput).first()
+            await comes(pilot, lambda app=app, field=field: in_sight(app, field, *app.screen.query(Button)))  # type: ignore[misc]
 
 
 async def test_the_letter_of_an_answer_is_no_movement() -> None:

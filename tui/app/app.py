@@ -9,10 +9,9 @@ import signal
 import sys
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, work
-from textual.command import CommandPalette
 from textual.css.query import NoMatches
 from textual.geometry import Size
 from textual.message import Message
@@ -22,10 +21,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 from textual.worker import WorkerFailed
 
-from tui.app.dialogs.confirm import Answer, Confirm
-from tui.app.dialogs.too_small import TooSmall, is_too_small
 from tui.app.keys import actions
-from tui.app.keys.palette import ActionCommands
 from tui.app.screens.base import StepScreen
 from tui.app.screens.index import BY_NAME
 from tui.app.shell import Options, Shell
@@ -34,22 +30,28 @@ from tui.app.terminal.theme import THEMES, pick_theme
 from tui.app.widgets.chrome import PlainScrollBar
 from tui.model.problem import BenchtuiError
 
+if TYPE_CHECKING:
+    from textual.command import Provider
+
 WARM_UP = ("tui.engine.planning.plan", "asyncssh")
 FIND_RUNNING_AFTER_S = 0.1  # what it imports would hold up the first frame
 WARM_UP_AFTER_S = 0.5  # the first list is on the screen by then
 RECENT = 50  # runs that are looked at for one that goes on
+LEAST = Size(60, 16)  # a smaller terminal has no room for the screens
 UNSAVED = ("running", "interrupted", "unreadable")  # states of runs without a record
-LEAVE_RUNNING = (
-    Answer("detach", "d", "Detach"),
-    Answer("stop", "s", "Stop the run", harmful=True),
-    Answer("cancel", "c", "Cancel"),
-)
 
 
 def still_cursors(screen: Screen[None]) -> None:
     """Stop the cursors of a screen from blinking."""
     for text_field in screen.query(Input):
         text_field.cursor_blink = False
+
+
+def commands() -> type[Provider]:
+    """Return what the palette searches, once it is opened."""
+    from tui.app.keys.palette import ActionCommands
+
+    return ActionCommands
 
 
 class Bottom(Screen[None]):
@@ -63,6 +65,13 @@ class Bottom(Screen[None]):
     def _compositor_refresh(self) -> None:
         """Do nothing: Textual paints the screen above whenever something of this one changed."""
 
+    def _screen_resized(self, size: Size) -> None:
+        """Do nothing: there is nothing to place."""
+
+    def _on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Do nothing: there is nothing to style or to focus."""
+        event.prevent_default()
+
 
 class BenchtuiApp(Shell):
     """The screens, and what is around them."""
@@ -70,7 +79,7 @@ class BenchtuiApp(Shell):
     TITLE = "benchtui"
     CSS_PATH = "app.tcss"
     BINDINGS = actions.bindings("app")
-    COMMANDS: ClassVar = {ActionCommands}
+    COMMANDS: ClassVar = {commands}
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (180, "-broad")]  # noqa: RUF012  (Textual declares it so)
 
     class RunFound(Message):
@@ -99,6 +108,7 @@ class BenchtuiApp(Shell):
         self.waits_for_runs = ""  # the screen that somebody asked for before that
         self.farewell: str | None = None  # printed once the terminal is restored
         self.crash_log: Path | None = None
+        self.too_small: Screen[None] | None = None  # covers everything while the terminal has no room
         self.animation_level = "none"
         ScrollBar.renderer = PlainScrollBar
         for theme in THEMES.values():
@@ -326,7 +336,9 @@ class BenchtuiApp(Shell):
         """Open the palette, without a blinking cursor; once is enough."""
         if not isinstance(self.screen, StepScreen):
             return
-        palette = CommandPalette(placeholder="Type a command", id="--command-palette")
+        from tui.app.keys.palette import Palette
+
+        palette = Palette(placeholder="Type a command", id="--command-palette")
         self.push_screen(palette)
         self.call_after_refresh(still_cursors, palette)
 
@@ -354,10 +366,14 @@ class BenchtuiApp(Shell):
 
     def check_size(self, size: Size | None = None) -> None:
         """Show or remove the notice."""
-        small = is_too_small(size or self.size)
-        covered = isinstance(self.screen, TooSmall)
+        width, height = size or self.size
+        small = width < LEAST.width or height < LEAST.height
+        covered = self.screen is self.too_small
         if small and not covered:
-            self.push_screen(TooSmall())
+            from tui.app.dialogs.too_small import TooSmall
+
+            self.too_small = TooSmall(LEAST)
+            self.push_screen(self.too_small)
         elif covered and not small:
             self.pop_screen()
 
@@ -365,6 +381,9 @@ class BenchtuiApp(Shell):
 
     async def action_quit(self) -> None:
         """Leave; ask first when the run that is shown goes on."""
+        from tui.app.dialogs.confirm import Confirm
+        from tui.app.services import leaving
+
         if isinstance(self.screen, Confirm):
             return
         unsaved = next((name for name, screen in self.steps.items() if screen.unsaved), None)
@@ -376,9 +395,7 @@ class BenchtuiApp(Shell):
         if run_dir is None or not await asyncio.to_thread(self.run_is_alive, run_dir):
             self.exit()
             return
-        body = "Detach leaves it running; it needs neither this program nor this terminal."
-        question = Confirm(f"Run {run_dir.name} goes on", body, LEAVE_RUNNING, warns=True)
-        self.push_screen(question, partial(self.leave_running, run_dir))
+        self.push_screen(leaving.question(run_dir.name), partial(self.leave_running, run_dir))
 
     def leave_running(self, run_dir: Path, answer: str | None) -> None:
         """Do what was answered about a run that goes on."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +31,7 @@ def paths() -> Paths:
     except OSError:
         pass  # reading them tells
     kept = user_settings().runs
-    return replace(found, runs_kept=kept) if kept else found
+    return found._replace(runs_kept=kept) if kept else found
 
 
 def paths_without_settings() -> Paths:

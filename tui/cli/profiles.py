@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -156,7 +155,7 @@ def check_files(args: argparse.Namespace, catalogue: Catalogue) -> int:
         except UsageError as error:
             code = error.exit_code
             for problem in error.problems:
-                say(str(problem if problem.file else replace(problem, file=str(path))))
+                say(str(problem if problem.file else problem._replace(file=str(path))))
     return code
 
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from tui.model.problem import UsageError
-from tui.model.quantities import shown
 
 LOCAL = "local"
 MOST_HOSTS = 4096
@@ -32,6 +31,8 @@ def expand(spec: str) -> list[str]:
     names = list(dict.fromkeys(_expand(spec, spec)))
     for name in names:
         if not _NAME.fullmatch(name) or len(name) > 253:
+            from tui.model.quantities import shown
+
             message = f"{shown(name)} is not a host name; allowed is {FORMS}"
             raise UsageError(f"host specification '{_short(spec)}': {message}")
     return names

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple  # dataclasses take as long as half of all that `--help` does
 
 if TYPE_CHECKING:
     from pathlib import Path  # half as much again as all else that `--help` needs
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
 NEEDS_OPTION = "needs-option"  # code of a problem that may come from an option which is wrong or left out itself
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One thing that is wrong, where it is, and what would be right.
 
     ``line`` and ``column`` count from 1. ``host`` names the host a problem was seen on. ``code`` says what sort of

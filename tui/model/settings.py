@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui.model.hostspec import expand, split
 from tui.model.paths import from_home
@@ -19,8 +19,7 @@ SYMBOLS = ("braille", "block", "ascii")
 RATES_HZ = (1, 2, 4)
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """What the file says; None and empty where it says nothing."""
 
     theme: str | None = None
@@ -28,12 +27,11 @@ class Settings:
     mouse: bool = True
     refresh: int = RATES_HZ[0]  # times a second
     hosts: tuple[str, ...] = ()  # SPECs
-    tags: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = MappingProxyType({})
     runs: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """One key of the file. `take` returns what a value means and raises ValueError with what is allowed."""
 
     name: str

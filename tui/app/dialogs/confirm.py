@@ -8,8 +8,9 @@ from msgspec import Struct
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Button, Static
+
+from tui.app.dialogs.base import Dialog
 
 BESIDE = 60  # cells for answers beside each other; more stand below each other
 LEAST_BUTTON = 10
@@ -33,7 +34,7 @@ class Answer(Struct, frozen=True):
 YES_NO = (Answer("no", "n", "No"), Answer("yes", "y", "Yes", harmful=True))
 
 
-class Confirm(ModalScreen[str | None]):
+class Confirm(Dialog[str | None]):
     """A question. Returns the id of the answer, or None after Escape. The first answer has the focus.
 
     What it says scrolls where there is too little room; the answers stay in sight.

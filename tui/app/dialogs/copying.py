@@ -8,8 +8,8 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
+from tui.app.dialogs.base import Dialog
 from tui.app.widgets.lines import Lines
 from tui.app.widgets.picklist import PickList
 from tui.text.line import BRIGHT, LABEL, TEXT, Line, clip, rule, wrap
@@ -45,7 +45,7 @@ def text_lines(text: str, width: int) -> list[Line]:
     return [Line.of(*clip([(line, TEXT)], width)) for line in known]
 
 
-class CopyDialog(ModalScreen[str | None]):
+class CopyDialog(Dialog[str | None]):
     """Texts to choose from by their keys, or by the cursor and Enter. Returns the text, or None after Escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

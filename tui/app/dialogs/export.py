@@ -10,9 +10,9 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from tui.app.dialogs.base import Dialog
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
@@ -36,7 +36,7 @@ class Wanted(Struct, frozen=True):
     words: tuple[str, ...] = ()
 
 
-class ExportDialog(ModalScreen[Wanted | None]):
+class ExportDialog(Dialog[Wanted | None]):
     """Formats to choose from, and a path. Returns what is wanted, or None after Escape.
 
     `propose` returns a path for a format, without names or with them.

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
+from tui.app.dialogs.base import Dialog
 from tui.app.widgets.textpane import Builder, TextPane
 
 
-class FindingsDialog(ModalScreen[None]):
+class FindingsDialog(Dialog[None]):
     """The findings of a run, each with its rule, what it means and what to do."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter,f,q", "dismiss", "close", show=False)]

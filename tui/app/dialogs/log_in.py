@@ -10,9 +10,9 @@ from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label, Static
 
+from tui.app.dialogs.base import Dialog
 from tui.app.widgets.field import SecretInput, TextInput
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tui.remote.vault import Asker, Question
 
 
-class SecretPrompt(ModalScreen[None]):
+class SecretPrompt(Dialog[None]):
     """The prompts of one question. `answers` is done once Enter, Escape, or another screen has ended it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", "cancel", show=False)]

@@ -9,9 +9,9 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
+from tui.app.dialogs.base import Dialog
 from tui.app.widgets.form import FieldSpec, Form
 from tui.engine.recovery.more import Spent, with_more
 from tui.model.problem import UsageError
@@ -55,7 +55,7 @@ def _seconds(text: str) -> float | None:
     return parse_duration(known_span(text)) if text else None
 
 
-class MoreDialog(ModalScreen[Bounds | None]):
+class MoreDialog(Dialog[Bounds | None]):
     """What was spent, and how much it may cost in all. Returns the bounds, or None after Escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "cancel", show=False)]

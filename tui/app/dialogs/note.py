@@ -7,13 +7,13 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from tui.app.dialogs.base import Dialog
 from tui.app.widgets.field import TextInput
 
 
-class LineDialog(ModalScreen[str | None]):
+class LineDialog(Dialog[str | None]):
     """One line of text. Returns it, or None after Escape."""
 
     BINDINGS: ClassVar = [Binding("escape", "dismiss", "cancel", show=False)]

@@ -12,19 +12,16 @@ from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-LEAST = Size(60, 16)
-
-
-def is_too_small(size: Size) -> bool:
-    """Return whether a terminal of this size cannot show the screens."""
-    return size.width < LEAST.width or size.height < LEAST.height
-
 
 class TooSmall(ModalScreen[None]):
     """Covers everything until the terminal has grown."""
 
     CSS_PATH = "too_small.tcss"
     BINDINGS: ClassVar = [Binding("q", "app.quit", show=False)]
+
+    def __init__(self, least: Size) -> None:
+        super().__init__()
+        self.least = least
 
     def compose(self) -> ComposeResult:
         """One line."""
@@ -40,5 +37,5 @@ class TooSmall(ModalScreen[None]):
 
     def tell(self, size: Size) -> None:
         """Name what is and what is needed."""
-        text = f"terminal is {size.width}x{size.height}; benchtui needs {LEAST.width}x{LEAST.height}"
+        text = f"terminal is {size.width}x{size.height}; benchtui needs {self.least.width}x{self.least.height}"
         self.query_one(Static).update(Content(text))

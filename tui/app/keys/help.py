@@ -8,9 +8,9 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from tui.app.dialogs.base import Dialog
 from tui.app.keys import actions
 from tui.app.screens.index import SCREENS
 from tui.app.widgets.field import TextInput
@@ -49,10 +49,10 @@ def matches(action: actions.Action, search: str) -> bool:
     return all(any(word.startswith(part) for word in text) for part in search.lower().split())
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Dialog[None]):
     """Every key of this screen, then those of the others. Typing narrows the list."""
 
-    CSS_PATH = "help.tcss"
+    CSS_PATH: ClassVar = [*Dialog.CSS_PATH, "help.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "close", show=False),
         Binding("f1,enter", "dismiss", "close", show=False),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
 from tui.app.keys import actions
 
@@ -22,6 +22,12 @@ def title_of(action: actions.Action) -> str:
     """Return ``Check  c``: label and key."""
     label = action.label[:1].upper() + action.label[1:]
     return f"{label}  {action.shown_keys}".rstrip()
+
+
+class Palette(CommandPalette):
+    """Textual's palette, in our colours."""
+
+    CSS_PATH = "palette.tcss"
 
 
 class ActionCommands(Provider):

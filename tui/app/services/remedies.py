@@ -80,7 +80,7 @@ def _answered(screen: StepScreen, plan: Plan, answer: str | None) -> None:
 
 async def _trust(screen: StepScreen, hosts: list[HostAddress], run_dir: Path) -> None:
     """Show the keys of the hosts; once they are pinned the run is on Review again."""
-    from tui.app.services.hosts import ask_to_trust
+    from tui.app.services.trusting import ask_to_trust
 
     if await ask_to_trust(screen, hosts):
         screen.shell.run_again(run_dir)

@@ -9,9 +9,9 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
+from tui.app.dialogs.base import Dialog
 from tui.app.widgets.field import TextInput
 
 TAG = re.compile(r"[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9._-]*")
@@ -21,7 +21,7 @@ ABOUT = (
 )
 
 
-class NewProfile(ModalScreen[tuple[str, str] | None]):
+class NewProfile(Dialog[tuple[str, str] | None]):
     """Returns ("extend" or "copy", the new name), or None after Escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

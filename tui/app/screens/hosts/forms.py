@@ -10,9 +10,9 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Button
 
+from tui.app.dialogs.base import Dialog
 from tui.app.widgets.form import FieldSpec, Form
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -67,7 +67,7 @@ def new_host(values: dict[str, str]) -> NewHost:
     )
 
 
-class AddHost(ModalScreen[NewHost | None]):
+class AddHost(Dialog[NewHost | None]):
     """Name, address, user, port, groups. Returns the host, or None after Escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "cancel", show=False)]

@@ -16,7 +16,7 @@ from textual.widgets import Static
 from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.hosts import rows as host_rows
 from tui.app.screens.hosts.rows import KnownHost, Labelled
-from tui.app.services.hosts import add_to_inventory, ask_to_trust, check_each, places_of
+from tui.app.services.hosts import add_to_inventory, check_each, places_of
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
 from tui.app.widgets.textpane import TextPane
@@ -371,6 +371,8 @@ class HostsScreen(FilteredScreen):
     @work(group="trust", exclusive=True)
     async def trust(self, hosts: list[KnownHost]) -> None:
         """Read the keys, show their fingerprints, pin them once agreed, check the hosts."""
+        from tui.app.services.trusting import ask_to_trust
+
         if pinned := await ask_to_trust(self, [host.address for host in hosts]):
             self.start_check([host for host in hosts if host.name in pinned])
 

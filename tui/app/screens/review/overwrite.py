@@ -9,13 +9,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from tui.app.dialogs.base import Dialog
 from tui.app.widgets.field import TextInput
 
 
-class OverwriteDialog(ModalScreen[bool]):
+class OverwriteDialog(Dialog[bool]):
     """Shows findings. Returns True once every name was typed, None after Escape; with refusals nothing can be typed."""
 
     BINDINGS: ClassVar = [
