@@ -19,6 +19,7 @@ from tui.text.timeaxis import TimeAxis
 OCTAVE = 64  # buckets each time the latency doubles
 SCALE = 8  # cells of the labels at the left
 LINES = (50.0, 99.0, 99.9)
+IMPORTANCE = (99.9, 50.0, 99.0)  # of lines in one row: the last one is drawn
 MARKS = {50.0: ("─", "-"), 99.0: ("━", "="), 99.9: ("┄", "~")}
 SHADES = "░░░▒▓█"  # by weight, as the others
 RAMP = "..:+*#"  # none of MARKS
@@ -78,7 +79,8 @@ class HeatCells:
         fine = rows * 2 if look == "solid" else rows
         weights = weights_of(items, self.low, -(-self.span // fine)) if items else {}
         found = column_percentiles(items, LINES) if items else {}
-        lines = {self.row_of(value, rows): each for each, value in found.items() if value is not None}
+        known = {each: value for each in IMPORTANCE if (value := found.get(each)) is not None}
+        lines = {self.row_of(value, rows): each for each, value in known.items()}  # the most important comes last
         return tuple(_cell(weights, lines.get(row), row, role, look, here=here) for row in range(rows - 1, -1, -1))
 
     def row_of(self, value_ns: float, rows: int) -> int:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 RESORT_S = 5.0  # rows that swap places every second cannot be read
 LEAST_FOLDED = 3  # a line for fewer saves nothing
 HEADING = 2  # lines of it where there is room
-LEAST_FILLED = 3  # lines that stay empty otherwise; fewer do not look so
+LEAST_FILLED = 2  # lines that stay empty otherwise; a single one is kept for the first host that lags
 LEAST_SAID = 3  # of them: mark, how many and how near, of what
 FOLD = "\0fold"  # no host has such a name
 VIEWS = ("fit", "all", "bad")
@@ -130,8 +130,8 @@ class HostTable(PickList["HostView"]):
 
     def _tail_columns(self, of: str) -> tuple[Column[HostView], ...]:
         return (
-            self._latency_column(of, "mean", "mean", drop=10),
-            Column("trend", self._trend, least=8, most=20, drop=9, role="read"),
+            self._latency_column(of, "mean", "mean", drop=11),
+            Column("trend", self._trend, least=8, most=20, drop=10, role="read"),
         )
 
     def _latency_column(self, of: str, name: str, title: str, drop: int) -> Column[HostView]:
@@ -153,13 +153,13 @@ class HostTable(PickList["HostView"]):
         return (
             Column("CPU", partial(self._percent, "cpu.busy"), 5, right=True, drop=4, falling=True,
                    order=of(lambda seen: seen.newest("cpu.busy"))),
-            Column("core", partial(self._percent, "core.busy"), 5, right=True, drop=7, falling=True,
+            Column("core", partial(self._percent, "core.busy"), 5, right=True, drop=9, falling=True,
                    order=of(lambda seen: seen.newest("core.busy"))),
             Column("NIC", self._link, 10, right=True, drop=5, falling=True,
                    order=of(lambda seen: seen.busiest_link[1] if seen.busiest_link else None)),
-            Column("disk", self._disk, 5, right=True, drop=8, falling=True,
+            Column("disk", self._disk, 5, right=True, drop=7, falling=True,
                    order=of(lambda seen: seen.busiest_disk[1] if seen.busiest_disk else None)),
-            Column("flight", self._in_flight, 6, right=True, drop=11, falling=True,
+            Column("flight", self._in_flight, 6, right=True, drop=8, falling=True,
                    order=of(lambda seen: seen.in_flight)),
         )  # fmt: skip
 

@@ -54,7 +54,7 @@ def health(
     """Return what matters most, then steadiness and limiter: in one line, else in as many as `lines`."""
     if not (is_loaded(state) or (found is not None and (found.now or found.was))):
         return []
-    first, counts = worst(found, state, hosts), counts_of(found)
+    first, counts = worst(found, state, hosts, planned_of(state, plan)), counts_of(found)
     steady, limiter = steadiness(state, plan), limiter_runs(found, state, plan)
     rest = _after(steady.whole, limiter.whole)
     if width_of_runs([*first, *rest, *counts]) + 2 <= width:
@@ -89,7 +89,13 @@ def is_loaded(state: RunState) -> bool:
     return measured and not state.ended and bool(state.cluster)
 
 
-def worst(found: LiveFindings | None, state: RunState, hosts: Spread) -> list[Run]:
+def planned_of(state: RunState, plan: Plan | None) -> float | None:
+    """Return how long the load of now is planned to take; None: it has no such time."""
+    step = plan.steps[state.step] if plan is not None and state.step is not None else None
+    return step.expected_s if step is not None else None
+
+
+def worst(found: LiveFindings | None, state: RunState, hosts: Spread, planned_s: float | None = None) -> list[Run]:
     """Return what is worst now: hosts that are gone, errors, laggards, silent hosts, warnings; else that it is well."""
     now = found.now if found is not None else []
     errors = [each for each in now if each.severity == "error"]
@@ -102,6 +108,8 @@ def worst(found: LiveFindings | None, state: RunState, hosts: Spread) -> list[Ru
     count = len(found.made) if found is not None else 0
     if count:
         return [("✓ ", GOOD), (f"nothing found, {plural(count, 'check')}", LABEL)]
+    if planned_s is not None and planned_s <= FIRST_S:
+        return [("too short for checks", LABEL)]
     return [(f"checks begin {FIRST_S:.0f} s into the load", LABEL)]
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 GIVE_WAY_S = 0.002  # a key goes through several turns of the loop until it is painted
 LOOK_SLICE_S = 0.005  # of a look; the next part may be a check of all hosts, which takes 30 ms
 LONGEST_KEY_S = 0.1  # keys that come without end do not hold up what is read
+NOT_YET = "nothing was checked yet: that begins ten seconds into the load"
 FRAME_S = 0.02  # Textual paints what a key changed 60 times a second at most
 
 
@@ -75,7 +76,9 @@ class JudgingScreen(SteeringScreen):
         """Show all that was found so far."""
         found = self.found
         if found is None:
-            self.notify("nothing was checked yet: that begins ten seconds into the load")
+            over = self.feed.state.ended
+            said = "nothing was checked while it ran: Result has the findings" if over else NOT_YET
+            self.notify(said)
             return
         from tui.results.text.findings import live_lines
 

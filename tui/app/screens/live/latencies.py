@@ -50,13 +50,23 @@ class LatenciesScreen(WatchingScreen):
     def axis(self) -> TimeAxis:
         """The time axis of all graphs: as long as the load is planned to take."""
         state = self.feed.state
-        start = int(state.current.started_t)
+        start, span = int(state.current.started_t), state.total.span
         planned = state.phase_expected_s if state.current.is_of(state.phase or "measure", state.step) else None
-        if planned is None and self.plan is not None and state.current.step is not None:
-            planned = self.plan.steps[state.current.step].runtime_s if state.current.phase == "measure" else None
-        span = state.total.span
+        if planned is None:
+            planned = self.planned_s
         elapsed = (span[1] if span is not None else state.clock.now) - start
+        if span is None and planned:  # nothing is measured yet: how long it is prepared is no part of the load
+            elapsed = min(elapsed, planned)
         return axis_of(start, planned, max(1.0, elapsed), self.cursor_s)
+
+    @property
+    def planned_s(self) -> float | None:
+        """How long the load that is shown is planned to take; before the first one, that which comes."""
+        current = self.feed.state.current
+        if self.plan is None or (current.step is not None and current.phase != "measure"):
+            return None
+        step = live_text.step_of(self.feed.state, self.plan) if current.step is None else self.plan.steps[current.step]
+        return step.expected_s if step is not None else None
 
     # -- the cursor
 

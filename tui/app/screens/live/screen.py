@@ -17,7 +17,7 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 
 from tui.app.dialogs.host import HostDialog
-from tui.app.screens.live import health, host_detail, operations_text
+from tui.app.screens.live import footer, health, host_detail, operations_text
 from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import LiveFeed, Now
 from tui.app.screens.live.hosts_over_time import HostsOverTime
@@ -49,8 +49,6 @@ CHROME_LINES = 4  # top bar, two lines of header, footer
 STRIPS = ("banner", "health")  # as high as their lines
 FIXED = ("percentiles", "messages")  # widgets whose height does not give way
 LEAST_MATRIX = 3  # a heading, the axes, one row
-END_KEYS = (("Enter", "result"), ("s", "sort"), ("f", "findings"), ("L", "log"))
-REPLAY_KEYS = (("Space", "play/hold"), ("←→", "10 s"), ("+-", "speed"), ("Enter", "host"), ("s", "sort"))
 
 
 class LiveScreen(VersusScreen):
@@ -202,16 +200,9 @@ class LiveScreen(VersusScreen):
         useless = {"live.job": jobs, "live.stop": not over, "live.remedy": mends}
         useless["live.behind"] = not self.search.searches
         bar.leave_out(*(key for key, useful in useless.items() if not useful))
-        if self.feed.replay:
-            before = (("v", "before"),) if self.size.width >= ROOMY else ()
-            more = (("J", "job") if jobs else ("L", "log"), *before)
-            bar.show_hint(*REPLAY_KEYS, *more, ("?", "help"), ("q", "quit"))
-        elif over:
-            first = (("R", "recover"),) if gone else (("T", "remedy"),) if mends else ()
-            job = ("J", "job") if jobs else ("n", "note")
-            bar.show_hint(*first, *END_KEYS, job, ("?", "help"), ("q", "quit"))
-        else:
-            bar.show_hint()
+        shown = footer.Shown(self.feed.replay, over, gone, mends, jobs, self.found is not None,
+                             self.size.width >= ROOMY, self.has_class("-log"), self.zoomed)  # fmt: skip
+        bar.show_hint(*footer.hint(shown))
 
     def show_operations(self, messages: int) -> int:
         """In a step of a metadata benchmark, show its phases in place of graphs that it has no samples for.

@@ -280,7 +280,8 @@ def host_facts(
     if view is None:
         return "", [], ("", LABEL)
     facts = list(does(state, view.name, second))
-    facts += [("tool", str(value)) for key, value in view.facts.items() if key.endswith("_version") and value]
+    tools = [key for key in view.facts if key.endswith("_version") and key not in HOST_FACTS]
+    facts += [("tool", str(view.facts[key])) for key in tools if view.facts[key]]
     facts += [(HOST_FACTS[name].title, text) for name in FACTS_SHOWN if (text := fact_text(view.facts, name))]
     return view.name, facts, message_of(view, state.clock.now, found, spread)
 

@@ -1,0 +1,136 @@
+"""What Live shows where room or time is short: keys that do something, columns that stay, lines that are not empty."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names, plan_of
+from tests.app.stage import SMALL, WIDE, stage
+from tui.app.screens.live import footer
+from tui.app.widgets.chrome import KeyBar
+from tui.metrics.buckets import value_to_index
+from tui.metrics.heat import HeatBins
+from tui.model.event import Buckets, HostFacts, PhaseEnded, PhaseStarted
+from tui.model.rundir import PLAN_FILE
+from tui.text.heat import HeatCells, heat_lines
+from tui.text.timeaxis import TimeAxis
+
+ALL_TELEMETRY = {
+    "cpu.busy": 60.0,
+    "core.busy": 70.0,
+    "nic.eth0.rx": 1.1e9,
+    "nic.eth0.tx": 1.0e7,
+    "dev.nvme0n1.busy": 40.0,
+    "dev.nvme0n1.queue": 31.0,
+}
+
+
+def maker_of(home: Path, hosts: int = 4, runtime_s: float = 300.0) -> RunMaker:
+    return RunMaker(home / "runs" / RUN_ID, host_names(hosts), READS, runtime_s=runtime_s)
+
+
+def width_of(keys: footer.Keys) -> int:
+    return sum(len(key) + 1 + len(label) for key, label in keys) + 2 * (len(keys) - 1)
+
+
+@pytest.mark.parametrize("replay", [False, True])
+@pytest.mark.parametrize("shown", [{"zoomed": "heat"}, {"zoomed": "iops"}, {"log": True}])
+def test_a_panel_that_has_all_room_has_keys_of_its_own_which_fit(shown: dict[str, object], replay: bool) -> None:
+    keys = footer.hint(footer.Shown(replay=replay, **shown))  # type: ignore[arg-type]
+    named = {key for key, _ in keys}
+    assert {"Esc", "?", "q"} <= named and not {"Enter", "s", "x", "f"} & named
+    assert ("t" in named) == (shown.get("zoomed") == "heat")
+    assert width_of(keys) <= 78
+
+
+def test_the_end_of_a_run_offers_findings_where_there_are_some() -> None:
+    over = footer.Shown(over=True)
+    assert "f" not in dict(footer.hint(over))
+    assert dict(footer.hint(footer.Shown(over=True, found=True)))["f"] == "findings"
+
+
+async def test_the_footer_goes_with_the_panel_that_has_all_room(tmp_path: Path) -> None:
+    async with stage(maker_of(tmp_path).begin().go().measure(5), SMALL) as (app, pilot):
+        bar = app.screen.query_one(KeyBar)
+        await pilot.press("z")
+        await app.settle(pilot)
+        assert "Esc all" in bar.render().plain and "Enter" not in bar.render().plain
+        await pilot.press("escape")
+        await app.settle(pilot)
+        assert "Enter host" in bar.render().plain
+        await pilot.press("L")
+        await app.settle(pilot)
+        assert "Esc hosts" in bar.render().plain
+
+
+async def test_requests_in_flight_stand_beside_disk_and_network_at_120_columns(tmp_path: Path) -> None:
+    maker = maker_of(tmp_path).begin().go()
+    for host in maker.hosts:
+        maker.look_at(host, ALL_TELEMETRY)
+    async with stage(maker.measure(6), WIDE) as (app, _):
+        titles, first = app.text_of("#live-hosts").splitlines()[1:3]
+        assert {"median▾", "CPU", "NIC", "disk", "flight"} <= {*titles.split()}
+        assert first.split()[titles.split().index("flight") - len(titles.split())] == "31"
+
+
+async def test_two_lines_beside_a_laggard_do_not_stay_empty_while_others_are_folded(tmp_path: Path) -> None:
+    maker = maker_of(tmp_path, 64).begin().go()
+    maker.pace = {"weka-43": 0.25, "weka-03": 0.985}
+    async with stage(maker.measure(8), WIDE) as (app, _):
+        laggard, farthest, _, folded = app.text_of("#live-hosts").splitlines()[2:]
+        assert laggard.startswith("▼ weka-43") and farthest.startswith("● weka-03") and "61 hosts within" in folded
+
+
+@pytest.mark.parametrize(("runtime_s", "said"), [(5.0, "too short for checks"), (60.0, "checks begin 10 s into")])
+async def test_a_load_that_ends_before_its_checks_does_not_promise_them(
+    tmp_path: Path, runtime_s: float, said: str
+) -> None:
+    async with stage(maker_of(tmp_path, runtime_s=runtime_s).begin().go().measure(3)) as (app, _):
+        assert said in app.text_of("#live-health")
+
+
+async def test_the_axis_is_that_of_the_load_to_come_also_when_it_takes_long_to_prepare(tmp_path: Path) -> None:
+    maker = maker_of(tmp_path, runtime_s=5.0)
+    async with stage(maker.begin()) as (app, pilot):
+        app.wall += 40
+        app.live.tick()
+        await app.settle(pilot)
+        assert app.live.axis.span_s == 5
+
+
+async def test_versions_that_are_no_tools_are_not_called_so(tmp_path: Path) -> None:
+    maker = maker_of(tmp_path).begin().go()
+    maker.add(HostFacts(t=maker.t, host="weka-01", facts={"fio_version": "fio-3.33", "cgroup_version": "v2"}))
+    async with stage(maker.measure(3)) as (app, pilot):
+        await pilot.press("enter")
+        await app.settle(pilot)
+        said = app.text_of("#live-facts")
+        assert "tool fio-3.33" in said and "tool v2" not in said
+
+
+def test_of_percentiles_in_one_row_of_the_heat_map_the_p99_is_drawn() -> None:
+    cells, bins = HeatCells(), HeatBins(0)
+    counts = {80_000: 9800, 170_000: 180, 200_000: 20, 60_000_000: 1}  # p99 and p99.9 in one octave, one far above
+    pairs = sorted((value_to_index(value), count) for value, count in counts.items())
+    bins.add(0.0, 1.0, Buckets([index for index, _ in pairs], [count for _, count in pairs]))
+    cells.show([bins])
+    text = [line.plain for line in heat_lines(cells, TimeAxis(0, 1), (9, 5), "latency", "solid")]
+    assert cells.row_of(170_000, 5) == cells.row_of(200_000, 5)
+    assert any("━" in line for line in text) and not any("┄" in line for line in text)
+
+
+async def test_the_axis_keeps_its_length_when_a_load_with_a_ramp_is_over(tmp_path: Path) -> None:
+    maker = maker_of(tmp_path, runtime_s=25.0)
+    plan = plan_of(maker.hosts, ["read"], 15.0)
+    plan = replace(plan, steps=[replace(plan.steps[0], ramp_s=10.0)])
+    (maker.run_dir / PLAN_FILE).write_bytes(msgspec.json.encode(plan))
+    maker.begin().go().measure(25)
+    async with stage(maker) as (app, pilot):
+        assert app.live.axis.span_s == 25
+        maker.add(PhaseEnded(t=maker.t, phase="measure", step=0), PhaseStarted(t=maker.t, phase="collect", step=0))
+        await app.tick(pilot, maker)
+        assert app.live.axis.span_s == 25
