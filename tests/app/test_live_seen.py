@@ -10,8 +10,10 @@ from msgspec.structs import replace
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names, plan_of
 from tests.app.stage import SMALL, WIDE, stage
+from tests.app.test_matrix_screens import half_way
 from tui.app.screens.live import footer
 from tui.app.widgets.chrome import KeyBar
+from tui.app.widgets.lines import Lines
 from tui.metrics.buckets import value_to_index
 from tui.metrics.heat import HeatBins
 from tui.model.event import Buckets, HostFacts, PhaseEnded, PhaseStarted
@@ -110,6 +112,18 @@ async def test_versions_that_are_no_tools_are_not_called_so(tmp_path: Path) -> N
         await app.settle(pilot)
         said = app.text_of("#live-facts")
         assert "tool fio-3.33" in said and "tool v2" not in said
+
+
+async def test_a_matrix_in_place_of_the_hosts_leaves_no_lines_empty(tmp_path: Path) -> None:
+    maker = half_way(tmp_path)
+    maker.together = True
+    async with stage(maker.measure(9), (80, 30)) as (app, pilot):
+        await pilot.press("m")
+        await app.settle(pilot)
+        shown = [each for each in app.screen.query(Lines) if each.display and each.id and each.region.height]
+        assert {"live-matrix", "live-heat"} <= {each.id for each in shown} and not app.live.table.display
+        last = max(shown, key=lambda each: each.region.bottom if each.id != "live-header" else 0)
+        assert last.region.bottom == app.screen.size.height - 1, "all lines above the footer are used"
 
 
 def test_of_percentiles_in_one_row_of_the_heat_map_the_p99_is_drawn() -> None:

@@ -263,7 +263,10 @@ class LiveScreen(VersusScreen):
         roomy = height >= ROOMY_LINES
         room = height - CHROME_LINES - others
         graphs, heat = (sampled and self.is_shown(name) for name in ("graphs", "heat"))
-        rooms = rooms_of(room, roomy, len(self.table.hosts), self.table.least_rows, graphs=graphs, heat=heat)
+        hosts, least = len(self.table.hosts), self.table.least_rows
+        if self.has_class("-matrix"):  # it has their lines
+            room, hosts, least = room + HEADS, 0, 0
+        rooms = rooms_of(room, roomy, hosts, least, graphs=graphs, heat=heat)
         wide = (rooms.graphs, rooms.heat, rooms.pulse)
         for name, lines in zip(("graphs", "heat", "pulse"), wide, strict=True):
             self.give(name, lines)
