@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import Screen
@@ -40,6 +41,7 @@ class StepScreen(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self._compositor = TightCompositor()
+        self.was_shown = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         own = actions.bindings(cls.SCOPE) if cls.SCOPE else []
@@ -113,8 +115,12 @@ class StepScreen(Screen[None]):
         for bar in (*self.query(TopBar), *self.query(KeyBar)):
             bar.refresh()
 
-    async def on_screen_resume(self) -> None:
-        """Choices may have changed on another screen."""
+    async def on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Choices may have changed on another screen. What is shown for the first time was just styled as it came."""
+        if not self.was_shown:
+            self.was_shown = True
+            event.refresh_styles = False
+            self.app.stylesheet.update_nodes([self])  # the screen itself came before its own style sheet
         self.refresh_chrome()
 
     def action_back(self) -> None:

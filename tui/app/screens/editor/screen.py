@@ -74,7 +74,7 @@ class EditorScreen(StepScreen):
         area = YamlArea(self.shell.symbols.bad, id="editor-text", classes="pane")
         preview = TextPane(id="editor-preview")
         form = Form(self.check_field, self.shell.symbols.bad, id="editor-form")
-        form.add_class("pane")
+        form.add_class("pane", update=False)
         yield Horizontal(area, Vertical(preview, form, id="editor-side"), id="editor-body")
         problems = TextPane(id="editor-problems")
         problems.border_title = "Problems"

@@ -103,7 +103,7 @@ class HostsScreen(FilteredScreen):
         yield Static(id="hosts-notice", markup=False)
         self.columns = host_rows.columns(self.seen)
         picklist = PickList(self.columns, lambda host: host.name, fits=True, id="hosts-list")
-        picklist.add_class("pane")
+        picklist.add_class("pane", update=False)
         picklist.border_title = "Hosts"
         words = "filter: a name, h[1-4], address, group, server"
         pane = TextPane(id="hosts-detail")

@@ -51,7 +51,7 @@ class ProfilesScreen(FilteredScreen):
         """List with its filter, details beside it."""
         columns = profile_text.columns(lambda: self.shell.selection.profile, self.shell.symbols)
         picklist = PickList(columns, profile_text.key_of, header=False, id="profiles-list")
-        picklist.add_class("pane")
+        picklist.add_class("pane", update=False)
         picklist.border_title = "Profiles"
         filter_ = TextInput(placeholder="filter", id="profiles-filter", classes="filter")
         detail = TextPane(id="profiles-detail")

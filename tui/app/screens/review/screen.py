@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual import on, work
+from textual import events, on, work
 from textual.containers import Center, Horizontal
 from textual.content import Content
 from textual.timer import Timer
@@ -78,7 +78,7 @@ class ReviewScreen(StepScreen):
     def compose_body(self) -> Iterable[Widget]:
         """Form and plan side by side, then warnings and the line that says what Enter does."""
         form = Form(self.check_field, self.shell.symbols.bad, id="review-form")
-        form.add_class("pane")
+        form.add_class("pane", update=False)
         form.border_title = "Parameters"
         plan = TextPane(id="review-plan")
         plan.border_title = "What will happen"
@@ -104,9 +104,8 @@ class ReviewScreen(StepScreen):
 
     # -- bringing form and plan up to date
 
-    async def on_screen_resume(self) -> None:
+    async def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002
         """Hosts or profile may be others than last time."""
-        self.refresh_chrome()
         selection = self.shell.selection
         self.set_class(not selection.ready, "-empty")
         self.plan, self.problem = None, None

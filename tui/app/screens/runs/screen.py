@@ -67,7 +67,7 @@ class RunsScreen(FilteredScreen):
         self.columns = columns(self.shell.symbols, self.marked)
         picklist = PickList(self.columns, key_of, fits=True, id="runs-list")
         picklist.sort = next(column for column in picklist.columns if column.title == "started (UTC)")
-        picklist.add_class("pane")
+        picklist.add_class("pane", update=False)
         picklist.border_title = "Runs"
         pane = TextPane(id="runs-preview")
         pane.more = "Tab reads on"
