@@ -89,12 +89,14 @@ def luminance(colour: str) -> float:
     return sum(share * part for share, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
 
 
+@pytest.mark.parametrize("name", ["dark", "light"])
 @pytest.mark.parametrize("role", ["dim", "ok", "warn", "bad", "bright", "series-1", "series-2", "series-3", "series-4"])
-def test_words_in_every_colour_can_be_read_on_every_ground_of_the_light_theme(role: str) -> None:
-    theme = THEMES["light"]
-    grounds = {theme.background, theme.surface, theme.panel, theme.variables["cursor-row"]}
+def test_words_in_every_colour_can_be_read_on_every_ground(name: str, role: str) -> None:
+    theme = THEMES[name]
+    rows = {theme.variables["cursor-row"], theme.variables["cursor-row-blurred"]}
+    grounds = {theme.background, theme.surface, theme.panel, *rows}
     found = {ground: contrast(theme.variables[role], ground) for ground in grounds if ground is not None}
-    assert len(found) == 4 and min(found.values()) >= 4.5, found
+    assert len(found) == 5 and min(found.values()) >= 4.5, found
 
 
 def test_16_colours_have_no_words_in_blue_which_cannot_be_read_on_black() -> None:
