@@ -312,9 +312,31 @@ async def test_no_key_starts_a_plan_before_it_has_been_on_the_screen(
         assert user.scope == "review" and "runs on" not in user.text
         assert not (home / "runs").exists()
         user.app.screen.plan_seen()  # type: ignore[attr-defined]
-        await user.sees("Enter runs on local, 0:10")
+        await user.sees("Enter again: runs on local, 0:10")
         await user.press("e")
         await user.sees(lambda: "Enter runs on" not in user.text and "Enter done" in user.text)
+
+
+async def test_the_footer_has_enter_once_it_is_taken_and_one_that_came_early_is_told_so(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(review_screen, "READ_S", 3600.0)
+    async with opened(review(home)) as user:
+        await user.sees("What will happen")
+        assert user.text.splitlines()[-1].split()[:2] == ["e", "change"]
+        await user.press("enter", "enter")
+        assert user.static("#review-launch") == "the plan is shown first: press Enter again"
+        user.app.screen.plan_seen()  # type: ignore[attr-defined]
+        await user.sees("press Enter again: runs on local, 0:10")
+        assert user.text.splitlines()[-1].split()[:2] == ["Enter", "run"]
+        await change(user, "numjobs", "many")
+        await user.press("escape")
+        await user.sees("cannot start: numjobs")
+        assert user.text.splitlines()[-1].split()[:2] == ["e", "change"], "nothing to run"
+        await change(user, "numjobs", "1")
+        await user.press("escape", "escape", "3")
+        await user.sees("What will happen")
+        assert user.static("#review-launch") == "", "nothing was pressed since"
 
 
 async def test_who_leaves_before_the_plan_was_seen_leaves_quietly(home: Path) -> None:

@@ -31,6 +31,7 @@ from tui.app.screens.review.form import (
     form_of,
     sweep_values,
 )
+from tui.app.screens.review.launch_line import Launch, launch_content
 from tui.app.screens.review.overwrite import OverwriteDialog
 from tui.app.screens.review.search_form import SEARCH, SEARCH_FIELDS, set_aside, wish_of
 from tui.app.services.at_logout import AtLogout
@@ -69,6 +70,7 @@ class ReviewScreen(StepScreen):
         self.shows_jobs = False
         self.starting = False
         self.was_seen = False  # the plan has been on the screen: a key may start it
+        self.came_early = False  # a key that starts it was pressed before that
         self._seeing: Timer | None = None
         self.asked: tuple[Plan | None, list[Answer]] = (None, [])
         self.at_logout = AtLogout()
@@ -146,6 +148,17 @@ class ReviewScreen(StepScreen):
         self.was_seen = True
         if self.query(Form):  # where the app ends, widgets go before timers do
             self.show_launch()
+
+    def come_again(self) -> None:
+        """Say that the key came too early: it is not taken for a plan that nobody could read."""
+        self.came_early = True
+        if self.plan is not None:
+            self.show_launch()
+            self.wait_for_reader()
+
+    def on_screen_suspend(self) -> None:
+        """Whoever comes back has pressed nothing yet."""
+        self.came_early = False
 
     async def fill_form(self) -> None:
         """Make the fields of the profile's parameters and of the run's own choices."""
@@ -293,14 +306,12 @@ class ReviewScreen(StepScreen):
 
     def show_launch(self) -> None:
         """Say which key starts the plan, once it does; in a field Enter ends the typing."""
+        starts = self.was_seen and self.plan is not None
+        self.query_one(KeyBar).leave_out(*(() if starts else ("review.launch",)))
         if self.plan is None:
             return
-        line = Content.styled(plan_text.launch_line(self.plan), "$dim")
-        if not self.was_seen:
-            line = Content()
-        elif not self.in_form:
-            line = Content.assemble(("Enter ", "bold $accent"), line.stylize("bold $bright"))
-        self.query_one("#review-launch", Static).update(line)
+        launch = Launch(plan_text.launch_line(self.plan), self.was_seen, self.came_early, self.in_form)
+        self.query_one("#review-launch", Static).update(launch_content(launch))
 
     def show_changes(self) -> None:
         """Count the parameters that are not the profile's."""
@@ -318,6 +329,7 @@ class ReviewScreen(StepScreen):
         self.problem = problem
         self.show_warnings([])
         self.show_changes()
+        self.show_launch()
         self.plan_pane.border_subtitle = "not what stands at the left"
         self.query_one("#review-launch", Static).update(
             Content.styled(f"{self.shell.symbols.bad} cannot start: {problem.splitlines()[0]}", "$bad")
@@ -408,11 +420,11 @@ class ReviewScreen(StepScreen):
         """Start what is shown, after a look at what it overwrites: a name must be typed for what is lost."""
         if self.starting:
             return  # Enter was pressed twice
-        if self.plan is None:
+        if not self.was_seen and self.problem is None and self.shell.selection.ready:
+            self.come_again()
+        elif self.plan is None:
             self.notify(self.problem or "nothing to run yet", severity="error")
             self.form.focus_first()
-        elif not self.was_seen:
-            self.wait_for_reader()
         else:
             self.starting = True
             self.person = Remembering(partial(log_in.ask, self.app))

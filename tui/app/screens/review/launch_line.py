@@ -1,0 +1,28 @@
+"""The line above the keys on Review: what Enter starts, or why it starts nothing yet. Pure."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from textual.content import Content
+
+
+class Launch(Struct, frozen=True):
+    """What is known of a launch: the plan in a line, and whether a key starts it."""
+
+    said: str
+    taken: bool  # the plan was on the screen for long enough
+    early: bool = False  # somebody pressed the key before that
+    typing: bool = False  # a field has the focus, where Enter ends the typing
+
+
+EARLY = "the plan is shown first: press Enter again"
+
+
+def launch_content(launch: Launch) -> Content:
+    """Return which key starts the plan, once it does; a key that came too early is told to come again."""
+    if not launch.taken:
+        return Content.styled(EARLY, "$warn") if launch.early else Content()
+    if launch.typing:
+        return Content.styled(launch.said, "$dim")
+    key = Content.assemble(("press ", "$warn") if launch.early else "", ("Enter ", "bold $accent"))
+    return Content.assemble(key, ("again: ", "$warn") if launch.early else "", (launch.said, "bold $bright"))
