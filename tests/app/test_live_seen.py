@@ -12,11 +12,15 @@ from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names, plan_of
 from tests.app.stage import SMALL, WIDE, stage
 from tests.app.test_matrix_screens import half_way
 from tui.app.screens.live import footer
+from tui.app.screens.live.room import HEADS, rooms_of
 from tui.app.widgets.chrome import KeyBar
+from tui.app.widgets.graph import Graph
 from tui.app.widgets.lines import Lines
+from tui.app.widgets.pulse import Pulse
 from tui.metrics.buckets import value_to_index
 from tui.metrics.heat import HeatBins
 from tui.model.event import Buckets, HostFacts, PhaseEnded, PhaseStarted
+from tui.model.plan import Headline
 from tui.model.rundir import PLAN_FILE
 from tui.text.heat import HeatCells, heat_lines
 from tui.text.timeaxis import TimeAxis
@@ -124,6 +128,33 @@ async def test_a_matrix_in_place_of_the_hosts_leaves_no_lines_empty(tmp_path: Pa
         assert {"live-matrix", "live-heat"} <= {each.id for each in shown} and not app.live.table.display
         last = max(shown, key=lambda each: each.region.bottom if each.id != "live-header" else 0)
         assert last.region.bottom == app.screen.size.height - 1, "all lines above the footer are used"
+
+
+async def test_of_a_load_on_files_nothing_says_bandwidth_or_reads(tmp_path: Path) -> None:
+    maker = maker_of(tmp_path)
+    plan = replace(plan_of(maker.hosts, ["read"], 300.0), headline=Headline("ops", "stat"))
+    (maker.run_dir / PLAN_FILE).write_bytes(msgspec.json.encode(plan))
+    async with stage(maker.begin().go().measure(3)) as (app, pilot):
+        assert "stats clat" in app.text_of("#live-heat") and "ops " in app.text_of("#live-percentiles")
+        await pilot.resize_terminal(*SMALL)
+        await app.settle(pilot)
+        assert app.text_of("#live-pulse").startswith("Stats/s")
+        assert not {"BW", "read"} & {*app.screen_text().split()}
+
+
+def test_graphs_have_the_lines_of_a_heat_map_that_was_put_away() -> None:
+    rooms = rooms_of(50, True, 4, 1, heat=False)
+    assert rooms.graphs == 50 - 4 - HEADS
+
+
+def test_figures_in_a_line_are_not_cut_but_left_out() -> None:
+    figures = (("▲155  ▼166 µs", "value"),)
+    graphs = [Graph("IOPS", (("▲17.8k  ▼7.40k", "value"),), against="13.2k / 5.68k before"),
+              Graph("Bandwidth", (("▲69.4  ▼28.9 MiB/s", "value"),)), Graph("Latency", figures)]  # fmt: skip
+    pulse = Pulse("braille")
+    pulse.graphs = graphs
+    assert "BW" in pulse.build(120, 1)[0].plain
+    assert "BW" not in pulse.build(78, 1)[0].plain and "lat ▲155  ▼166 µs" in pulse.build(78, 1)[0].plain
 
 
 def test_of_percentiles_in_one_row_of_the_heat_map_the_p99_is_drawn() -> None:

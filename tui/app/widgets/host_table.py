@@ -123,10 +123,14 @@ class HostTable(PickList["HostView"]):
             Column(f"±{units.share(reach_of(self._widest))}", self._bar, 9, gap=1, drop=6),
             Column(self.counted, lambda host: self._figure(host, iops(self._rate(host))), max(5, len(self.counted)),
                    right=True, order=lambda host: known(self._rate(host)), falling=True),
-            Column("BW", lambda host: self._figure(host, bandwidth(self._rate(host, "bandwidth"))), 10,
-                   right=True, drop=2, order=lambda host: known(self._rate(host, "bandwidth")), falling=True),
+            *((self._bandwidth_column(),) if self.counted == "IOPS" else ()),  # files stay empty
             self._latency_column(of, "99", "p99", drop=3),
         )  # fmt: skip
+
+    def _bandwidth_column(self) -> Column[HostView]:
+        return Column("BW", lambda host: self._figure(host, bandwidth(self._rate(host, "bandwidth"))), 10,
+                      right=True, drop=2, falling=True,
+                      order=lambda host: known(self._rate(host, "bandwidth")))  # fmt: skip
 
     def _tail_columns(self, of: str) -> tuple[Column[HostView], ...]:
         return (

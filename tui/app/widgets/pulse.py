@@ -11,6 +11,7 @@ from tui.text.line import ACCENT, LABEL, TEXT, Line, Run, clip, width_of_runs
 from tui.text.timeaxis import spread_over
 
 SHORT = {"Bandwidth": "BW", "Latency": "lat"}
+LEAST_PARTS = 2  # rate and latency
 LEAST_TREND = 10
 
 
@@ -32,12 +33,10 @@ class Pulse(Lines):
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
         """The one line."""
         at = self.graphs[0].axis.cursor_text if self.graphs else ""
-        runs: list[Run] = [(at, ACCENT)] if at else []
-        for place, graph in enumerate(self.graphs):
-            title, _, name = graph.title.partition(" · ")
-            title = SHORT.get(title, title) + (f" {name}" if name and not place else "")
-            against = f" ({graph.against})" if graph.against and not place else ""
-            runs += [("   " if runs else "", TEXT), (title + " ", LABEL), *graph.figures, (against, LABEL)]
+        parts = [_said(graph, first=not place) for place, graph in enumerate(self.graphs)]
+        runs = _joined(at, parts)
+        if width_of_runs(runs) > width and len(parts) > LEAST_PARTS:  # bandwidth follows from the rate
+            runs = _joined(at, [parts[0], *parts[2:]])
         room = width - width_of_runs(runs) - 2
         layers = self.graphs[0].layers if self.graphs else ()
         if room >= LEAST_TREND and layers:
@@ -46,3 +45,18 @@ class Pulse(Lines):
             top = max((value for value in values if value is not None), default=1.0) * 1.35
             runs += [("  ", TEXT), (spark(values, room, self.symbols, high=top).replace("\u2800", " "), first.key)]
         return [Line.of(*clip(runs, width))]
+
+
+def _said(graph: Graph, *, first: bool) -> list[Run]:
+    """Return the figures of a graph with its title; the first one says whose they are, and what they were before."""
+    title, _, name = graph.title.partition(" · ")
+    title = SHORT.get(title, title) + (f" {name}" if name and first else "")
+    against = f" ({graph.against})" if graph.against and first else ""
+    return [(title + " ", LABEL), *graph.figures, (against, LABEL)]
+
+
+def _joined(at: str, parts: Sequence[list[Run]]) -> list[Run]:
+    runs: list[Run] = [(at, ACCENT)] if at else []
+    for part in parts:
+        runs += [("   " if runs else "", TEXT), *part]
+    return runs

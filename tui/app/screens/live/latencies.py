@@ -158,7 +158,8 @@ class LatenciesScreen(WatchingScreen):
         choices = self.choices(heat, subject)
         shown = next((names for names in choices if "+".join(names) == self.direction), choices[0] if choices else ())
         kind = live_text.latency_kind_of(self.feed.state, self.plan)
-        what = " + ".join(shown)
+        operation = live_text.operation_of(self.feed.state, self.plan) if len(choices) == 1 else ""
+        what = operation or " + ".join(shown)
         whose = replace(subject, name=" ".join(each for each in (self.heat_host, self.shown_job) if each))
         title = whose.title(f"Latency over time · {what} {kind}" if what else "Latency over time")
         role = KEYS[shown[0]] if len(shown) == 1 and len(choices) > 1 else "latency"

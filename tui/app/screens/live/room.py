@@ -47,7 +47,8 @@ def rooms_of(room: int, roomy: bool, hosts: int, least_hosts: int, *, graphs: bo
     least = min(HOST_LINES if roomy else LEAST_HOST_LINES, spare) if folds else 0
     taken = max(min(wanted, spare), least)
     spare = max(0, spare - taken)
-    more_graphs = min(spare * (2 if heat else 5) // 5, MOST_GRAPHS - least_graphs) if with_graphs else 0
+    most_graphs = MOST_GRAPHS - least_graphs if heat or folds else spare
+    more_graphs = min(spare * (2 if heat else 5) // 5, most_graphs) if with_graphs else 0
     most_heat = MOST_HEAT - least_heat if folds else spare  # no line stays empty where all hosts have theirs
     more_heat = min(spare - more_graphs, most_heat) if heat else 0
     return Rooms(least_graphs + more_graphs, least_heat + more_heat, pulse, folds)

@@ -131,12 +131,12 @@ class LiveScreen(VersusScreen):
         graphs: tuple[Graph, ...] = panels(state, subject, axis, ascii_only=plain, counted=counted)
         if self.shown_job is None:  # of single jobs nothing is kept
             graphs = with_behind(graphs, subject, self.behind, state.current.step, self.host or "")
-        self.paint_graphs(graphs)
+        self.paint_graphs(graphs, counted=bool(counted))
         self.paint_heat(subject, axis)
         said_of_host = live_text.host_facts(state, view, self.table.found, self.table.spread, axis.cursor_s)
         self.query_one("#live-facts", HostFacts).show(*said_of_host, self.detail_lines(axis))
         kind = live_text.latency_kind_of(state, self.plan)
-        shown = live_text.percentiles(subject, kind, self.heat_beside(), axis)
+        shown = live_text.percentiles(subject, kind, self.heat_beside(), axis, counted=bool(counted))
         self.query_one("#live-percentiles", PercentileTable).show(*shown)
         said = live_text.messages(state, view)
         messages = self.room_for_messages(len(said))
@@ -181,11 +181,15 @@ class LiveScreen(VersusScreen):
         seen_t = state.clock.now if axis.cursor_s is None else axis.cursor_s + 1.0
         self.query_one("#live-servers", ServerTable).show(servers, seen_t)
 
-    def paint_graphs(self, graphs: Sequence[Graph]) -> None:
-        """Show the graphs, and the same figures in a line for where these have no room."""
+    def paint_graphs(self, graphs: Sequence[Graph], *, counted: bool) -> None:
+        """Show the graphs, and the same figures in a line for where these have no room.
+
+        `counted`: files, which stay empty, so that there is no bandwidth.
+        """
         for name, graph in zip(self.PANELS, graphs, strict=True):
             self.query_one(f"#live-{name}", GraphPanel).show(graph)
-        self.query_one("#live-pulse", Pulse).show(graphs)
+        pairs = zip(self.PANELS, graphs, strict=True)
+        self.query_one("#live-pulse", Pulse).show([each for name, each in pairs if name != "bandwidth" or not counted])
 
     # -- what has room
 

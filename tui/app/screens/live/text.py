@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tui.metrics.heat import HeatBins
     from tui.results.sizing.live import SearchView
 
+OPS = "ops"  # in place of a direction
 NO_HEAT: Mapping[str, HeatBins] = {}
 FACTS_SHOWN = ("cpus", "target_free_bytes", "kernel", "target_fstype", "os")  # as far as there is room
 TITLES = {
@@ -320,40 +321,48 @@ def telemetry_of(state: RunState, second: int | None) -> tuple[dict[str, HostTel
 
 
 def percentiles(
-    subject: Subject, kind: str, heat: Mapping[str, HeatBins] = NO_HEAT, axis: TimeAxis = NO_AXIS
+    subject: Subject,
+    kind: str,
+    heat: Mapping[str, HeatBins] = NO_HEAT,
+    axis: TimeAxis = NO_AXIS,
+    *,
+    counted: bool = False,
 ) -> tuple[str, list[PercentileRow]]:
     """Return the heading and two rows a direction: the last interval, and the measurement so far.
 
-    With a cursor on the axis its second, as `heat` has it, stands in place of the last interval.
+    With a cursor on the axis its second, as `heat` has it, stands in place of the last interval. `counted`: these are
+    operations on files, whatever the load generator takes them for.
     """
     rows: list[PercentileRow] = []
     for name in subject.waits:
+        said = OPS if counted else name
         view = subject.dirs[name]
         current = view.intervals()
         if axis.cursor_s is not None:
-            rows.append(row_at(name, view, heat.get(name), axis.cursor_s, axis.cursor_text))
+            rows.append(row_at(said, name, view, heat.get(name), axis))
         elif current:
             seconds = max(each.interval_s for each in current)
             values: dict[str, float | None] = {**view.interval_percentiles, "mean": view.lat_mean_ns}
             counts = partial(interval_counts, view)
-            rows.append(PercentileRow(name, KEYS[name], f"last {seconds:.0f} s", values, counts=counts))
-        first = not rows or rows[-1].direction != name
+            rows.append(PercentileRow(said, KEYS[name], f"last {seconds:.0f} s", values, counts=counts))
+        first = not rows or rows[-1].direction != said
         covers = "so far" if current else "all of it"
         total: dict[str, float | None] = {**view.so_far_percentiles, "mean": view.so_far_mean_ns}
         counts = partial(so_far_counts, view)
-        rows.append(PercentileRow(name if first else "", KEYS[name], covers, total, first, counts))
+        rows.append(PercentileRow(said if first else "", KEYS[name], covers, total, first, counts))
     if not rows:
         rows.append(PercentileRow("", LABEL, "no data", {}, strong=False))
     return f"{kind} · {subject.name}" if subject.name else f"Latency {kind}", rows
 
 
-def row_at(name: str, view: DirectionView, heat: HeatBins | None, second: int, covers: str) -> PercentileRow:
-    """Return the row of one second of the run: of a long load, of the column of the heat map that it lies in."""
+def row_at(said: str, name: str, view: DirectionView, heat: HeatBins | None, axis: TimeAxis) -> PercentileRow:
+    """Return the row of the second under the cursor: of a long load, of the heat map's column that it lies in."""
+    second = axis.cursor_s or 0
     counts = heat.between(second, second + 1) if heat is not None else ()
     buckets = Buckets([index for index, _ in counts], [count for _, count in counts])
     (mean,) = view.values("latency", second, second + 1) or [None]
     values: dict[str, float | None] = {**view.percentiles_in(buckets), "mean": mean}
-    return PercentileRow(name, KEYS[name], covers, values, counts=lambda: counts)
+    return PercentileRow(said, KEYS[name], axis.cursor_text, values, counts=lambda: counts)
 
 
 def so_far_counts(view: DirectionView) -> tuple[tuple[int, int], ...]:
