@@ -14,7 +14,7 @@ from tui.app.screens.live.room import HEADS, ROOMY_LINES, curve_lines, rooms_of
 from tui.app.terminal.theme import DARK
 from tui.app.widgets.graph_area import merge_values, nice_ceiling, painted, with_level
 from tui.app.widgets.heat_panel import HeatPanel
-from tui.app.widgets.lines import Lines, cells, changed_span, merged
+from tui.app.widgets.lines import LACKING, Lines, cells, changed_span, merged, shown_as
 from tui.app.widgets.percentiles import shape_of, shown_columns
 from tui.metrics.heat import HeatBins
 from tui.metrics.steady import Window
@@ -105,6 +105,22 @@ def test_a_row_that_gets_the_cursor_is_repainted_whole() -> None:
     line = Line.of(("weka-01", "text"))
     span = changed_span(line, Line(line.runs, "cursor"))
     assert span is not None and span[0] == 0 and span[1] >= 200
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("46.9k IOPS ± 1.9 % at p99 < 2 ms", "46.9k IOPS +-1.9 % at p99 < 2 ms"),
+        ("-8.2 … -4.4 %", "-8.2...-4.4 %"),
+        ("p99 ≤ 169 µs", "p99 <=169 us"),
+        ("within ±3 %", "within ~3 %"),
+        ("governor, l…", "governor, l~"),
+    ],
+)
+def test_spreads_ranges_and_bounds_are_told_apart_from_estimates_in_ascii(text: str, shown: str) -> None:
+    assert shown_as(text, LACKING["ascii"]) == shown
+    assert len(shown) == len(text), "columns to the right stay where they are"
+    assert shown_as(text, LACKING["block"]) == text
 
 
 def test_blanks_join_their_neighbours_but_not_where_they_would_show() -> None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from rich.segment import Segment
 from textual.binding import Binding, BindingType
+from textual.strip import Strip
 from textual.widgets import Input
+
+from tui.app.widgets.lines import lacking, shown_as
 
 
 class TextInput(Input):
@@ -29,6 +33,17 @@ class TextInput(Input):
     def __init__(self, value: str = "", *, select_on_focus: bool = False, **options: Any) -> None:
         super().__init__(value, compact=True, select_on_focus=select_on_focus, **options)
         self.cursor_blink = False
+
+    def render_line(self, y: int) -> Strip:
+        """Return the line; a value that is wider than its field ends in an ellipsis until somebody is in the field."""
+        strip, width = super().render_line(y), self.scrollable_content_region.width
+        begin = self.scroll_offset.x
+        if self.has_focus or not self.value or width < 2:
+            return strip
+        mark = Strip([Segment(shown_as("…", lacking(self.app)), self.rich_style)], 1)
+        if self.content_width - 1 > begin + width:  # the last column of the content is the cursor's
+            strip = Strip.join([strip.crop(0, width - 1), mark])
+        return Strip.join([mark, strip.crop(1)]) if begin else strip
 
 
 class SecretInput(TextInput):

@@ -7,7 +7,7 @@ new lines with the painted ones and damages at most one region a row, because th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import ClassVar
 
@@ -33,11 +33,20 @@ BLOCK: dict[int, int | str] = dict(str.maketrans("╭╮╰╯╴╶╵╷━┄
 BLOCK |= {0x2800 + dots: " ▀▄█"[bool(dots & UPPER) + 2 * bool(dots & LOWER)] for dots in range(256)}
 LACKING: dict[str, dict[int, int | str]] = {"ascii": ASCII, "block": BLOCK}
 """By set of symbols: what stands for characters that such a terminal lacks. Consoles have fonts without braille."""
+SPACED = {" ± ": " +-", " … ": "...", " ≤ ": " <="}  # as wide, and no estimate
 
 
 def lacking(app: object) -> dict[int, int | str]:
     """Return what stands for characters that the terminal of an app cannot show."""
     return LACKING.get(getattr(getattr(app, "symbols", None), "name", ""), {})
+
+
+def shown_as(text: str, table: Mapping[int, int | str]) -> str:
+    """Return text, as wide as it was, in the characters that `table` of `lacking` leaves."""
+    if table is ASCII:
+        for spaced, plain in SPACED.items():
+            text = text.replace(spaced, plain)
+    return text.translate(table)
 
 
 def changed_span(old: Line, new: Line) -> tuple[int, int] | None:
@@ -179,7 +188,7 @@ class Lines(Widget):
         line = self.painted[y] if y < len(self.painted) else Line()
         runs = merged(line.runs)
         if table := lacking(self.app):
-            runs = ((text.translate(table), key) for text, key in runs)
+            runs = ((shown_as(text, table), key) for text, key in runs)
         segments = [Segment(text, self.style_of(key, line.fill)) for text, key in runs]
         strip = Strip(segments, line.width)
         return strip.adjust_cell_length(self.size.width, self.style_of(TEXT, line.fill))

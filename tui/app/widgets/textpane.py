@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tui.app.keys import actions
-from tui.app.widgets.lines import lacking
+from tui.app.widgets.lines import lacking, shown_as
 from tui.text.line import ACCENT, BAD, BRIGHT, FAINT, GOOD, HEADING, LABEL, TITLE, VALUE, WARN, Line
 
 Builder = Callable[[int], Sequence[Line]]
@@ -101,6 +101,6 @@ class TextPane(VerticalScroll, can_focus=True):
 
 def content_of(lines: Iterable[Line], table: Mapping[int, int | str]) -> Content:
     """Return lines as Textual's own text, which can be selected with the mouse; `table`: what `lacking` returns."""
-    shown = ([(text.translate(table), STYLES.get(role, "")) for text, role in line.runs] for line in lines)
+    shown = ([(shown_as(text, table), STYLES.get(role, "")) for text, role in line.runs] for line in lines)
     made = [Content.assemble(*runs) for runs in shown]
     return Content("\n").join(made)
