@@ -154,12 +154,10 @@ def compare_run(args: argparse.Namespace) -> int:
     """Print a run beside published figures; the run itself is not changed."""
     from tui.results.baselines.compare import compare
     from tui.results.baselines.text import comparison_json, published, published_text
-    from tui.results.record.build import build_record
     from tui.results.record.load import load_record
-    from tui.results.store.alive import is_running
 
     run_dir = run_store().resolve(args.run)
-    record = build_record(run_dir) if is_running(run_dir) else load_record(run_dir)
+    record = load_record(run_dir)
     if record.proves is not None:
         about = record.proves.run_id
         raise UsageError(f"{run_dir.name} is a counter-experiment: it is compared with its own run alone, {about}")

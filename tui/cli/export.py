@@ -39,7 +39,7 @@ def main(args: argparse.Namespace) -> int:
     if args.run is None or args.format is None:
         raise UsageError("name a run and a format; benchtui export --formats lists them")
     exporter = load(args.format)
-    from tui.results.export.save import alone, export, source_of, without_names
+    from tui.results.export.save import alone, export, remark_of, source_of, without_names
 
     run_dir = run_store().resolve(args.run)
     redact = args.redact or bool(args.hide)
@@ -50,6 +50,8 @@ def main(args: argparse.Namespace) -> int:
 
         return int(not follow(run_dir, args.format, args.output or "-", say))
     source = source_of(run_dir)
+    if remark := remark_of(source):
+        say(f"benchtui: {remark}")
     if redact:
         source = without_names(source, args.format, args.hide)
     if args.output is None and (file := alone(source, exporter)) is not None:

@@ -18,7 +18,7 @@ from tui.model.step_record import UTC_PATTERN, Part, PhaseRecord, ProofRecord, S
 
 RUN_SCHEMA = "benchtui.run/1"
 
-RecordState = Literal["complete", "partial", "aborted", "failed", "imported", "baseline"]
+RecordState = Literal["complete", "partial", "aborted", "failed", "running", "imported", "baseline"]
 Verdict = Literal["valid", "valid-with-warnings", "invalid"]
 
 

@@ -27,12 +27,14 @@ async def export_run(screen: StepScreen, run_dir: Path) -> None:
     if answer is None:
         return
     try:
-        written = await asyncio.to_thread(_write, run_dir, answer)
+        written, remark = await asyncio.to_thread(_write, run_dir, answer)
     except BenchtuiError as error:
         screen.notify(str(error), severity="error", markup=False)
         return
     more = f" and {len(written) - 1} more there" if len(written) > 1 else ""
     screen.notify(f"written: {written[0]}{more}", markup=False)
+    if remark:
+        screen.notify(remark, severity="warning", markup=False)
 
 
 def _formats() -> list[tuple[str, str]]:
@@ -46,10 +48,11 @@ def _title(name: str) -> str:
         return str(error)
 
 
-def _write(run_dir: Path, wanted: Wanted) -> list[Path]:
-    from tui.results.export.save import export, source_of, without_names
+def _write(run_dir: Path, wanted: Wanted) -> tuple[list[Path], str]:
+    """Write it, and return the files and what has to be said of them."""
+    from tui.results.export.save import export, remark_of, source_of, without_names
 
     source = source_of(run_dir)
     if wanted.redact:
         source = without_names(source, wanted.format, wanted.words)
-    return export(source, wanted.format, wanted.where)
+    return export(source, wanted.format, wanted.where), remark_of(source)

@@ -100,7 +100,8 @@ def how_long(record: RunRecord, step: StepRecord | None) -> Iterator[Said]:
         return
     text = length_text(step.measured_s, step.runtime_s)
     if text:
-        asked = f" of {units.seconds(step.runtime_s)} asked for" if step.runtime_s and "of" not in text else ""
+        told = step.runtime_s and "of" not in text and record.state != "running"
+        asked = f" of {units.seconds(step.runtime_s)} asked for" if told else ""
         yield Said("fact", f"{text}{asked}" if not is_short(step) else text)
     kind = record.latency_kind_of(step)
     for name, result in step.results.aggregate.items():

@@ -18,6 +18,12 @@ def source_of(run_dir: Path) -> Source:
     return Source(load_record(run_dir), run_dir)
 
 
+def remark_of(source: Source) -> str:
+    """Return what has to be said of an export beside it; nothing of a run that is over."""
+    run = source.record
+    return f"{run.run_id} is {run.reason}; exported is what it measured so far" if run.state == "running" else ""
+
+
 def without_names(source: Source, name: str, words: Sequence[str] = ()) -> Source:
     """Return a run whose record names nobody: hosts, addresses, users and paths are replaced, as in reports.
 

@@ -36,6 +36,7 @@ CHECKS: tuple[Check, ...] = (
     *metadata.CHECKS,
     *repeats.CHECKS,
 )
+NOT_YET = "the run is still running"
 WHOLE: tuple[RecordState, ...] = ("complete", "imported", "baseline")
 BY_ID = {check.id: check for check in CHECKS}
 
@@ -48,10 +49,13 @@ class Examination(Struct, frozen=True):
     not_made: dict[str, str] = field(default_factory=dict)
 
 
-def examine(evidence: Evidence) -> Examination:
-    """Make every check for which there is evidence."""
+def examine(evidence: Evidence, *, running: bool = False) -> Examination:
+    """Make every check for which there is evidence; of a run that goes on not those that speak of its end."""
     outcome = Examination()
     for check in CHECKS:
+        if running and not check.live:
+            outcome.not_made[check.id] = NOT_YET
+            continue
         try:
             outcome.findings.extend(check.look(evidence))
         except UnknownError as reason:
@@ -64,11 +68,13 @@ def examine(evidence: Evidence) -> Examination:
 def verdict_of(state: RecordState, steps: Sequence[StepRecord], findings: Sequence[Finding]) -> Verdict | None:
     """Return what the findings say together; None when nothing was measured that counts, such as a fill alone.
 
-    Only a complete run is valid.
+    Only a complete run is valid; of one that goes on nothing is said but that it cannot be any more.
     """
     if not any((step.results.aggregate or step.metadata) and not step.warmup for step in steps):
         return None
     severities = {finding.severity for finding in findings}
     if "error" in severities:
         return "invalid"
+    if state == "running":
+        return None
     return "valid" if state in WHOLE and "warning" not in severities else "valid-with-warnings"

@@ -147,7 +147,9 @@ def cells_of_record(record: RunRecord, shown: Headline | None = None, *, running
     wrong = invalid_steps(record)
     cells = [_recorded(record, cell, groups.get(cell.key, []), shown) for cell in record.matrix.cells]
     cells = [replace(cell, invalid=bool(wrong & set(cell.steps))) for cell in cells]
-    return cells if running else [replace(c, state="cut") if c.state == "running" else c for c in cells]
+    if running or record.state == "running":
+        return cells
+    return [replace(c, state="cut") if c.state == "running" else c for c in cells]
 
 
 def invalid_steps(record: RunRecord) -> set[int]:

@@ -58,6 +58,7 @@ class Source(Struct):
     run_dir: Path
     plan: Plan
     seen: JournalData
+    running: bool = False  # its engine lives, and has not closed the journal yet
 
 
 class Measured(Struct):
@@ -68,13 +69,13 @@ class Measured(Struct):
     judged: Examination
 
 
-def build_record(run_dir: Path) -> RunRecord:
-    """Return the record of a run directory, from plan.json and the journal alone.
+def build_record(run_dir: Path, *, running: bool = False) -> RunRecord:
+    """Return the record of a run directory, from plan.json and the journal alone; `running`: its engine lives.
 
     Any prefix of a journal gives a valid record of what was measured until then. Raises BenchtuiError when the plan
     cannot be read.
     """
-    source = source_of(run_dir)
+    source = source_of(run_dir, running=running)
     measured = measured_in(source)
     record = _course(source, measured)
     _add_plan(record, source)
@@ -83,24 +84,34 @@ def build_record(run_dir: Path) -> RunRecord:
     return record
 
 
-def source_of(run_dir: Path) -> Source:
+def source_of(run_dir: Path, *, running: bool = False) -> Source:
     """Return plan and journal of a run, with the steps that a search made of its plan. Raises BenchtuiError."""
     plan = load_plan(run_dir)
     seen = read_journal(run_dir / JOURNAL_FILE, plan.lease_s)
-    return Source(run_dir, plan_as_run(plan, seen.state.search), seen)
+    goes_on = running and seen.state.end is None
+    return Source(run_dir, plan_as_run(plan, seen.state.search), seen, goes_on)
 
 
 def measured_in(source: Source) -> Measured:
     """Return hosts and steps with what limited them, judged by every check."""
     plan, run = source.plan, source.seen.state
     steps = [build_step(plan, step, run) for step in plan.steps]
+    if source.running:
+        _so_far(steps)
     hosts = [host_record(plan, run, host) for host in plan.hosts]
     evidence = Evidence(plan, hosts, steps, source.seen)
     for step, record in zip(plan.steps, steps, strict=True):
         record.limiter = limiter_of(StepEvidence(evidence, step, record))
         if record.limiter is not None and (proved := run.proved.get(step.index)):
             record.limiter.proof = ProofRecord(**asdict(proved))
-    return Measured(hosts, steps, examine(evidence))
+    return Measured(hosts, steps, examine(evidence, running=source.running))
+
+
+def _so_far(steps: list[StepRecord]) -> None:
+    """Ask of a step that goes on for no more than what should have been measured by now: it did not end early."""
+    for step in steps:
+        if step.state in ("running", "missing") and step.runtime_s is not None and step.measured_s is not None:
+            step.runtime_s = min(step.runtime_s, step.measured_s)
 
 
 def _course(source: Source, measured: Measured) -> RunRecord:
@@ -111,7 +122,7 @@ def _course(source: Source, measured: Measured) -> RunRecord:
         schema_name="benchtui.run/1",
         run_id=run.run_id or source.run_dir.name,
         created_utc=run.utc_of(0.0),
-        ended_utc=run.utc_of(run.t),
+        ended_utc=None if source.running else run.utc_of(run.t),
         duration_s=rounded(run.t) if run.started is not None else None,
         state=state,
         reason=reason_of(source, state, steps),
@@ -185,6 +196,8 @@ def write_record(run_dir: Path) -> RunRecord:
 def final_state(source: Source, steps: list[StepRecord]) -> RecordState:
     """Return the state that the figures earn: the engine can make it worse, never better."""
     run = source.seen.state
+    if source.running:
+        return "running"
     if run.end.state == "aborted" if run.end is not None else run.stop_mode == "abort":
         return "aborted"  # a request that came when everything was over has no effect
     measured = [step for step in steps if not step.warmup]
@@ -223,6 +236,8 @@ def reason_of(source: Source, state: RecordState, steps: list[StepRecord]) -> st
 
 def _told_reason(source: Source, state: RecordState) -> str:
     end = source.seen.state.end
+    if source.running:
+        return running_text(source)
     if end is None:
         return UNFINISHED
     if end.state == "failed" and state == "partial":  # the engine had no result, but the journal has figures
@@ -230,6 +245,20 @@ def _told_reason(source: Source, state: RecordState) -> str:
     if end.reason or state == "complete":
         return end.reason
     return "; ".join(incomplete(source)[:3]) or ("nothing was measured" if state == "failed" else "")
+
+
+def running_text(source: Source) -> str:
+    """Return how far a run that goes on is: ``still running: 9 of 45 s``, ``still running: step 2 of 5, layout``."""
+    plan, run = source.plan, source.seen.state
+    at = [f"step {run.step + 1} of {len(plan.steps)}"] if run.step is not None and len(plan.steps) > 1 else []
+    step = plan.steps[run.step] if run.step is not None and run.step < len(plan.steps) else None
+    if run.phase == "measure":
+        past_s = max(run.t - run.phase_started_t, 0.0)
+        asked = f" of {step.runtime_s:.0f}" if step is not None and step.runtime_s is not None else ""
+        at.append(f"{past_s:.0f}{asked} s")
+    elif run.phase:
+        at.append(run.phase)
+    return ": ".join(filter(None, ("still running", ", ".join(at))))
 
 
 def _resumed(run: RunState) -> list[ResumedRecord]:

@@ -9,11 +9,17 @@ from pydantic import ValidationError
 from tui.model.problem import BenchtuiError, Problem
 from tui.model.record import RunRecord
 from tui.model.rundir import RECORD_FILE
+from tui.results.store.alive import is_running
 
 
 def load_record(run_dir: Path) -> RunRecord:
-    """Return the record of a run: run.json when it is there, else built from the journal. Raises BenchtuiError."""
+    """Return the record of a run: run.json when it is there, else built from the journal. Raises BenchtuiError.
+
+    Of a run that goes on it is what the journal holds by now, also when it has a run.json of before it was resumed.
+    """
     path = run_dir / RECORD_FILE
+    if is_running(run_dir):
+        return record_so_far(run_dir)
     try:
         text = path.read_bytes()
     except FileNotFoundError:
@@ -32,4 +38,4 @@ def record_so_far(run_dir: Path) -> RunRecord:
     """Return the record of what the journal holds by now. Raises BenchtuiError."""
     from tui.results.record.build import build_record  # half a second of CPU that a record which is there saves
 
-    return build_record(run_dir)
+    return build_record(run_dir, running=is_running(run_dir))

@@ -91,7 +91,7 @@ def _part(source: Source, place: str, name: str, *, drawn: bool) -> RunPart:
         ("disclosure", "What was run", disclosure(record)),
         ("findings", "Findings", _findings(record)),
         ("limiter", "What limited it", _limiter(record, steps)),
-        ("defence", "What may be said against it", defence_blocks(record)),
+        ("defence", "What may be said against it", () if record.state == "running" else defence_blocks(record)),
         ("capacity", "What it sustains", sizing_blocks(record.search, drawn=drawn) if record.search else ()),
         ("results", "Results", _results(record, steps)),
         ("charts", "Charts", _charts(record, steps, heat) if drawn else ()),
@@ -108,7 +108,10 @@ def _part(source: Source, place: str, name: str, *, drawn: bool) -> RunPart:
 
 
 def _findings(record: RunRecord) -> Iterator[Block]:
-    if record.verdict is not None:
+    if record.state == "running":
+        text = f"{record.reason.capitalize()}. It is judged at its end; below stands what was found so far."
+        yield Paragraph(text, WARN)
+    elif record.verdict is not None:
         yield Paragraph(checks_text(record))
     elif record.state == "failed":
         yield Paragraph(f"Nothing was measured. {record.reason}".strip(), BAD)

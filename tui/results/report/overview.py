@@ -71,6 +71,8 @@ def _point(record: RunRecord) -> str:
 
 def judged(record: RunRecord) -> tuple[str, str]:
     """Return the verdict in a word or two, with its role."""
+    if record.verdict is None and record.state == "running":
+        return "still running, not judged yet", WARN
     if record.verdict is None:
         return f"{record.state}, not judged", STATES.get(record.state, WARN)
     said = VERDICTS[record.verdict].capitalize() if record.verdict != "invalid" else VERDICTS[record.verdict]
@@ -84,6 +86,8 @@ def said_of(record: RunRecord) -> Iterator[str]:
     """Yield what the verdict rests on: how the run ended, what was checked, the worst of what was found."""
     if record.state == "imported":
         yield "imported: figures as a load generator printed them elsewhere, judged as far as they go"
+    elif record.state == "running":
+        yield f"{record.reason}; every figure is what was measured so far"
     elif record.state != "complete" or record.reason:
         yield f"{record.state}: {record.reason}" if record.reason else record.state
     yield from filter(None, (checks_text(record).removeprefix(f"{VERDICTS.get(record.verdict or '')}: "),))
@@ -99,7 +103,8 @@ def _facts(record: RunRecord, view: View | None) -> Iterator[tuple[str, list[str
     yield "hosts", list(_hosts(record))
     yield "servers", [_names([each.name for each in record.servers])] if record.servers else []
     began = (record.created_utc or "start unknown").replace("T", " ")[:19]
-    yield "when", [f"{began}{' UTC' if record.created_utc else ''}, took {units.duration(record.duration_s)}"]
+    took = f"{'so far' if record.state == 'running' else 'took'} {units.duration(record.duration_s)}"
+    yield "when", [f"{began}{' UTC' if record.created_utc else ''}, {took}"]
     yield "limited by", [step.limiter.text for step in detailed_steps(record) if step.limiter is not None][:2]
     yield "repeated", list(filter(None, (repeated_text(record),)))
     yield "published", list(_published(view))

@@ -12,11 +12,9 @@ import tui
 from tui.model.problem import Problem
 from tui.model.utc import format_utc
 from tui.results.baselines.text import published
-from tui.results.record.build import build_record
 from tui.results.record.load import load_record
 from tui.results.report.content import Source, report_of
 from tui.results.report.side_by_side import ALONE, Versus
-from tui.results.store.alive import is_running
 from tui.results.store.marks import read_marks, with_tags
 
 if TYPE_CHECKING:
@@ -32,7 +30,7 @@ def source_at(run_dir: Path, baselines: Path | None) -> tuple[Source, tuple[Prob
 
     `baselines` is the user's own directory, problems are of files in it; None: shipped figures alone.
     """
-    record = build_record(run_dir) if is_running(run_dir) else load_record(run_dir)
+    record = load_record(run_dir)
     view, problems = published(record, baselines)
     marks = read_marks(run_dir)
     return Source(with_tags(record, marks), run_dir, view, marks.title), problems

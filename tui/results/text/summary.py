@@ -58,7 +58,8 @@ def _top(record: RunRecord, *, running: bool) -> list[str]:
     step = _shown_step(record)
     lines += _limiter(step) if step is not None and record.search is None else []  # a search tells its own
     lines += _attacked(record) if record.checks is not None and not running else []
-    state = ["state: running; figures so far"] if running else _wrapped(f"state: {record.state}", record.reason)
+    how_far = record.reason.removeprefix("still ") if record.state == "running" else "running"
+    state = [f"state: {how_far}; figures so far"] if running else _wrapped(f"state: {record.state}", record.reason)
     return [*lines, *state]
 
 

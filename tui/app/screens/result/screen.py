@@ -426,14 +426,15 @@ def record_of(run_dir: Path) -> RunRecord:
     from pydantic import ValidationError
 
     from tui.model.record import RunRecord
-    from tui.results.record.build import build_record, write_record
+    from tui.results.record.build import write_record
+    from tui.results.record.load import record_so_far
     from tui.results.store.alive import is_running
 
     path = run_dir / "run.json"
     try:
         return RunRecord.model_validate_json(path.read_bytes())
     except FileNotFoundError:
-        return build_record(run_dir) if is_running(run_dir) else write_record(run_dir)
+        return record_so_far(run_dir) if is_running(run_dir) else write_record(run_dir)
     except ValidationError as error:
         raise BenchtuiError(f"{path}: not a run record: {error.errors()[0]['msg']}") from error
     except OSError as error:
