@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from tests.app.journal_maker import RunMaker
-from tests.app.stage import WIDE, app_on, settle, stage
+from tests.app.stage import SMALL, WIDE, app_on, settle, stage
 from tests.app.test_runs import make_run, rows
 from tui.app.screens.compare.screen import CompareScreen
 from tui.app.screens.runs.screen import RunsScreen
@@ -98,6 +98,21 @@ async def test_latencies_are_drawn_where_there_is_room_until_somebody_says(newes
         await pilot.press("l")
         await app.settle_whole(pilot)
         assert "by latency" not in page(app.screen)
+
+
+async def test_latencies_that_were_asked_for_are_in_sight_on_a_small_terminal(newest: RunMaker) -> None:
+    async with stage(newest, SMALL, step="runs") as (app, pilot):
+        await pilot.press("space", "space", "c")
+        await app.settle(pilot)
+        pane = cast("CompareScreen", app.screen).pane
+        assert pane.scroll_offset.y == 0
+        await pilot.press("l")
+        await app.settle(pilot)
+        seen = page(app.screen).splitlines()[pane.scroll_offset.y :][: pane.scrollable_content_region.height]
+        assert any("read latency by percentile" in line for line in seen[:3]) and any("┤" in line for line in seen)
+        await pilot.press("l")
+        await app.settle(pilot)
+        assert "by percentile" not in page(app.screen)
 
 
 async def test_a_record_that_cannot_be_read_is_said(newest: RunMaker) -> None:

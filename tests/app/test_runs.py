@@ -63,6 +63,13 @@ def rows(app: Stage) -> list[str]:
     return [" ".join(line.split()) for line in lines[: len(screen.picklist.rows)]]
 
 
+def order_of(app: Stage) -> str:
+    """The title of the column that the list is sorted by, as long as it has that column."""
+    assert isinstance(app.screen, RunsScreen)
+    picklist = app.screen.picklist
+    return picklist.sort.title if picklist.sort in picklist.columns else ""
+
+
 async def test_runs_are_listed_newest_first_with_state_profile_hosts_and_headline(newest: RunMaker) -> None:
     async with stage(newest, step="runs") as (app, _):
         assert [row.split()[1] for row in rows(app)] == ["complete", "interrupted", "partial"]
@@ -221,10 +228,12 @@ async def test_a_wide_terminal_shows_the_run_under_the_cursor(newest: RunMaker) 
         assert "mapr/seq-write" in shown and "1 problem" in shown
 
 
-async def test_a_narrow_terminal_has_the_list_alone_until_tab_shows_the_run_whole(newest: RunMaker) -> None:
+async def test_a_narrow_terminal_shows_what_is_worth_knowing_until_tab_shows_the_run_whole(newest: RunMaker) -> None:
     async with stage(newest, SMALL, step="runs") as (app, pilot):
         pane = app.screen.query_one("#runs-preview", TextPane)
-        assert not pane.display
+        brief = [line.plain for line in pane.builder(70)]
+        assert pane.region.height == 8 and brief[0].startswith("weka/read-iops  read ")
+        assert brief[1].startswith("valid with warnings") and brief[2].startswith("short ended")
         await pilot.press("tab")
         await app.settle(pilot)
         assert pane.has_focus and pane.region.height > 11
@@ -233,7 +242,25 @@ async def test_a_narrow_terminal_has_the_list_alone_until_tab_shows_the_run_whol
         assert "weka-01, weka-02, weka-03, weka-04" in hosts and " and " not in hosts
         await pilot.press("escape")
         await app.settle(pilot)
-        assert not pane.display and app.screen.query_one(PickList).has_focus
+        assert pane.region.height == 8 and app.screen.query_one(PickList).has_focus
+    async with stage(newest, (60, 16), step="runs") as (app, pilot):
+        assert not app.screen.query_one("#runs-preview", TextPane).display
+        await pilot.press("s", "s", "s")
+        await app.settle(pilot)
+        assert order_of(app) == "headline" and "IOPS" in rows(app)[0]
+
+
+async def test_a_narrow_list_has_the_verdict_in_place_of_the_state(newest: RunMaker) -> None:
+    async with stage(newest, SMALL, step="runs") as (app, pilot):
+        assert [row.split(" 2026")[0] for row in rows(app)] == ["! short", "✗ interrupted", "! partial"]
+        assert "IOPS" in rows(app)[0]
+        await pilot.press("space", "s", "s")
+        await app.settle(pilot)
+        assert rows(app)[0].startswith("A short ") and order_of(app) == "hosts"
+        await pilot.resize_terminal(120, 36)
+        await app.settle(pilot)
+        assert rows(app)[0].startswith("A complete ") and "! short" in rows(app)[0]
+        assert order_of(app) == "hosts"
 
 
 async def test_runs_of_others_are_listed_and_not_changed(newest: RunMaker, tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ class CompareScreen(StepScreen):
         self.every = False
         self.drawn: bool | None = None  # until somebody says: curves of searches are, latencies where there is room
         self.fitted = False  # there was
+        self.chart_at = 0  # the first line of what is drawn
 
     def compose_body(self) -> Iterable[Widget]:
         """One pane that scrolls."""
@@ -92,7 +93,7 @@ class CompareScreen(StepScreen):
 
         if self.shown is None:
             return []
-        lines = self.shown.lines(width)
+        lines, self.chart_at = self.shown.lines(width), 0
         for each, judged in self.shown.found:
             lines += [Line()]
             shown = (each.search is not None if self.drawn is None else self.drawn) and width >= LEAST_CHART_WIDTH
@@ -102,7 +103,9 @@ class CompareScreen(StepScreen):
                 lines += [*comparison_lines(each, width, drawn=chart), *judged_lines(judged)]
                 continue
             lines += [*comparison_lines(each, width, every=self.every), *judged_lines(judged)]
-            lines += self.drawings(each, width) if shown else []
+            if shown:
+                self.chart_at = self.chart_at or len(lines)
+                lines += self.drawings(each, width)
         below = self.fitting(width, self.pane.size.height - len(lines))
         self.fitted = bool(below)
         return [*lines, *below]
@@ -165,15 +168,17 @@ class CompareScreen(StepScreen):
             await report_runs(self, self.shown.sides, self.shell.options.environ, self.shown.across)
 
     def action_curves(self) -> None:
-        """Show latencies over each other, or not."""
+        """Show latencies over each other, or not; what was asked for is in sight."""
         self.drawn = not (self.searched or self.fitted if self.drawn is None else self.drawn)
-        self.draw()
+        self.draw(seen=self.drawn)
 
     @work(exclusive=True, group="draw", exit_on_error=False)
-    async def draw(self) -> None:
-        """Load the charts off the event loop, then show."""
+    async def draw(self, *, seen: bool = False) -> None:
+        """Load the charts off the event loop, then show; where the page is longer than the screen, go there."""
         await asyncio.to_thread(load_charts)
         self.paint()
+        if seen and self.chart_at:
+            self.pane.call_after_refresh(self.pane.scroll_to, y=self.chart_at, animate=False)
 
 
 def load_charts() -> None:

@@ -42,18 +42,31 @@ VERDICTS: dict[str | None, Run] = {
 LABEL_CELLS = 8
 
 
-def preview(run: RunSummary, changed: Mapping[str, str], width: int, *, whole: bool = False) -> list[Line]:
+def preview(
+    run: RunSummary, changed: Mapping[str, str], width: int, *, whole: bool = False, short: bool = False
+) -> list[Line]:
     """Return what is most worth knowing of a run, in lines of `width` cells: what it is, beside what is doubtful.
 
-    `changed` are the parameters that are not as in its profile. `whole`: every finding, note and host.
+    `changed` are the parameters that are not as in its profile. `whole`: every finding, note and host. `short`: few
+    lines are in sight, so what the list tells has one.
     """
     half = (width - GUTTER) // 2 if width >= LEAST_FOR_TWO else width
-    left = [*_head(run, half), *_facts(run, changed, half, whole)]
-    right = [*_findings(run, half, whole), *_notes(run, half, whole)]
+    head = _brief_head(run, half) if short and not whole else _head(run, half)
+    facts = _facts(run, changed, half, whole)
+    doubts, notes = _findings(run, half, whole), _notes(run, half, whole)
     if half == width:
-        return [*left, *right]
-    pairs = zip_longest(left, right, fillvalue=Line())
+        return [*head, *doubts, *notes, *facts]
+    pairs = zip_longest([*head, *facts], [*doubts, *notes], fillvalue=Line())
     return [Line.of(*padded(one.runs, half + GUTTER), *other.runs) for one, other in pairs]
+
+
+def _brief_head(run: RunSummary, width: int) -> Iterator[Line]:
+    star: list[Run] = [("* ", ACCENT)] if run.starred else []
+    called: Run = (run.title or run.profile or run.run_id, TITLE)
+    figure: Run = (run.headline or "no headline", BRIGHT if run.headline else LABEL)
+    for part in wrap([*star, called, ("  ", TEXT), figure], width):
+        yield Line.of(*part)
+    yield from _judgement(run, width)
 
 
 def _head(run: RunSummary, width: int) -> Iterator[Line]:
@@ -62,6 +75,10 @@ def _head(run: RunSummary, width: int) -> Iterator[Line]:
         yield Line.of(*part)
     for part in wrap([(run.headline or "no headline", BRIGHT if run.headline else LABEL)], width):
         yield Line.of(*part)
+    yield from _judgement(run, width)
+
+
+def _judgement(run: RunSummary, width: int) -> Iterator[Line]:
     yield Line.of(VERDICTS[run.verdict], ("  ", TEXT), (run.state, LABEL))
     if said := run.problem or run.reason:
         yield from indented([(said, WARN)], width, 0)

@@ -30,14 +30,26 @@ STATE_CELLS: dict[str, tuple[str, str]] = {  # state -> symbol attribute of the 
 }
 
 
-def columns(symbols: Symbols, marked: Sequence[str]) -> tuple[Column[RunSummary], ...]:
-    """Return the columns of the list; a run that is `marked` has its letter in place of a symbol."""
+def columns(symbols: Symbols, marked: Sequence[str], *, narrow: bool = False) -> tuple[Column[RunSummary], ...]:
+    """Return the columns of the list; a run that is `marked` has its letter in place of a symbol.
+
+    A `narrow` list has the verdict in place of the state, which is told where a run was not measured whole.
+    """
 
     def state(run: RunSummary) -> list[Run]:
-        symbol, role = told(run)
+        return lettered(run, *told(run))
+
+    def verdict(run: RunSummary) -> list[Run]:
+        return lettered(run, *(judged(run) if run.state == "complete" and run.verdict else told(run)))
+
+    def lettered(run: RunSummary, text: str, role: str) -> list[Run]:
         if key_of(run) in marked:
-            return [(f"{MARKS[marked.index(key_of(run))]} ", ACCENT), (symbol.partition(" ")[2], role)]
-        return [(symbol, role)]
+            return [(f"{MARKS[marked.index(key_of(run))]} ", ACCENT), (text.partition(" ")[2], role)]
+        return [(text, role)]
+
+    def judged(run: RunSummary) -> Run:
+        symbol = {"valid": symbols.ok, "valid-with-warnings": symbols.warn}.get(run.verdict or "")
+        return (f"{symbol} {run.weakened_by or run.verdict}", JUDGED[run.verdict]) if symbol else told(run)
 
     def told(run: RunSummary) -> Run:
         symbol, role = STATE_CELLS.get(run.state, ("dot", LABEL))
@@ -47,13 +59,19 @@ def columns(symbols: Symbols, marked: Sequence[str]) -> tuple[Column[RunSummary]
             symbol, role = STATE_CELLS["partial"]
         return f"{getattr(symbols, symbol)} {run.state}", role
 
+    if narrow:
+        first = [ordered_by("verdict", "verdict", verdict, least=13, wants=13, most=17)]
+        judgement = []
+    else:
+        first = [ordered_by("state", "state", state, least=13, most=13)]
+        judgement = [ordered_by("verdict", "verdict", verdict_of, least=14, wants=17, most=28, drop=1)]
     return (
-        ordered_by("state", "state", state, least=13, most=13),
-        ordered_by("started", "started (UTC)", lambda run: when(run.utc), 16, role=LABEL),
-        ordered_by("profile", "profile", named, least=15, wants=22, most=34),
+        *first,
+        ordered_by("started", "started (UTC)", lambda run: when(run.utc), 16, role=LABEL, drop=1 if narrow else 0),
+        ordered_by("profile", "profile", named, least=15, wants=0 if narrow else 22, most=34),
         ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 6, right=True, gap=1),
         ordered_by("headline", "headline", headline_of, least=17, most=17, right=True),
-        ordered_by("verdict", "verdict", verdict_of, least=14, wants=17, most=28, drop=1),
+        *judgement,
         ordered_by("time", "took", lambda run: units.duration(run.duration_s), least=7, most=7, right=True, drop=2,
                    role=LABEL),
         ordered_by("title", "note", said_of, least=14, drop=3),

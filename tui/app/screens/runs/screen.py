@@ -39,7 +39,9 @@ from tui.text.table import Column
 if TYPE_CHECKING:
     from tui.results.store.summary import RunSummary
 
-PREVIEW_FROM = (100, 32)  # columns and rows of the terminal
+PREVIEW_FROM = (72, 22)  # columns and rows of the terminal
+ROOMY_FROM = (100, 32)  # with room for more of the run under the cursor
+BOTH_FROM = 104  # columns for state and verdict side by side
 EMPTY = "No runs yet: choose hosts (1) and a profile (2), then press Enter on Review (3)"
 WITHOUT_RUNS = frozenset({"runs.import", "runs.filter"})  # actions that need no run under the cursor
 REREAD_S = 5.0
@@ -58,6 +60,7 @@ class RunsScreen(FilteredScreen):
         self.read = False
         self.changed: dict[Path, dict[str, str]] = {}  # parameters by run, of those that were looked at
         self.columns: tuple[Column[RunSummary], ...] = ()
+        self.narrow = False
         self.wanted = Filter()
         self.problems = ""
         self._timer: Timer | None = None
@@ -92,9 +95,26 @@ class RunsScreen(FilteredScreen):
     @on(events.Resize)
     def room_changed(self) -> None:
         """The preview stands below the list where there is room for both, or while it is read."""
-        wide, high = (got >= least for got, least in zip(self.size, PREVIEW_FROM, strict=True))
         for pane in self.query(TextPane):
-            pane.set_class((wide and high) or pane.has_focus, "-shown")
+            pane.set_class(self.has_room(PREVIEW_FROM) or pane.has_focus, "-shown")
+            pane.set_class(self.has_room(ROOMY_FROM), "-roomy")
+        self.choose_columns()
+
+    def has_room(self, least: tuple[int, int]) -> bool:
+        """Say whether the terminal has so many columns and rows."""
+        return self.size.width >= least[0] and self.size.height >= least[1]
+
+    def choose_columns(self) -> None:
+        """Show state and verdict where there is room for both; the list stays in its order."""
+        narrow = self.size.width < BOTH_FROM
+        if narrow == self.narrow:
+            return
+        self.narrow, sort = narrow, self.picklist.sort
+        self.columns = columns(self.shell.symbols, self.marked, narrow=narrow)
+        if sort is not None:
+            self.picklist.sort = next((each for each in self.columns if each.title == sort.title), self.columns[0])
+        if self.read:
+            self.show_rows()
 
     def on_descendant_blur(self) -> None:
         """Who reads the details sees them whole, and who has read them the list again."""
@@ -124,7 +144,8 @@ class RunsScreen(FilteredScreen):
             return
         if run_dir not in self.changed and pane.has_class("-shown"):
             self.read_changed(run_dir)
-        pane.show(partial(preview, run, self.changed.get(run_dir, {}), whole=self.focused is pane))
+        how = {"whole": self.focused is pane, "short": not self.has_room(ROOMY_FROM)}
+        pane.show(partial(preview, run, self.changed.get(run_dir, {}), **how))
 
     @work(exclusive=True, group="changed", exit_on_error=False)
     async def read_changed(self, run_dir: Path) -> None:
