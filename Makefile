@@ -64,7 +64,7 @@ recording:
 
 site:
 	@.ci/setup test
-	@[ -x $(BIN)/zensical ] || $(BIN)/python -m pip install --quiet 'benchtui[docs] @ .'
+	@[ -x $(BIN)/zensical ] || $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	@$(BIN)/zensical build --strict -f mkdocs.yml
 	@echo "site/index.html"
 

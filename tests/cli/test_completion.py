@@ -23,7 +23,9 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home with a run, an inventory and an SSH configuration."""
     (tmp_path / "runs" / RUN).mkdir(parents=True)
     (tmp_path / "runs" / ".index.msgpack").write_text("")
-    (tmp_path / "inventory.yaml").write_text("hosts: {c1: {}, c2: {}}\ngroups: {clients: [c1, c2]}\n")
+    (tmp_path / "inventory.yaml").write_text(
+        "hosts: {c1: {}, c2: {groups: [rack1]}, c3: }\ngroups: {clients: [c1, c2]}\n"
+    )
     (tmp_path / ".ssh").mkdir()
     (tmp_path / ".ssh" / "config").write_text("Host node1 *.lab\n")
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -31,7 +33,7 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def asked(home: Path, line: str) -> tuple[list[str], set[str]]:
+def asked(home: Path, line: str, **more: str) -> tuple[list[str], set[str]]:
     """Ask as a shell does; return the answer, and the packages that were loaded for it."""
     answer, modules = home / "answer", home / "modules"
     code = (
@@ -46,7 +48,7 @@ def asked(home: Path, line: str) -> tuple[list[str], set[str]]:
     )
     environ = {
         **os.environ, "PYTHONPATH": str(ROOT), "_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "COMP_TYPE": "9",
-        "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_STDOUT_FILENAME": str(answer),
+        "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_STDOUT_FILENAME": str(answer), **more,
     }  # fmt: skip
     subprocess.run([sys.executable, "-c", code], env=environ, timeout=PATIENCE_S, check=True)
     return [word.strip() for word in answer.read_text().split("\n")], set(modules.read_text().split())
@@ -57,6 +59,10 @@ def asked(home: Path, line: str) -> tuple[list[str], set[str]]:
     [
         ("benchtui run weka/read-t", ["weka/read-throughput"]),
         ("benchtui run demo/quick --hosts @c", ["@clients"]),
+        ("benchtui run demo/quick --hosts c1,@r", ["c1,@rack1"]),
+        ("benchtui runs show --js", ["--json"]),
+        ("benchtui run demo/quick --not", ["--note"]),
+        ("benchtui --profile weka/read-t", ["weka/read-throughput"]),
         ("benchtui runs show 2026", [RUN]),
     ],
 )
@@ -68,8 +74,8 @@ def test_the_shell_is_answered_with_names_and_little_is_loaded_for_it(user: Path
 
 def test_names_are_those_of_today(user: Path) -> None:
     assert runs() == ["last", RUN]
-    assert set(hosts()) == {"c1", "c2", "@clients", "local", "node1"}
-    assert hosts("c1,c") == ["c1,c2"]
+    assert set(hosts()) == {"c1", "c2", "c3", "@clients", "@rack1", "local", "node1"}
+    assert hosts("c1,c") == ["c1,c2", "c1,c3"]
     assert "ceph/all" in profiles("ceph/")
     assert "csv" in formats()
 
@@ -102,6 +108,13 @@ def test_files_that_cannot_be_read_complete_to_nothing(user: Path) -> None:
     assert runs() == []
 
 
+@pytest.mark.parametrize(("typed", "answer"), [("@cl", "@clients"), ("c1,@cl", "@clients"), ("c1,lo", "c1,local")])
+def test_bash_gets_a_group_as_it_puts_it_into_the_line(user: Path, typed: str, answer: str) -> None:
+    line = f"benchtui run demo/quick --hosts {typed}"
+    breaks = {"_ARGCOMPLETE_SHELL": "bash", "_ARGCOMPLETE_COMP_WORDBREAKS": " \t\n\"'@><=;|&(:"}
+    assert asked(user, line, **breaks)[0] == [answer]
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_can_be_completed(verb: str) -> None:
     assert parser_for(verb).parse_known_args([])
@@ -112,5 +125,6 @@ def test_the_script_is_one_that_the_shell_reads(shell: str, capsys: pytest.Captu
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
     assert "_ARGCOMPLETE" in script
+    assert ('completions=("${(@)completions%:}")' in script) == (shell != "fish"), "zsh: no dash behind a bare name"
     if shutil.which(shell):
         subprocess.run([shell, "-n", "/dev/stdin"], input=script, text=True, timeout=PATIENCE_S, check=True)

@@ -27,7 +27,7 @@ def test_a_headline_says_figure_profile_hosts_verdict_and_run_in_one_line() -> N
     assert text.startswith(record.headline.text)
     for part in (record.profile.tag, f"on {len(record.hosts)} host", record.run_id):
         assert part in text
-    assert "\n" not in text
+    assert "\n" not in text and ", valid, " in text
 
 
 def test_tables_hold_the_same_figures_as_a_report_and_an_export() -> None:

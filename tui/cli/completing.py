@@ -18,10 +18,17 @@ FILES = ("FILE", "PATH", "DIR", "FOLDER")
 
 def complete() -> None:
     """Answer the shell about the line in the environment, and end. Does nothing when argcomplete does not ask."""
-    import argcomplete
+    from argcomplete.finders import CompletionFinder
+
+    class Finder(CompletionFinder):
+        """bash breaks words before an @, not behind it as at its other break characters."""
+
+        def quote_completions(self, completions: list[str], quote: str, broken_at: int | None) -> list[str]:
+            kept = broken_at is not None and all(word[broken_at : broken_at + 1] == "@" for word in completions)
+            return super().quote_completions(completions, quote, broken_at - kept if broken_at is not None else None)
 
     words = os.environ.get("COMP_LINE", "").split()
-    argcomplete.autocomplete(parser_for(words[1] if len(words) > 1 else ""), always_complete_options="long")
+    Finder()(parser_for(words[1] if len(words) > 1 else ""), always_complete_options="long")
 
 
 def parser_for(verb: str) -> argparse.ArgumentParser:
@@ -44,18 +51,25 @@ def give_completers(parser: argparse.ArgumentParser, verb: str) -> None:
 
 
 def completer_of(action: argparse.Action, verb: str) -> Callable[..., Iterable[str]]:
-    """Return what completes an argument, by its metavar; `profiles` calls its own NAME, and `compare` its runs A, B."""
-    from argcomplete.completers import FilesCompleter, SuppressCompleter
+    """Return what completes an argument, by its metavar.
+
+    `profiles` and `--profile` of the screens call theirs NAME, and `compare` its runs A, B.
+    """
+    from argcomplete.completers import FilesCompleter
 
     metavar = str(action.metavar or "")
     if metavar.startswith(FILES):
         files: Callable[..., Iterable[str]] = FilesCompleter()
         return files
-    if verb == "profiles" and metavar == "NAME":
+    if metavar == "NAME" and (verb == "profiles" or action.dest == "profile"):
         return profiles
     named = {"RUN": runs, "A": runs, "B": runs, "PROFILE": profiles, "SPEC": hosts, "FORMAT": formats}
-    none: Callable[..., Iterable[str]] = SuppressCompleter()
-    return named.get(metavar, none)
+    return named.get(metavar, nothing)
+
+
+def nothing(**_: Any) -> list[str]:
+    """Complete to nothing: what only a person knows. argcomplete's own class for that hides the option too."""
+    return []
 
 
 def quietly(names: Callable[[str], Iterable[str]]) -> Callable[..., list[str]]:
@@ -94,8 +108,8 @@ def hosts(prefix: str) -> Iterable[str]:
     parts = split(prefix + "?")  # the last one is being typed
     before = "".join(f"{part}," for part in parts[:-1])
     described = inventory()
-    groups = described.get("groups") or {}
-    names = [*(described.get("hosts") or {}), *(f"@{group}" for group in groups), LOCAL]
+    known, groups = described.get("hosts") or {}, groups_in(described)
+    names = [*known, *(f"@{group}" for group in groups), LOCAL]
     names += [word for word in words_in(from_home("~/.ssh/config")) if not PATTERN & set(word)]
     named = {name for part in parts[:-1] for name in _named_by(part, groups)}
     return [before + name for name in dict.fromkeys(names) if not (named and named.issuperset(_named_by(name, groups)))]
@@ -109,6 +123,15 @@ def _named_by(part: str, groups: dict[str, Any]) -> list[str]:
         return expand(part)
     others = {name: members for name, members in groups.items() if name != part[1:]}  # groups may not name each other
     return [name for member in groups.get(part[1:]) or () for name in _named_by(str(member), others)] or [part]
+
+
+def groups_in(described: dict[str, Any]) -> dict[str, list[Any]]:
+    """Return the members of every group of an inventory: as it is listed, and as it stands at hosts."""
+    found = {str(name): list(members or ()) for name, members in (described.get("groups") or {}).items()}
+    for host, each in (described.get("hosts") or {}).items():
+        for group in (each.get("groups") if isinstance(each, dict) else None) or ():
+            found.setdefault(str(group), []).append(host)
+    return found
 
 
 def inventory() -> dict[str, Any]:

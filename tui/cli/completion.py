@@ -22,5 +22,11 @@ def main(args: argparse.Namespace) -> int:
     """Print the script."""
     from argcomplete.shell_integration import shellcode
 
-    print(shellcode(["benchtui"], shell=args.shell), end="")
+    print(undescribed(shellcode(["benchtui"], shell=args.shell)), end="")
     return 0
+
+
+def undescribed(script: str) -> str:
+    """Return the script so that zsh lists names that have no description without a dash behind each."""
+    shown = '        _describe "${words[1]}" completions'
+    return script.replace(shown, f'        completions=("${{(@)completions%:}}")\n{shown}')

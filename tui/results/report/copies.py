@@ -41,8 +41,14 @@ def headline(record: RunRecord) -> str:
     """Return a line: what was measured, of what, by whom it can be looked up, and whether it is valid."""
     text = record.headline.text if record.headline is not None else ""
     hosts = f"{len(record.hosts)} host{'' if len(record.hosts) == 1 else 's'}"
-    said = [text or headline_parts(record)[0], f"{record.profile.tag} on {hosts}", judged(record)[0], record.run_id]
+    verdict = _in_line(judged(record)[0])
+    said = [text or headline_parts(record)[0], f"{record.profile.tag} on {hosts}", verdict, record.run_id]
     return ", ".join(part for part in said if part)
+
+
+def _in_line(said: str) -> str:
+    """Return words that begin a line as they stand within one; what is in capitals stays."""
+    return said if said[:2].isupper() else said[:1].lower() + said[1:]
 
 
 def markdown(record: RunRecord) -> str:
