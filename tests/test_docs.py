@@ -6,6 +6,7 @@ import argparse
 import importlib
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,3 +62,13 @@ def test_profiles_in_the_documents_exist(tmp_path: Path) -> None:
 def test_links_lead_somewhere(document: Path) -> None:
     targets = re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", document.read_text())
     assert [target for target in targets if not (document.parent / target).exists()] == []
+    docs = ROOT / "docs"
+    if docs in document.parents:  # pages of the site, which has nothing else
+        assert [target for target in targets if not (document.parent / target).resolve().is_relative_to(docs)] == []
+
+
+def test_the_generator_of_the_site_is_installed_by_what_pip_takes() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    named = re.findall(r"pip install .*'(.*?)'", (ROOT / "Makefile").read_text())
+    assert named
+    assert set(named) <= {f".[{extra}]" for extra in extras}

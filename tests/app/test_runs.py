@@ -110,6 +110,14 @@ async def test_the_filter_narrows_as_one_types_and_escape_clears_it(newest: RunM
         assert len(rows(app)) == 3
 
 
+async def test_a_filter_that_is_opened_again_is_replaced_by_what_is_typed(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("slash", *"mapr", "enter", "slash", *"profile:weka")
+        assert app.screen.query_one(TextInput).value == "profile:weka" and len(rows(app)) == 2
+        await pilot.press("enter", "slash", "right", *" state:complete")
+        assert app.screen.query_one(TextInput).value == "profile:weka state:complete" and len(rows(app)) == 1
+
+
 async def test_a_filter_without_a_hit_says_how_to_get_out(newest: RunMaker) -> None:
     async with stage(newest, step="runs") as (app, pilot):
         await pilot.press("slash", *"zzz")

@@ -34,9 +34,10 @@ class FilteredScreen(StepScreen):
         raise NotImplementedError
 
     def action_filter(self) -> None:
-        """Open the filter."""
+        """Open the filter; what stands there is selected, so that typing replaces it."""
         self.filter.add_class("-shown")
         self.set_focus(self.filter)
+        self.filter.select_all()
 
     def on_descendant_focus(self) -> None:
         """The footer follows the focus: in the filter, letters are letters."""
