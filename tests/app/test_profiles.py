@@ -226,6 +226,20 @@ async def test_the_filter_finds_letters_in_turn_and_selects_what_fits_best(home:
         await user.sees("Nothing matches the filter")
 
 
+async def test_a_profile_that_was_just_made_is_seen_whatever_the_filter_says(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await go_to(user, "demo/quick")
+        await user.press("slash")
+        await user.types("wkreadio")
+        await user.sees(lambda: user.cursor == "weka/read-iops")
+        await user.press("enter", "n")
+        await user.sees("A profile of your own")
+        await user.press("enter")
+        await user.sees(lambda: user.scope == "editor")
+        await user.press("escape")
+        await user.sees(lambda: user.scope == "profiles" and user.cursor == "my/read-iops")
+
+
 async def test_what_was_used_last_comes_first_and_a_profile_says_what_it_takes(home: Path) -> None:
     (home / "runs").mkdir()
     shutil.copytree(OLD_RUN, home / "runs" / json.loads((OLD_RUN / "run.json").read_text())["run_id"])

@@ -371,6 +371,19 @@ async def test_run_again_fills_review_and_says_what_is_not_there_any_more(newest
         assert isinstance(app.screen, RunsScreen)
 
 
+async def test_run_again_knows_hosts_that_were_written_down_since(newest: RunMaker, tmp_path: Path) -> None:
+    write_inventory(tmp_path, "hosts:\n  spare: {}\n")
+    async with stage(newest, step="runs") as (app, pilot):
+        await pilot.press("r")
+        await app.settle(pilot)
+        assert isinstance(app.screen, RunsScreen)
+        write_inventory(tmp_path, "hosts:\n  weka-[01-04]: {}\n")
+        await pilot.press("r")
+        await app.settle(pilot)
+        assert isinstance(app.screen, ReviewScreen)
+        assert app.selection.ticked == ["weka-01", "weka-02", "weka-03", "weka-04"]
+
+
 async def test_escape_leads_to_profiles_again_once_something_else_was_chosen(newest: RunMaker, tmp_path: Path) -> None:
     write_inventory(tmp_path, "hosts:\n  weka-[01-04]: {}\n")
     async with stage(newest, step="runs") as (app, pilot):

@@ -206,6 +206,7 @@ class Shell(TypeAheadApp[None]):
         from tui.app.services import again
 
         asked_on = str(getattr(self.screen, "SCOPE", ""))
+        self.forget_fleet()  # its hosts may have been written down since
         try:
             chosen = await asyncio.to_thread(again.read_choice, run_dir, self.fleet, self.catalogue)
         except BenchtuiError as error:

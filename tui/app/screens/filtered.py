@@ -67,13 +67,17 @@ class FilteredScreen(StepScreen):
         self.set_focus(self.picklist)
         self.filter.set_class(bool(self.filter.value), "-shown")
 
+    def clear_filter(self) -> None:
+        """Let all rows through again."""
+        self.filter.value = ""
+        self.filter.remove_class("-shown")
+
     def action_back(self) -> None:
         """Leave a text beside the list first, clear the filter, then go one step back."""
         if isinstance(self.focused, TextPane):
             self.set_focus(self.picklist)
         elif self.filter.has_class("-shown"):
-            self.filter.value = ""
-            self.filter.remove_class("-shown")
+            self.clear_filter()
             self.set_focus(self.picklist)
         else:
             super().action_back()

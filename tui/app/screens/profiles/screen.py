@@ -76,7 +76,14 @@ class ProfilesScreen(FilteredScreen):
         entries, used = self.shell.catalogue.list(), self.shell.profiles_used()
         if begins:
             focus = focus or profile_text.newest_key(entries, used) or HARMLESS
+        if focus and not begins:
+            self.app.call_from_thread(self.let_through, entries, focus)
         self.app.call_from_thread(self.take_profiles, entries, used, focus)
+
+    def let_through(self, entries: list[CatalogueEntry], key: str) -> None:
+        """Clear a filter that hides what was just made or edited."""
+        if key not in map(profile_text.key_of, profile_text.found(entries, self.filter.value)):
+            self.clear_filter()
 
     def take_profiles(self, entries: list[CatalogueEntry], used: list[str], focus: str | None = None) -> None:
         """Show what was read; an Enter that came too early is obeyed now."""
