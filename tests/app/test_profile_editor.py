@@ -136,6 +136,15 @@ def test_a_character_has_a_line_and_a_column() -> None:
     assert [location_of("ab\ncd", offset) for offset in (0, 2, 3, 5)] == [(0, 0), (0, 2), (1, 0), (1, 2)]
 
 
+async def test_what_is_asked_for_in_vain_is_told_as_one_types_and_can_be_run(home: Path) -> None:
+    async with editing(home) as at:
+        await at.write("params:", "fio: {global: {ioengine: psync, iodepth: 4}}\nparams:")
+        assert at.problems == []
+        pane = at.screen.query_one("#editor-problems")
+        assert pane.border_subtitle == "1 hint"
+        await at.sees("iodepth has no effect with psync: it is synchronous")
+
+
 async def test_enter_and_backspace_follow_the_indentation(home: Path) -> None:
     async with editing(home) as user:
         user.screen.area.move_cursor((3, 7))

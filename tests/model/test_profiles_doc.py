@@ -36,7 +36,12 @@ MISTAKES = [
     ("tool: fio", "tool: fio\ndrop_caches: maybe"), ("profile: test/x", "profile: Reads"),
     ("default: 4G", "default: 4Q"), ("  size:", "  depth: {default: 1, kind: count}\n  size:"),
     ("  size:", "  numjobs: {default: 1, kind: count}\n  size:"), ("a: {", "a: {numjobs: '{siz}', "),
-    ("a: {", "a: {iodpeth: 4, "), ("psync", "libaoi"), ("randread", "randraed"), ("a: {", "a: {rwmixread: 101, "),
+    ("a: {", "a: {iodpeth: 4, "),
+    (
+        "  size: {default: 4G, kind: size}\nfio:\n  global: {",
+        '  block: {default: 4k, kind: size}\n  size: {default: 4G, kind: size}\nfio:\n  global: {bs: "{block}", ',
+    ),
+    ("psync", "libaoi"), ("randread", "randraed"), ("a: {", "a: {rwmixread: 101, "),
     ("a: {", "a: {ramp_time: 1h30m, "), ("a: {", "a: {stonewall: 1, "), ("a: {", "a: {blocksize: 8k, "),
     ('bs: 4k, time_based: 1, runtime: "{runtime}"', "time_based: 1"),
     ('bs: 4k, time_based: 1, runtime: "{runtime}"', "runtime: 0"),

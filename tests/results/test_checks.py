@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from tests.results.evidence import WRITER, direction, evidence, found, latency, said, series
 from tui.model.plan import FileSpec, Headline, JobLoad, Plan, Step
@@ -279,6 +280,20 @@ def test_a_device_of_one_machine_is_shared_by_all_its_names() -> None:
     jobs = [JobLoad("r", ("read",), random=True, same_offsets=True)]
     task = {"files": [FileSpec("/dev/loop7", 1)]}
     assert found("V21", evidence(hosts, jobs=jobs, task=task, facts={"boot_id": "b"}))
+
+
+def test_a_depth_that_the_engine_does_not_keep_is_told_and_that_it_was_swept() -> None:
+    vain = JobLoad("r", ("read",), in_vain="iodepth has no effect with psync", idle=("iodepth=4",))
+    assert [each.message for each in found("depth", evidence(jobs=[vain]))] == [vain.in_vain]
+    assert found("depth", evidence(jobs=[WRITER])) == []
+    at = evidence(jobs=[vain], plan={"axes": ["depth"]})
+    (step,) = at.plan.steps
+    step.point = {"depth": 4}
+    at.plan.steps.append(replace(step, index=1, point={"depth": 1}, jobs=[replace(vain, in_vain="", idle=())]))
+    both = Evidence(at.plan, at.hosts, [*at.steps, *at.steps], at.seen)
+    (only,) = found("depth", both)
+    told = "; it was swept: points that differ by depth alone are the same load"
+    assert (only.severity, only.message) == ("warning", vain.in_vain + told)
 
 
 def test_data_that_an_array_can_reduce_is_told() -> None:

@@ -152,6 +152,8 @@ def check_files(args: argparse.Namespace, catalogue: Catalogue) -> int:
             loaded = catalogue.load_file(path)
             check_plan(loaded)
             print(f"{path}: ok ({loaded.profile.profile})")
+            for hint in loaded.hints:
+                say(f"{hint} (a hint)")
         except UsageError as error:
             code = error.exit_code
             for problem in error.problems:
@@ -189,6 +191,8 @@ def edit_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
             say(problem)
         if not problems:
             say(f"{path}: ok")
+            for hint in catalogue.load_file(path).hints:
+                say(f"{hint} (a hint)")
             return 0
         if not ask("edit again?"):
             return 2

@@ -129,6 +129,8 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     durable: str = ""  # how writes are made durable as they go: "fdatasync=1"; empty: never before the end
     flushed: str = ""  # how they are at the end: "end_fsync=1"
     block_bytes: int | None = None  # of each I/O; None: they differ, or nobody said
+    in_vain: str = ""  # what is asked for and does not act: "iodepth has no effect with psync: it is synchronous"
+    idle: tuple[str, ...] = ()  # lines of the job file that change nothing with this engine: "iodepth=16"
 
 
 class HostTask(Struct, omit_defaults=True):

@@ -19,12 +19,12 @@ from tui.model.profile import (
     placeholders,
     value_text,
 )
+from tui.model.profile_hints import idle, unreached, uses, written
 from tui.model.quantities import shown
 from tui.model.search_check import search_problems
 from tui.model.tool import SUITE, installed, rules
 from tui.model.yaml_text import Document, KeyPath
 
-PARAMETERISED = ("suite", "prepare", "warmup", "pause")  # where a parameter may be named, beside each tool's part
 NUMERIC_KINDS = ("size", "duration", "count", "number")
 DIRECTIONS_OF_OPS = ("create", "stat", "remove", "read")
 DIRECTIONS_OF_IO = ("read", "write", "trim", "sync", "mixed")
@@ -44,11 +44,7 @@ def problems(profile: Profile, document: Document, known: Collection[str]) -> It
     texts: dict[str, str] = {}
     for name, param in profile.params.items():
         yield from _param_problems(profile, name, param, document, texts)
-    used = set(_used({key: document.data.get(key) for key in (*installed(), *PARAMETERISED)}))
-    for name in known:
-        if name not in used:
-            message = f"parameter '{name}' is never used: no option holds {{{name}}}"
-            yield document.problem(("params", name), message, key=True)
+    yield from _use_problems(profile, document, known)
     yield from _layout_problems(profile, document)
     yield from matrix_problems(profile, document, known)
     yield from condition_problems(profile, document)
@@ -97,11 +93,16 @@ def _limit_problems(name: str, param: Param, document: Document) -> Iterator[Pro
             yield document.problem(("params", name, key), f"parameter '{name}': {key}: {error}")
 
 
-def _used(data: object) -> Iterator[str]:
-    if isinstance(data, (dict, list)):
-        for value in data.values() if isinstance(data, dict) else data:
-            yield from _used(value)
-    yield from placeholders(data)
+def _use_problems(profile: Profile, document: Document, known: Collection[str]) -> Iterator[Problem]:
+    """Every parameter changes something; one that is inherited and left idle is a hint, for it cannot be taken away."""
+    places = uses(document.data)
+    for name in known:
+        if name not in places:
+            message = f"parameter '{name}' is never used: no option holds {{{name}}}"
+            yield document.problem(("params", name), message, key=True)
+    for name, why in idle(places, unreached(profile)).items():
+        if (place := written(name, places[name], document.keys)) is not None:
+            yield document.problem(place, f"parameter '{name}' has no effect: {why}", key=True)
 
 
 def _layout_problems(profile: Profile, document: Document) -> Iterator[Problem]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from tui.model.profile import Profile
-    from tui.model.yaml_text import Document
+    from tui.model.yaml_text import Document, KeyPath
 
 GROUP = "benchtui.workloads"
 SUITE = "suite"  # what stands for `tool` in a profile that runs others
@@ -41,6 +41,14 @@ class InProfile(Protocol):
 
         A parameter whose default is wrong is not in `texts`; placeholders themselves are checked already.
         """
+        return ()
+
+    def unreached(self, profile: Profile) -> Mapping[KeyPath, str]:
+        """Return the options that no job takes, by their path in the profile, each with why."""
+        return {}
+
+    def hints(self, profile: Profile, texts: Mapping[str, str]) -> Iterable[tuple[KeyPath, str]]:
+        """Yield what else is asked for in vain, by path: nothing that is wrong, but to be known. `texts`: as above."""
         return ()
 
     def describe(self, kinds: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tui import workloads
+from tui.engine.planning.alike import check_act, check_points
 from tui.engine.planning.precondition import round_rules, with_fill
 from tui.model.address import HostAddress
 from tui.model.matrix import HOSTS_AXIS, MAX_STEPS, SweepSpec, axes, grid_points, host_counts, with_values, without
@@ -74,6 +75,7 @@ def build_steps(
                 if len(steps) + len(own) > MAX_STEPS:
                     tag = loaded.profile.profile
                     raise UsageError(f"{tag}: more than {MAX_STEPS} steps; sweep less, or repeat less")
+            check_points(planned.profile, own, axes(planned.sweep or SweepSpec()))
             steps += with_fill(planned.profile, own, steps)
     if not steps:
         tag = loaded.profile.profile
@@ -104,6 +106,8 @@ def _planned(profile: Profile, overrides: Overrides, wanted: Wanted, *, member: 
     fixed = {name: value for name, value in overrides.items() if name not in (wanted.sweep or {})}
     params = resolve_params(profile, fixed)
     sweep = with_values(without(profile.sweep, fixed), known_axes(profile, wanted.sweep or {}))
+    if not member:
+        check_act(profile, params, fixed, axes(sweep or SweepSpec()))
     repeat = profile.repeat
     if member or wanted.repeat is None:
         least, most = (repeat, repeat) if isinstance(repeat, int) else (repeat.min, repeat.max)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
+from tui.engine.planning.alike import vain_texts
 from tui.engine.planning.attest import attested
 from tui.engine.planning.matrix import Wanted, build_steps, person_text, planned_profiles
 from tui.engine.planning.search import Wish, build_slots, search_of
@@ -62,6 +63,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         search, steps, said = slotted.search, slotted.steps, slotted.remarks
     params = resolve_params(profile, {k: v for k, v in choices.overrides.items() if k in profile.params})
     members = list(loaded.members.values())
+    names = swept(loaded, choices.overrides, wanted) if search is None else []
     reaching = {name: text for name, text in choices.overrides.items() if name not in profile.params}
     reached = {name: reached_text(loaded, name, text) for name, text in reaching.items()}
     return Plan(
@@ -70,7 +72,9 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         texts={name: person_text(profile, name, value) for name, value in params.items()} | reached,
         remarks=[remark for name, text in reached.items() if (remark := uneven(loaded, name, text))]
         + loads_on_servers(hosts)
-        + said,
+        + said
+        + [str(hint) for each in (loaded, *members) for hint in each.unreached]
+        + vain_texts(steps, names),
         hosts=hosts,
         steps=steps,
         headline=headline_of(profile),
@@ -85,7 +89,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         take_locks=choices.take_locks,
         wait_s=choices.wait_s,
         drop_caches=profile.drop_caches,
-        axes=swept(loaded, choices.overrides, wanted) if search is None else [],
+        axes=names,
         until=until_of(profile, choices) if search is None else None,
         members=[profile_ref(member, params_given(member.profile, reaching)) for member in members],
         secrets=secret_names(loaded, steps),

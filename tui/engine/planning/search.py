@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui import workloads
+from tui.engine.planning.alike import check_act
 from tui.engine.planning.matrix import (
     Overrides,
     Wanted,
@@ -204,6 +205,7 @@ def build_slots(
     (planned,) = planned_profiles(loaded, overrides, Wanted())
     planned = planned if prepare else unprepared(planned)
     profile, knobs = planned.profile, {knob.name: knob.values[-1] for knob in search.over if knob.values}
+    check_act(profile, planned.params, (), knobs)
     params = with_knobs(profile, planned.params, knobs)
     slots = [_offered(profile, params, hosts, Offer(None, search.point_s), at) for at in range(1, search.points + 1)]
     search = _led(search, slots[0])

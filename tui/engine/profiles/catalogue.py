@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tui.engine.profiles.shelf import SUFFIXES, ProfileFile, Shelf, head, read_text
 from tui.metrics.registry import meaning
 from tui.model.paths import from_home
-from tui.model.problem import UsageError, did_you_mean
+from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.yaml_text import load
 
 if TYPE_CHECKING:
@@ -51,6 +51,21 @@ class LoadedProfile:
     sha256: str
     bases: tuple[tuple[str, str], ...] = ()
     members: dict[str, LoadedProfile] = field(default_factory=dict)
+
+    @property
+    def unreached(self) -> list[Problem]:
+        """What in its file reaches no job, whatever the parameters are."""
+        from tui.model.profile_hints import unreached_hints
+
+        return unreached_hints(self.profile, self.text, str(self.path))
+
+    @property
+    def hints(self) -> list[Problem]:
+        """Everything that it asks for in vain: to know, not to refuse."""
+        from tui.model.profile_hints import hints
+
+        own = hints(self.profile, self.text, str(self.path))
+        return [*own, *(hint for member in self.members.values() for hint in member.hints)]
 
 
 class Catalogue:

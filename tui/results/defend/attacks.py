@@ -292,7 +292,7 @@ ATTACKS: tuple[Attack, ...] = (
     Attack("lagged", "One host lagged", ("V14", "host-loss"), ("V14",), laggards, one_host),
     Attack("averaged", "The percentiles are averaged", (), (), merged, no_latencies),
     Attack("waiting", "The latency leaves out waiting", ("slat", "V24"), (), waiting, no_latencies),
-    Attack("depth", "That was not the load you say", ("V02", "V24"), ("V02",)),
+    Attack("depth", "That was not the load you say", ("V02", "depth", "V24"), ("V02",)),
     Attack("errors", "Errors were left out", ("V01", "host-loss", "V29"), ("V01",), errors),
     Attack("durable", "The writes were not durable", ("V25", "sync"), ("V25",), attested, no_writes),
     Attack("clocks", "The clocks were wrong", ("V13", "clock-step"), ("V13",), clock_offsets, one_host),

@@ -8,6 +8,7 @@ from tui.journal.loss import names_of
 from tui.metrics import units
 from tui.metrics.figures import enough_behind
 from tui.metrics.registry import MIXED, direction
+from tui.model.alike import vain_axes
 from tui.model.plan import JobLoad
 from tui.model.step_record import DirectionRecord, LatencyRecord, Scalar, StepRecord
 from tui.model.thresholds import default
@@ -105,6 +106,24 @@ def occupied(dirs: Mapping[str, DirectionRecord], held: int) -> float | None:
 
 def _whole(result: DirectionRecord) -> LatencyRecord | None:
     return result.lat or result.clat
+
+
+@step_check(
+    "depth",
+    "Queue depth",
+    rule="the engine keeps the queue depth that was asked for",
+    advice="Use an engine that queues (libaio, io_uring) with direct=1, or more jobs: each keeps one I/O in flight.",
+    source="the engine is synchronous, by the load generator's own table",
+)
+def depth(at: StepEvidence) -> Iterator[Found]:
+    """A synchronous engine has one I/O of each job in flight, whatever depth is named beside its figure. A sweep over
+    the depth then measures one load again and again, and its best point is the best by chance."""
+    if not at.step.jobs:
+        raise UnknownError("what the load does is not known")
+    swept = vain_axes(at.run.plan.steps, at.run.plan.axes)
+    more = f"; it was swept: points that differ by {', '.join(swept)} alone are the same load" if swept else ""
+    for told in dict.fromkeys(job.in_vain for job in at.step.jobs if job.in_vain):
+        yield Found("warning", told + more, 1)
 
 
 @step_check(
@@ -273,4 +292,4 @@ def tails(at: StepEvidence) -> Iterator[Found]:
             yield Found("info", message, round(slower, 1), units.TAIL_SAMPLES, {"direction": name})
 
 
-CHECKS = (concurrency, rate, short, runtime, submission, sync_bound, tails)
+CHECKS = (concurrency, depth, rate, short, runtime, submission, sync_bound, tails)

@@ -88,7 +88,7 @@ def problems(profile: Profile, document: Document, texts: Mapping[str, str]) -> 
     """Yield what is wrong with the jobs of a profile. `texts`: the parameters' defaults, of those that are right."""
     for path, options in _sections(profile):
         yield from _option_problems(profile, path, options, texts, document)
-    jobs = [_effective(profile, name, texts) for name in job_of(profile).jobs]
+    jobs = [effective(profile, name, texts) for name in job_of(profile).jobs]
     for job in jobs:
         yield from _time_problems(job, document)
         yield from _place_problems(profile, job, document)
@@ -115,7 +115,7 @@ def _option_problems(
             yield document.problem((*path, name), f"{name}: {wrong}")
 
 
-def _effective(profile: Profile, job: str, texts: Mapping[str, str]) -> dict[str, Setting]:
+def effective(profile: Profile, job: str, texts: Mapping[str, str]) -> dict[str, Setting]:
     """Return what holds for a job: its own options over the global ones, as far as they can be resolved."""
     found: dict[str, Setting] = {}
     for path, options in (("fio", "global"), job_of(profile).shared), (("fio", "jobs", job), job_of(profile).jobs[job]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tui.model.plan import JobLoad
-from tui.workloads.fio.options import SYNC_OPTIONS, JobOptions
+from tui.workloads.fio.options import SYNC_OPTIONS, JobOptions, depth_in_vain
 
 PACING = ("thinktime", "flow", "rate_process", "job_max_latency", "latency_target", "ioscheduler")
 REDUCIBLE = ("zero_buffers", "buffer_pattern", "buffer_compress_percentage", "dedupe_percentage")
@@ -49,6 +49,8 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         durable=_durable(job),
         flushed=_named(job, ("end_fsync", "fsync_on_close")),
         block_bytes=_block(job),
+        in_vain=depth_in_vain(job),
+        idle=(f"iodepth={job.get('iodepth')}",) if job.keeps_no_depth and job.get("iodepth") else (),
     )
 
 

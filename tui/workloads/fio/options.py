@@ -209,6 +209,11 @@ class JobOptions(Struct, frozen=True):
         return self.numjobs * (1 if self.engine in SYNC_ENGINES else max(self.count("iodepth"), 1))
 
     @property
+    def keeps_no_depth(self) -> bool:
+        """Whether iodepth says nothing (init.c caps it at 1 for FIO_SYNCIO); offloaded I/O has threads for it."""
+        return not self.queues and self.get("io_submit_mode") != "offload"
+
+    @property
     def access(self) -> tuple[str, ...]:
         """Kinds of I/O this job does: read, write, trim. Raises UsageError for an unknown ``rw``."""
         mode = (self.get("rw") or "read").partition(":")[0].lower()
@@ -238,3 +243,10 @@ class JobOptions(Struct, frozen=True):
 def job_options(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]]) -> list[JobOptions]:
     """Return the jobs of a job file in their order."""
     return [JobOptions(name, shared, own) for name, own in jobs.items()]
+
+
+def depth_in_vain(job: JobOptions) -> str:
+    """Return what to know of a queue depth that the engine does not keep; empty: it keeps it."""
+    if not job.keeps_no_depth or job.count("iodepth") <= 1:
+        return ""
+    return f"iodepth has no effect with {job.engine}: it is synchronous"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
     from tui.model.proof import Change
-    from tui.model.yaml_text import Document
+    from tui.model.yaml_text import Document, KeyPath
     from tui.workloads.fio.body import Fio
     from tui.workloads.fio.reader import FioReader
 
@@ -55,6 +55,18 @@ class FioWorkload(Workload):
         from tui.workloads.fio.check import problems
 
         return problems(profile, document, texts)
+
+    def unreached(self, profile: Profile) -> Mapping[KeyPath, str]:
+        """Return the options of [global] that every job sets itself."""
+        from tui.workloads.fio.vain import unreached
+
+        return unreached(profile)
+
+    def hints(self, profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
+        """Yield which queue depths an engine does not keep."""
+        from tui.workloads.fio.vain import hints
+
+        return hints(profile, texts)
 
     def describe(self, kinds: dict[str, Any]) -> None:
         """Name fio's options in the JSON Schema."""

@@ -187,7 +187,7 @@ class EditorScreen(StepScreen):
         pane = self.query_one("#editor-problems", TextPane)
         here = self.area.cursor_location[0] + 1
         pane.show(partial(editor_text.problem_lines, self.judged, here, self.shell.symbols))
-        pane.border_subtitle = editor_text.count(self.judged.problems) if self.judged.problems else ""
+        pane.border_subtitle = editor_text.counted(self.judged)
         pane.set_class(bool(self.judged.problems), "-wrong")
 
     def show_state(self) -> None:

@@ -31,13 +31,14 @@ class Judged:
     problems: list[Problem] = field(default_factory=list)
     loaded: LoadedProfile | None = None
     base: Profile | None = None
+    hints: list[Problem] = field(default_factory=list)  # what it asks for in vain: not wrong
 
 
 def judge(catalogue: Catalogue, text: str, path: Path) -> Judged:
     """Return what a text is. Reads the profiles that it extends or holds, nothing else."""
     try:
         loaded = catalogue.load_text(text, path)
-        return Judged(text, [], loaded, base_of(catalogue, loaded))
+        return Judged(text, [], loaded, base_of(catalogue, loaded), [own_place(hint, path) for hint in loaded.hints])
     except UsageError as error:
         return Judged(text, [own_place(problem, path) for problem in error.problems])
 
@@ -64,15 +65,17 @@ def base_of(catalogue: Catalogue, loaded: LoadedProfile) -> Profile | None:
 def problem_lines(judged: Judged, here: int, symbols: Symbols, width: int) -> list[Line]:
     """Return every problem with its place; those of line `here` are bright."""
     if not judged.problems:
-        return [Line.of(*clip([(f"{symbols.ok} ", GOOD), (sound(judged), LABEL)], width))]
+        hints = (problem_text(hint, here, symbols, width, symbols.warn) for hint in judged.hints)
+        said = Line.of(*clip([(f"{symbols.ok} ", GOOD), (sound(judged), LABEL)], width))
+        return [*(line for each in hints for line in each), said]
     return [line for problem in judged.problems for line in problem_text(problem, here, symbols, width)]
 
 
-def problem_text(problem: Problem, here: int, symbols: Symbols, width: int) -> list[Line]:
-    """Return one problem: what is wrong is bright, what is allowed dim."""
+def problem_text(problem: Problem, here: int, symbols: Symbols, width: int, sign: str = "") -> list[Line]:
+    """Return one problem, or a hint with its sign: what is wrong is bright, what is allowed dim."""
     found, semicolon, allowed = problem.message.partition("; ")
     value = [(found, TITLE if problem.line == here else TEXT), (semicolon + allowed, LABEL)]
-    return labelled([(f"{symbols.bad} {place_of(problem)}", LABEL)], value, width, INDENT)
+    return labelled([(f"{sign or symbols.bad} {place_of(problem)}", LABEL)], value, width, INDENT)
 
 
 def sound(judged: Judged) -> str:
@@ -178,6 +181,12 @@ def job_of(profile: Profile) -> str:
     if profile.tool == SUITE:
         return ""
     return workloads.get(profile.tool).job_text(profile, resolve_params(profile, {}))
+
+
+def counted(judged: Judged) -> str:
+    """Return how much there is to say of a text, in words."""
+    hints = f"{len(judged.hints)} {'hint' if len(judged.hints) == 1 else 'hints'}" if judged.hints else ""
+    return count(judged.problems) if judged.problems else hints
 
 
 def count(problems: Sequence[Problem]) -> str:
