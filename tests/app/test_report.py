@@ -74,14 +74,14 @@ async def test_runs_of_an_experiment_are_compared_side_by_side_and_reported_so(t
         await user.press(*["space"] * 8, "c")
         await user.sees("A is 4 runs, B 4; x makes the next side A")
         await user.sees("meant to differ: numjobs")
-        await user.sees("B against A: worse")
+        await user.sees("B is worse: 20 % fewer read IOPS than A")
         await user.press("p")
-        await user.sees("B against A: not comparable")
+        await user.sees("A and B cannot be compared: numjobs differs (1 / 8)")
         await user.sees("compares them although they differ in numjobs")
         await user.press("s")
         await user.sees("A is the oldest run")
         await user.press("s", "p", "x")
-        await user.sees("B against A: better")
+        await user.sees("B is better: 25 % more read IOPS than A")
         await user.press("w")
         await user.sees("Report of ")
         await user.press("down", "enter")
@@ -103,7 +103,7 @@ async def test_runs_that_have_nothing_in_common_are_no_sides(tmp_path: Path) -> 
         await user.press("s")
         await user.is_told("no two of these runs are alike")
         await user.press("p")
-        await user.sees("B against A: no difference detected")
+        await user.sees("No difference detected: ")
 
 
 async def test_why_there_is_no_report_is_said(tmp_path: Path) -> None:

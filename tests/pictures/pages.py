@@ -130,7 +130,7 @@ def editing(*keys: str, broken: bool = False) -> Act:
 
 async def latencies_compared(user: User) -> None:
     """Compare the two newest runs, and go to their latencies: the end of the page."""
-    await pressed("space", "space", "c", sees="B against A")(user)
+    await pressed("space", "space", "c", sees="makes the next run A")(user)
     await pressed("l")(user)
     await pressed("G", sees="share of I/Os by latency")(user)
 
@@ -150,7 +150,7 @@ PICTURES = (
     Picture("runs", kept),
     Picture("runs-filter", kept, pressed("slash", *"weka/read-iops verdict:valid")),
     Picture("runs-export", kept, pressed("e", sees="Export")),
-    Picture("compare", kept, pressed("space", "space", "c", sees="B against A")),
+    Picture("compare", kept, pressed("space", "space", "c", sees="makes the next run A")),
     Picture("compare-latencies", kept, latencies_compared),
     Picture("help", chosen(*CLIENTS), pressed("question_mark")),
     Picture("palette", chosen(*CLIENTS), pressed("ctrl+p")),

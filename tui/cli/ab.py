@@ -363,7 +363,7 @@ def concluded(experiment: Experiment, found: Look | None) -> int:
         print(document(experiment, found, word))
     else:
         if (compared := compared_sides(experiment)) is not None:
-            print("\n".join(plain_lines(comparison_lines(compared, text_width()))) + "\n")
+            print("\n".join(plain_lines(comparison_lines(compared, text_width(), advice=False))) + "\n")
         print(answer_text(experiment, found, word))
     return {"worse": WORSE, "not known": NOT_KNOWN, NOT_COMPARABLE: NOT_KNOWN}.get(word, 0)
 

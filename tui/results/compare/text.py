@@ -10,6 +10,7 @@ from tui.model.record import RunRecord
 from tui.results.compare.compare import Change, Comparison, PointChange, Word
 from tui.results.compare.criteria import Judged
 from tui.results.compare.gate import Difference
+from tui.results.compare.sentence import reasons_left, sentence
 from tui.results.text.judged import VERDICTS
 from tui.text.line import BAD, BRIGHT, GOOD, HEADING, LABEL, TEXT, WARN, Line, Run, indented, labelled
 from tui.text.table import Column, measured, text_table
@@ -34,14 +35,14 @@ LABELS = 10
 
 
 def comparison_lines(
-    found: Comparison, width: int | None, *, every: bool = False, drawn: Sequence[Line] = ()
+    found: Comparison, width: int | None, *, every: bool = False, drawn: Sequence[Line] = (), advice: bool = True
 ) -> list[Line]:
-    """Return runs, gate, headlines and figures; with `every` all figures of all points of a matrix.
+    """Return the answer, runs, gate, headlines and figures; with `every` all figures of all points of a matrix.
 
-    `drawn` is a chart that belongs to the answer: it stands below it.
+    `drawn` belongs to the answer: it stands below it. `advice`: the answer says what would tell where nobody can.
     """
     room = width or 120
-    lines = [*answer_lines(found, room), *drawn, Line(), *gate_lines(found, room), Line()]
+    lines = [*answer_lines(found, room, advice=advice), *drawn, Line(), *gate_lines(found, room), Line()]
     if found.search is not None:
         from tui.results.sizing.compare import search_lines
 
@@ -55,9 +56,10 @@ def comparison_lines(
     return [*lines, *([Line(), *methods] if (methods := list(_methods(found, room))) else [])]
 
 
-def answer_lines(found: Comparison, width: int) -> list[Line]:
-    """Return the runs of both sides, and what is said of them whole."""
-    return [*_sides(found, width), *conclusion(found, width)]
+def answer_lines(found: Comparison, width: int, *, advice: bool = True) -> list[Line]:
+    """Return what is said of both sides whole, in a sentence, and their runs."""
+    said = [(sentence(found, advice=advice), ROLES.get(found.word, BRIGHT))]
+    return [*indented(said, width, 0), *_sides(found, width)]
 
 
 def _sides(found: Comparison, width: int) -> Iterator[Line]:
@@ -76,20 +78,21 @@ def side_runs(record: RunRecord) -> list[Run]:
 
 
 def gate_lines(found: Comparison, width: int) -> list[Line]:
-    """Return why the runs are not comparable, and what else is not the same."""
+    """Return why the runs are not comparable, as far as the answer does not say it, and what else is not the same."""
     lines: list[Line] = []
     mattering = [each for each in found.gate if not each.blocks and each.matters and each.what not in found.across]
     varied = [each for each in found.gate if each.what in found.across and not each.blocks]
     rest = [each for each in found.gate if not each.blocks and not each.matters and each.what not in found.across]
     for label, role, parts in (
-        ("not comparable", BAD, found.obstacles),
+        ("not comparable", BAD, reasons_left(found)),
         ("compared", BRIGHT, varied),
         ("differs", WARN, mattering),
         ("differs too", LABEL, rest),
     ):
         lines += _listed(label, role, parts, width)
-    same = "nothing known differs in profile, parameters, hosts, tools and verdicts"
-    return lines or indented([(same, LABEL)], width, 0)
+    if lines or found.obstacles:
+        return lines or indented([("nothing else is known to differ", LABEL)], width, 0)
+    return indented([("nothing known differs in profile, parameters, hosts, tools and verdicts", LABEL)], width, 0)
 
 
 def _listed(label: str, role: str, parts: Sequence[Difference], width: int) -> Iterator[Line]:
@@ -99,18 +102,20 @@ def _listed(label: str, role: str, parts: Sequence[Difference], width: int) -> I
 
 def _figures(point: PointChange, width: int | None) -> list[Line]:
     """Return the table of all figures of a point, the headline first and bright."""
-    shared = _shared_reason(point.changes)
     title = Column[Change]("figure", lambda each: (each.title, BRIGHT if each.headline else TEXT))
-    lines = _table([title], point.changes, width, words=not shared)
-    return [*lines, *indented([(shared, LABEL)], width or 120, 0)] if shared else lines
+    return _table([title], point.changes, width)
 
 
-def _table(first: Sequence[Column[Change]], rows: Sequence[Change], width: int | None, *, words: bool) -> list[Line]:
-    """Return a table; where reasons have no room beside their words, they stand below it, each once."""
-    columns = [*first, *_columns(words=words)]
+def _table(first: Sequence[Column[Change]], rows: Sequence[Change], width: int | None) -> list[Line]:
+    """Return a table; what is the same in each row, and reasons that have no room, stand below it, each once."""
+    shared = _shared_words(rows)
+    columns = [*first, *_columns(rows, words=shared is None)]
     least = [column for column in columns if not column.drop]
     whole = sum(column.width + column.gap for column in measured(least, rows)) - least[0].gap
-    if width is None or not words or whole <= width:
+    if shared is not None:
+        below = indented([(shared, LABEL)], width or 120, 0) if shared else []
+        return [*text_table(columns, rows, width), *below]
+    if width is None or whole <= width:
         return text_table(columns, rows, width)
     columns[-1] = Column("", lambda each: word_runs(each)[:1])
     reasons = dict.fromkeys(f"{each.word}: {each.why}" for each in rows if each.why)
@@ -118,11 +123,16 @@ def _table(first: Sequence[Column[Change]], rows: Sequence[Change], width: int |
     return [*text_table(columns, rows, width), *below]
 
 
-def _shared_reason(changes: Sequence[Change]) -> str:
-    """Return the reason that all figures of a point have in common, to be told once; empty when there is none."""
+def _shared_words(changes: Sequence[Change]) -> str | None:
+    """Return what is said of each figure where it is the same of all, to be told once; None when it is not.
+
+    That runs are not comparable has been said: then it is empty.
+    """
     said = {(each.word, each.why) for each in changes}
-    word, why = next(iter(said)) if len(changes) > 1 and len(said) == 1 else ("", "")
-    return f"{word}: {why}" if why else ""
+    if len(said) != 1 or (len(changes) < 2 and changes[0].word != "not comparable"):
+        return None
+    ((word, why),) = said
+    return "" if word == "not comparable" else f"{word}: {why or 'every figure'}"
 
 
 def _headlines(found: Comparison, width: int | None) -> list[Line]:
@@ -133,16 +143,19 @@ def _headlines(found: Comparison, width: int | None) -> list[Line]:
         Column("point", lambda each: (names[id(each)], BRIGHT)),
         Column("figure", lambda each: each.title, drop=2),
     ]  # fmt: skip
-    return _table(columns, [change for _, change in rows], width, words=True)
+    return _table(columns, [change for _, change in rows], width)
 
 
-def _columns(*, words: bool = True) -> list[Column[Change]]:
+def _columns(rows: Sequence[Change], *, words: bool = True) -> list[Column[Change]]:
+    """Return the columns; no intervals where there are none, and no counts where all are those of the answer."""
+    intervals = any(interval_text(each) != units.UNKNOWN for each in rows)
+    counts = len({counts_text(each) for each in rows}) > 1
     return [
         Column("A", lambda each: figure_text(each, each.a), right=True),
         Column("B", lambda each: figure_text(each, each.b), right=True),
         Column("change", lambda each: signed(each.change), right=True, role=BRIGHT),
-        Column("95 % interval", interval_text, drop=3, right=True),
-        Column("n", counts_text, drop=4, right=True, role=LABEL),
+        *([Column[Change]("95 % interval", interval_text, drop=3, right=True)] if intervals else []),
+        *([Column[Change]("n", counts_text, drop=4, right=True, role=LABEL)] if counts else []),
         *([Column("", word_runs)] if words else []),
     ]
 
@@ -205,6 +218,8 @@ def method_texts(found: Comparison) -> Iterator[str]:
 
 def _methods(found: Comparison, width: int) -> Iterator[Line]:
     for text in method_texts(found):
+        if found.word == "not comparable" and text.startswith(HOLM):
+            continue  # it is about words, and there are none
         yield from indented([(text, LABEL)], width, 0)
 
 

@@ -93,16 +93,18 @@ class CompareScreen(StepScreen):
 
         if self.shown is None:
             return []
-        lines, self.chart_at = self.shown.lines(width), 0
+        lines: list[Line] = []
+        self.chart_at = 0
         for each, judged in self.shown.found:
-            lines += [Line()]
+            about = [*self.shown.lines(width)] if not lines else []  # the answer stands first
+            lines += [Line()] if lines else []
             shown = (each.search is not None if self.drawn is None else self.drawn) and width >= LEAST_CHART_WIDTH
             if shown and each.search is not None:  # its curve is the answer: it is seen without scrolling
-                room = self.pane.size.height - 3 - len(self.shown.lines(width)) - len(answer_lines(each, width))
+                room = self.pane.size.height - 3 - len(about) - len(answer_lines(each, width))
                 chart = self.drawings(each, width, min(max(room, LEAST_CHART_HEIGHT), CHART_HEIGHT))
-                lines += [*comparison_lines(each, width, drawn=chart), *judged_lines(judged)]
+                lines += [*comparison_lines(each, width, drawn=[*about, *chart]), *judged_lines(judged)]
                 continue
-            lines += [*comparison_lines(each, width, every=self.every), *judged_lines(judged)]
+            lines += [*comparison_lines(each, width, every=self.every, drawn=about), *judged_lines(judged)]
             if shown:
                 self.chart_at = self.chart_at or len(lines)
                 lines += self.drawings(each, width)
