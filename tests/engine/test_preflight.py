@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any, cast
+
 import pytest
 from msgspec.structs import replace
 
 from tests.engine.test_planning import plan
 from tui.engine.planning.space import file_system_of, judge_space
-from tui.engine.running.preflight import judge_host, tool_problems
+from tui.engine.running.preflight import judge_host, tell_leftovers, tool_problems
 from tui.engine.safety.host_look import HostFindings
 from tui.model.plan import Plan
 from tui.remote.agent import FileInfo
+from tui.remote.answers import TaskDir
 from tui.remote.probe import DirFacts, HostProbe, ToolFacts, version_of
 from tui.workloads.base import Requirement
 
@@ -93,3 +97,14 @@ def test_files_that_are_there_whole_need_no_room() -> None:
     files = {spec.path: FileInfo(size, size) for spec in plan().steps[0].tasks[0].files}
     only_first = {"h1": HostFindings(probe(room=full), dict(files))}
     assert judge_space(plan(), only_first) == {}
+
+
+def test_what_ended_runs_left_is_told_but_not_the_ended_steps_of_one_that_goes_on() -> None:
+    said: list[str] = []
+    session = cast(Any, SimpleNamespace(run_id="own", say=lambda _, text: said.append(text)))
+    dirs = {"own": (False,), "goes-on": (False, True), "is-over": (False, False)}
+    tasks = [
+        TaskDir(run, "h1", f"{n}.measure", alive, not alive, 60) for run in dirs for n, alive in enumerate(dirs[run])
+    ]
+    tell_leftovers(session, tasks)
+    assert said == ["something is left under /tmp of is-over: benchtui runs recover, or hosts sweep"]

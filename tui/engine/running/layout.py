@@ -174,7 +174,8 @@ async def _clean_host(ctx: RunContext, session: HostSession) -> None:
     session.created = [path for path in session.created if path not in set(gone)]
     if gone:
         session.journal.append(FilesRemoved(t=0.0, host=session.name, paths=gone, bytes=cleaning.bytes))
-        session.say("info", f"removed {len(gone)} files and directories that the run had created")
+        what = "a file or directory" if len(gone) == 1 else f"{len(gone)} files and directories"
+        session.say("info", f"removed {what} that the run had created")
     if cleaning.stays:
         path, why = next(iter(cleaning.stays.items()))
         session.say("warning", f"files stay behind: {some(cleaning.stays, NAMES_SHOWN)}; {path}: {why}")

@@ -80,8 +80,8 @@ def smaller_than_planned(sizes: Mapping[str, int], findings: HostFindings) -> se
 
 def tell_leftovers(session: HostSession, tasks: Sequence[TaskDir]) -> None:
     """Say what runs that are over have left on a host: its data may be wanted yet, so nothing is removed."""
-    runs = sorted({task.run for task in tasks if not task.alive and task.run != session.run_id})
-    if runs:
+    going_on = {session.run_id, *(task.run for task in tasks if task.alive)}  # steps that are over lie beside them
+    if runs := sorted({task.run for task in tasks} - going_on):
         text = f"something is left under /tmp of {names_of(runs)}: benchtui runs recover, or hosts sweep"
         session.say("info", text)
 
