@@ -102,7 +102,7 @@ class HostsScreen(FilteredScreen):
         """A notice, the list with its filter, below it or beside it the details of the host under the cursor."""
         yield Static(id="hosts-notice", markup=False)
         self.columns = host_rows.columns(self.seen)
-        picklist = PickList(self.columns, lambda host: host.name, fits=True, id="hosts-list")
+        picklist = PickList(self.shown_columns(), lambda host: host.name, fits=True, id="hosts-list")
         picklist.add_class("pane", update=False)
         picklist.border_title = "Hosts"
         words = "filter: a name, h[1-4], address, group, server"
@@ -168,6 +168,14 @@ class HostsScreen(FilteredScreen):
 
     # -- showing
 
+    def shown_columns(self) -> tuple[Column[KnownHost], ...]:
+        """Return the columns that say something of the hosts there are."""
+        selection = self.shell.selection
+        without = set() if any(map(partial(host_rows.has_part, selection=selection), self.hosts)) else {"role"}
+        without |= set() if any(map(self.seen.differs, self.shown)) else {"differs in"}
+        facts = self.fact_columns if any(check.facts for check in selection.checks.values()) else ()
+        return tuple(each for each in (*self.columns, *facts) if each.title not in without)
+
     def show_rows(self) -> None:
         """Bring rows, counts and bars up to date."""
         search = self.filter.value
@@ -175,10 +183,7 @@ class HostsScreen(FilteredScreen):
         groups = host_rows.by_group(self.hosts).values()
         hosts = [host for members in groups for host in members]
         self.shown = [host for host in hosts if host_rows.matches(host, search, self.seen.place(host))]
-        without = set() if any(map(partial(host_rows.has_part, selection=selection), self.hosts)) else {"role"}
-        without |= set() if any(map(self.seen.differs, self.shown)) else {"differs in"}
-        facts = self.fact_columns if any(check.facts for check in selection.checks.values()) else ()
-        self.picklist.columns = tuple(each for each in (*self.columns, *facts) if each.title not in without)
+        self.picklist.columns = self.shown_columns()
         self.picklist.set_rows(host_rows.rows(self.shown, selection.chosen))
         found = f"{len(self.shown)} of {len(self.hosts)} shown, " if search else ""
         servers = f", {len(selection.servers)} only looked at" if selection.servers else ""
