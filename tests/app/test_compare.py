@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -13,6 +14,8 @@ from textual.widgets import Static
 from tests.app.journal_maker import RunMaker
 from tests.app.stage import SMALL, WIDE, app_on, settle, stage
 from tests.app.test_runs import make_run, rows
+from tests.patience import seen
+from tui.app.dialogs.copying import CopyDialog
 from tui.app.screens.compare.screen import CompareScreen
 from tui.app.screens.runs.screen import RunsScreen
 from tui.results.record.build import write_record
@@ -116,6 +119,26 @@ async def test_latencies_that_were_asked_for_are_in_sight_on_a_small_terminal(ne
         await pilot.press("l")
         await app.settle(pilot)
         assert "by percentile" not in page(app.screen)
+
+
+async def test_y_copies_the_answer_the_figures_or_the_command_that_compares_the_same(newest: RunMaker) -> None:
+    async with stage(newest, SMALL, step="runs") as (app, pilot):
+        await pilot.press("space", "space", "c")
+        await app.settle(pilot)
+        first = page(app.screen).splitlines()[0]
+        ids = [run_dir.name for run_dir in cast("CompareScreen", app.screen).runs]
+        for keys, begin in (
+            (("h",), first[:40]),
+            (("c",), "a_runs,b_runs,point,figure,"),
+            (("l",), f"benchtui compare {ids[0]} {ids[1]}"),
+            (("j", "enter"), first[:40]),
+        ):
+            await pilot.press("y")
+            await seen(lambda: isinstance(app.screen, CopyDialog), "the menu", 60)
+            await pilot.pause()
+            await pilot.press(*keys)
+            await seen(partial(lambda begin: app.clipboard.startswith(begin), begin), f"{keys}: {begin}", 60)
+        assert "| read IOPS | 47.7k IOPS | 47.7k IOPS | " in app.clipboard and ids[1] in app.clipboard
 
 
 async def test_a_record_that_cannot_be_read_is_said(newest: RunMaker) -> None:

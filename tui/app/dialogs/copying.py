@@ -59,9 +59,9 @@ class CopyDialog(Dialog[str | None]):
     }
     """
 
-    def __init__(self, run_id: str, copies: list[Copy]) -> None:
+    def __init__(self, whose: str, copies: list[Copy]) -> None:
         super().__init__()
-        self.run_id, self.copies = run_id, copies
+        self.whose, self.copies = whose, copies
         for copy in copies:
             self._bindings.bind(copy.key, f"take('{copy.key}')", copy.label, show=False)
 
@@ -73,7 +73,7 @@ class CopyDialog(Dialog[str | None]):
         )
         with Vertical(classes="dialog") as dialog:
             dialog.styles.width, dialog.styles.max_width = WIDEST, "96%"
-            dialog.border_title = f"Copy of {self.run_id}"
+            dialog.border_title = f"Copy of {self.whose}"
             dialog.border_subtitle = "a key, or Enter   Esc cancel"
             chosen = PickList(columns, lambda each: each.key, id="copies")
             chosen.styles.height = len(self.copies) + 1

@@ -313,7 +313,14 @@ COMPARE = (
     Action("compare.swap", ("x",), "swap", "Make the next run or side A: what the others are held against", footer=4),
     Action("compare.report", ("w",), "report", "Write the comparison as a report, HTML or Markdown", footer=5),
     Action(
-        "compare.all", ("a",), "all figures", "Of a matrix: show all figures of all points, or the headlines", footer=6
+        "compare.copy",
+        ("y",),
+        "copy",
+        "Copy sentence, table, CSV or command line (OSC 52, over SSH too)",
+        footer=6,
+    ),
+    Action(
+        "compare.all", ("a",), "all figures", "Of a matrix: show all figures of all points, or the headlines", footer=7
     ),
 )
 # ----------------------------------------------------------------------------------------------------------------------

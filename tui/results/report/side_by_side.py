@@ -152,17 +152,32 @@ def _gate(found: Comparison, name: str) -> Iterator[Block]:
 
 def _figures(found: Comparison, name: str) -> Iterator[Block]:
     """Yield the figures with their changes, of a matrix the headlines of its points; and the changes as a chart."""
-    several = len(found.points) > 1
-    changes = [(point.name, each) for point in found.points for each in point.changes if not several or each.headline]
+    table = figures_table(found, name)
+    if table is not None:
+        yield table
+        yield from changes_chart(_changes(found), f"{name} against A", several=len(found.points) > 1)
+
+
+def _changes(found: Comparison, *, every: bool = False) -> list[tuple[str, Change]]:
+    """Return the figures with their points, of a matrix the headlines alone unless `every`."""
+    several = len(found.points) > 1 and not every
+    return [(point.name, each) for point in found.points for each in point.changes if not several or each.headline]
+
+
+def figures_table(found: Comparison, name: str, *, every: bool = False) -> Table | None:
+    """Return the figures with their changes, of a matrix the headlines alone unless `every`; None without any."""
+    changes = _changes(found, every=every)
     if not changes:
-        return
+        return None
+    several = len(found.points) > 1
     counted = len(found.a) > 1 or len(found.b) > 1
     rows = [_row(point if several else "", each, counted=counted) for point, each in changes]
     titles = ["A", name, *(["runs"] if counted else []), "change", "95 % interval"]
     heads = [Column("figure"), *(Column(title, right=True) for title in titles), Column("")]
+    if all(each.word == "not comparable" for _, each in changes):  # the answer says it of all of them
+        heads, rows = heads[:-1], [row[:-1] for row in rows]
     note = "".join(f"{text[:1].upper()}{text[1:]}. " for text in method_texts(found)).strip()
-    yield Table(f"Figures: {name} against A", heads, rows, f"Of repetitions the medians. {note}" if counted else note)
-    yield from changes_chart(changes, f"{name} against A", several=several)
+    return Table(f"Figures: {name} against A", heads, rows, f"Of repetitions the medians. {note}" if counted else note)
 
 
 def _row(point: str, each: Change, *, counted: bool) -> list[TableCell]:

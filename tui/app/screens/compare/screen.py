@@ -15,6 +15,7 @@ from textual.widget import Widget
 
 from tui.app.screens.base import StepScreen
 from tui.app.screens.compare.comparing import Shown, Wish, compared
+from tui.app.services.copying import copy_of_comparison
 from tui.app.services.reporting import report_runs
 from tui.app.widgets.textpane import TextPane
 from tui.model.problem import BenchtuiError
@@ -168,6 +169,12 @@ class CompareScreen(StepScreen):
         """Write the comparison as a report."""
         if self.shown is not None:
             await report_runs(self, self.shown.sides, self.shell.options.environ, self.shown.across)
+
+    @work(exclusive=True, group="copy", exit_on_error=False)
+    async def action_copy(self) -> None:
+        """Ask what of the comparison to copy through the terminal."""
+        if self.shown is not None:
+            await copy_of_comparison(self, self.shown)
 
     def action_curves(self) -> None:
         """Show latencies over each other, or not; what was asked for is in sight."""
