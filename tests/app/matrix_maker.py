@@ -87,7 +87,9 @@ class MatrixMaker(RunMaker):
         """Return the real result with another rate."""
         found = self.result(host)
         read = found.dirs["read"]
-        read = msgspec.structs.replace(read, iops=iops, bw_bytes_per_s=iops * 4096, runtime_s=self.runtime_s)
+        size = int(self.plan.steps[index].point.get("bs", 4096))
+        moved = {"bytes": read.ios * size, "bw_bytes_per_s": iops * size}
+        read = msgspec.structs.replace(read, iops=iops, runtime_s=self.runtime_s, **moved)
         return msgspec.structs.replace(found, step=index, dirs={"read": read}, t=self.t)
 
     def skip(self, *indices: int) -> MatrixMaker:

@@ -158,7 +158,7 @@ async def test_members_of_a_suite_have_a_row_each(tmp_path: Path) -> None:
 async def test_the_result_begins_with_the_matrix_and_its_best_point(tmp_path: Path) -> None:
     async with stage(finished(sweep(tmp_path), figures_of()), step="result") as (app, _):
         page = app.text_of("#result-page")
-        assert "best of 20: bs=4k numjobs=16" in page
+        assert "best of 5 with 4 KiB blocks: bs=4k numjobs=16" in page
         assert "› bs=4k numjobs=16  214k IOPS" in page
         assert "◆ knee over numjobs at bs=4k: 8 with 201k IOPS" in page
         assert "Over time" not in page
@@ -194,7 +194,7 @@ async def test_i_b_and_l_put_another_figure_into_the_cells(tmp_path: Path) -> No
     async with stage(finished(sweep(tmp_path), figures_of()), step="result") as (app, pilot):
         await pilot.press("b")
         await app.settle(pilot)
-        assert "read bandwidth, MiB/s" in app.text_of("#result-page")
+        assert "read bandwidth, GiB/s" in app.text_of("#result-page")
         assert "836" in app.text_of("#result-page")  # 214k x 4 KiB
         await pilot.press("l")
         await app.settle(pilot)

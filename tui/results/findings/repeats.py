@@ -14,9 +14,10 @@ from tui.metrics.registry import headline_text
 from tui.model.plan import Headline
 from tui.model.thresholds import default
 from tui.results.findings.check import Evidence, Found, Moot, UnknownError, run_check
-from tui.results.matrix.cells import Attempt, Cell, by_point, cell_of, shortest
+from tui.results.matrix.blocks import compared
+from tui.results.matrix.cells import Attempt, Cell, by_point, cell_of, moved_by, shortest
 from tui.results.matrix.spread import APART, best_of, known_by
-from tui.results.matrix.table import tables_of
+from tui.results.matrix.table import MatrixTable, tables_of
 
 ENOUGH = int(default("V28.repetitions"))
 SPREAD = default("V28.spread")
@@ -70,7 +71,7 @@ def _headline(evidence: Evidence, key: str) -> Headline:
 @run_check(
     "sweep",
     "Points that differ",
-    rule="a point is the best when no other reaches into its repetitions, or, measured once, "
+    rule="a point is the best of its block size when no other reaches into its repetitions, or, measured once, "
     f"into {units.share(APART)} of it (a remark); points that ended early are not counted",
     advice="Repeat the sweep (--repeat 3), or name the points that are equal together: the cheapest of them will do.",
     source="lowest and highest repetition of each point",
@@ -84,15 +85,27 @@ def sweep(evidence: Evidence) -> Iterator[Found]:
     if not tables or evidence.plan.search is not None:
         raise UnknownError(Moot.SWEPT)
     for table in tables:
-        best, equal = best_of(table.cells)
-        if best is not None and equal:
-            named = names_of([cell.name for cell in equal])
-            message = f"{table.profile}: {best.name} is the best, but not told apart from {named}"
-            yield Found("info", f"{message} (by {known_by([best, *equal])})", len(equal), 0)
+        yield from _not_told_apart(table)
         short = [f"{cell.name} ({cell.short})" for cell in table.cells if cell.short]
         if short:
             message = f"{table.profile}: ended early, and neither the best nor a knee: {names_of(short)}"
             yield Found("info", message, len(short), 0)
+
+
+def _not_told_apart(table: MatrixTable) -> Iterator[Found]:
+    """Yield the best of a table that others are as good as; of several block sizes the best of each, together."""
+    groups = compared(table.cells)
+    found = [(best, equal) for best, equal in map(best_of, groups) if best is not None and equal]
+    if not found:
+        return
+    every = [cell for best, equal in found for cell in (best, *equal)]
+    best, equal = found[0]
+    if len(groups) < 2:
+        told = f"{best.name} is the best, but not told apart from {names_of([cell.name for cell in equal])}"
+    else:
+        each = names_of([f"{best.name} ({len(equal)} as good)" for best, equal in found])
+        told = f"the best of a block size is not told apart from others: {each}"
+    yield Found("info", f"{table.profile}: {told} (by {known_by(every)})", len(every) - len(found), 0)
 
 
 def _cells(evidence: Evidence) -> list[Cell]:
@@ -102,8 +115,8 @@ def _cells(evidence: Evidence) -> list[Cell]:
         attempts = [Attempt(step.index, step.state or "done", step.headline) for step in steps]
         profile = steps[0].profile or evidence.plan.profile.tag
         headline = evidence.plan.headline_of(evidence.plan.steps[steps[0].index])
-        cell = cell_of(key, profile, steps[0].point, headline, attempts)
-        cells.append(replace(cell, short=shortest(steps)))
+        cell = replace(cell_of(key, profile, steps[0].point, headline, attempts), short=shortest(steps))
+        cells.append(moved_by(cell, steps[0], headline.direction if headline else ""))
     return cells
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tui.metrics import figures, units
-from tui.metrics.registry import BY_UNIT, METRICS, meaning
+from tui.metrics.registry import BY_UNIT, METRICS, direction, meaning
 from tui.metrics.repeat import relative_ci
 from tui.model.plan import Headline
 
@@ -49,6 +49,8 @@ class Cell(Struct, frozen=True):
     skipped: int = 0
     mean_ns: float | None = None
     p99_ns: float | None = None
+    io_bytes: float | None = None  # of one I/O of `step` on average
+    bytes_per_s: float | None = None  # of `step`
     short: str = ""  # how long it measured, when that was less than was asked for: ``0.2 s``
     invalid: bool = False  # a finding of severity error is of one of its steps
 
@@ -177,10 +179,21 @@ def _recorded(record: RunRecord, found: CellRecord, steps: Sequence[StepRecord],
     cell = replace(cell, short=shortest(steps))
     if cell.value is None or cell.step is None or headline is None:
         return cell
-    latency = latency_of(record, record.steps[cell.step], headline.direction)
+    step = record.steps[cell.step]
+    moved = moved_by(cell, step, headline.direction)
+    latency = latency_of(record, step, headline.direction)
     if latency is None:
-        return cell
-    return replace(cell, mean_ns=latency.mean_ns, p99_ns=figures.shown_percentile(latency, 99.0))
+        return moved
+    return replace(moved, mean_ns=latency.mean_ns, p99_ns=figures.shown_percentile(latency, 99.0))
+
+
+def moved_by(cell: Cell, step: StepRecord, name: str) -> Cell:
+    """Return a cell with what its step moved in a direction, or in all where that is not told by itself."""
+    every = step.results.aggregate
+    rows = [every[name]] if name in every else [row for each, row in every.items() if direction(each).in_total]
+    ios, moved = sum(row.ios for row in rows), sum(row.bytes for row in rows)
+    rates = [row.bw_bytes_per_s for row in rows if row.bw_bytes_per_s is not None]
+    return replace(cell, io_bytes=moved / ios if ios and moved else None, bytes_per_s=sum(rates) if rates else None)
 
 
 def _headline_of(cell: CellRecord) -> Headline | None:

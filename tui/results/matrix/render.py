@@ -12,6 +12,7 @@ from msgspec import Struct
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT
 from tui.metrics.repeat import ci_tells
+from tui.results.matrix.blocks import block_texts, compared
 from tui.results.matrix.cells import Cell
 from tui.results.matrix.scale import Scale, scale_of
 from tui.results.matrix.spread import best_of, known_by
@@ -350,12 +351,14 @@ def knee_text(found: KneeAt, scale: Scale) -> str:
 
 def remarks(tables: Sequence[MatrixTable]) -> list[str]:
     """Return how to read the tables: what their marks mean, and what figures of repetitions are."""
-    return [text for text in (_legend(tables), _repetitions(tables), *map(_equals, tables)) if text]
+    blocks = (text for table in tables if table.axes for text in block_texts(table.cells))
+    return [text for text in (_legend(tables), _repetitions(tables), *blocks, *map(_equals, tables)) if text]
 
 
 def _equals(table: MatrixTable) -> str:
     """Return which points of a sweep are as good as its best, as far as can be told; empty when none is."""
-    best, equal = best_of(table.cells) if table.axes else (None, [])
+    single = table.axes and len(compared(table.cells)) == 1  # else it is told with the best of each block size
+    best, equal = best_of(table.cells) if single else (None, [])
     if best is None or not equal:
         return ""
     named = ", ".join(cell.name for cell in equal[:EQUALS_TOLD])

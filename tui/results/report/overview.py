@@ -8,6 +8,8 @@ from tui.metrics import units
 from tui.metrics.registry import METRICS, meaning
 from tui.model.record import RunRecord
 from tui.results.baselines.text import View
+from tui.results.matrix.blocks import of_which
+from tui.results.matrix.cells import cells_of_record
 from tui.results.record.facts import facts_together
 from tui.results.report.document import Card, Facts
 from tui.results.report.shown import detailed_steps, measured_steps
@@ -57,7 +59,8 @@ def headline_parts(record: RunRecord) -> tuple[str, str, str]:
         return units.UNKNOWN, "", f"{meaning(found)} was not measured"
     few = found.behind is not None and found.behind < units.TAIL_SAMPLES
     number, unit = METRICS[found.metric].split(units.Few(found.value) if few else found.value)
-    best = f", best of {len(record.matrix.cells)}" if record.matrix is not None and len(record.matrix.cells) > 1 else ""
+    cells = cells_of_record(record)
+    best = f", {of_which(cells, found.step, found.unit)}" if len(cells) > 1 else ""
     where = f" at {_point(record)}" if best and _point(record) else ""
     return number, unit, f"{meaning(found)}{best}{where}"
 

@@ -14,6 +14,7 @@ from tui.app.widgets.graph_panels import KEYS
 from tui.metrics import registry, units
 from tui.metrics.registry import METRICS, meaning
 from tui.model.plan import Headline
+from tui.results.matrix.blocks import of_which
 from tui.results.matrix.cells import invalid_steps, step_figure
 from tui.results.sizing.text import capacity_lines
 from tui.results.text.conditions import step_label
@@ -93,7 +94,7 @@ def headline(page: Page, width: int) -> list[Line]:
     number, unit, what = headline_parts(page)
     key = KEYS.get(found.direction if found else "", "read")
     if page.shown_matrix is not None and found is not None and found.step is not None:
-        what += f"  best of {len(page.shown_matrix.cells)}: {best_name(page)}"
+        what += f"  {of_which(page.shown_matrix.cells, found.step, found.unit)}: {best_name(page)}"
     limiter = limiter_text(page)
     limited: list[Run] = [("limited by ", LABEL), (limiter, TEXT)] if limiter else []
     is_told = found is None or found.value is None  # in words: there is no number
