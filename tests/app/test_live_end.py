@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -10,8 +11,9 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.app import scenes
+from tests.app.driver import opened, options
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names, plan_of
-from tests.app.stage import SMALL, Stage, stage
+from tests.app.stage import SMALL, WIDE, Stage, stage
 from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.live import feed as live_feed
 from tui.app.screens.live import watching
@@ -19,6 +21,8 @@ from tui.app.screens.result.screen import ResultScreen
 from tui.app.services import remedies
 from tui.app.services.taking import Trouble, again
 from tui.app.widgets.chrome import KeyBar
+from tui.app.widgets.heat_panel import HeatPanel
+from tui.metrics.units import latency
 from tui.model.event import HostProblem, HostState, RunEnded
 from tui.results.record.build import write_record
 
@@ -231,3 +235,19 @@ async def test_at_the_end_figures_are_of_the_whole_load_and_trends_keep_one_scal
         await pilot.resize_terminal(*SMALL)
         await app.settle(pilot)
         assert "p99 ≤" in app.text_of("#live-hosts"), "the worst of the folded hosts"
+
+
+async def test_above_the_map_of_a_run_that_is_over_are_the_percentiles_of_all_that_was_measured(
+    home: Path,
+) -> None:
+    run_dir = home / "runs" / "plain"
+    shutil.copytree(Path(__file__).parents[1] / "data" / "runs" / "plain", run_dir)
+    async with opened(options(home), size=WIDE) as user:
+        user.app.open_live(run_dir)
+        await user.sees("all of it")
+        panel = user.app.screen.query_one(HeatPanel)
+        await user.sees(lambda: "read clat" in panel.title)
+        whole = user.app.screen.feed.state.cluster["read"].so_far_percentiles  # type: ignore[attr-defined]
+        assert panel.told == {50.0: whole["50"], 99.0: whole["99"], 99.9: whole["99.9"]}
+        heading = panel._heading(WIDE[0])
+        assert f"p99 {latency(whole['99'])}" in " ".join(text for text, _ in heading[1])

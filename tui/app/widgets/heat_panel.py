@@ -5,7 +5,7 @@ Once the load is over, they are those of all of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tui.app.widgets.graph import ASCII_FRAME, ROUND_FRAME, frame_line, times_in_frame
 from tui.app.widgets.lines import Lines
@@ -22,6 +22,10 @@ WHEN = 0.0  # in place of a percentile
 IMPORTANCE = (WHEN, 99.0, 50.0, 99.9)
 
 
+Told = tuple[int, int] | Mapping[float, float | None] | None
+"""Seconds of the map, or percentiles that are known."""
+
+
 class HeatPanel(Lines):
     """Latency upwards by its logarithm, time to the right over the planned run, density as shade."""
 
@@ -33,12 +37,10 @@ class HeatPanel(Lines):
         self.cells = HeatCells()
         self.title, self.role = "", "latency"
         self.axis = TimeAxis(0, 60)
-        self.told: tuple[int, int] | None = None
+        self.told: Told = None
 
-    def show(
-        self, parts: Sequence[HeatBins], title: str, role: str, axis: TimeAxis, told: tuple[int, int] | None
-    ) -> None:
-        """Show these bins, added up; `told`: the seconds whose percentiles the title has without a cursor."""
+    def show(self, parts: Sequence[HeatBins], title: str, role: str, axis: TimeAxis, told: Told) -> None:
+        """Show these bins, added up; `told`: whose percentiles the title has without a cursor."""
         self.title, self.role, self.axis, self.told = title, role, axis, told
         self.cells.show(parts)
         self.update_lines()
@@ -82,7 +84,7 @@ class HeatPanel(Lines):
         told = self.told if axis.cursor_s is None else (axis.cursor_s, axis.cursor_s + 1)
         if self.cells.empty or told is None:
             return {}
-        found = self.cells.percentiles(*told)
+        found = self.cells.percentiles(*told) if isinstance(told, tuple) else told
         plain = self.symbols == "ascii"
         runs: dict[float, Run] = {
             each: (f"{MARKS[each][plain]} p{each:g} {latency(value)}", LABEL)

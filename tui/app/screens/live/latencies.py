@@ -13,10 +13,11 @@ from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import Now
 from tui.app.screens.live.watching import WatchingScreen
 from tui.app.widgets.graph_panels import KEYS, Subject
-from tui.app.widgets.heat_panel import HeatPanel
+from tui.app.widgets.heat_panel import HeatPanel, Told
 from tui.journal.heat import HostHeat
 from tui.metrics.heat import HeatBins
 from tui.metrics.registry import direction, in_order
+from tui.text.heat import LINES
 from tui.text.timeaxis import TimeAxis, axis_of
 
 Together = tuple[str, ...]  # directions whose latencies are shown together
@@ -163,10 +164,19 @@ class LatenciesScreen(WatchingScreen):
         whose = replace(subject, name=" ".join(each for each in (self.heat_host, self.shown_job) if each))
         title = whose.title(f"Latency over time · {what} {kind}" if what else "Latency over time")
         role = KEYS[shown[0]] if len(shown) == 1 and len(choices) > 1 else "latency"
-        span = subject.total.span
-        if span is not None and subject.total.intervals():
-            span = (span[1] - 1, span[1])
-        self.query_one("#live-heat", HeatPanel).show([heat[name] for name in shown], title, role, axis, span)
+        told = self.told_of(shown, subject)
+        self.query_one("#live-heat", HeatPanel).show([heat[name] for name in shown], title, role, axis, told)
+
+    def told_of(self, shown: Together, subject: Subject) -> Told:
+        """Return whose percentiles stand above the map: the newest second, then those of all that was measured."""
+        if subject.total.intervals() and (span := subject.total.span) is not None:
+            return span[1] - 1, span[1]
+        if (host := self.heat_host) != self.host:
+            view = self.feed.state.hosts[host] if host is not None else None
+            subject = live_text.subject_of(self.feed.state, view, self.shown_job, subject.about)
+        of_all = subject.dirs.get(shown[0]) if len(shown) == 1 else subject.total
+        known = of_all.so_far_percentiles if of_all is not None else {}
+        return {each: known.get(f"{each:g}") for each in LINES}
 
     def action_heat_host(self) -> None:
         """Show the latencies of the host under the cursor, which the map follows, or of all hosts again."""
