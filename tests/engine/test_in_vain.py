@@ -147,3 +147,10 @@ def test_a_sweep_over_a_depth_that_does_not_act_is_said_to_measure_one_load(own:
 def test_a_depth_that_one_of_two_jobs_keeps_is_a_sweep(own: Catalogue) -> None:
     both = loaded(own, "fio: {jobs: {more: {ioengine: libaio, rw: read}}}\n")
     assert plan(both, sweep={"depth": ["1", "4"]}).remarks == [VAIN]
+
+
+def test_a_search_over_a_depth_that_does_not_act_says_so(own: Catalogue) -> None:
+    wish = Wish("capacity", limits=["p99 < 5ms"], over={"depth": [1, 4]})
+    told = "search over depth: all of its values are the same load"
+    assert plan(loaded(own, ""), search=wish).remarks == [told, VAIN]
+    assert plan(loaded(own, QUEUES), search=wish).remarks == []

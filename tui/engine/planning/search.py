@@ -22,6 +22,7 @@ from tui.engine.planning.precondition import with_fill
 from tui.engine.planning.prove import kept_profile
 from tui.metrics.registry import MIXED
 from tui.model.address import HostAddress
+from tui.model.alike import vain_axes
 from tui.model.plan import Plan, Step
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import Param, ParamValue, Profile, parse_limit, parse_param
@@ -215,7 +216,19 @@ def build_slots(
     steps = list(with_fill(profile, steps, []))
     steps = [replace(step, index=index, pause_s=step.pause_s if index else 0.0) for index, step in enumerate(steps)]
     own = workloads.get(profile.tool).set_by_search(profile, planned.params)
-    return Slotted(search, steps, [*own, *_hosts_left_out(profile, search, len(hosts))])
+    vain = [
+        f"search over {knob.name}: all of its values are the same load"
+        for knob in search.over
+        if any(job.in_vain for job in slots[0].step.jobs) and _is_vain(profile, planned.params, hosts, knob)
+    ]
+    return Slotted(search, steps, [*own, *_hosts_left_out(profile, search, len(hosts)), *vain])
+
+
+def _is_vain(profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], knob: Knob) -> bool:
+    """Tell whether the least and the most of a knob put the same load on."""
+    ends = [{knob.name: value} for value in dict.fromkeys((knob.values[0], knob.values[-1]))] if knob.values else []
+    steps = [_offered(profile, with_knobs(profile, params, at), hosts, Offer(None, 1.0, at), 1).step for at in ends]
+    return bool(vain_axes(steps, [knob.name]))
 
 
 def _led(search: Search, slot: Paced) -> Search:
