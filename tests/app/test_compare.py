@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from tests.app.journal_maker import RunMaker
-from tests.app.stage import SMALL, WIDE, app_on, settle, stage
+from tests.app.stage import SMALL, WIDE, Stage, app_on, settle, stage
 from tests.app.test_runs import make_run, rows
 from tests.patience import seen
 from tui.app.dialogs.copying import CopyDialog
@@ -73,6 +73,34 @@ async def test_a_run_alone_is_not_compared(newest: RunMaker) -> None:
         await pilot.press("space", "k", "c")
         await app.settle(pilot)
         assert isinstance(app.screen, RunsScreen)
+
+
+async def test_a_mark_leaves_the_state_with_its_symbol_as_it_is(newest: RunMaker) -> None:
+    async with stage(newest, step="runs") as (app, pilot):
+        before = rows(app)
+        await pilot.press("space", "space")
+        assert [row[:2] for row in rows(app)[:2]] == ["B ", "A "] and [row[2:] for row in rows(app)[:2]] == before[:2]
+        await pilot.press("k", "k", "space", "space")
+        assert rows(app) == before, "without marks there is no column for them"
+
+
+async def test_a_run_in_which_nothing_was_measured_is_not_marked_nor_compared(newest: RunMaker, tmp_path: Path) -> None:
+    run_id = "20261121T101530Z-weka-read-iops-0021"
+    failed = RunMaker(tmp_path / "runs" / run_id, newest.hosts, utc="2026-11-21T10:15:30.000000Z")
+    write_record(failed.begin().finish("failed", "no space", broken=failed.hosts).run_dir)
+    async with stage(newest, step="runs") as (app, pilot):
+        assert "failed" in rows(app)[0]
+        await pilot.press("space")
+        await app.settle(pilot)
+        assert told(app) == [f"nothing was measured in {run_id}: it cannot be compared"]
+        assert not any(row.startswith("A ") for row in rows(app))
+        await pilot.press("j", "space", "k", "k", "c")
+        await app.settle(pilot)
+        assert isinstance(app.screen, RunsScreen) and len(told(app)) == 2
+
+
+def told(app: Stage) -> list[str]:
+    return [toast.message for toast in app._notifications]
 
 
 async def test_a_mark_can_be_taken_away(newest: RunMaker) -> None:

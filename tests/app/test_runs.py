@@ -264,10 +264,10 @@ async def test_a_narrow_list_has_the_verdict_in_place_of_the_state(newest: RunMa
         assert "IOPS" in rows(app)[0]
         await pilot.press("space", "s", "s")
         await app.settle(pilot)
-        assert rows(app)[0].startswith("A short ") and order_of(app) == "hosts"
+        assert rows(app)[0].startswith("A ! short ") and order_of(app) == "hosts"
         await pilot.resize_terminal(120, 36)
         await app.settle(pilot)
-        assert rows(app)[0].startswith("A complete ") and "! short" in rows(app)[0]
+        assert rows(app)[0].startswith("A ! complete ") and "! short" in rows(app)[0]
         assert order_of(app) == "hosts"
 
 

@@ -31,21 +31,16 @@ STATE_CELLS: dict[str, tuple[str, str]] = {  # state -> symbol attribute of the 
 
 
 def columns(symbols: Symbols, marked: Sequence[str], *, narrow: bool = False) -> tuple[Column[RunSummary], ...]:
-    """Return the columns of the list; a run that is `marked` has its letter in place of a symbol.
+    """Return the columns of the list; a run that is `marked` has its letter before everything else.
 
     A `narrow` list has the verdict in place of the state, which is told where a run was not measured whole.
     """
 
-    def state(run: RunSummary) -> list[Run]:
-        return lettered(run, *told(run))
+    def letter(run: RunSummary) -> str:
+        return MARKS[marked.index(key_of(run))] if key_of(run) in marked else ""
 
-    def verdict(run: RunSummary) -> list[Run]:
-        return lettered(run, *(judged(run) if run.state == "complete" and run.verdict else told(run)))
-
-    def lettered(run: RunSummary, text: str, role: str) -> list[Run]:
-        if key_of(run) in marked:
-            return [(f"{MARKS[marked.index(key_of(run))]} ", ACCENT), (text.partition(" ")[2], role)]
-        return [(text, role)]
+    def verdict(run: RunSummary) -> Run:
+        return judged(run) if run.state == "complete" and run.verdict else told(run)
 
     def judged(run: RunSummary) -> Run:
         symbol = {"valid": symbols.ok, "valid-with-warnings": symbols.warn}.get(run.verdict or "")
@@ -60,13 +55,14 @@ def columns(symbols: Symbols, marked: Sequence[str], *, narrow: bool = False) ->
         return f"{getattr(symbols, symbol)} {run.state}", role
 
     if narrow:
-        first = [ordered_by("verdict", "verdict", verdict, least=13, wants=13, most=17)]
+        first = ordered_by("verdict", "verdict", verdict, least=13, wants=13, most=17, gap=1)
         judgement = []
     else:
-        first = [ordered_by("state", "state", state, least=13, most=13)]
+        first = ordered_by("state", "state", told, least=13, most=13, gap=1)
         judgement = [ordered_by("verdict", "verdict", verdict_of, least=14, wants=17, most=28, drop=1)]
     return (
-        *first,
+        Column("", letter, 1, role=ACCENT),
+        first,
         ordered_by("started", "started (UTC)", lambda run: when(run.utc), 16, role=LABEL, drop=1 if narrow else 0),
         ordered_by("profile", "profile", named, least=15, wants=0 if narrow else 22, most=34),
         ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 6, right=True, gap=1),
@@ -112,6 +108,11 @@ OPTIONAL: dict[str, Callable[[RunSummary], object]] = {  # columns that are show
     "tags": lambda run: run.tags,
     "target": lambda run: run.target,
 }
+
+
+def why_not_compared(run: RunSummary) -> str:
+    """Return why a run has nothing to be compared; empty when it may have."""
+    return f"nothing was measured in {run.run_id}: it cannot be compared" if run.state == "failed" else ""
 
 
 def key_of(run: RunSummary) -> str:

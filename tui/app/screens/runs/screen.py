@@ -21,7 +21,7 @@ from tui.app.keys import actions
 from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.live.text import deliver
 from tui.app.screens.runs.preview import preview
-from tui.app.screens.runs.rows import MARKS, OPTIONAL, columns, key_of
+from tui.app.screens.runs.rows import MARKS, OPTIONAL, columns, key_of, why_not_compared
 from tui.app.services.cleaning import ask_to_clean, clean_now
 from tui.app.services.copying import copy_of_run
 from tui.app.services.exporting import export_run
@@ -112,7 +112,7 @@ class RunsScreen(FilteredScreen):
         self.narrow, sort = narrow, self.picklist.sort
         self.columns = columns(self.shell.symbols, self.marked, narrow=narrow)
         if sort is not None:
-            self.picklist.sort = next((each for each in self.columns if each.title == sort.title), self.columns[0])
+            self.picklist.sort = next((each for each in self.columns if each.title == sort.title), self.columns[1])
         if self.read:
             self.show_rows()
 
@@ -197,6 +197,7 @@ class RunsScreen(FilteredScreen):
             wrong = str(error)
         shown = [run for run in self.runs if self.wanted(run)]
         empty = {title for title, text in OPTIONAL.items() if not any(map(text, shown))}
+        empty |= set() if self.marked else {""}  # the letters of marks
         self.picklist.columns = tuple(column for column in self.columns if column.title not in empty)
         self.picklist.set_rows(shown)
         self.query_one("#runs-body").display = bool(shown)
@@ -229,12 +230,16 @@ class RunsScreen(FilteredScreen):
 
     def action_mark(self) -> None:
         """Mark the run under the cursor to be compared, or take the mark away."""
-        key = self.picklist.cursor_key
+        key, run = self.picklist.cursor_key, self.summary_at_hand
         if key in self.marked:
             self.marked.remove(key)
+        elif run is not None and (why := why_not_compared(run)):
+            self.notify(why, severity="warning", markup=False)
+            return
         elif key and len(self.marked) < len(MARKS):
             self.marked.append(key)
             self.marked.sort(key=self.begun)
+        self.show_rows()
         self.picklist.move(1)
 
     def begun(self, key: str) -> str:
@@ -258,7 +263,10 @@ class RunsScreen(FilteredScreen):
 
     def action_compare(self) -> None:
         """Hold the marked runs against the oldest of them; when one is all, with the run under the cursor."""
-        chosen = self.marked_runs
+        chosen, run = self.marked_runs, self.summary_at_hand
+        if len(chosen) == 1 and run is not None and (why := why_not_compared(run)):
+            self.notify(why, severity="warning", markup=False)
+            return
         if len(chosen) < 2 and self.picklist.cursor_key:
             chosen = sorted({*chosen, self.picklist.cursor_key}, key=self.begun)
         if len(chosen) < 2:
