@@ -215,9 +215,12 @@ async def test_a_run_that_measured_nothing_says_so(tmp_path: Path) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2)).begin()
     maker.fail("weka-01", "fio-missing", "fio is not installed").finish("failed", "refused", broken=maker.hosts)
     write_record(maker.run_dir)
-    async with stage(maker, SMALL, step="result") as (app, _):
+    async with stage(maker, SMALL, step="result") as (app, pilot):
         page = app.text_of("#result-top") + app.text_of("#result-page")
         assert "FAILED" in page and "nothing was measured" in page and "fio is not installed" in page
+        await pilot.press("d")
+        await app.settle(pilot)
+        assert [toast.message for toast in app._notifications] == ["nothing to defend: nothing was measured"]
 
 
 async def test_a_problem_that_several_hosts_have_is_told_once_with_their_names(tmp_path: Path) -> None:

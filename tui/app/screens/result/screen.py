@@ -215,8 +215,12 @@ class ResultScreen(StepScreen):
 
     def action_defend(self) -> None:
         """Show how the run stands against each attack, or its summary again."""
-        if self.page is not None:
-            self.show_tab("summary" if self.page.tab == "defend" else "defend")
+        if self.page is None:
+            return
+        if not self.page.answers:
+            self.notify("nothing to defend: nothing was measured", severity="warning")
+            return
+        self.show_tab("summary" if self.page.tab == "defend" else "defend")
 
     def action_chart(self, metric: ChartMetric) -> None:
         """Draw another metric."""
