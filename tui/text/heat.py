@@ -5,19 +5,26 @@ Beside it stand the latencies, in it the percentiles of each column.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from functools import lru_cache
+from itertools import groupby, pairwise
+from math import floor, log10
 from typing import Literal
 
 from tui.metrics.buckets import value_to_index
 from tui.metrics.heat import HeatBins, Items, bucket_edge, column_percentiles, merged_items, weights_of
+from tui.metrics.registry import METRICS
 from tui.metrics.units import latency
 from tui.text.line import LABEL, TEXT, Line, Run, fit
 from tui.text.timeaxis import TimeAxis
 
 OCTAVE = 64  # buckets each time the latency doubles
 SCALE = 8  # cells of the labels at the left
+CLOSE = 4  # rows of a map in which each may have a label
+ROUND = (range(1, 10), (1, 2, 5), (1, 3), (1,))  # first digits of labels, the densest first
+LATENCY = METRICS["latency"]
 LINES = (50.0, 99.0, 99.9)
 IMPORTANCE = (99.9, 50.0, 99.0)  # of lines in one row: the last one is drawn
 MARKS = {50.0: ("─", "-"), 99.0: ("━", "="), 99.9: ("┄", "~")}
@@ -93,19 +100,33 @@ def heat_lines(cells: HeatCells, axis: TimeAxis, size: tuple[int, int], role: st
     width, rows = size[0] - SCALE, size[1]
     cursor = axis.column_of(axis.cursor_s, width) if axis.cursor_s is not None else None
     columns = [cells.drawn(axis.cell(at, width), rows, role, look, here=at == cursor) for at in range(width)]
-    lines = []
+    lines, labels = [], scale(cells.low, cells.span, rows)
     for place, row in enumerate(zip(*columns, strict=True)):
         joined = [("".join(text for text, _ in group), key) for key, group in groupby(row, key=lambda run: run[1])]
-        lines.append(Line.of((_scale_text(cells, rows - 1 - place, rows), LABEL), *joined))
+        label = fit(labels.get(rows - 1 - place, ""), SCALE - 1, right=True) + " "
+        lines.append(Line.of((label, LABEL), *joined))
     return lines
 
 
-def _scale_text(cells: HeatCells, row: int, rows: int) -> str:
-    """Return the label of a row: of every second or third one, the least latency that it holds."""
-    every = 2 if rows <= 12 else 3
-    if row % every:
-        return " " * SCALE
-    return fit(latency(bucket_edge(cells.low + row * -(-cells.span // rows))), SCALE - 1, right=True) + " "
+@lru_cache(maxsize=32)
+def scale(low: int, span: int, rows: int) -> Mapping[int, str]:
+    """Return round latencies by the row that they lie in, 0 the lowest: as many as keep apart."""
+    step = -(-span // rows)
+    edges = [bucket_edge(low + row * step) for row in range(rows + 1)]
+    apart = 2 if rows > CLOSE else 1
+    for digits in ROUND:
+        values = list(_round_values(digits, edges[0], edges[-1]))
+        found = {bisect_right(edges, value) - 1: value for value in values}
+        if 2 <= len(found) == len(values) and all(b - a >= apart for a, b in pairwise(sorted(found))):
+            return {row: LATENCY.rounded(value) for row, value in found.items()}
+    return {row: latency(edges[row]) for row in range(0, rows, apart)}
+
+
+def _round_values(digits: Sequence[int], least: float, end: float) -> Iterator[float]:
+    decade = 10.0 ** floor(log10(least))
+    while decade < end:
+        yield from (value for digit in digits if least <= (value := digit * decade) < end)
+        decade *= 10
 
 
 def _cell(weights: Mapping[int, int], line: float | None, row: int, role: str, look: Look, *, here: bool) -> Run:
