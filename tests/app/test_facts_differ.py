@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from tests.app.driver import User, options, write_inventory
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
-from tests.app.stage import SMALL, WIDE, Stage, app_on, settle, tab
+from tests.app.stage import SMALL, WIDE, Stage, app_on, settle, stage, tab
 from tests.app.test_snapshots import PROFILE, settled
 from tui.app.app import BenchtuiApp
 from tui.engine.hosts.fleet import HostCheck
@@ -126,3 +127,26 @@ def test_review_of_hosts_that_differ(app: BenchtuiApp, snap_compare: Compare) ->
         await user.sees("runs on 4 hosts")  # once the plan has been on the screen for a moment
 
     assert snap_compare(app, terminal_size=WIDE, run_before=look)
+
+
+async def test_names_of_one_machine_are_told_on_hosts_and_on_review(app: BenchtuiApp) -> None:
+    for name, check in app.selection.checks.items():
+        boot = "b2" if name == "weka-05" else "b1"
+        app.selection.checks[name] = replace(check, facts={**check.facts, "boot_id": boot, "hostname": "box"})
+    async with app.run_test(size=WIDE) as pilot:
+        user = await settled(app, pilot)
+        await on_host(user, "weka-06")
+        await user.sees("the same machine as weka-04, weka-07")
+        await user.press("3")
+        await user.sees("weka-04, weka-06, weka-07 are one machine")
+
+
+async def test_a_result_tells_where_hosts_beside_each_other_are_one_machine(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3), READS).begin()
+    boot: dict[str, Fact] = {**ALIKE, "boot_id": "b1", "hostname": "box"}
+    maker.add(*(HostFacts(t=1.2, host=host, facts=boot) for host in maker.hosts)).go().measure(5).finish()
+    write_record(maker.run_dir)
+    async with stage(maker, WIDE, step="result") as (app, pilot):
+        assert "of the median host; 3 names, 1 machine" in app.text_of("#result-page")
+        names = ", ".join(maker.hosts)
+        assert f"Machine  {names} are one machine" in await tab(app, pilot, "facts")

@@ -68,6 +68,7 @@ def test_the_journal_alone_gives_the_same(made: tuple[Path, dict[str, Any]]) -> 
 def test_runs_show_names_the_difference_once(made: tuple[Path, dict[str, Any]]) -> None:
     shown = benchtui(made[0], "runs", "show", "last").stdout
     assert "3 hosts:\n" in shown
+    assert "machine: h1, h2, h3 " in shown, "they are this machine"
     assert "differs: h3: " in shown and "clock source hpet, not " in " ".join(shown.split())
     told = [line for line in shown.splitlines() if "hpet" in line]
     warned = [line for line in told if "warning V" in line]
@@ -78,6 +79,7 @@ def test_runs_show_names_the_difference_once(made: tuple[Path, dict[str, Any]]) 
 def test_hosts_check_names_it_before_a_run(mixed_lab: SshdLab, home: Path) -> None:
     words = ["h[1-3]", "--ssh-config", str(mixed_lab.ssh_config), "--facts"]
     shown = benchtui(home, "hosts", "check", *words).stdout
+    assert "\nmachine: h1, h2, h3 " in shown
     common, differing, unknown = (shown.split(title)[1] for title in ("h1, h2, h3:", "hosts differ:", "unknown:"))
     assert "SHA-256 of fio" in common.split("hosts differ:")[0]
     assert "hpet on h3" in differing.split("unknown:")[0]

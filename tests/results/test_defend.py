@@ -10,6 +10,7 @@ import pytest
 from tests.results.samples import DATA, closed, run_of
 from tests.results.test_timing import host_run
 from tui.model.condition_record import AttestationRecord
+from tui.model.event import HostFacts
 from tui.model.record import ClockRecord, Finding, RunRecord
 from tui.results.defend.attacks import ATTACKS, defence
 from tui.results.defend.defence import Answer
@@ -17,6 +18,7 @@ from tui.results.defend.text import defence_lines
 from tui.results.findings.catalogue import BY_ID
 from tui.results.findings.check import Moot
 from tui.results.record.build import build_record
+from tui.results.text.summary import summary_text
 from tui.text.line import plain_lines
 
 MIX = build_record(DATA / "mix")
@@ -109,6 +111,17 @@ def test_hosts_that_start_apart_make_the_attack_hold(tmp_path: Path) -> None:
     assert re.search(r'^✗ "The hosts did not start together" +holds$', text, re.MULTILINE)
     assert "✗ V12  started 5.00 s apart" in text and "start skew 5.000 s" in text
     assert text.index('✗ "') < text.index('! "') < text.index('? "') < text.index('✓ "')
+
+
+def test_names_of_one_machine_are_a_fact_of_the_hosts_and_no_finding(tmp_path: Path) -> None:
+    facts = {"boot_id": "b1", "hostname": "box"}
+    seen = [HostFacts(t=1.0, host=host, facts=dict(facts)) for host in ("h1", "h2")]
+    events = [*seen, *host_run("h1", 10.0, 40.0), *host_run("h2", 10.0, 40.0), closed(42.0)]
+    run = build_record(run_of(tmp_path, ["h1", "h2"], events))
+    said = [each for each in against(run, "alike").evidence if "one machine" in each.text]
+    assert [each.weight for each in said] == ["fact"]
+    assert not any("machine" in finding.message for finding in run.findings)
+    assert "machine: h1, h2 are one machine" in summary_text(run)
 
 
 def test_what_cannot_be_said_against_a_run_is_one_line(tmp_path: Path) -> None:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tui.metrics.fact_groups import compare
 from tui.model.hostfacts import Fact
-from tui.text.facts import common_lines, differing_lines, odd_lines, own_lines, unknown_lines
+from tui.text.facts import (
+    common_lines,
+    differing_lines,
+    machine_lines,
+    machines_text,
+    odd_lines,
+    own_lines,
+    same_machine,
+    unknown_lines,
+)
 from tui.text.line import Run
 
 ALIKE: dict[str, Fact] = {"governor": "performance", "clocksource": "tsc", "kernel": "Linux 6.1", "nofile": 1024}
@@ -50,6 +61,34 @@ def test_the_host_that_is_looked_at_comes_first() -> None:
     found = compare({"a": ALIKE, "b": ALIKE, "c": ALIKE | {"governor": "powersave"}})
     assert told(list(odd_lines(found, "c"))) == ["differs: from a, b: governor powersave, not performance"]
     assert told(list(odd_lines(found, "a"))) == []
+
+
+ONE_BOOT: dict[str, Fact] = {"boot_id": "b1", "hostname": "box"}
+
+
+def test_names_of_one_machine_are_told_together() -> None:
+    hosts: dict[str, dict[str, Fact]]
+    hosts = {"lo1": ONE_BOOT, "far": {"boot_id": "b2", "hostname": "box"}, "lo2": ONE_BOOT, "lo3": ONE_BOOT}
+    shared = "what they share, as CPUs and links, is there once, not 3 times"
+    assert told(list(machine_lines(hosts))) == [f"machine: lo1, lo2, lo3 are one machine: {shared}"]
+    assert machines_text(hosts) == "4 names, 2 machines"
+    assert told(list(same_machine(hosts, "lo2"))) == ["machine: the same machine as lo1, lo3"]
+    assert told(list(same_machine(hosts, "far"))) == []
+    assert machines_text({name: hosts[name] for name in ("lo1", "lo3")}) == "2 names, 1 machine"
+
+
+def test_containers_share_a_kernel_and_are_not_called_one_machine() -> None:
+    hosts = {"c1": ONE_BOOT, "c2": ONE_BOOT | {"hostname": "pod-2"}}
+    (line,) = told(list(machine_lines(hosts)))
+    assert line.startswith("machine: c1, c2 run on one kernel: ") and machines_text(hosts) == "2 names, 1 kernel"
+    assert told(list(same_machine(hosts, "c1"))) == ["machine: the same kernel as c2"]
+
+
+@pytest.mark.parametrize("boots", [("b1", "b2"), ("unknown", "unknown"), (None, None)])
+def test_hosts_whose_boots_differ_or_are_not_known_are_not_told_as_one(boots: tuple[Fact, Fact]) -> None:
+    hosts: dict[str, dict[str, Fact]]
+    hosts = {name: {"boot_id": boot, "hostname": "box"} for name, boot in zip("ab", boots, strict=True)}
+    assert told(list(machine_lines(hosts))) == [] and machines_text(hosts) == ""
 
 
 def test_what_each_host_has_of_its_own_is_told_by_host() -> None:

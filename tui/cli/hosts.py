@@ -128,9 +128,11 @@ def facts_of(checks: Sequence[HostCheck], everything: bool) -> Iterator[str]:
     """Yield what hosts differ in, this machine apart when there are others; of everything, what they share, too."""
     from tui.metrics.fact_groups import compare, leaf_text, leaf_title
     from tui.model.hostspec import LOCAL
-    from tui.text.facts import differing_lines, every_difference, own_lines, unknown_lines
+    from tui.text.facts import differing_lines, every_difference, machine_lines, own_lines, unknown_lines
 
     known = {check.name: check.facts for check in checks if check.facts}
+    if alike := [f"{label}: {''.join(text for text, _ in runs)}" for label, runs in machine_lines(known)]:
+        yield from ("", *alike)
     known = {name: facts for name, facts in known.items() if name != LOCAL} or known
     found = compare(known)
     if everything:

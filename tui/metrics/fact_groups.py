@@ -21,6 +21,7 @@ WITHOUT = "without"
 OPTIONAL = ("bond_mode", "bond_hash", "md_level", "md_action", "nfs_version", "paths", "via")
 """Columns that say by their absence that there is no such thing; others are unknown."""
 NAMED_HOSTS = 4
+UNKNOWN_BOOT = "unknown"  # what the agent says where the kernel tells no boot
 _PLACES = {name: place for place, name in enumerate(HOST_FACTS)}
 
 
@@ -244,6 +245,28 @@ def leaf_text(name: str, value: Value) -> str:
             return units.percent(value)
         return f"{value:g}" if isinstance(value, float) else str(value)
     return value[:12] if name.endswith("_sha256") else value
+
+
+class OneBoot(Struct, frozen=True):
+    """Hosts with the same boot. `machine`: they have one host name too; else containers of one are among them."""
+
+    hosts: tuple[str, ...]
+    machine: bool
+
+    @property
+    def what(self) -> str:
+        """What they are, or run on."""
+        return "machine" if self.machine else "kernel"
+
+
+def one_boot(hosts: Mapping[str, Mapping[str, Fact]]) -> list[OneBoot]:
+    """Return which hosts have the same boot, several at a time; a boot that is not known is nobody's."""
+    found: dict[str, list[str]] = {}
+    for host, facts in hosts.items():
+        if (boot := str(facts.get("boot_id") or UNKNOWN_BOOT)) != UNKNOWN_BOOT:
+            found.setdefault(boot, []).append(host)
+    alike = [names for names in found.values() if len(names) > 1]
+    return [OneBoot(tuple(names), len({hosts[name].get("hostname") for name in names}) == 1) for names in alike]
 
 
 def hosts_text(hosts: Sequence[str]) -> str:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from tui.metrics.fact_groups import NONE, FactDifference, FactsTogether, Value, hosts_text, leaf_text, leaf_title
+from tui.metrics.fact_groups import (
+    NONE,
+    FactDifference,
+    FactsTogether,
+    Value,
+    hosts_text,
+    leaf_text,
+    leaf_title,
+    one_boot,
+)
 from tui.metrics.facts import fact_text
 from tui.model.hostfacts import HOST_FACTS, Fact, fact_of
 from tui.model.hosttables import Running, Unknown, rows
@@ -75,7 +84,7 @@ PHRASES: dict[str, dict[str, str]] = {
 OF_A_TARGET = ("mounts.nfs_version", "mounts.options")  # of a directory that is missing: of what it would be in
 
 NAMED_FACTS = 6
-Fold = Iterator[tuple[str, list[Run]]]
+Fold = Iterable[tuple[str, list[Run]]]
 
 
 def common_lines(found: FactsTogether) -> Fold:
@@ -98,6 +107,33 @@ def _told(found: FactsTogether, name: str) -> Value:
 def _phrase(name: str, phrase: str, value: Value) -> str:
     said = phrase.format(leaf_text(name, value))
     return said.removesuffix("s") if value == 1 and phrase.startswith("{} ") else said
+
+
+def machine_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Fold:
+    """Yield a label and a text for hosts that are one machine, as far as their boots tell."""
+    for each in one_boot(hosts):
+        count = len(each.hosts)
+        are = "are one machine" if each.machine else "run on one kernel"
+        shared = f"what they share, as CPUs and links, is there once, not {count} times"
+        yield "machine", [(f"{hosts_text(each.hosts)} {are}", TEXT), (f": {shared}", LABEL)]
+
+
+def machines_text(hosts: Mapping[str, Mapping[str, Fact]]) -> str:
+    """Return how few machines hosts are: ``3 names, 1 machine``; empty where each may be one of its own."""
+    found = one_boot(hosts)
+    if not found:
+        return ""
+    count = len(hosts) - sum(len(each.hosts) - 1 for each in found)
+    what = "machine" if all(each.machine for each in found) else "kernel"
+    return f"{len(hosts)} names, {count} {what}{'s' if count > 1 else ''}"
+
+
+def same_machine(hosts: Mapping[str, Mapping[str, Fact]], host: str) -> Fold:
+    """Yield which other hosts are the same machine as one: ``the same machine as lo1, lo3``."""
+    for each in one_boot(hosts):
+        if host in each.hosts:
+            others = [name for name in each.hosts if name != host]
+            yield "machine", [(f"the same {each.what} as {hosts_text(others)}", TEXT)]
 
 
 def differing_lines(found: FactsTogether) -> Fold:

@@ -272,11 +272,12 @@ def kept(record: RunRecord, _: StepRecord | None) -> Iterator[Said]:
 
 
 def differences(record: RunRecord, _: StepRecord | None) -> Iterator[Said]:
-    """What hosts differ in that figures may differ by."""
+    """Which hosts are one machine, and what hosts differ in that figures may differ by."""
     from tui.results.record.facts import facts_together
-    from tui.text.facts import differing_lines
+    from tui.text.facts import differing_lines, machine_lines
 
-    for label, runs in differing_lines(facts_together(record)):
+    same = machine_lines({host.name: host.facts for host in record.hosts})
+    for label, runs in (*same, *differing_lines(facts_together(record))):
         yield Said("fact", f"{label}: {''.join(text for text, _ in runs)}")
 
 

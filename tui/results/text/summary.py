@@ -23,7 +23,7 @@ from tui.results.text.host_load import load_lines
 from tui.results.text.judged import VERDICTS, by_weight, checks_text, is_short
 from tui.results.text.problems import measured_nothing, shared_problems
 from tui.results.text.remarks import length_texts, remark_texts
-from tui.text.facts import common_lines, differing_lines
+from tui.text.facts import Fold, common_lines, differing_lines, machine_lines
 
 WIDTH = 80
 NAME_WIDTH = 14
@@ -300,14 +300,16 @@ def _facts(record: RunRecord) -> list[str]:
     """
     servers = compare({server.name: server.facts for server in record.servers if server.facts})
     brief = measured_nothing(record)
-    return [*_facts_of(facts_together(record), "host", brief=brief), *_facts_of(servers, "server", brief=brief)]
+    same = () if brief else machine_lines({host.name: host.facts for host in record.hosts})
+    hosts = _facts_of(facts_together(record), "host", same, brief=brief)
+    return [*hosts, *_facts_of(servers, "server", brief=brief)]
 
 
-def _facts_of(found: FactsTogether, what: str, *, brief: bool) -> list[str]:
+def _facts_of(found: FactsTogether, what: str, same: Fold = (), *, brief: bool) -> list[str]:
     if not found.hosts:
         return []
     lines = [f"{_count(len(found.hosts), what)}:"]
-    for label, runs in (*(() if brief else common_lines(found)), *differing_lines(found)):
+    for label, runs in (*same, *(() if brief else common_lines(found)), *differing_lines(found)):
         lines += _wrapped(label, "".join(text for text, _ in runs), indent="  ")
     return lines if len(lines) > 1 else []
 

@@ -216,9 +216,11 @@ class HostsScreen(FilteredScreen):
         if not facts:
             return (), ()
         from tui.app.screens.hosts.facts import fact_lines
-        from tui.text.facts import odd_lines
+        from tui.text.facts import odd_lines, same_machine
 
-        return odd_lines(self.peers.of(host, self.hosts, self.shell.selection), host.name), fact_lines(facts)
+        checked = {each.name: self.seen.facts(each) for each in self.hosts}
+        odd = odd_lines(self.peers.of(host, self.hosts, self.shell.selection), host.name)
+        return (*same_machine(checked, host.name), *odd), fact_lines(facts)
 
     def show_notice(self, about: str, text: str) -> bool:
         """Show a line above the list; an empty text takes it back."""

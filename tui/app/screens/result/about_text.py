@@ -11,7 +11,7 @@ from tui.model.plain import printable, some
 from tui.results.text.conditions import attest_texts, precondition_texts
 from tui.results.text.findings import record_lines
 from tui.results.text.problems import problem_lines
-from tui.text.facts import common_lines, differing_lines
+from tui.text.facts import common_lines, differing_lines, machine_lines
 from tui.text.line import BAD, GOOD, HEADING, LABEL, TEXT, VALUE, WARN, Line, Run, clip, fit, labelled, rule
 
 
@@ -30,7 +30,8 @@ def facts_lines(page: Page, width: int, _: int) -> list[Line]:
     sections += [("Attested", text) for text in attest_texts(record)]
     lines += [line for name, text in sections if text for line in fact(name, text, width)]
     found = facts_together(record)
-    for label, runs in (*common_lines(found), *differing_lines(found)):
+    same = machine_lines({host.name: host.facts for host in record.hosts})
+    for label, runs in (*same, *common_lines(found), *differing_lines(found)):
         lines += labelled([(f"{'CPU' if label == 'cpu' else label.capitalize():<9}", LABEL)], runs, width)
     for host in record.hosts:
         if host.files_left is not None:

@@ -13,6 +13,7 @@ from tui.metrics.registry import MIXED
 from tui.metrics.sparkline import Symbols
 from tui.model.step_record import DirectionRecord
 from tui.text.bars import diverging, reach_of
+from tui.text.facts import machines_text
 from tui.text.line import BAD, LABEL, TEXT, VALUE, WARN, Line, Run, labelled, rule
 from tui.text.table import Column, head_line, measured, table_line, widths
 
@@ -59,7 +60,8 @@ def laggard_lines(page: Page, width: int) -> list[Line]:
         lines.append(Line.of(mark, (f"{len(late) - LEAST_HOSTS} more hosts lag", TEXT)))
     if near:
         said = f"{len(near)} of {len(spread.shares)} hosts {within_text(spread.widest(near))} of the median host"
-        lines += labelled([("  ", TEXT)], [(said, LABEL)], width)
+        few = machines_text({host.name: host.facts for host in page.record.hosts})
+        lines += labelled([("  ", TEXT)], [(f"{said}; {few}" if few else said, LABEL)], width)
     return lines
 
 

@@ -10,7 +10,7 @@ from tui.app.terminal.theme import Symbols
 from tui.metrics.fact_groups import compare
 from tui.model.hostfacts import Fact
 from tui.model.plain import some
-from tui.text.facts import differing_lines
+from tui.text.facts import differing_lines, machine_lines
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, heading, indented, labelled
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def ahead_lines(answers: Sequence[Answer], symbols: Symbols, width: int) -> list
 
 
 def difference_lines(facts: Mapping[str, Mapping[str, Fact]], width: int) -> list[Line]:
-    """Return what hosts differ in, as far as they were looked at; nothing when they are alike."""
-    found = differing_lines(compare(facts))
+    """Return which hosts are one machine and what they differ in, as far as they were looked at."""
+    found = (*machine_lines(facts), *differing_lines(compare(facts)))
     lines = [line for label, runs in found for line in labelled([(label, LABEL)], runs, width, INDENT)]
     return [*lines, Line()] if lines else []
 
