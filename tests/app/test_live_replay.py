@@ -30,6 +30,7 @@ async def test_the_header_says_that_this_is_a_replay_and_where_it_is(maker: RunM
         await app.tick(pilot)
         header = app.text_of("#live-header")
         assert "REPLAY 1x 0:10 of 0:22" in header and "RUNNING" in header
+        assert "left" not in header, "what was expected then is not what is left of the replay"
 
 
 async def test_escape_returns_to_runs_and_a_note_does_not_lengthen_a_replay(maker: RunMaker) -> None:

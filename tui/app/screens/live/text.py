@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,10 +70,18 @@ def is_gone(feed: Feed) -> bool:
 
 
 def head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None = None) -> RunHead:
-    """Return what the header shows: of several steps how far they are together, of a search what it may still take."""
+    """Return what the header shows: of several steps how far they are together, of a search what it may still take.
+
+    Of a replay it is known how long it takes, whatever was expected then.
+    """
+    if not isinstance(feed, ReplayFeed):
+        return _head(feed, plan, mode, search)
+    where = f"{mode} {clock(feed.position)} of {clock(feed.length)}"
+    return replace(_head(feed, plan, where, search), remaining_s=None)
+
+
+def _head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None) -> RunHead:
     state = feed.state
-    if isinstance(feed, ReplayFeed):
-        mode = f"{mode} {clock(feed.position)} of {clock(feed.length)}"
     profile = state.profile or (plan.profile.tag if plan else feed.path.parent.name)
     facts = tuple(facts_of(state, plan))
     name = "gone" if is_gone(feed) else state.state
