@@ -56,6 +56,10 @@ def test_what_is_not_there_has_the_place_of_its_parent() -> None:
         ("{a: b}: c", "f.yaml:1:1: a key must be a plain text"),
         ("a: .inf", "f.yaml:1:4: '.inf' is not a number that can be used here"),
         ("a: 'x\x00'", "f.yaml:1:6: the character U+0000 is not allowed in YAML"),
+        ("a: {b: c}\nd: {e: f} }\n", "f.yaml:2:11: broken YAML: while parsing a block mapping: did not find expected "
+         "key; another indentation than the lines above, or a bracket or quote that is not closed"),
+        ("a: b: c", "f.yaml:1:5: broken YAML: mapping values are not allowed in this context; "
+         "a second ': ' in a line: put the value into quotes"),
         ("a: *nowhere", "f.yaml:1:4: broken YAML: found undefined alias 'nowhere'"),
         ("a: b\n---\nc: d\n", "f.yaml:2:1: broken YAML: expected a single document in the stream: "
                               "but found another document"),

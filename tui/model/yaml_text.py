@@ -78,6 +78,16 @@ def load(text: str, file: str) -> Document:
     return _Builder(file).document(root)
 
 
+MEANT = {  # words of libyaml, and what mostly is the matter
+    "did not find expected key": "another indentation than the lines above, or a bracket or quote that is not closed",
+    "mapping values are not allowed": "a second ': ' in a line: put the value into quotes",
+    "cannot start any token": "put the value into quotes; a tab is no indentation",
+    "could not find expected ':'": "a key needs ': ' behind it",
+    "did not find expected ',' or": "a bracket that is not closed, or a comma that is missing",
+    "did not find expected '-' indicator": "another indentation than the entries above",
+}
+
+
 def _compose(text: str, file: str) -> Node | None:
     from yaml import MarkedYAMLError, YAMLError
 
@@ -89,6 +99,7 @@ def _compose(text: str, file: str) -> Node | None:
         message = ": ".join(part for part in (error.context, error.problem) if part) or "this is not YAML"
         alias = re.match(r"\*([^\s,\[\]{}]+)", text[mark.index :]) if mark else None
         named = f"{_one_line(message)} '{alias[1]}'" if alias else _one_line(message)
+        named += next((f"; {means}" for words, means in MEANT.items() if words in named), "")
         raise UsageError(Problem(f"broken YAML: {named}", file, *(_place(mark) if mark else (1, 1)))) from None
     except YAMLError as error:
         raise UsageError(Problem(f"broken YAML: {_one_line(str(error))}", file, 1, 1)) from None
