@@ -17,13 +17,29 @@ from tui.model.address import HostAddress
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.model.search import HOSTS, Offer
+from tui.model.search_spec import over_of
 from tui.results.text.plan_sums import time_bounds
 
 FOUR = [HostAddress(name=f"h{number}") for number in range(1, 5)]
+LOAD = """\
+profile: my/ENGINE
+title: Reads
+tool: fio
+params:
+  directory: {default: /mnt/x, kind: directory}
+  jobs: {default: 2, kind: count}
+  depth: {default: 1, kind: count, max: 64}
+  files: {default: 1, kind: count}
+fio:
+  global: {ioengine: ENGINE, rw: randread, time_based: 1, runtime: 5, size: 1m, nrfiles: "{files}"}
+  jobs: {r: {directory: "{directory}", numjobs: "{jobs}", iodepth: "{depth}"}}
+headline: {metric: iops, direction: read}
+"""
 OWN = {
     "rated": "profile: my/rated\ntitle: R\nextends: demo/quick\nparams: {cap: {default: 500, kind: count}}\n"
     "fio: {global: {rate_iops: '{cap}'}}\ncurve: {}\n",
     "thinking": "profile: my/thinking\ntitle: T\nextends: demo/quick\nfio: {global: {thinktime: 100}}\n",
+    **{engine: LOAD.replace("ENGINE", engine) for engine in ("libaio", "psync")},
     "wide": "profile: my/wide\ntitle: W\nextends: demo/quick\n"
     "capacity: {limits: ['p99 < 2ms'], over: [rate, {hosts: [1, 2, 8]}]}\n",
 }
@@ -108,6 +124,27 @@ def test_points_that_may_be_made_again_are_no_part_of_the_time_of_a_scaling(
     found = plan(catalogue, "demo/quick", wish)
     assert time_bounds(found) == (points * 11.0, points * 11.0)
     assert len(found.steps) == points + 2
+
+
+@pytest.mark.parametrize(
+    ("engine", "over", "heavier"),
+    [
+        ("libaio", {}, ("rate jobs", "rate depth=32,64")),
+        ("psync", {}, ("rate jobs",)),
+        ("libaio", {"rate": (), "jobs": (2, 6)}, ("rate jobs=12,24", "rate jobs=6 depth=32,64")),
+        ("libaio", {"depth": (2, 4), "hosts": (1, 4)}, ("depth=4 jobs", "depth=8,16")),
+        ("libaio", {"rate": (), "hosts": (2,)}, ("rate hosts=2 jobs", "rate hosts=2 depth=32,64")),
+    ],
+)
+def test_what_puts_more_in_flight_is_known_for_when_full_load_keeps_the_limits(
+    catalogue: Catalogue, engine: str, over: dict[str, tuple[int, ...]], heavier: tuple[str, ...]
+) -> None:
+    wish = Wish("capacity", LIMITS, over=over)
+    found = plan(catalogue, f"my/{engine}", wish, overrides={"depth": "16"} if engine == "libaio" else {})
+    assert found.search is not None and found.search.heavier == heavier
+    for words in heavier:
+        asked = Wish("capacity", LIMITS, over=over_of(words.split()))
+        assert plan(catalogue, f"my/{engine}", asked).search is not None
 
 
 def test_numbers_of_hosts_are_those_that_were_given_and_those_of_a_profile_that_fit(catalogue: Catalogue) -> None:

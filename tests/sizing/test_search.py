@@ -80,6 +80,14 @@ def test_limit_that_full_load_keeps_is_met_at_full_load() -> None:
     assert [each.offer.role for each in points] == ["maximum", "confirm"]
     assert found.capacity.value == TOP
     assert found.headroom == {LIMIT.text: pytest.approx(0.8)}
+    assert found.not_tried == ["more load than this generator makes: more jobs, depth or hosts"]
+
+
+def test_what_makes_more_load_is_told_as_the_options_of_the_next_search() -> None:
+    search = capacity_search(heavier=("rate numjobs", "rate iodepth=8,16"))
+    (said,) = answer(search, went(search, lambda rate: 2e6)).not_tried
+    assert "the same with --over rate --over numjobs, or with --over rate --over iodepth=8,16 (" in said
+    assert "over: rate numjobs or rate iodepth=8,16)" in said
 
 
 def test_point_that_lost_a_host_is_measured_again_and_counts_for_nothing() -> None:

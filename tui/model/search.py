@@ -45,6 +45,7 @@ class Search(Struct, frozen=True, omit_defaults=True):
     """What a run is to find, and what it may cost.
 
     `lead_s`: seconds of load before each point that are not measured, as the profile has them (startdelay, ramp_time).
+    `heavier`: what to search over where full load keeps the limits, each as Review has it: ``rate numjobs``.
     """
 
     kind: SearchKind
@@ -61,6 +62,7 @@ class Search(Struct, frozen=True, omit_defaults=True):
     seed: int = 1
     lead_s: float = 0.0
     own_ramp: bool = False  # the profile has a ramp, and it is in `lead_s`; else points have the usual one
+    heavier: tuple[str, ...] = ()
 
     @property
     def offers_rates(self) -> bool:

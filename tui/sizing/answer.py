@@ -250,8 +250,17 @@ def not_tried(search: Search, points: Sequence[Point], state: State) -> list[str
     if state == "never-met":
         found.append("less load than 2 % of the maximum" if has_rate(search) else "anything lighter")
     if state == "met-at-full-load":
-        found.append("more load than this generator makes: more jobs, depth or hosts")
+        found.append(f"more load than this generator makes: {_heavier(search)}")
     return found
+
+
+def _heavier(search: Search) -> str:
+    """Return what makes more load: the options with which the same search goes on, as far as the profile has any."""
+    options = [" ".join(f"--over {word}" for word in words.split()) for words in search.heavier]
+    if not options:
+        return "more jobs, depth or hosts"
+    typed = " or ".join(search.heavier)
+    return f"the same with {', or with '.join(options)} (in the app r on Runs, then over: {typed}), or with more hosts"
 
 
 def _settings_left(search: Search, points: Sequence[Point]) -> list[str]:

@@ -212,6 +212,7 @@ def build_slots(
     search = _led(search, slots[0])
     check_limits(search, profile, slots[0].step)
     _check_fits(search)
+    search = replace(search, heavier=_heavier(profile, params, search, hosts, slots[0].step))
     steps = [*rounds_at(planned, params, {}, hosts, profile.profile), *(slot.step for slot in slots)]
     steps = list(with_fill(profile, steps, []))
     steps = [replace(step, index=index, pause_s=step.pause_s if index else 0.0) for index, step in enumerate(steps)]
@@ -229,6 +230,35 @@ def _is_vain(profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence
     ends = [{knob.name: value} for value in dict.fromkeys((knob.values[0], knob.values[-1]))] if knob.values else []
     steps = [_offered(profile, with_knobs(profile, params, at), hosts, Offer(None, 1.0, at), 1).step for at in ends]
     return bool(vain_axes(steps, [knob.name]))
+
+
+def _heavier(
+    profile: Profile, params: Mapping[str, ParamValue], search: Search, hosts: Sequence[HostAddress], slot: Step
+) -> tuple[str, ...]:
+    """Return what to search over to get more load than the heaviest slot: each parameter that puts more in flight."""
+    if search.kind != "capacity":
+        return ()
+    found = []
+    for name in (name for name, param in profile.params.items() if param.kind == "count"):
+        twice = 2 * int(str(params[name]))
+        try:
+            more = _offered(profile, with_knobs(profile, params, {name: twice}), hosts, Offer(None, search.point_s), 1)
+        except UsageError:
+            continue  # beyond its bounds
+        if (more.step.in_flight or 0) > (slot.in_flight or 0):
+            found.append(_over_with(profile, search, name, twice, len(hosts)))
+    return tuple(found)
+
+
+def _over_with(profile: Profile, search: Search, name: str, twice: int, hosts: int) -> str:
+    """Return what a search is over with heavier values of a parameter, and its other knobs at their heaviest."""
+    known = any(knob.name == name for knob in search.over)
+    usual = () if known else _values(profile, name, (), hosts)
+    values = [] if twice <= max(usual, default=0) else _allowed(profile.params[name], [twice, 2 * twice])
+    all_hosts = Knob(HOSTS, (hosts,))
+    others = [replace(knob, values=knob.values[-1:]) for knob in search.over if knob.name != name]
+    heaviest = [f"{each.name}={each.values[0]}" if each.values else each.name for each in others if each != all_hosts]
+    return " ".join([*heaviest, f"{name}={','.join(map(str, values))}" if values else name])
 
 
 def _led(search: Search, slot: Paced) -> Search:
