@@ -35,6 +35,13 @@ def page(screen: object) -> str:
     return "\n".join(line.plain for line in screen.lines(110))
 
 
+def in_sight(screen: object) -> list[str]:
+    """The lines of the page that have room, at its own width."""
+    assert isinstance(screen, CompareScreen), f"on {screen}"
+    region, lines = screen.pane.scrollable_content_region, [line.plain for line in screen.pane._built or ()]
+    return lines[screen.pane.scroll_offset.y :][: region.height]
+
+
 async def test_two_marked_runs_are_compared_and_escape_leads_back(newest: RunMaker) -> None:
     async with stage(newest, step="runs") as (app, pilot):
         await pilot.press("space", "space")
@@ -134,6 +141,15 @@ async def test_latencies_are_drawn_where_there_is_room_until_somebody_says(newes
         assert "by latency" not in page(app.screen)
 
 
+async def test_both_charts_that_were_asked_for_are_in_sight_where_there_is_room(newest: RunMaker) -> None:
+    async with stage(newest, WIDE, step="runs") as (app, pilot):
+        await pilot.press("space", "space", "c", "l")
+        await app.settle_whole(pilot)
+        shown = in_sight(app.screen)
+        (first, second) = (at for at, line in enumerate(shown) if "━━ A  ━━ B" in line)
+        assert first <= 1 and any("┬" in line for line in shown[second:]), "with the axis of the second"
+
+
 async def test_latencies_that_were_asked_for_are_in_sight_on_a_small_terminal(newest: RunMaker) -> None:
     async with stage(newest, SMALL, step="runs") as (app, pilot):
         await pilot.press("space", "space", "c")
@@ -142,8 +158,8 @@ async def test_latencies_that_were_asked_for_are_in_sight_on_a_small_terminal(ne
         assert pane.scroll_offset.y == 0
         await pilot.press("l")
         await app.settle(pilot)
-        seen = page(app.screen).splitlines()[pane.scroll_offset.y :][: pane.scrollable_content_region.height]
-        assert any("read latency by percentile" in line for line in seen[:3]) and any("┤" in line for line in seen)
+        shown = in_sight(app.screen)
+        assert any("read latency by percentile" in line for line in shown[:3]) and any("┤" in line for line in shown)
         await pilot.press("l")
         await app.settle(pilot)
         assert "by percentile" not in page(app.screen)

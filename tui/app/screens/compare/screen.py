@@ -107,11 +107,17 @@ class CompareScreen(StepScreen):
                 continue
             lines += [*comparison_lines(each, width, every=self.every, drawn=about), *judged_lines(judged)]
             if shown:
-                self.chart_at = self.chart_at or len(lines)
-                lines += self.drawings(each, width)
+                self.chart_at = self.chart_at or len(lines) + 1  # behind the empty line
+                lines += self.drawings(each, width, self.chart_height)
         below = self.fitting(width, self.pane.size.height - len(lines))
         self.fitted = bool(below)
         return [*lines, *below]
+
+    @property
+    def chart_height(self) -> int:
+        """Rows of a chart that was asked for: both of a direction are in sight where they can be read so."""
+        half = self.pane.size.height // 2 - 1
+        return min(half if half >= LEAST_CHART_HEIGHT else CHART_HEIGHT, CHART_HEIGHT)
 
     def fitting(self, width: int, room: int) -> list[Line]:
         """Return latencies of two sides below a page that leaves rows for them, until somebody says."""
