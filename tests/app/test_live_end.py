@@ -120,14 +120,14 @@ async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_th
     held = "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump (for 48s more, unless that run renews it)"
     async with stage(maker, SMALL) as (app, pilot):
         for host in maker.hosts[:3]:
-            message = f"{held}; stop it, or run with --wait or --take-locks"
-            maker.add(HostProblem(t=maker.t, host=host, phase="preflight", code="host-locked", message=message))
-            maker.add(HostState(t=maker.t, host=host, state="failed", detail=message))
+            maker.add(HostProblem(t=maker.t, host=host, phase="preflight", code="host-locked", message=held))
+            maker.add(HostState(t=maker.t, host=host, state="failed", detail=held))
         maker.add(RunEnded(t=maker.t, state="failed", exit_code=3, reason="3 hosts are in use"))
         await app.tick(pilot, maker)
         await app.settle(pilot)
         shown = " ".join(app.screen_text().split())
-        assert shown.count("in use by run") == 1 and "or run with --wait or --take-locks" in shown
+        assert shown.count("in use by run") == 1 and "unless that run renews it) (host-locked)" in shown
+        assert "T: take the hosts over" in shown and "--" not in shown, "a key helps, no option"
         assert "weka-01, weka-02, weka-03: in use" in shown and "no load" not in shown
         assert "all is said above" in shown and "IOPS" not in app.text_of("#live-hosts"), "nothing was measured"
         keys = app.screen.query_one(KeyBar).render().plain

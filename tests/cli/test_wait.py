@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.command import benchtui
+from tui.cli.progress import ProgressDisplay
 from tui.cli.run import NEVER_S
+from tui.model.event import HostProblem
 
 PLAN = ("run", "demo/quick", "--hosts", "local", "--dry-run", "--json")
 
@@ -27,3 +30,10 @@ def test_what_makes_no_sense_is_refused(home: Path, words: tuple[str, ...], said
     done = benchtui(home, *PLAN, *words)
     assert done.returncode == 2
     assert said in done.stderr and "Traceback" not in done.stderr
+
+
+def test_who_is_refused_is_told_which_options_help() -> None:
+    out = io.StringIO()
+    held = HostProblem(t=1.0, host="n1", phase="preflight", code="host-locked", message="in use by run 1 of ann@jump")
+    ProgressDisplay(out).events([held])
+    assert out.getvalue().endswith(f"n1: {held.message}; stop it, or run with --wait or --take-locks\n")

@@ -135,6 +135,7 @@ def test_host_in_use_refuses_a_second_run(lab: SshdLab, home: Path, tmp_path: Pa
     second = benchtui(home, *arguments(lab, tmp_path, "5s"))
     assert second.returncode == 3
     assert f"in use by run {run_dir.name} of " in second.stderr
+    assert "stop it, or run with --wait or --take-locks" in second.stderr
     benchtui(home, "stop", run_dir.name, "--abort")
     third = start(home, *arguments(lab, tmp_path, "2s"))
     _, err = third.communicate(timeout=PATIENCE_S)

@@ -100,11 +100,10 @@ def laid_out(home: Path) -> RunMaker:
 def refused(home: Path) -> RunMaker:
     """Another run holds some of the hosts."""
     maker = RunMaker(home / "runs" / RUN_ID, host_names(8)).begin()
-    said = "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump (for 48s more, unless that run renews it);"
+    said = "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump (for 48s more, unless that run renews it)"
     for host in maker.hosts[:3]:
-        message = f"{said} stop it, or run with --wait or --take-locks"
-        maker.add(HostProblem(t=maker.t, host=host, phase="preflight", code="host-locked", message=message))
-        maker.add(HostState(t=maker.t, host=host, state="failed", detail=message))
+        maker.add(HostProblem(t=maker.t, host=host, phase="preflight", code="host-locked", message=said))
+        maker.add(HostState(t=maker.t, host=host, state="failed", detail=said))
     maker.add(RunEnded(t=maker.t, state="failed", exit_code=3, reason="3 hosts are in use"))
     return maker
 

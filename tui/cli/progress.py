@@ -39,6 +39,7 @@ POLL_S = 0.2
 LOG_EVERY_S = 10.0
 GONE_AFTER_S = 3.0  # an engine that wrote nothing and is not alive: give its last words time to reach the disk
 PERCENTILES = ("50", "99", "99.9")
+ADVICE = {"host-locked": "stop it, or run with --wait or --take-locks"}  # screens have a key for it
 BETWEEN = ("barrier", "measure", "collect")  # phases that every step of many has: not worth a line each time
 
 
@@ -76,7 +77,8 @@ class ProgressDisplay:
                 if self.plan is None or event.phase not in BETWEEN:
                     self.line(f"{clock(event.t)} {phase_text(event)}")
             elif isinstance(event, HostProblem):
-                self.line(f"{clock(event.t)} {event.host}: {event.message}")
+                advice = f"; {ADVICE[event.code]}" if event.code in ADVICE else ""
+                self.line(f"{clock(event.t)} {event.host}: {event.message}{advice}")
             elif isinstance(event, PointOffered | PointDecided):
                 self.point(event)
             elif isinstance(event, Message) and event.severity != "info":

@@ -55,9 +55,8 @@ async def _unlock(session: HostSession) -> None:
 
 def _refuse(ctx: RunContext, in_use: dict[str, Holder]) -> None:
     waited = f"; waited {units.duration(ctx.plan.wait_s)}" if ctx.plan.wait_s else ""
-    advice = "stop it, or run with --wait or --take-locks"
     for name, holder in in_use.items():
-        session_of(ctx, name).problem("preflight", "host-locked", f"{_words(holder)}{waited}; {advice}")
+        session_of(ctx, name).problem("preflight", "host-locked", f"{_words(holder)}{waited}")
 
 
 def _tell(ctx: RunContext, in_use: dict[str, Holder], told: set[str]) -> None:
