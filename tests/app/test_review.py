@@ -7,14 +7,17 @@ import re
 from pathlib import Path
 
 import pytest
-from textual.widgets import Input
+from textual.content import Content
+from textual.widgets import Input, Static
 
 from tests.app.driver import User, opened, options, write_inventory
 from tests.remote.conftest import new_run_id
 from tui.app.screens.review import screen as review_screen
+from tui.app.screens.review.ahead_text import unready
 from tui.app.shell import Options
 from tui.app.widgets.field import SecretInput
 from tui.app.widgets.form import Field
+from tui.engine.hosts.ahead import Answer
 from tui.journal.plan_file import load_plan
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
@@ -160,9 +163,11 @@ async def test_p_asks_the_hosts_and_shows_what_each_answers(home: Path, tmp_path
         await user.press("p")
         await user.sees(lambda: re.search(r"does\W+not\W+exist", user.text) is not None)  # a long path breaks the line
         await user.sees("local would refuse this run")
+        await user.sees("local is not ready; Enter tries anyway")
         target.mkdir()
         await user.press("p")
         await user.sees("64 MiB to lay out")
+        await user.sees("Enter runs on local, 0:10")
         assert "refuse" not in user.text and "fio-" in user.text
         await change(user, "size", "1M")  # another plan: nobody was asked about it
         await user.sees(lambda: "to lay out" not in user.text)
@@ -178,9 +183,39 @@ async def test_p_tells_which_run_holds_a_host(home: Path, tmp_path: Path, monkey
         await user.press("p")
         await user.sees("in use by run")
         await user.sees("local would refuse this run")
+        await user.sees("local is in use by another run; Enter tries anyway")
         await other.unlock()
         await user.press("p")
         await user.sees("64 MiB to lay out")
+
+
+async def test_the_line_of_enter_warns_when_a_host_is_not_ready(home: Path) -> None:
+    write_inventory(home)
+    async with opened(review(home, hosts=("local", "spare"))) as user:
+        await user.sees("Enter runs on 2 hosts, 0:10")
+        await user.press("p")
+        await user.sees("1 of 2 hosts not ready; Enter tries anyway")
+        line = user.app.screen.query_one("#review-launch", Static).content
+        assert isinstance(line, Content)
+        assert [str(span.style) for span in line.spans] == ["$warn", "bold $accent", "$warn"]
+        await change(user, "runtime", "20s")
+        await user.press("escape")
+        await user.sees("Enter runs on 2 hosts, 0:20")  # another plan: nobody was asked about it
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ([], ""),
+        ([Answer("h1"), Answer("h2")], ""),
+        ([Answer("h1", ("away",)), Answer("h2", ("in use",), in_use=True), Answer("h3")],
+         "2 of 3 hosts not ready, 1 in use by another run"),
+        ([Answer("h1", ("in use",), in_use=True), Answer("h2")], "1 of 2 hosts in use by another run"),
+        ([Answer("h1", ("in use",), in_use=True)], "h1 is in use by another run"),
+    ],
+)  # fmt: skip
+def test_how_many_hosts_are_not_ready_and_why(answers: list[Answer], said: str) -> None:
+    assert unready(answers) == said
 
 
 async def test_points_are_repeated_as_the_profile_says_unless_told_otherwise(home: Path) -> None:

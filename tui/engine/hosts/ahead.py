@@ -30,6 +30,7 @@ class Answer:
     problems: tuple[str, ...] = ()
     said: str = ""
     facts: dict[str, Fact] = field(default_factory=dict)
+    in_use: bool = False  # by another run
 
 
 async def look_ahead(
@@ -76,9 +77,10 @@ def _judged(plan: Plan, host: str, findings: HostFindings, facts: dict[str, Fact
     from tui.engine.running.preflight import judge_host
 
     problems = [message for _, message in judge_host(plan, host, findings)]
-    if holder is not None and not (plan.take_locks or plan.wait_s):
+    in_use = holder is not None and not (plan.take_locks or plan.wait_s)
+    if holder is not None and in_use:
         problems.append(in_use_by(holder))
-    return Answer(host, tuple(problems), ", ".join(_said(plan, host, findings)), facts)
+    return Answer(host, tuple(problems), ", ".join(_said(plan, host, findings)), facts, in_use)
 
 
 def _said(plan: Plan, host: str, findings: HostFindings) -> list[str]:

@@ -40,6 +40,19 @@ def difference_lines(facts: Mapping[str, Mapping[str, Fact]], width: int) -> lis
     return [*lines, Line()] if lines else []
 
 
+def unready(answers: Sequence[Answer]) -> str:
+    """Return how many hosts are not ready, as what stands before "Enter"; empty when all are, or none was asked."""
+    bad = [each for each in answers if each.problems]
+    held = sum(each.in_use for each in bad)
+    if not bad:
+        return ""
+    if len(answers) == 1:
+        return f"{bad[0].host} is {'in use by another run' if held else 'not ready'}"
+    if held == len(bad):
+        return f"{held} of {len(answers)} hosts in use by another run"
+    return f"{len(bad)} of {len(answers)} hosts not ready" + (f", {held} in use by another run" if held else "")
+
+
 def refusal(answers: Sequence[Answer]) -> str:
     """Return how many hosts would refuse the run, empty when none would."""
     bad = [each.host for each in answers if each.problems]

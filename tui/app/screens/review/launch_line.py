@@ -13,6 +13,7 @@ class Launch(Struct, frozen=True):
     taken: bool  # the plan was on the screen for long enough
     early: bool = False  # somebody pressed the key before that
     typing: bool = False  # a field has the focus, where Enter ends the typing
+    unready: str = ""  # which hosts said that they would refuse it
 
 
 EARLY = "the plan is shown first: press Enter again"
@@ -22,6 +23,8 @@ def launch_content(launch: Launch) -> Content:
     """Return which key starts the plan, once it does; a key that came too early is told to come again."""
     if not launch.taken:
         return Content.styled(EARLY, "$warn") if launch.early else Content()
+    if launch.unready and not launch.typing:
+        return Content.assemble((f"{launch.unready}; ", "$warn"), ("Enter ", "bold $accent"), ("tries anyway", "$warn"))
     if launch.typing:
         return Content.styled(launch.said, "$dim")
     key = Content.assemble(("press ", "$warn") if launch.early else "", ("Enter ", "bold $accent"))

@@ -19,7 +19,7 @@ from tui.app.dialogs import log_in
 from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.base import StepScreen
 from tui.app.screens.review import plan_text
-from tui.app.screens.review.ahead_text import ahead_lines, difference_lines, refusal
+from tui.app.screens.review.ahead_text import ahead_lines, difference_lines, refusal, unready
 from tui.app.screens.review.form import (
     ATTEST,
     CLEANUP,
@@ -310,7 +310,8 @@ class ReviewScreen(StepScreen):
         self.query_one(KeyBar).leave_out(*(() if starts else ("review.launch",)))
         if self.plan is None:
             return
-        launch = Launch(plan_text.launch_line(self.plan), self.was_seen, self.came_early, self.in_form)
+        said = plan_text.launch_line(self.plan)
+        launch = Launch(said, self.was_seen, self.came_early, self.in_form, unready(self.answers))
         self.query_one("#review-launch", Static).update(launch_content(launch))
 
     def show_changes(self) -> None:
