@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from tests.app.driver import User, opened, options, write_inventory
+from tests.app.journal_maker import RunMaker
 from tests.remote.conftest import new_run_id
 from tui.app.screens.review import screen as review_screen
 from tui.app.screens.review.ahead_text import unready
@@ -55,6 +56,36 @@ async def test_nothing_chosen_says_what_comes_first(home: Path) -> None:
         await user.sees("2 choose a profile first")
 
 
+async def test_without_hosts_it_offers_this_machine_and_the_hosts_of_the_last_run(home: Path) -> None:
+    write_inventory(home)
+    async with opened(options(home, profile="demo/quick")) as user:
+        await user.press("3")
+        await user.sees("l run on this machine")
+        assert "last run" not in user.text, "there is none"
+        await user.press("h")
+        await user.is_told("no run was made whose hosts are all known")
+        await user.press("l")
+        await user.starts("escape")
+        assert user.app.selection.ticked == ["local"]
+        await user.press("3", "h")
+        assert user.told.endswith("runs on local: 1 chooses others"), "what was chosen stays"
+    made = run_of(home, "20261120T101530Z-demo-quick-7f3a", ["weka-01", "weka-02"])
+    run_of(home, "20261121T101530Z-demo-quick-7f3a", ["weka-01", "gone"])
+    async with opened(options(home, profile="demo/quick")) as user:
+        await user.press("3")
+        await user.sees("h run on the hosts of the last run: weka-01, weka-02")
+        assert user.text.splitlines()[-1].split()[:7] == ["1", "hosts", "l", "this", "machine", "h", "last"]
+        await user.press("h")
+        await user.sees("Enter runs on 2 hosts, 0:10")
+        assert user.app.selection.ticked == made
+
+
+def run_of(home: Path, run_id: str, hosts: list[str]) -> list[str]:
+    """Keep a run on these hosts; return them."""
+    RunMaker(home / "runs" / run_id, hosts).begin().go().measure(1).finish()
+    return hosts
+
+
 async def test_servers_are_looked_at_and_it_is_said_before_the_start(home: Path) -> None:
     write_inventory(home, "hosts:\n  osd-[1-2]: {role: server}\n")
     async with opened(review(home, servers=("osd-1", "osd-2"))) as user:
@@ -67,7 +98,7 @@ async def test_servers_are_looked_at_and_it_is_said_before_the_start(home: Path)
         user.app.selection.put("local", server=None)
         await user.press("1", "3")
         await user.sees("1 choose a host that generates load; only looked at: osd-1, osd-2")
-        assert user.text.splitlines()[-1].split() == ["1", "hosts", "?", "help", "q", "quit"]
+        assert user.text.splitlines()[-1].split() == ["1", "hosts", "l", "this", "machine", "?", "help", "q", "quit"]
         await user.press("enter")  # nothing of the plan before can be started unseen
         assert user.scope == "review" and user.told.endswith("nothing to run yet")
 

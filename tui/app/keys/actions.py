@@ -171,6 +171,8 @@ REVIEW = (
     Action("review.preflight", ("p",), "preflight", "Ask every host now whether it would take this run", footer=3),
     Action("review.view", ("v",), "job file", "Switch between the plan and the job file of each step", footer=4),
     Action("review.defaults", ("d",), "defaults", "Put every parameter back to the profile's default", footer=5),
+    Action("review.local", ("l",), "this machine", "Run on this machine, where no host was chosen"),
+    Action("review.last-hosts", ("h",), "last hosts", "Run on the hosts of the last run, where no host was chosen"),
 )
 
 # --- live, result, runs: entries of those screens go here -----------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from tui.app.screens.review.search_form import SEARCH_FIELDS, check_bound, search_specs
+from tui.app.screens.review.search_form import SEARCH_FIELDS, check_bound, search_specs, wish_of
 from tui.app.widgets.form import FieldSpec
 
 if TYPE_CHECKING:
@@ -65,6 +65,23 @@ def field_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
         FieldSpec(CLEANUP, chosen, keep, "yes or no: remove the test files at the end", "remove files"),
         FieldSpec(NOTE, selection.note, "", "kept in the record of the run", "note"),
     ]
+
+
+def keep_typed(selection: Selection, values: Mapping[str, str], defaults: Mapping[str, str], *, right: bool) -> None:
+    """Keep what stands in the fields; bounds of a search only where all is `right`."""
+    typed = dict(values)
+    repeat = typed.pop(REPEAT, "")
+    selection.repeat = "" if repeat == defaults.get(REPEAT) else repeat
+    bounds = {name: typed.pop(name) for name in SEARCH_FIELDS if name in typed}
+    if bounds and right:
+        selection.search = wish_of(bounds, defaults, selection.search)
+    selection.sweep = typed.pop(SWEEP, "")
+    selection.note = typed.pop(NOTE)
+    selection.cleanup = {"yes": True, "no": False}.get(typed.pop(CLEANUP))
+    selection.precondition = typed.pop(PRECONDITION, "yes") != "no"
+    answers = {name: typed.pop(name) for name in list(typed) if name.startswith(ATTEST)}
+    selection.attest = {name.removeprefix(ATTEST): text for name, text in answers.items() if text != "unknown"}
+    selection.overrides = {name: text for name, text in typed.items() if text != defaults[name]}
 
 
 def swept_texts(profile: Profile) -> dict[str, str]:

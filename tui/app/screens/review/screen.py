@@ -18,28 +18,18 @@ from textual.widgets import Static
 from tui.app.dialogs import log_in
 from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.base import StepScreen
-from tui.app.screens.review import plan_text
+from tui.app.screens.review import missing, plan_text
 from tui.app.screens.review.ahead_text import ahead_lines, difference_lines, refusal, unready
-from tui.app.screens.review.form import (
-    ATTEST,
-    CLEANUP,
-    NOTE,
-    PRECONDITION,
-    REPEAT,
-    SWEEP,
-    check_field,
-    form_of,
-    sweep_values,
-)
+from tui.app.screens.review.form import check_field, form_of, keep_typed, sweep_values
 from tui.app.screens.review.launch_line import Launch, launch_content
 from tui.app.screens.review.overwrite import OverwriteDialog
-from tui.app.screens.review.search_form import SEARCH, SEARCH_FIELDS, set_aside, wish_of
+from tui.app.screens.review.search_form import SEARCH, set_aside
 from tui.app.services.at_logout import AtLogout
 from tui.app.services.looking import ask_ahead, look
 from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.form import Form
 from tui.app.widgets.textpane import TextPane
-from tui.model.plain import some
+from tui.model.hostspec import LOCAL
 from tui.model.problem import BenchtuiError, UsageError
 from tui.remote.vault import Remembering
 from tui.text.line import BAD, Line, indented
@@ -76,6 +66,7 @@ class ReviewScreen(StepScreen):
         self.at_logout = AtLogout()
         self.person: Asker | None = None  # who is asked while a launch is prepared
         self._made_for: object = None
+        self.ways: list[missing.Way] = []  # how to go on without hosts or profile
 
     def compose_body(self) -> Iterable[Widget]:
         """Form and plan side by side, then warnings and the line that says what Enter does."""
@@ -108,6 +99,10 @@ class ReviewScreen(StepScreen):
 
     async def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002
         """Hosts or profile may be others than last time."""
+        await self.show_choice()
+
+    async def show_choice(self) -> None:
+        """Show form and plan of what is chosen, or what is missing."""
         selection = self.shell.selection
         self.set_class(not selection.ready, "-empty")
         self.plan, self.problem = None, None
@@ -169,39 +164,40 @@ class ReviewScreen(StepScreen):
         """Return what is wrong with a field's text."""
         return check_field(self.loaded.profile, name, text) if self.loaded else None
 
-    @property
-    def missing(self) -> tuple[str, str]:
-        """The key and the name of the step that comes first."""
-        return ("2", "profiles") if self.shell.selection.ticked else ("1", "hosts")
-
     def show_missing(self) -> None:
-        """Say which step comes first."""
-        servers = self.shell.selection.servers
-        key, what = self.missing
-        said = {"hosts": "choose hosts first", "profiles": "choose a profile first"}[what]
-        if what == "hosts" and servers:
-            said = f"choose a host that generates load; only looked at: {some(servers)}"
-        self.query_one("#review-missing", Static).update(Content.assemble((key, "bold $accent"), f" {said}"))
+        """Say which step comes first, and what can be done without it."""
+        self.ways = missing.missing_keys(self.shell)
+        self.query_one("#review-missing", Static).update(missing.missing_content(self.ways))
+
+    async def action_local(self) -> None:
+        """Run on this machine where no host was chosen."""
+        await self.take_hosts([LOCAL])
+
+    async def action_last_hosts(self) -> None:
+        """Run on the hosts of the last run where none was chosen."""
+        await self.take_hosts(missing.last_hosts(self.shell))
+
+    async def take_hosts(self, names: list[str]) -> None:
+        """Let these hosts generate load, unless some are chosen."""
+        selection = self.shell.selection
+        if selection.ticked:
+            self.notify(f"runs on {selection.hosts_text()}: 1 chooses others")
+            return
+        if not names:
+            self.notify("no run was made whose hosts are all known", severity="warning")
+        for name in names:
+            selection.put(name, server=False)
+        self.refresh_chrome()
+        await self.show_choice()
 
     @on(Form.Edited)
     async def form_edited(self) -> None:
         """Keep what was typed and plan again; another kind of search has other fields."""
         selection, values = self.shell.selection, self.form.values
         defaults = {field.spec.name: field.spec.default for field in self.form.fields}
-        repeat = values.pop(REPEAT, "")
-        selection.repeat = "" if repeat == defaults.get(REPEAT) else repeat
-        bounds = {name: values.pop(name) for name in SEARCH_FIELDS if name in values}
         kind = (selection.search and selection.search.kind) or defaults.get(SEARCH)
-        if bounds and not self.form.errors:
-            selection.search = wish_of(bounds, defaults, selection.search)
-        selection.sweep = values.pop(SWEEP, "")
-        selection.note = values.pop(NOTE)
-        selection.cleanup = {"yes": True, "no": False}.get(values.pop(CLEANUP))
-        selection.precondition = values.pop(PRECONDITION, "yes") != "no"
-        answers = {name: values.pop(name) for name in list(values) if name.startswith(ATTEST)}
-        selection.attest = {name.removeprefix(ATTEST): text for name, text in answers.items() if text != "unknown"}
-        selection.overrides = {name: text for name, text in values.items() if text != defaults[name]}
-        if bounds and not self.form.errors and bounds[SEARCH] != kind:
+        keep_typed(selection, values, defaults, right=not self.form.errors)
+        if SEARCH in values and not self.form.errors and values[SEARCH] != kind:
             selection.repeat = selection.sweep = ""  # a search decides both
             await self.fill_form()
             self.form.focus_on(SEARCH, typing=True)
@@ -411,8 +407,8 @@ class ReviewScreen(StepScreen):
 
     def show_keys(self) -> None:
         """Show the keys of a field while one has the focus; without a choice those that lead to one."""
-        missing = () if self.shell.selection.ready else (self.missing, *ANYWHERE)
-        self.query_one(KeyBar).show_hint(*(FORM_KEYS if self.in_form else missing))
+        lacking = () if self.shell.selection.ready else (*((key, name) for key, name, _ in self.ways), *ANYWHERE)
+        self.query_one(KeyBar).show_hint(*(FORM_KEYS if self.in_form else lacking))
         self.show_launch()
 
     # -- starting
