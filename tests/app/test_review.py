@@ -287,8 +287,10 @@ async def test_v_shows_the_job_file_with_the_changes(home: Path) -> None:
 async def test_escape_leaves_the_field_first_then_the_screen(home: Path) -> None:
     async with opened(review(home)) as user:
         await user.press("e")
-        await user.sees("Tab next field")
+        await user.sees("Tab next field  Enter done  Esc leave")
+        await user.sees("Parameters: keys go here")
         await user.press("escape")
+        assert "keys go here" not in user.text
         assert user.scope == "review"
         await user.press("escape")
         assert user.scope == "profiles"

@@ -51,6 +51,45 @@ async def test_what_is_searched_for_over_what_and_how_long_is_chosen_in_the_form
         assert "@repeat" in fields(user) and "@limits" not in fields(user)
 
 
+async def test_a_kind_of_search_is_chosen_by_arrows_and_completed_by_enter(home: Path) -> None:
+    async with opened(review(home), size=(80, 24)) as user:
+        user.app.screen.query_one(Form).focus_on("@search")
+        await user.sees("← → choose")
+        await user.sees("Left, Right or Space:")
+        await user.press("left")
+        await user.sees("one host was chosen")  # scaling
+        await user.press("left")
+        await user.sees(lambda: "@limits" in fields(user) and "@over" not in fields(user))
+        assert user.app.screen.query_one(Form).values["@search"] == "curve"
+        await user.press("right", "right")
+        await user.sees(lambda: "@repeat" in fields(user))
+        await change(user, "@search", "cu")
+        await user.sees("cannot start: search")
+        await user.press("enter")
+        await user.sees("latency over load")
+        search = planned(user).search
+        assert search is not None and search.kind == "curve"
+        assert user.app.focused is not None and user.app.focused.id == "review-plan", "Enter ends the typing"
+
+
+async def test_yes_and_no_go_round_by_space_and_what_fits_two_choices_stays_wrong(home: Path) -> None:
+    async with opened(review(home)) as user:
+        await change(user, "direct", "n")
+        await user.press("enter")
+        assert user.app.selection.overrides == {"direct": "no"}
+        user.app.screen.query_one(Form).focus_on("@cleanup")
+        await user.press("space")
+        assert user.app.selection.cleanup is False
+        await user.press("space")
+        assert user.app.selection.cleanup is True
+        await change(user, "@search", "c")
+        await user.press("enter")
+        await user.sees("one of none, capacity,")
+        assert user.app.focused is not None and user.app.focused.name == "@search"
+        await user.press("escape")
+        assert user.app.focused is not None and user.app.focused.id == "review-plan"
+
+
 async def test_a_profile_that_searches_can_be_measured_and_drawn_as_a_curve(home: Path) -> None:
     async with opened(review(home, "capacity/oltp-4k-70r30w"), size=(80, 24)) as user:
         await user.sees("searches on local, at most 20 points")

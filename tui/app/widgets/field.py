@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rich.segment import Segment
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.strip import Strip
 from textual.widgets import Input
@@ -60,3 +61,38 @@ class SecretInput(TextInput):
             self.delete_selection()
         else:
             super().action_cut()
+
+
+class ChoiceInput(SecretInput):
+    """A field of one of a few words: Left, Right and Space go from one to the next, letters are typed as ever."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "choose(-1)", show=False),
+        Binding("right", "choose(1)", show=False),
+    ]
+
+    def __init__(self, value: str, choices: tuple[str, ...], **options: Any) -> None:
+        super().__init__(value, **options)
+        self.choices = choices
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Space is no letter here: no choice has one."""
+        if event.key == "space":
+            event.stop()
+            event.prevent_default()
+            self.action_choose(1)
+
+    def action_choose(self, step: int) -> None:
+        """Take the next choice; of a word that is not whole the first that fits. The next letter replaces it."""
+        fitting = [each for each in self.choices if each.startswith(self.value.strip())] or list(self.choices)
+        at = self.choices.index(self.value) + step if self.value in self.choices else self.choices.index(fitting[0])
+        self.value = self.choices[at % len(self.choices)]
+        self.action_select_all()
+
+    def complete(self) -> None:
+        """Make the begin of one choice alone the whole word."""
+        typed = self.value.strip()
+        fitting = [each for each in self.choices if each.startswith(typed)]
+        if typed and typed not in self.choices and len(fitting) == 1:
+            self.value = fitting[0]
+            self.cursor_position = len(self.value)

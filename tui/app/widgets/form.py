@@ -14,8 +14,9 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Label, Static
 
-from tui.app.widgets.field import SecretInput, TextInput
+from tui.app.widgets.field import ChoiceInput, SecretInput, TextInput
 
+CHOOSE = "Left, Right or Space: another one"
 Check = Callable[[str, str], str | None]
 """(field's name, text) -> what is wrong with it in one line, or None."""
 
@@ -29,6 +30,7 @@ class FieldSpec(Struct, frozen=True):
     hint: str = ""
     label: str = ""  # the name, when empty
     masked: bool = False  # what is typed is not shown
+    choices: tuple[str, ...] = ()  # words without blanks, of which it holds one; empty: any text
 
 
 class Field(Vertical):
@@ -61,9 +63,16 @@ class Field(Vertical):
         """One line, and two that show up when needed."""
         with Horizontal():
             yield Label(self.label, classes="field-label", markup=False)
-            yield SecretInput(self.spec.value, name=self.spec.name, password=self.spec.masked, select_on_focus=True)
+            yield self.make_input()
         yield Static(classes="field-error")
-        yield Static(self.spec.hint, classes="field-hint", markup=False)
+        yield Static(self.spec.hint + (f"; {CHOOSE}" if self.spec.choices else ""), classes="field-hint", markup=False)
+
+    def make_input(self) -> TextInput:
+        """Return what is typed into, its text selected when it is entered."""
+        spec = self.spec
+        if spec.choices:
+            return ChoiceInput(spec.value, spec.choices, name=spec.name, select_on_focus=True)
+        return SecretInput(spec.value, name=spec.name, password=spec.masked, select_on_focus=True)
 
     @property
     def label(self) -> str:
@@ -158,8 +167,12 @@ class Form(VerticalScroll, can_focus=False):
 
     @on(Input.Submitted)
     def submitted(self, event: Input.Submitted) -> None:
-        """Leave the form once it is right."""
+        """Leave the form once it is right; the begin of a choice is enough."""
         event.stop()
+        if isinstance(event.input, ChoiceInput):
+            event.input.complete()
+            for field in self.fields:
+                field.show_state(self.check(field.spec.name, field.value))
         if self.errors:
             self.focus_first()
         else:

@@ -21,7 +21,7 @@ from tui.app.screens.editor import text as editor_text
 from tui.app.screens.editor.edit import with_default
 from tui.app.screens.editor.text import Judged, judge
 from tui.app.screens.review import plan_text
-from tui.app.screens.review.form import check_param, default_text, hint
+from tui.app.screens.review.form import check_param, choices_of, default_text, hint
 from tui.app.services.outside_editor import EditorError, edit_file
 from tui.app.widgets.chrome import KeyBar, footer_actions
 from tui.app.widgets.form import FieldSpec, Form
@@ -262,7 +262,9 @@ class EditorScreen(StepScreen):
         specs = []
         for name, param in params.items():
             origin = base.params.get(name, param) if base else param
-            specs.append(FieldSpec(name, default_text(param), default_text(origin), hint(param)))
+            specs.append(
+                FieldSpec(name, default_text(param), default_text(origin), hint(param), choices=choices_of(param))
+            )
         return specs
 
     def check_field(self, name: str, text: str) -> str | None:

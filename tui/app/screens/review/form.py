@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 REPEAT, SWEEP, NOTE, CLEANUP = "@repeat", "@sweep", "@note", "@cleanup"  # no parameter can be named so
 PRECONDITION, ATTEST = "@precondition", "@attest:"  # the id of a condition follows
+YES_NO = ("yes", "no")
 ANSWERS = ("yes", "no", "unknown")
 MAX_REPEAT = 100
 SWEEP_HINT = "values to measure with in turn: numjobs=1,2,4"
@@ -33,16 +34,19 @@ def form_of(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
     fields = [*params, *searched, *own[len(params) :], *attest_specs(asked, selection)]
     if asks_for_precondition(loaded):
         help_text = "yes or no: fill the files, and wait with rounds of the load until it is steady"
-        fields.append(FieldSpec(PRECONDITION, yes_no(selection.precondition), "yes", help_text, "precondition"))
+        fields.append(
+            FieldSpec(PRECONDITION, yes_no(selection.precondition), "yes", help_text, "precondition", choices=YES_NO)
+        )
     return fields
 
 
 def attest_specs(asked: Mapping[str, str], selection: Selection) -> list[FieldSpec]:
     """Return a field for each condition that no host can tell."""
     return [
-        FieldSpec(f"{ATTEST}{name}", selection.attest.get(name, "unknown"), "unknown", f"{text} yes, no, unknown", name)
+        FieldSpec(f"{ATTEST}{name}", selection.attest.get(name, "unknown"), "unknown", f"{text} yes, no, unknown", name,
+                  choices=ANSWERS)
         for name, text in asked.items()
-    ]
+    ]  # fmt: skip
 
 
 def field_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
@@ -51,7 +55,7 @@ def field_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
     specs = [
         FieldSpec(name, selection.overrides.get(name, default := swept.get(name) or default_text(param)), default,
                   f"swept; one value measures that alone; {hint(param)}" if name in swept else hint(param),
-                  masked=param.kind == "secret")
+                  masked=param.kind == "secret", choices=choices_of(param))
         for name, param in profile.params.items()
     ]  # fmt: skip
     keep = yes_no(profile.prepare.cleanup)
@@ -62,7 +66,7 @@ def field_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
         *specs,
         FieldSpec(REPEAT, selection.repeat or often, often, "how often each point is measured", "repeat"),
         *sweeps,
-        FieldSpec(CLEANUP, chosen, keep, "yes or no: remove the test files at the end", "remove files"),
+        FieldSpec(CLEANUP, chosen, keep, "yes or no: remove the test files at the end", "remove files", choices=YES_NO),
         FieldSpec(NOTE, selection.note, "", "kept in the record of the run", "note"),
     ]
 
@@ -136,6 +140,12 @@ def default_text(param: Param) -> str:
     if isinstance(param.default, bool):
         return yes_no(param.default)
     return str(param.default)
+
+
+def choices_of(param: Param) -> tuple[str, ...]:
+    """Return the words of which a parameter is one; empty where it is something else."""
+    words = YES_NO if param.kind == "flag" else tuple(map(str, param.choices or ()))
+    return () if any(" " in word for word in words) else words
 
 
 def yes_no(value: bool) -> str:

@@ -27,6 +27,7 @@ from tui.app.screens.review.search_form import SEARCH, set_aside
 from tui.app.services.at_logout import AtLogout
 from tui.app.services.looking import ask_ahead, look
 from tui.app.widgets.chrome import KeyBar
+from tui.app.widgets.field import ChoiceInput
 from tui.app.widgets.form import Form
 from tui.app.widgets.textpane import TextPane
 from tui.model.hostspec import LOCAL
@@ -43,7 +44,9 @@ if TYPE_CHECKING:
 
 READ_S = 0.5  # how long a plan is on the screen before a key starts it
 ANYWHERE = (("?", "help"), ("q", "quit"))
-FORM_KEYS = (("Tab", "next field"), ("Enter", "done"), ("Ctrl+U", "clear"), ("F1", "help"), ("Ctrl+C", "quit"))
+FIELD_KEYS = (("Tab", "next field"), ("Enter", "done"), ("Esc", "leave"))
+FORM_KEYS = (*FIELD_KEYS, ("Ctrl+U", "clear"), ("F1", "help"), ("Ctrl+C", "quit"))
+CHOICE_KEYS = (("← →", "choose"), *FIELD_KEYS, ("F1", "help"), ("Ctrl+C", "quit"))
 
 
 class ReviewScreen(StepScreen):
@@ -199,8 +202,10 @@ class ReviewScreen(StepScreen):
         keep_typed(selection, values, defaults, right=not self.form.errors)
         if SEARCH in values and not self.form.errors and values[SEARCH] != kind:
             selection.repeat = selection.sweep = ""  # a search decides both
+            stays = self.in_form
             await self.fill_form()
-            self.form.focus_on(SEARCH, typing=True)
+            if stays:
+                self.form.focus_on(SEARCH, typing=True)
         self.replan()
 
     def replan(self) -> None:
@@ -408,7 +413,9 @@ class ReviewScreen(StepScreen):
     def show_keys(self) -> None:
         """Show the keys of a field while one has the focus; without a choice those that lead to one."""
         lacking = () if self.shell.selection.ready else (*((key, name) for key, name, _ in self.ways), *ANYWHERE)
-        self.query_one(KeyBar).show_hint(*(FORM_KEYS if self.in_form else lacking))
+        typing = CHOICE_KEYS if isinstance(self.focused, ChoiceInput) else FORM_KEYS
+        self.query_one(KeyBar).show_hint(*(typing if self.in_form else lacking))
+        self.form.border_title = "Parameters: keys go here" if self.in_form else "Parameters"
         self.show_launch()
 
     # -- starting

@@ -42,7 +42,8 @@ def search_specs(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]
     wish, usual = selection.search or Wish(), usual_kind(profile)
     values, defaults = _bounds(loaded, wish, wish.kind or usual, len(selection.ticked))
     shown = {SEARCH: wish.kind or usual, **values}
-    return [FieldSpec(name, shown[name], {SEARCH: usual, **defaults}[name], HINTS[name][1], HINTS[name][0])
+    return [FieldSpec(name, shown[name], {SEARCH: usual, **defaults}[name], HINTS[name][1], HINTS[name][0],
+                      choices=KINDS if name == SEARCH else ())
             for name in SEARCH_FIELDS if name in shown]  # fmt: skip
 
 
