@@ -23,6 +23,7 @@ from tui.results.findings.experiments import NO_MORE
 pytestmark = pytest.mark.e2e
 
 ALIKE = Prediction("iops_per_host", least=0.5, most=1.6, above=1.8)  # wide: this machine is busy with other tests
+TIMES = 5  # that a machine with much else to do may leave it open
 PROFILE = """\
 profile: own/waiting
 title: One worker that waits 50 ms between reads
@@ -46,9 +47,13 @@ def proved(lab: SshdLab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
     (root / "target").mkdir()
     (root / "home" / "profiles" / "waiting.yaml").write_text(PROFILE)
     words = ["--ssh-config", str(lab.ssh_config), "--set", f"directory={root / 'target'}", "--prove-limiter", "--json"]
-    done = benchtui(root / "home", "run", "own/waiting", "--hosts", "h1", *words)
-    assert done.returncode == 0, done.stderr
-    first = root / "home" / "runs" / json.loads(done.stdout)["run_id"]
+    for _ in range(TIMES):
+        done = benchtui(root / "home", "run", "own/waiting", "--hosts", "h1", *words)
+        assert done.returncode == 0, done.stderr
+        printed = json.loads(done.stdout)
+        if printed["steps"][0]["limiter"]["proof"]["outcome"] != "could-not-tell":
+            break
+    first = root / "home" / "runs" / printed["run_id"]
     (first / "printed.json").write_text(done.stdout)  # later tests prove it again
     (first / "shown.txt").write_text(benchtui(root / "home", "runs", "show", first.name).stdout)
     return root / "home", first
@@ -82,12 +87,15 @@ def test_the_run_is_printed_with_what_was_shown(proved: tuple[Path, Path]) -> No
 
 def test_a_limiter_that_is_wrong_is_refuted_and_the_run_is_told(proved: tuple[Path, Path]) -> None:
     home, first = proved
-    before = list((home / "runs").iterdir())
     wrong = Question(first.name, 0, "storage", "the storage", (Experiment("twice-in-flight", NO_MORE),), {})
-    run_dir = create_run(proof_plan(load_plan(first), wrong, 5.0), home / "runs")
-    assert benchtui(home, "engine", run_dir).returncode == 0
-    assert the_other(home, before) == run_dir
-    assert record(run_dir)["proves"]["outcome"] == "disagreed"
+    for _ in range(TIMES):
+        before = list((home / "runs").iterdir())
+        run_dir = create_run(proof_plan(load_plan(first), wrong, 5.0), home / "runs")
+        assert benchtui(home, "engine", run_dir).returncode == 0
+        assert the_other(home, before) == run_dir
+        if (outcome := record(run_dir)["proves"]["outcome"]) != "could-not-tell":
+            break
+    assert outcome == "disagreed"
     assert record(first)["steps"][0]["limiter"]["proof"]["outcome"] == "disagreed", "the newest counts"
 
 
