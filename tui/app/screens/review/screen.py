@@ -110,7 +110,7 @@ class ReviewScreen(StepScreen):
         self.set_class(not selection.ready, "-empty")
         self.plan, self.problem = None, None
         if not selection.ready:
-            self.show_missing()
+            await self.show_missing()
             self.show_keys()
             return
         try:
@@ -167,9 +167,9 @@ class ReviewScreen(StepScreen):
         """Return what is wrong with a field's text."""
         return check_field(self.loaded.profile, name, text) if self.loaded else None
 
-    def show_missing(self) -> None:
+    async def show_missing(self) -> None:
         """Say which step comes first, and what can be done without it."""
-        self.ways = missing.missing_keys(self.shell)
+        self.ways = await asyncio.to_thread(missing.missing_keys, self.shell)  # it reads runs
         self.query_one("#review-missing", Static).update(missing.missing_content(self.ways))
 
     async def action_local(self) -> None:
@@ -178,7 +178,7 @@ class ReviewScreen(StepScreen):
 
     async def action_last_hosts(self) -> None:
         """Run on the hosts of the last run where none was chosen."""
-        await self.take_hosts(missing.last_hosts(self.shell))
+        await self.take_hosts(await asyncio.to_thread(missing.last_hosts, self.shell))
 
     async def take_hosts(self, names: list[str]) -> None:
         """Let these hosts generate load, unless some are chosen."""
