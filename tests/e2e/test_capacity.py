@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.command import benchtui, marked_processes, start
+from tests.e2e.command import benchtui, start
 from tests.e2e.test_matrix import events, last_run
 from tests.e2e.test_recovery import kill_engine, record_of
 from tests.lab.course import course
-from tests.lab.faults import forget_on_hosts
+from tests.lab.faults import forget_on_hosts, shells
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
 from tui.engine.planning.search import Wish
@@ -88,7 +88,7 @@ def test_a_search_whose_engine_is_killed_keeps_its_points_and_goes_on(home: Path
     run_dir = begun(home, tmp_path, point_s=2)
     wait_until(partial(measured, run_dir, 0), "the first second")
     kill_engine(run_dir)
-    wait_until(lambda: not marked_processes(run_dir.name), "the end of the load")
+    wait_until(lambda: not shells(run_dir.name), "the end of the load and of its supervisor")
     recovered = benchtui(home, "runs", "recover", run_dir.name)
     assert recovered.returncode == 4, recovered.stderr
     record = record_of(run_dir)
