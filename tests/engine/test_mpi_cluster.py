@@ -91,6 +91,12 @@ def test_what_is_wrong_with_a_host_is_named(second: MpiFacts, code: str, text: s
     assert text in messages[code]
 
 
+def test_one_machine_is_known_by_a_boot_that_is_told() -> None:
+    assert judge(cluster(facts(1, boot_id="b"), facts(2, hostname="node1", boot_id="b"))) == {}
+    unknown = judge(cluster(facts(1, boot_id="unknown"), facts(2, hostname="node1", boot_id="unknown")))
+    assert [code for code, _ in unknown["h2"]] == ["hostname-not-unique"]
+
+
 def test_a_head_without_mpiexec_says_what_there_is() -> None:
     several = {"launcher.mpiexec": OMPI, "launcher.mpirun.openmpi": OMPI, "launcher.mpirun": OMPI}
     head = facts(1, **({"launcher.mpiexec.hydra": ""} | several))

@@ -87,8 +87,14 @@ def test_disks_of_two_machines_are_not_added_up() -> None:
 
 
 def test_disk_of_one_machine_under_two_names_is_one_disk() -> None:
-    assert file_system_of(probe(), ROOM) == file_system_of(probe(), ROOM)
-    assert file_system_of(probe(boot_id="a"), ROOM) != file_system_of(probe(boot_id="b"), ROOM)
+    assert file_system_of("h1", probe(), ROOM) == file_system_of("h2", probe(), ROOM)
+    assert file_system_of("h1", probe(boot_id="a"), ROOM) != file_system_of("h2", probe(boot_id="b"), ROOM)
+
+
+@pytest.mark.parametrize("boot", ["unknown", ""])
+def test_disks_of_hosts_whose_boot_nobody_knows_are_not_added_up(boot: str) -> None:
+    disk = DirFacts(TARGET, True, True, False, True, "ext4", "/dev/sda", "/mnt", "rw", 2**40, 200 * 2**20)
+    assert space(probe(room=disk, boot_id=boot), probe(room=disk, boot_id=boot)) == []
 
 
 def test_files_that_are_there_whole_need_no_room() -> None:

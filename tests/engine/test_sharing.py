@@ -46,6 +46,8 @@ def on(fstype: str, source: str, machine: str) -> HostFindings:
         (("wekafs", "default", "a"), ("wekafs", "default", "b"), True),
         (("ext4", "/dev/sda1", "a"), ("ext4", "/dev/sda1", "b"), False),
         (("ext4", "/dev/sda1", "a"), ("ext4", "/dev/sda1", "a"), True),
+        (("ext4", "/dev/sda1", "unknown"), ("ext4", "/dev/sda1", "unknown"), False),
+        (("nfs4", "server:/export", "unknown"), ("nfs4", "server:/export", "unknown"), True),
     ],
 )
 def test_the_same_path_is_one_file_on_one_file_system(

@@ -280,6 +280,7 @@ def test_a_device_of_one_machine_is_shared_by_all_its_names() -> None:
     jobs = [JobLoad("r", ("read",), random=True, same_offsets=True)]
     task = {"files": [FileSpec("/dev/loop7", 1)]}
     assert found("V21", evidence(hosts, jobs=jobs, task=task, facts={"boot_id": "b"}))
+    assert not found("V21", evidence(hosts, jobs=jobs, task=task, facts={"boot_id": "unknown"}))
 
 
 def test_a_depth_that_the_engine_does_not_keep_is_told_and_that_it_was_swept() -> None:

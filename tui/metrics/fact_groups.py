@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from tui.metrics import units
-from tui.model.hostfacts import HOST_FACTS, Fact, HostFact, fact_of, number_of
+from tui.model.hostfacts import HOST_FACTS, Fact, HostFact, boot_of, fact_of, number_of
 from tui.model.hosttables import why_unknown
 
 Value = str | int | float | bool | None
@@ -21,7 +21,6 @@ WITHOUT = "without"
 OPTIONAL = ("bond_mode", "bond_hash", "md_level", "md_action", "nfs_version", "paths", "via")
 """Columns that say by their absence that there is no such thing; others are unknown."""
 NAMED_HOSTS = 4
-UNKNOWN_BOOT = "unknown"  # what the agent says where the kernel tells no boot
 _PLACES = {name: place for place, name in enumerate(HOST_FACTS)}
 
 
@@ -263,7 +262,7 @@ def one_boot(hosts: Mapping[str, Mapping[str, Fact]]) -> list[OneBoot]:
     """Return which hosts have the same boot, several at a time; a boot that is not known is nobody's."""
     found: dict[str, list[str]] = {}
     for host, facts in hosts.items():
-        if (boot := str(facts.get("boot_id") or UNKNOWN_BOOT)) != UNKNOWN_BOOT:
+        if boot := boot_of(facts):
             found.setdefault(boot, []).append(host)
     alike = [names for names in found.values() if len(names) > 1]
     return [OneBoot(tuple(names), len({hosts[name].get("hostname") for name in names}) == 1) for names in alike]

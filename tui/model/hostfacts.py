@@ -235,6 +235,8 @@ HOST_FACTS: dict[str, HostFact] = {
     each.name: each for each in (*_SYSTEM, *_CPU, *_MEMORY, *_LIMITS, *_NETWORK, *_TARGET, *_REST)
 }
 
+UNKNOWN_BOOT = "unknown"  # what the agent says where the kernel tells no boot
+
 TOOL_FACTS = {
     "_version": ("{}", "COMMAND --version", "matters"),
     "_path": ("{} at", "command -v", "shown"),
@@ -252,6 +254,12 @@ def fact_of(name: str) -> HostFact:
             tool = name.removesuffix(ending)
             return HostFact(name, title.format(tool), source, section="tools", differs=differs)  # type: ignore[arg-type]
     return HostFact(name, name, "", "bytes" if name.endswith("_bytes") else "text", differs="expected")
+
+
+def boot_of(facts: Mapping[str, Fact]) -> str:
+    """Return the id of a host's present boot; empty where its kernel tells none, and such a boot is nobody's."""
+    boot = str(facts.get("boot_id") or UNKNOWN_BOOT)
+    return "" if boot == UNKNOWN_BOOT else boot
 
 
 def is_number(name: str) -> bool:

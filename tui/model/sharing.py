@@ -24,10 +24,10 @@ NAMED = 3
 OWN_FILES = "put {host} into the path to give each host its own"
 
 
-def file_system_name(fstype: str, source: str, mount: str, boot_id: str) -> str:
+def file_system_name(fstype: str, source: str, mount: str, machine: str) -> str:
     """Return a name that hosts on the same file system share: its network source, or the machine and its mount."""
     network = fstype.startswith(NETWORK_FILE_SYSTEMS) or ":" in source
-    return f"{fstype} {source}" if network else f"{boot_id} {mount or source}"
+    return f"{fstype} {source}" if network else f"{machine} {mount or source}"
 
 
 def common_paths(plan: Plan) -> dict[str, list[str]]:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from tui.model.hostfacts import boot_of
 from tui.remote.agent import Agent
 from tui.remote.answers import Answer
 
@@ -130,7 +131,7 @@ def parse_facts(values: Mapping[str, str]) -> MpiFacts:
     """Return the facts of a probe's answer."""
     return MpiFacts(
         hostname=values.get("hostname", ""),
-        boot_id=values.get("boot_id", ""),
+        boot_id=boot_of(values),
         user=values.get("user", ""),
         root=values.get("uid") == "0",
         cpus=number(values.get("cpus")),

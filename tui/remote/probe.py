@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from tui.model.hostfacts import Fact, is_number
+from tui.model.hostfacts import Fact, boot_of, is_number
 
 UNITS = {"_kib": 1024, "_sectors": 512}  # the agent prints sizes as it reads them: not every sh counts beyond 2^31
 VERSION = re.compile(r"(\d+)\.(\d+)")
@@ -57,8 +57,8 @@ class HostProbe(Struct, frozen=True):
 
     @property
     def boot_id(self) -> str:
-        """The id of the host's present boot: equal on two hosts only when they are one machine."""
-        return str(self.values.get("boot_id") or "")
+        """The id of the host's present boot: equal on two hosts only when they are one machine; empty: unknown."""
+        return boot_of(self.values)
 
     @property
     def user(self) -> str:

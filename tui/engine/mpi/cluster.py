@@ -142,7 +142,7 @@ def _pair_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
         yield f"{tool}-differs", f"{facts.program} is another build than on {cluster.head}: install the same everywhere"
     for other in before:
         same_name = cluster.facts[other].hostname == facts.hostname
-        if same_name and cluster.facts[other].boot_id != facts.boot_id:
+        if same_name and not (facts.boot_id and cluster.facts[other].boot_id == facts.boot_id):
             yield "hostname-not-unique", f"its hostname {facts.hostname} is that of {other}: they would count as one"
         if host in cluster.addresses and cluster.addresses.get(other) == cluster.addresses[host]:
             yield "mpi-address", f"its address {cluster.addresses[host]} is that of {other}"

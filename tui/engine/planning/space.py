@@ -52,7 +52,7 @@ def places(plan: Plan, found: Mapping[str, HostFindings]) -> Iterable[Place]:
             facts = findings.room_of(path)
             if facts is None or facts.free_bytes is None:
                 continue
-            place = known.setdefault(file_system_of(findings.probe, facts), Place())
+            place = known.setdefault(file_system_of(host, findings.probe, facts), Place())
             place.hosts.setdefault(host, facts)
             place.files[path] = max(size, place.files.get(path, 0))
     return known.values()
@@ -65,9 +65,9 @@ def directories_to_look_at(tasks: Iterable[HostTask]) -> list[str]:
     return found if len(found) <= DIRECTORIES_LOOKED_AT else [posixpath.commonpath(found)]
 
 
-def file_system_of(probe: HostProbe, facts: DirFacts) -> str:
-    """Return a name that hosts on the same file system share."""
-    return file_system_name(facts.fstype, facts.source, facts.mount, probe.boot_id)
+def file_system_of(host: str, probe: HostProbe, facts: DirFacts) -> str:
+    """Return a name that hosts on the same file system share; where no boot is known, a host is its own machine."""
+    return file_system_name(facts.fstype, facts.source, facts.mount, probe.boot_id or f"host {host}")
 
 
 def new_bytes(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> dict[str, int]:

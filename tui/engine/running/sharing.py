@@ -42,7 +42,7 @@ def _on_one_file_system(
     for host in hosts:
         facts = found[host].room_of(path) if host in found else None
         if facts is not None and (facts.source or facts.mount):
-            place = file_system_of(found[host].probe, facts)
+            place = file_system_of(host, found[host].probe, facts)
             by_place.setdefault(place, []).append(host)
             words[place] = f"{facts.mount or facts.path} ({facts.fstype} from {facts.source})"
     yield from ((tuple(sharing), words[place]) for place, sharing in by_place.items() if len(sharing) > 1)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tui.journal.loss import names_of
 from tui.metrics import units
-from tui.model.hostfacts import number_of
+from tui.model.hostfacts import boot_of, number_of
 from tui.model.hosttables import BlockLayer, Written, rows, why_unknown
 from tui.model.plan import JobLoad, is_device
 from tui.model.record import HostRecord
@@ -168,7 +168,7 @@ def _share_a_device(at: StepEvidence) -> bool:
             continue
         known = facts.get(task.host, {})
         names = {layer.wwid for layer in rows(known, BlockLayer) if layer.wwid}
-        names |= {f"{known['boot_id']} {path}" for path in devices if known.get("boot_id")}
+        names |= {f"{boot} {path}" for path in devices if (boot := boot_of(known))}
         if names & seen:
             return True
         seen |= names

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 
 from tui.journal.loss import names_of
+from tui.model.hostfacts import boot_of
 from tui.model.step_record import StepRecord
 from tui.results.findings.check import Evidence, Found, StepEvidence, UnknownError, run_check, step_check
 
@@ -58,7 +59,7 @@ def _error_text(number: int) -> str:
 )
 def restarted(evidence: Evidence) -> Iterator[Found]:
     """A host that was restarted in a run has measured with two sets of caches, mounts and clocks."""
-    if not any("boot_id" in host.facts for host in evidence.hosts):
+    if not any(boot_of(host.facts) for host in evidence.hosts):
         raise UnknownError("the hosts have no boot id")
     again = [host.name for host in evidence.hosts if any(each.code in RESTARTED for each in host.problems)]
     if again:
