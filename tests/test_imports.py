@@ -132,7 +132,7 @@ def test_the_arrows_between_the_rooms_go_one_way() -> None:
 @pytest.mark.parametrize("module", ["tui.journal.state", "tui.journal.writer", "tui.cli.progress"])
 def test_reading_or_following_a_journal_does_not_load_pydantic(module: str) -> None:
     code = f"import sys, {module}; sys.exit('pydantic' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=PATIENCE_S, check=False).returncode == 0
 
 
 def test_an_engine_loads_neither_models_nor_searches_before_it_needs_them() -> None:
@@ -151,7 +151,7 @@ sys.addaudithook(lambda event, _: started.append(event) if event == "subprocess.
 import tui.remote.connections, tui.remote.login
 sys.exit(bool(started) or "cryptography.x509" in sys.modules or "asyncssh" not in sys.modules)
 """
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=PATIENCE_S, check=False).returncode == 0
 
 
 def test_what_an_engine_loads_is_defined_cheaply() -> None:

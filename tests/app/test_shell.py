@@ -7,7 +7,6 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import pytest
 from textual.widgets import Input
 
 from tests.app.driver import User, opened, options, write_inventory
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, wait_until
 from tui.app.app import BenchtuiApp
 from tui.app.dialogs.confirm import Confirm
 from tui.app.keys.help import HelpScreen
@@ -212,20 +211,13 @@ def running(home: Path, tmp_path: Path) -> Iterator[Path]:
     small = {"directory": str(target), "runtime": "60s", "size": "1M", "numjobs": "1", "direct": "no"}
     plan = build_plan(app.catalogue.load("demo/quick"), Choices(hosts=app.fleet.resolve(["local"]), overrides=small))
     run_dir = launch(plan, home / "runs")
-    wait_until(lambda: (run_dir / "control.sock").exists())
+    wait_until((run_dir / "control.sock").exists, "the engine's socket")
     yield run_dir
     try:
         request(run_dir, {"verb": "abort"})
     except NotRunning:
         return
-    wait_until(lambda: not is_running(run_dir))
-
-
-def wait_until(true: object, deadline_s: float = 30.0) -> None:
-    end = time.monotonic() + deadline_s
-    while not true():  # type: ignore[operator]
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    wait_until(lambda: not is_running(run_dir), "the end of the run")
 
 
 async def ask_to_leave(user: User, run_dir: Path) -> None:
@@ -267,7 +259,7 @@ async def test_stop_ends_the_run_and_keeps_what_it_measured(home: Path, running:
         await user.press("s")
         await user.sees(lambda: user.app._exit)
         assert "is stopping" in (user.app.farewell or "")
-    wait_until(lambda: not is_running(running))
+    wait_until(lambda: not is_running(running), "the end of the run")
 
 
 async def test_a_crash_leaves_a_private_file_without_values_and_code_1(home: Path) -> None:

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.results.compare_runs import IOPS, latencies, latency_of, repeated, run, step
 from tui.cli.main import main
 from tui.model.record import RunRecord
@@ -197,7 +198,8 @@ def test_only_the_verb_itself_loads_the_statistics() -> None:
         "import tui.cli.runs.verb\n"
         "sys.exit(bool({'numpy', 'scipy'} & {name.partition('.')[0] for name in sys.modules}))"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False).returncode == 0
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=PATIENCE_S, check=False)
+    assert done.returncode == 0
 
 
 @pytest.mark.parametrize(("criterion", "code", "said"), [

@@ -245,7 +245,7 @@ def test_on_a_terminal_a_broken_profile_is_offered_again(home: Path, tmp_path: P
     os.close(terminal)
 
 
-def read_until(terminal: int, text: str, deadline_s: float = 30) -> str:
+def read_until(terminal: int, text: str, deadline_s: float = PATIENCE_S) -> str:
     """Return what a terminal showed up to and with a text."""
     shown = ""
     end = time.monotonic() + deadline_s

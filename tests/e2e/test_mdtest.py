@@ -228,7 +228,7 @@ def test_open_mpi_that_is_killed_leaves_nothing_in_tmp_and_shared_memory(
     kept = Path(f"/dev/shm/benchtui-{launch.run_dir.name}")
     assert sorted(path.name for path in kept.iterdir()) == ["h1", "h2"]
     os.kill(mpirun, signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE_S)
     assert launch.processes() == [] and left_by_open_mpi(launch.run_dir.name, mpirun) == []
 
 

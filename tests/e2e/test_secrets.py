@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.command import benchtui, environ_of, journal_has, marked_processes, only_run, start
 from tests.e2e.test_log_in import exit_code, terminal
 from tests.lab.sshd import SshdLab
-from tests.patience import wait_until
+from tests.patience import PATIENCE_S, wait_until
 
 SECRET = 'wJalr-"XUtn\\FEMI'  # with what JSON escapes
 PROFILE = """\
@@ -83,7 +83,7 @@ def test_a_secret_reaches_the_load_and_nothing_else(
     wait_until(lambda: any(known in environ_of(pid) for pid in marked_processes(run_dir.name)), "a load that knows it")
     wait_until(lambda: journal_has(run_dir, '"sample"'), "samples")
     assert not holds(command_lines()), "in a command line while it runs"
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
     assert not holds(out.encode() + err.encode())
     spools = Path(f"/tmp/.benchtui-{os.getuid()}") / run_dir.name

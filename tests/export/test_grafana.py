@@ -119,7 +119,7 @@ def running(command: list[str | Path], folder: Path, ready: str, env: dict[str, 
 
 
 def asked(url: str, **parameters: object) -> Any:
-    with urlopen(f"{url}?{urlencode(parameters)}", timeout=30) as answer:
+    with urlopen(f"{url}?{urlencode(parameters)}", timeout=PATIENCE_S) as answer:
         return json.loads(answer.read())
 
 
@@ -143,7 +143,7 @@ def test_victoria_metrics_answers_every_panel(plain: Source, dashboard: Any, tmp
     command: list[str | Path] = [binary, f"-storageDataPath={tmp_path}/data", address, "-retentionPeriod=100y"]
     with running(command, tmp_path, f"{url}/health"):
         assert follow(plain.run_dir, "influx", f"{url}/influx/write", print)
-        urlopen(f"{url}/internal/force_flush", timeout=30).close()
+        urlopen(f"{url}/internal/force_flush", timeout=PATIENCE_S).close()
         assert silent_panels(url, dashboard, plain) == []
 
 
@@ -183,7 +183,7 @@ def test_influxdb_takes_every_line(plain: Source, tmp_path: Path) -> None:
     url = f"http://127.0.0.1:{port}"
     env = {f"INFLUXDB_{name}": value for name, value in settings.items()} | {"HOME": str(tmp_path)}
     with running([binary, "run"], tmp_path, f"{url}/ping", env):
-        urlopen(f"{url}/query", b"q=CREATE+DATABASE+bench", timeout=30).close()
+        urlopen(f"{url}/query", b"q=CREATE+DATABASE+bench", timeout=PATIENCE_S).close()
         assert follow(plain.run_dir, "influx", f"{url}/write?db=bench", print)
         query = "SELECT count(iops) FROM benchtui GROUP BY host, direction"
         (result,) = asked(f"{url}/query", db="bench", q=query)["results"]

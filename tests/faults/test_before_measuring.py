@@ -66,7 +66,7 @@ def test_go_that_is_lost_with_its_connection_is_said_again(begin: Begin, proxied
     run = begin(runtime="3s", lease_s=60)
     run.wait(lambda: any(state.state == "armed" for state in run.states("h1")), "h1 armed")
     proxy.blackhole()
-    run.wait(lambda: run.saw_lost_connection("h1") is not None, "the loss of h1")
+    run.wait(lambda: run.why_lost("h1") is not None, "the loss of h1")
     proxy.reset()  # what was on its way is gone
     proxy.heal()
     record = run.finished()

@@ -20,8 +20,8 @@ from tui.model.event import PhaseEnded
 
 pytestmark = pytest.mark.e2e
 
-NOTICED_S = 10.0 + 3.0  # keepalive 2.5 s x 4, and a busy machine
 INSIDE_A_SAMPLE = 12_345
+SILENT = "connection lost: the host no longer answers"  # what keepalives find; a break is told by TCP at once
 
 
 def by_proxy(act: Callable[[FaultProxy], object]) -> Callable[[ProxiedLab, str], object]:
@@ -49,44 +49,41 @@ def assert_nothing_was_lost(run: LiveRun) -> None:
 
 
 @pytest.fixture(scope="module")
-def broken(begun: Begun, proxied_lab: ProxiedLab) -> Iterator[tuple[LiveRun, float]]:
-    """A run, over, in which every host but the last one lost its connection in another way, and when that was."""
+def broken(begun: Begun, proxied_lab: ProxiedLab) -> Iterator[LiveRun]:
+    """A run, over, in which every host but the last one lost its connection in another way."""
     with begun(f"h[1-{len(BREAKS) + 1}]", runtime="5s") as run:
         run.measuring(len(BREAKS) + 1)
-        broken_at = run.now()
         for name, host in HOST_OF.items():
             BREAKS[name](proxied_lab, host)
         run.finished()
-        yield run, broken_at
+        yield run
     proxied_lab.heal()
 
 
 @pytest.mark.parametrize("name", list(BREAKS))
-def test_broken_connection_is_noticed_and_shown(broken: tuple[LiveRun, float], name: str) -> None:
-    run, broken_at = broken
-    noticed_at = run.saw_lost_connection(HOST_OF[name])
-    assert noticed_at is not None, "the host's row never showed that it was connecting"
-    assert noticed_at - broken_at < NOTICED_S
+def test_broken_connection_is_noticed_at_once_and_shown(broken: LiveRun, name: str) -> None:
+    why = broken.why_lost(HOST_OF[name])
+    assert why is not None, "the host's row never showed that it was connecting"
+    assert why != SILENT, "it was waited for"
 
 
 @pytest.mark.parametrize("name", list(BREAKS))
-def test_broken_connection_costs_not_a_byte(broken: tuple[LiveRun, float], name: str) -> None:
-    run, _ = broken
-    assert run.spool.of(HOST_OF[name]).whole
-    assert problem_codes(run.record(), HOST_OF[name]) == set()
+def test_broken_connection_costs_not_a_byte(broken: LiveRun, name: str) -> None:
+    assert broken.spool.of(HOST_OF[name]).whole
+    assert problem_codes(broken.record(), HOST_OF[name]) == set()
 
 
-def test_broken_connections_of_most_hosts_leave_the_run_complete(broken: tuple[LiveRun, float]) -> None:
-    assert_nothing_was_lost(broken[0])
+def test_broken_connections_of_most_hosts_leave_the_run_complete(broken: LiveRun) -> None:
+    assert_nothing_was_lost(broken)
 
 
-def test_host_with_an_intact_connection_sees_nothing_of_it(broken: tuple[LiveRun, float]) -> None:
-    assert broken[0].saw_lost_connection(UNTOUCHED) is None
+def test_host_with_an_intact_connection_sees_nothing_of_it(broken: LiveRun) -> None:
+    assert not lost(broken, UNTOUCHED)
 
 
 @pytest.fixture(scope="module")
-def silent(begun: Begun, proxied_lab: ProxiedLab) -> Iterator[tuple[LiveRun, float]]:
-    """A run, over, in which h1 was silent for 4 s, h2 and h3 until that was noticed; and when that began."""
+def silent(begun: Begun, proxied_lab: ProxiedLab) -> Iterator[LiveRun]:
+    """A run, over, in which h1 was silent for 4 s, h2 and h3 until that was noticed."""
     with begun("h[1-4]", runtime="6s", lease_s=40) as run:
         run.measuring(4)
         proxies, session = proxied_lab.proxies, proxied_lab.host("h3").sessions()[0]
@@ -97,29 +94,28 @@ def silent(begun: Begun, proxied_lab: ProxiedLab) -> Iterator[tuple[LiveRun, flo
             run.wait(lambda: run.now() > silent_from + 4, "four seconds")
             proxies["h1"].heal()
             for host in ("h2", "h3"):
-                run.wait(partial(lost, run, host), f"the loss of {host}", NOTICED_S + 5)
+                run.wait(partial(lost, run, host), f"the loss of {host}")
         proxies["h2"].heal()
         run.finished()
-        yield run, silent_from
+        yield run
     proxied_lab.heal()
 
 
 def lost(run: LiveRun, host: str) -> bool:
-    return run.saw_lost_connection(host) is not None
+    return run.why_lost(host) is not None
 
 
-def test_short_silence_is_sat_out(silent: tuple[LiveRun, float]) -> None:
-    assert not lost(silent[0], "h1")
+def test_short_silence_is_sat_out(silent: LiveRun) -> None:
+    assert not lost(silent, "h1")
 
 
 @pytest.mark.parametrize("host", ["h2", "h3"], ids=["blackhole", "sshd-session-frozen"])
-def test_long_silence_is_noticed_by_keepalive(silent: tuple[LiveRun, float], host: str) -> None:
-    run, silent_from = silent
-    assert (run.saw_lost_connection(host) or 0) - silent_from < NOTICED_S
+def test_long_silence_is_noticed_by_keepalive(silent: LiveRun, host: str) -> None:
+    assert silent.why_lost(host) == SILENT
 
 
-def test_silence_costs_nothing(silent: tuple[LiveRun, float]) -> None:
-    assert_nothing_was_lost(silent[0])
+def test_silence_costs_nothing(silent: LiveRun) -> None:
+    assert_nothing_was_lost(silent)
 
 
 def test_connection_that_breaks_again_and_again(begin: Begin, proxied_lab: ProxiedLab) -> None:
@@ -227,8 +223,8 @@ def test_lost_host_stops_the_run_when_asked(begin: Begin, proxied_lab: ProxiedLa
     proxy = proxied_lab.proxies["h1"]
     proxy.refuse()
     proxy.reset()
-    record = run.finished(10 + 20)
+    record = run.finished()
     assert record["state"] == "partial"
     assert violations(run, record) == []
     assert record["steps"][0]["results"]["per_host"]["h2"]["read"]["ios"] > 0
-    run.no_process_left(10 + 10)
+    run.no_process_left()

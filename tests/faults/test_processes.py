@@ -16,7 +16,6 @@ from tests.lab.proxy import ProxiedLab
 
 pytestmark = pytest.mark.e2e
 
-STOPPED_IN_S = 15.0
 
 KILLS: dict[str, tuple[Callable[[HostLoad], object], str]] = {
     "fio": (lambda load: kill(load.main), "fio-killed"),
@@ -66,12 +65,12 @@ def test_other_hosts_do_not_suffer(killed: LiveRun) -> None:
 def test_run_with_killed_processes_is_partial_and_leaves_none(killed: LiveRun) -> None:
     assert killed.record()["state"] == "partial"
     assert violations(killed, killed.record()) == []
-    killed.no_process_left(2)
+    killed.no_process_left()
 
 
 @pytest.mark.parametrize("verb", [[], ["--abort"]], ids=["stop", "abort"])
 @pytest.mark.parametrize("who", ["main", "all"])
-def test_frozen_fio_is_ended_in_time(begin: Begin, verb: list[str], who: str) -> None:
+def test_frozen_fio_is_ended_by_the_stop(begin: Begin, verb: list[str], who: str) -> None:
     run = begin(runtime="60s")
     run.measuring()
     load = run.load_on("h1")
@@ -80,8 +79,9 @@ def test_frozen_fio_is_ended_in_time(begin: Begin, verb: list[str], who: str) ->
             stack.enter_context(frozen(pid))
         code, said, _ = run.command("stop", run.run_id, *verb)
     assert code == 0, said
-    record = run.finished(5)
-    assert run.stop_took() < STOPPED_IN_S
+    record = run.finished()
+    assert (end := run.task_end("h1")) is not None
+    assert end.reason == ("abort" if verb else "stop"), "it was waited for"
     assert record["state"] == ("aborted" if verb else "partial")
     assert violations(run, record) == []
-    run.no_process_left(2)
+    run.no_process_left()

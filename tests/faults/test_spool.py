@@ -42,22 +42,22 @@ def begin(lab: SshdLab, home: Path, target: Path, runtime: str) -> LiveRun:
 
 def test_spool_that_fills_up_while_it_measures(home: Path, tmp_path: Path, target: Path) -> None:
     with small_spool(tmp_path / "lab", AGENT_KIB + 100) as lab, begin(lab, home, target, "12s") as run:
-        record = run.finished(60)
+        record = run.finished()
         assert record["state"] == "partial"
         assert problem_codes(record, "h1") != set()
         assert problem_codes(record, "h2") == set()
         assert violations(run, record) == []
         assert run.spool.of("h2").whole
-        run.no_process_left(2)
+        run.no_process_left()
         told = [problem["message"] for problem in record["hosts"][0]["problems"]]
         assert any("no space" in text.lower() for text in told), told
 
 
 def test_spool_without_room_for_the_agent(home: Path, tmp_path: Path, target: Path) -> None:
     with small_spool(tmp_path / "lab", 12) as lab, begin(lab, home, target, "4s") as run:
-        record = run.finished(60)
+        record = run.finished()
         assert record["state"] == "failed"
         told = " ".join(problem["message"] for problem in record["hosts"][0]["problems"])
         assert "cannot write" in told
         assert violations(run, record) == []
-        run.no_process_left(2)
+        run.no_process_left()

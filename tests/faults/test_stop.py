@@ -60,7 +60,7 @@ def test_stop_while_a_host_is_reconnecting(begin: Begin, proxied_lab: ProxiedLab
     proxy = proxied_lab.proxies["h1"]
     proxy.refuse()
     proxy.reset()
-    run.wait(lambda: run.saw_lost_connection("h1") is not None, "the loss of the connection")
+    run.wait(lambda: run.why_lost("h1") is not None, "the loss of the connection")
     code, said, _ = run.command("stop", run.run_id)
     assert code == 0, said
     record = run.finished()

@@ -38,7 +38,7 @@ def test_a_broken_connection_loses_no_second(begin: Begin, proxied_lab: ProxiedL
     run.measuring()
     looked_at(run, "h1", 2)
     proxied_lab.proxies["h1"].reset()
-    run.wait(lambda: run.saw_lost_connection("h1") is not None, "the loss of the connection")
+    run.wait(lambda: run.why_lost("h1") is not None, "the loss of the connection")
     looked_at(run, "h1", len(samples(run, "h1")) + 5)
     run.command("stop", run.run_id)
     run.finished()

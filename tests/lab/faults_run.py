@@ -19,7 +19,7 @@ from tests.lab.faults_spool import SpoolWatch, read_journal
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
 from tui.engine.process.identity import lives
-from tui.model.event import AnyEvent, HostState, RunEnded, RunStarted, Sample, StopRequested, TaskEnded, TaskStarted
+from tui.model.event import AnyEvent, HostState, RunEnded, RunStarted, Sample, TaskEnded, TaskStarted
 
 LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
 
@@ -87,9 +87,9 @@ class LiveRun:
     def states(self, host: str) -> list[HostState]:
         return [event for event in self.of_type(HostState) if event.host == host]
 
-    def saw_lost_connection(self, host: str, since: float = 0.0) -> float | None:
-        """When the engine said that it had lost a host's connection, if it did."""
-        told = (e.t for e in self.states(host) if e.state == "connecting" and "lost" in e.detail and e.t >= since)
+    def why_lost(self, host: str) -> str | None:
+        """What the engine first said of a host's connection that it had lost, if it did."""
+        told = (e.detail for e in self.states(host) if e.state == "connecting" and "lost" in e.detail)
         return next(told, None)
 
     def task_end(self, host: str, phase: str = "measure") -> TaskEnded | None:
@@ -157,19 +157,13 @@ class LiveRun:
         assert pid is not None, "no engine to signal"
         kill(pid, number)
         if number == signal.SIGKILL:
-            self.wait(lambda: self.engine_pid() is None, "the end of the engine", 10)
+            self.wait(lambda: self.engine_pid() is None, "the end of the engine")
 
     def command(self, *words: str) -> tuple[int, str, float]:
         """Run a benchtui command on this run; return exit code, stderr and seconds taken."""
         begin = time.monotonic()
         done = benchtui(self.home, *words)
         return done.returncode, done.stderr, time.monotonic() - begin
-
-    def stop_took(self) -> float:
-        """Seconds from the request to stop to the end of the run."""
-        requests, ends = self.of_type(StopRequested), self.of_type(RunEnded)
-        assert requests and ends, "it was not stopped, or has not ended"
-        return float(ends[-1].t - requests[0].t)
 
     def story(self, lines: int = 60) -> str:
         """The journal without samples, for people who look into a failure."""

@@ -378,10 +378,10 @@ async def test_slow_typist_is_waited_for(guarded: Guarded) -> None:
     person = Person(PASSWORD, "111111")
 
     async def slowly(question: Question) -> Sequence[str] | None:
-        await asyncio.sleep(1.2)
+        await asyncio.sleep(3)  # longer than a connection may take
         return await person(question)
 
-    async with Connections(known_hosts=[known], asker=slowly, connect_timeout_s=0.5) as connections:
+    async with Connections(known_hosts=[known], asker=slowly, connect_timeout_s=2.5) as connections:
         assert (await uname(connections, address("box"))).startswith("Linux ")
 
 

@@ -188,12 +188,12 @@ async def test_renewed_lease_keeps_the_load_and_a_dead_controller_ends_it(lab: S
     run_id = new_run_id()
     async with Connections(ssh_config=lab.ssh_config) as connections:
         agent = Agent(await connections.connect(lab.address("h1")), run_id)
-        await start(agent, FIO, files={"job.fio": fio_job(tmp_path)}, lease_s=3)
+        await start(agent, FIO, files={"job.fio": fio_job(tmp_path)}, lease_s=6)
         stream = await agent.stream("t", 0, 0)
         reader = asyncio.create_task(take(stream, 1 << 40, bytearray(), bytearray()))
         await running(agent, 4)
         begin = time.monotonic()
-        while time.monotonic() < begin + 6:  # twice the lease
+        while time.monotonic() < begin + 9:  # longer than the lease
             await stream.renew()
             assert not (await agent.status("t")).done
             await asyncio.sleep(0.5)
