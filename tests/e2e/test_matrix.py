@@ -150,7 +150,7 @@ def test_a_warm_up_is_run_and_does_not_count(home: Path, tmp_path: Path) -> None
     assert record["matrix"]["cells"][0]["steps"] == [1]
     assert record["headline"]["step"] == 1
     (pause,) = [phase for phase in record["steps"][1]["phases"] if phase["name"] == "pause"]
-    assert pause["end_s"] - pause["start_s"] == pytest.approx(1.0, abs=0.5)
+    assert pause["end_s"] - pause["start_s"] >= 0.99
 
 
 @pytest.mark.slow
