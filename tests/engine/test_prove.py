@@ -70,6 +70,21 @@ def test_the_first_experiment_that_can_be_made_is_taken() -> None:
     assert made.proves is not None and made.proves.experiment == DEPTH
 
 
+def test_a_check_that_came_after_the_run_refuses_nothing_that_ran() -> None:
+    first = kept()
+    assert proof(first, DEPTH).remarks == []
+    idle = first.profile.text.replace("params:", "params:\n  spare: {default: 1, kind: count}", 1)
+    old = replace(first, profile=replace(first.profile, text=idle))
+    made = proof(old, DEPTH)
+    assert [step.in_flight for step in made.steps] == [16, 32]
+    (said,) = made.remarks
+    assert said.startswith("as a file this profile is refused today: weka/read-iops:")
+    assert said.endswith("parameter 'spare' is never used: no option holds {spare}")
+    broken = replace(first, profile=replace(first.profile, text=idle.replace("headline:", "headlin:", 1)))
+    with pytest.raises(UsageError, match="unknown key 'headlin'"):
+        proof(broken, DEPTH)
+
+
 def test_when_none_can_be_made_each_says_why() -> None:
     with pytest.raises(UsageError) as refused:
         proof(kept(hosts=HOSTS[:1]), BLOCK, FEWER)

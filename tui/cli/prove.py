@@ -73,6 +73,8 @@ def measured(plan: Plan, destroy: Sequence[str], *, sure: bool) -> tuple[Path, i
     if plan.proves is not None:
         experiment = plan.proves.experiment
         say(f"is it {plan.proves.kind}? then {SAID[experiment.change]} gives {experiment.prediction.text}")
+    for remark in plan.remarks:
+        say(f"benchtui: {remark}")
     run_dir = start(agreed(plan, destroy, sure=sure))
     say(f"run {run_dir.name}")
     return run_dir, followed(run_dir)

@@ -54,6 +54,18 @@ def load_profile(text: str, file: str, base: Base | None = None) -> Profile:
     return profile
 
 
+def recorded_profile(text: str, file: str, base: Base) -> Profile:
+    """Return the profile that a run was made from, as it was taken then. Raises UsageError for what is no profile.
+
+    Checks beyond the schema are for files that people edit: one that came later refuses nothing that has run.
+    """
+    document = extended(load(text, file), base, [], [])
+    try:
+        return whole().model_validate(document.data)
+    except ValidationError as error:
+        raise UsageError(in_order(problems_of(error, document, whole()))) from None
+
+
 def extended(document: Document, base: Base | None, seen: list[str], unknown: list[Problem] | None = None) -> Document:
     """Return a document with what it does not say taken from the profile it extends. Places stay those of the file.
 

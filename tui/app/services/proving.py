@@ -39,6 +39,7 @@ def question(plan: Plan) -> Confirm:
         f"The same load on the same hosts and files, as it was and then with {SAID[experiment.change]}: "
         f"{units.duration(plan.expected_s)} of load.\nPredicted: {experiment.prediction.text}."
     )
+    body += "".join(f"\n\n{remark}" for remark in plan.remarks)
     return Confirm("Prove what limits this run?", body, ANSWERS)
 
 

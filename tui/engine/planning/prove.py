@@ -10,7 +10,7 @@ from tui.model.address import HostAddress
 from tui.model.plan import Plan, ProfileRef, Step
 from tui.model.problem import UsageError
 from tui.model.profile import Profile
-from tui.model.profile_load import load_profile
+from tui.model.profile_load import Base, load_profile, recorded_profile
 from tui.model.proof import SAID, Experiment, Proof, Question
 
 AXIS = "load"
@@ -63,7 +63,7 @@ def _planned(plan: Plan, question: Question, experiment: Experiment, seconds: fl
         axes=[AXIS],
         until=None,
         members=[],
-        remarks=[],
+        remarks=refused_today(ref),
         left_out=[],
         note=f"counter-experiment: {question.run_id}",
         proves=Proof(
@@ -78,7 +78,20 @@ def _planned(plan: Plan, question: Question, experiment: Experiment, seconds: fl
 
 
 def kept_profile(ref: ProfileRef) -> Profile:
-    """Return the profile that a plan was made from, as it was read then. Raises UsageError."""
+    """Return the profile that a plan was made from, as it was taken then. Raises UsageError."""
+    return recorded_profile(ref.text, ref.tag, _bases_of(ref))
+
+
+def refused_today(ref: ProfileRef) -> list[str]:
+    """Return why a file with the profile of a run would be refused today: checks that came later."""
+    try:
+        load_profile(ref.text, ref.tag, _bases_of(ref))
+    except UsageError as error:
+        return [f"as a file this profile is refused today: {problem}" for problem in error.problems]
+    return []
+
+
+def _bases_of(ref: ProfileRef) -> Base:
     bases = dict(zip(ref.extends, ref.bases, strict=False))
 
     def base(tag: str) -> tuple[str, str]:
@@ -86,7 +99,7 @@ def kept_profile(ref: ProfileRef) -> Profile:
             raise UsageError(f"{ref.tag}: the plan does not hold {tag}, which it extends")
         return bases[tag], tag
 
-    return load_profile(ref.text, ref.tag, base)
+    return base
 
 
 def _hosts(plan: Plan, step: Step) -> list[HostAddress]:
