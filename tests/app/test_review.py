@@ -127,6 +127,22 @@ async def test_a_changed_parameter_changes_the_plan_while_typing(home: Path) -> 
         await user.sees("1 changed")
 
 
+@pytest.mark.parametrize(("field", "text"), [("@repeat", "3"), ("@sweep", "numjobs=1,2"), ("@cleanup", "no")])
+async def test_what_differs_from_the_profile_is_counted_whichever_field_it_is(
+    home: Path, field: str, text: str
+) -> None:
+    async with opened(review(home)) as user:
+        await change(user, "@note", "of this run alone")
+        await user.sees("as in the profile")
+        await change(user, field, text)
+        await user.sees("1 changed")
+        await user.press("escape", "d")
+        await user.sees("as in the profile")
+        selection = user.app.selection
+        assert (selection.repeat, selection.sweep, user.app.screen.plan.cleanup) == ("", "", True)  # type: ignore[attr-defined]
+        assert selection.note == "of this run alone"
+
+
 async def test_what_is_typed_replaces_what_stood_in_the_field_and_an_arrow_keeps_it(home: Path) -> None:
     async with opened(review(home)) as user:
         await user.press("e", "tab")

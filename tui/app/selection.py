@@ -75,12 +75,16 @@ class Selection(Struct):
         """Choose a profile. What was typed for another profile's parameters is dropped."""
         if tag != self.profile:
             self.profile = tag
-            self.overrides = {}
-            self.repeat = self.sweep = ""
-            self.cleanup = None
-            self.precondition, self.attest, self.search = True, {}, None
+            self.change_nothing()
+            self.attest = {}
             self.remarks = []
             self.changes += 1
+
+    def change_nothing(self) -> None:
+        """Take everything as the profile says."""
+        self.overrides = {}
+        self.repeat = self.sweep = ""
+        self.cleanup, self.precondition, self.search = None, True, None
 
     @property
     def ready(self) -> bool:

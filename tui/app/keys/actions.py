@@ -170,7 +170,7 @@ REVIEW = (
     Action("review.edit", ("e",), "change", "Change the first parameter; Tab goes to the next one", footer=2),
     Action("review.preflight", ("p",), "preflight", "Ask every host now whether it would take this run", footer=3),
     Action("review.view", ("v",), "job file", "Switch between the plan and the job file of each step", footer=4),
-    Action("review.defaults", ("d",), "defaults", "Put every parameter back to the profile's default", footer=5),
+    Action("review.defaults", ("d",), "defaults", "Put every field back to what the profile says", footer=5),
     Action("review.local", ("l",), "this machine", "Run on this machine, where no host was chosen"),
     Action("review.last-hosts", ("h",), "last hosts", "Run on the hosts of the last run, where no host was chosen"),
 )

@@ -40,6 +40,11 @@ def form_of(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
     return fields
 
 
+def of_run_alone(name: str) -> bool:
+    """Tell whether a field changes nothing of what the profile says: a note, an answer."""
+    return name == NOTE or name.startswith(ATTEST)
+
+
 def attest_specs(asked: Mapping[str, str], selection: Selection) -> list[FieldSpec]:
     """Return a field for each condition that no host can tell."""
     return [

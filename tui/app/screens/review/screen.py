@@ -20,7 +20,7 @@ from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.base import StepScreen
 from tui.app.screens.review import missing, plan_text
 from tui.app.screens.review.ahead_text import ahead_lines, difference_lines, refusal, unready
-from tui.app.screens.review.form import check_field, form_of, keep_typed, sweep_values
+from tui.app.screens.review.form import check_field, form_of, keep_typed, of_run_alone, sweep_values
 from tui.app.screens.review.launch_line import Launch, launch_content
 from tui.app.screens.review.overwrite import OverwriteDialog
 from tui.app.screens.review.search_form import SEARCH, set_aside
@@ -316,8 +316,8 @@ class ReviewScreen(StepScreen):
         self.query_one("#review-launch", Static).update(launch_content(launch))
 
     def show_changes(self) -> None:
-        """Count the parameters that are not the profile's."""
-        changed = len(self.shell.selection.overrides)
+        """Count the fields in which something else stands than in the profile."""
+        changed = sum(field.has_class("-changed") for field in self.form.fields if not of_run_alone(field.spec.name))
         self.form.border_subtitle = f"{changed} changed" if changed else "as in the profile"
 
     def show_warnings(self, found: list[str]) -> None:
@@ -380,8 +380,8 @@ class ReviewScreen(StepScreen):
             self.plan_pane.scroll_home(animate=False)
 
     async def action_defaults(self) -> None:
-        """Forget every change to the profile's parameters."""
-        self.shell.selection.overrides = {}
+        """Forget every change to what the profile says."""
+        self.shell.selection.change_nothing()
         await self.fill_form()
         self.replan()
 
