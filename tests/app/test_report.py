@@ -88,7 +88,7 @@ async def test_runs_of_an_experiment_are_compared_side_by_side_and_reported_so(t
         await user.is_told("wrote ")
     (path,) = here.glob("*.md")
     text = path.read_text()
-    assert text.startswith("# 8 runs on 2 sides") and "B against A: better" in text
+    assert text.startswith("# 8 runs on 2 sides") and "B is better: 25 % more read IOPS than A" in text
 
 
 async def test_runs_that_have_nothing_in_common_are_no_sides(tmp_path: Path) -> None:

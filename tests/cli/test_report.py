@@ -43,13 +43,14 @@ def test_runs_joined_by_commas_are_sides_as_compare_has_them(
     sides = [",".join(A), ",".join(B)]
     said = told(capsys, *sides, "--across", "numjobs", *redact)
     assert said.startswith("# 8 runs on 2 sides\n")
-    assert said.index("**B against A: worse") < said.index("## Side by side") < said.index("A1: ")
+    assert said.index("**B is worse: 20 % fewer read IOPS than A") < said.index("## Side by side") < said.index("A1: ")
     assert "| numjobs | 1 | 8 | compared |" in said
     (headline,) = [line for line in said.splitlines() if line.startswith("| read IOPS |") and "%" in line]
     assert "| 4/4 | -20.0 % |" in headline and "worse" in headline
     assert "Of repetitions the medians. Repetitions: Mann-Whitney U" in said
     assert "| iops < -5% |  | -20.0 % | broken |" in said and "| kept |" in said
-    assert "**B against A: not comparable" in told(capsys, *sides, *redact)
+    why = "**A and B cannot be compared: numjobs differs (1 / 8); as figures: B does 20 % fewer"
+    assert why in told(capsys, *sides, *redact)
 
 
 def test_a_change_within_the_noise_floor_is_none_in_a_report_either(
@@ -57,12 +58,27 @@ def test_a_change_within_the_noise_floor_is_none_in_a_report_either(
 ) -> None:
     other = run(step(IOPS * 0.97, seed=9, params={"numjobs": 1, "directory": "/mnt/a"}), run_id=B[0].replace("b", "c"))
     keep(runs, other)
-    assert "B against A: worse" in told(capsys, A[0], other.run_id)
+    assert "B is worse: 3.0 % fewer" in told(capsys, A[0], other.run_id)
     assert main(["noise", *A]) == 0
     capsys.readouterr()
     for redact in ([], ["--redact"]):
         said = told(capsys, A[0], other.run_id, *redact)
-        assert "B against A: no difference detected" in said and "less than 3." in said
+        assert "No difference detected: B does 3.0 % fewer" in said and "less than 3." in said
+
+
+def test_a_report_of_runs_begins_with_the_sentence_that_compare_begins_with(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = run(step(IOPS * 1.5, params={"numjobs": 1, "directory": "/mnt/a"}), run_id=B[0].replace("b", "c"))
+    other.state = "partial"
+    keep(runs, other)
+    assert main(["compare", A[0], B[0]]) == 3
+    sentence = capsys.readouterr().out.splitlines()[0]
+    assert sentence.startswith("A and B cannot be compared: numjobs differs (1 / 8); as figures: B does ")
+    said = told(capsys, A[0], B[0], other.run_id)
+    assert said.split("\n\n")[1] == f"**{sentence}**"
+    third = f"**A and C cannot be compared: C {other.run_id} is partial; as figures: C "
+    assert said.split("\n\n")[2].startswith(third)
 
 
 def test_a_run_on_two_sides_is_wrong_usage(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

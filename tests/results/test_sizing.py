@@ -377,7 +377,8 @@ def test_two_searches_are_compared_by_capacity_and_by_latency_at_equal_load(reco
 
 def test_a_report_holds_searches_against_each_other_with_intervals_and_curves(record: RunRecord) -> None:
     report = report_of([Source(each) for each in (record, scaled(record, 0.8), scaled(record, 1.25))])
-    assert [each.text.partition(" (")[0] for each in report.answer] == ["B against A: worse", "C against A: better"]
+    answers = ["B is worse: its capacity is 20 % lower than A's", "C is better: its capacity is 25 % higher than A's"]
+    assert [each.text.partition(" (")[0] for each in report.answer] == answers
     one, _ = [dict(each.rows) for each in report.compared if isinstance(each, Facts)]
     assert "-20.0 % (-" in one["capacity"][0] and one["capacity"][0].count("±") == 2
     (chart,) = [each for each in report.compared if isinstance(each, Chart)]

@@ -20,17 +20,21 @@ WITH_ARTICLE = ("profile", "version", "number", "text")
 MORE_RUNS = f"run each {LEAST_REPETITIONS} times (benchtui ab)"
 
 
-def sentence(found: Comparison, *, advice: bool = True) -> str:
-    """Return who is better by how much and how surely, or why nobody can tell; `advice`: and what would tell."""
+def sentence(found: Comparison, *, advice: bool = True, name: str = "B") -> str:
+    """Return who is better by how much and how surely, or why nobody can tell; `advice`: and what would tell.
+
+    `name`: what is held against A, where there are several.
+    """
     if found.word == "not comparable":
-        told = as_figures(found)
-        return f"A and B cannot be compared: {'; '.join(reasons(found))}{f'; as figures: {told}' if told else ''}"
+        told = as_figures(found, name)
+        told = f"; as figures: {told}" if told else ""
+        return f"A and {name} cannot be compared: {'; '.join(reasons(found, name))}{told}"
     if found.search is not None:
-        return _of_search(found.search)
+        return _of_search(found.search, name)
     heads = [each for each in found.changes if each.headline]
     if not heads:
         return "Nobody can tell: the figure that A is about was not measured in both"
-    said = [_of_one(heads[0]) if len(heads) == 1 else _of_points(found)]
+    said = [_of_one(heads[0], name) if len(heads) == 1 else _of_points(found, name)]
     if others := sum(each.word == "worse" for each in found.changes if not each.headline and found.word != "worse"):
         said += [f"{others} other figure{' is' if others == 1 else 's are'} worse"]
     return "; ".join([*said, *(_advice(heads) if advice else ())])
@@ -47,20 +51,20 @@ def _advice(heads: Sequence[Change]) -> Iterator[str]:
         yield MORE_RUNS
 
 
-def as_figures(found: Comparison) -> str:
+def as_figures(found: Comparison, name: str = "B") -> str:
     """Return how far apart figures are that may not be compared; nothing of several points."""
     if found.search is not None:
-        return _apart(found.search)
+        return _apart(found.search, f"{name}'s")
     heads = [each for each in found.changes if each.headline]
-    return _difference(heads[0]) if len(heads) == 1 else ""
+    return _difference(heads[0], name) if len(heads) == 1 else ""
 
 
 # -- why not
 
 
-def reasons(found: Comparison) -> list[str]:
+def reasons(found: Comparison, name: str = "B") -> list[str]:
     """Return why runs are not comparable, the first of many, each in a few words."""
-    told = [_reason(each) for each in found.obstacles[:NAMED]]
+    told = [_reason(each, name) for each in found.obstacles[:NAMED]]
     if not told and found.search is not None:
         told = [found.search.why]
     more = len(found.obstacles) - NAMED
@@ -72,11 +76,11 @@ def reasons_left(found: Comparison) -> Sequence[Difference]:
     return found.obstacles[NAMED:]
 
 
-def _reason(each: Difference) -> str:
+def _reason(each: Difference, name: str) -> str:
     if not each.a and not each.b:
-        return each.what
+        return f"{name}{each.what[1:]}" if each.what.startswith("B ") else each.what
     if each.what.startswith("points "):
-        return f"they have no point in common (A {each.a}, B {each.b})"
+        return f"they have no point in common (A {each.a}, {name} {each.b})"
     article = "the " if each.what.split()[0] in WITH_ARTICLE else ""
     verb = "differ" if each.what.startswith("I/Os") else "differs"
     return f"{article}{each.what} {verb} ({each.a or 'none'} / {each.b or 'none'})"
@@ -85,16 +89,16 @@ def _reason(each: Difference) -> str:
 # -- one figure
 
 
-def _of_one(change: Change) -> str:
+def _of_one(change: Change, name: str) -> str:
     """Return what is said of the one headline."""
     if change.effect is None:
-        return _without_effect(change)
-    apart, over = _difference(change), _over(change)
+        return _without_effect(change, name)
+    apart, over = _difference(change, name), _over(change)
     single = (len(change.values_a), len(change.values_b)) == (1, 1)
     interval = _interval(change.effect.low, change.effect.high)
     if change.word in ("better", "worse"):
         again = ": another may come out elsewhere"
-        return f"B is {change.word}: {_amount(change)}{interval}, {over}{again if single else ''}"
+        return f"{name} is {change.word}: {_amount(change)}{interval}, {over}{again if single else ''}"
     if change.word == "no difference detected":
         why = f", {change.why}" if change.why else ""
         return f"No difference detected: {apart}{interval}{why}, {over}"
@@ -105,26 +109,26 @@ def _of_one(change: Change) -> str:
     return f"Inconclusive: {apart}{interval}, {over}: it may be chance"
 
 
-def _without_effect(change: Change) -> str:
+def _without_effect(change: Change, name: str) -> str:
     """Return what is said where there is no ratio: something was 0, or was not measured, or has no samples."""
     title, metric = change.title, METRICS[change.figure.metric]
     if change.word == "too few samples":
         return f"Nobody can tell: fewer than ten I/Os stand behind {title}"
     if change.word == "not measured":
-        sides = [name for name, values in (("A", change.values_a), ("B", change.values_b)) if not values]
+        sides = [side for side, values in (("A", change.values_a), (name, change.values_b)) if not values]
         return f"Nobody can tell: {title} {'was' if len(sides) == 1 else 'were'} not measured in {' and '.join(sides)}"
     if change.word in ("better", "worse"):
-        idle, other = ("A", change.b) if change.b else ("B", change.a)
-        return f"B is {change.word}: {idle} did nothing (0 {title}), the other {metric.with_unit(other)}"
+        idle, other = ("A", change.b) if change.b else (name, change.a)
+        return f"{name} is {change.word}: {idle} did nothing (0 {title}), the other {metric.with_unit(other)}"
     said = "both did nothing" if change.word == "no difference detected" else change.why
     return f"{change.word.capitalize()}: {said} ({title})"
 
 
-def _difference(change: Change) -> str:
-    """Return how far B is from A: ``B does 25 % more read IOPS than A``."""
+def _difference(change: Change, name: str) -> str:
+    """Return how far one side is from A: ``B does 25 % more read IOPS than A``."""
     if change.change is None:
         return ""
-    return f"B {VERBS[change.figure.metric]} {_amount(change)}"
+    return f"{name} {VERBS[change.figure.metric]} {_amount(change)}"
 
 
 def _amount(change: Change) -> str:
@@ -163,15 +167,15 @@ def _over(change: Change) -> str:
 # -- several points
 
 
-def _of_points(found: Comparison) -> str:
-    """Return at how many points of a matrix B is what, and where it is so most."""
+def _of_points(found: Comparison, name: str) -> str:
+    """Return at how many points of a matrix one side is what, and where it is so most."""
     heads = {point.name: change for point in found.points if (change := point.headline) is not None}
     count = Counter("unknown" if each.word in UNKNOWN_WORDS else each.word for each in heads.values())
-    said = f"Of {len(heads)} points B is {', '.join(_counted(count))}"
-    told = {name: each for name, each in heads.items() if each.word in ("worse", "better")}
-    known = {name: each for name, each in told.items() if each.word == "worse" or not count["worse"]}
+    said = f"Of {len(heads)} points {name} is {', '.join(_counted(count))}"
+    told = {point: each for point, each in heads.items() if each.word in ("worse", "better")}
+    known = {point: each for point, each in told.items() if each.word == "worse" or not count["worse"]}
     if known:
-        most = max(known, key=lambda name: abs(known[name].change or 0.0))
+        most = max(known, key=lambda point: abs(known[point].change or 0.0))
         return f"{said}; most at {most}: {_amount(known[most])}"
     return said
 
@@ -185,23 +189,23 @@ def _counted(count: Counter[str]) -> Iterator[str]:
 # -- searches
 
 
-def _of_search(found: SearchChange) -> str:
+def _of_search(found: SearchChange, name: str) -> str:
     """Return what is said of two searches."""
     why = f" ({found.why})" if found.why else ""
     if found.ratio.value is None:
-        word = f"B is {found.word}" if found.word in ("better", "worse") else "Nobody can tell"
+        word = f"{name} is {found.word}" if found.word in ("better", "worse") else "Nobody can tell"
         return f"{word}: {found.why or f'no {found.figure} is known of both'}"
-    interval = _interval(found.ratio.low, found.ratio.high)
+    interval, apart = _interval(found.ratio.low, found.ratio.high), _apart(found, f"{name}'s")
     if found.word in ("better", "worse"):
-        return f"B is {found.word}: {_apart(found, 'its')}{interval}{why}"
+        return f"{name} is {found.word}: {_apart(found, 'its')}{interval}{why}"
     if found.word == "no difference detected":
-        return f"No difference detected: {_apart(found)}{interval}{why}"
+        return f"No difference detected: {apart}{interval}{why}"
     if found.word == "too few repetitions to say":
-        return f"{_apart(found)}: too few searches to be sure{why}"
-    return f"Inconclusive: {_apart(found)}{interval}: it may be chance{why}"
+        return f"{apart}: too few searches to be sure{why}"
+    return f"Inconclusive: {apart}{interval}: it may be chance{why}"
 
 
-def _apart(found: SearchChange, whose: str = "B's") -> str:
+def _apart(found: SearchChange, whose: str) -> str:
     """Return how far the figures of two searches are apart: ``B's capacity is 20 % lower than A's``."""
     if found.ratio.value is None:
         return ""

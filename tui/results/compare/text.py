@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from tui.metrics import units
 from tui.metrics.registry import METRICS
@@ -221,15 +221,3 @@ def _methods(found: Comparison, width: int) -> Iterator[Line]:
         if found.word == "not comparable" and text.startswith(HOLM):
             continue  # it is about words, and there are none
         yield from indented([(text, LABEL)], width, 0)
-
-
-def conclusion(found: Comparison, width: int) -> list[Line]:
-    """Return what is said of it whole."""
-    heads = [each for each in found.changes if each.headline]
-    said: Iterable[str] = [f"{each.title} {signed(each.change)}" for each in heads] if len(heads) == 1 else []
-    if found.search is not None and (ratio := found.search.ratio.value) is not None:
-        said = [f"{found.search.figure} {signed(ratio - 1)}"]
-    runs: list[Run] = [("B against A: ", LABEL), (found.word, ROLES.get(found.word, LABEL))]
-    others = sum(each.word == "worse" for each in found.changes if not each.headline)
-    more = f"; {others} other figure{'' if others == 1 else 's'} worse" if others and not found.obstacles else ""
-    return indented([*runs, *[(f" ({text})", TEXT) for text in said], (more, BAD)], width, 0)

@@ -19,9 +19,9 @@ from tui.results.compare.compare import Change, Comparison, compare
 from tui.results.compare.criteria import judge_against
 from tui.results.compare.measured import Point, points_of
 from tui.results.compare.noise import NoiseFloors
+from tui.results.compare.sentence import sentence
 from tui.results.compare.text import (
     ROLES,
-    conclusion,
     counts_text,
     figure_text,
     interval_text,
@@ -37,7 +37,6 @@ from tui.results.report.tables import criteria_table
 from tui.results.report.vega import GOOD, MUTED, WARN, WIDTH
 from tui.text.line import BAD, LABEL, TEXT
 
-ONE_LINE = 10_000
 ROW_PX = 22
 MOST_PERCENT = 100.0  # what is further away is drawn at the edge
 COLORS = {"better": GOOD, "worse": "var(--bad)", "inconclusive": WARN}
@@ -93,12 +92,9 @@ def compared(sides: Sides, versus: Versus) -> Found:
 
 
 def answers(found: Found) -> Iterator[Paragraph]:
-    """Yield what is said of each comparison whole."""
+    """Yield the sentence that each comparison begins with, as `compare` says it."""
     for name, each in found.items():
-        said = " ".join(line.plain.strip() for line in conclusion(each, ONE_LINE))
-        yield Paragraph(
-            said.replace("B against A", f"{name} against A"), BAD if each.obstacles else ROLES.get(each.word, TEXT)
-        )
+        yield Paragraph(sentence(each, name=name), ROLES.get(each.word, TEXT))
 
 
 def side_by_side(sides: Sides, found: Found) -> Iterator[Block]:
