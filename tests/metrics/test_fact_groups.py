@@ -30,6 +30,12 @@ def test_what_all_have_is_common_and_what_one_has_is_a_difference() -> None:
     assert governor.text == "governor: performance on 7 hosts; powersave on odd"
 
 
+def test_of_a_tool_the_version_comes_first() -> None:
+    tool: dict[str, Fact] = {"fio_path": "/usr/bin/fio", "fio_sha256": "2e546a182978", "fio_version": "fio-3.33"}
+    other: dict[str, Fact] = {"fio_path": "/opt/fio", "fio_sha256": "db791dc92528", "fio_version": "fio-3.28"}
+    assert [each.title for each in compare({"a": tool, "b": other}).differing] == ["fio", "fio at", "SHA-256 of fio"]
+
+
 def test_what_each_host_has_of_its_own_is_no_difference() -> None:
     found = compare({"a": {"hostname": "a", "boot_id": "1", "mem_available_bytes": 1}, "b": {"hostname": "b"}})
     assert (found.common, found.differing) == ({}, ())

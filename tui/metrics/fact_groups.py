@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from tui.metrics import units
-from tui.model.hostfacts import HOST_FACTS, Fact, HostFact, boot_of, fact_of, number_of
+from tui.model.hostfacts import HOST_FACTS, TOOL_FACTS, Fact, HostFact, boot_of, fact_of, number_of
 from tui.model.hosttables import why_unknown
 
 Value = str | int | float | bool | None
@@ -109,9 +109,13 @@ def _split(name: str) -> tuple[str, str]:
     return (fact, part) if fact in HOST_FACTS else (name, "")
 
 
-def _order(name: str) -> tuple[int, str]:
+def _order(name: str) -> tuple[int, str, int]:
+    """Sort as the registry does; of a tool the version first, which says most."""
     fact, part = _split(name)
-    return (_PLACES.get(fact, len(_PLACES)), part if fact in _PLACES else name)
+    if fact in _PLACES:
+        return _PLACES[fact], part, 0
+    ending = next((each for each in TOOL_FACTS if name.endswith(each)), "")
+    return len(_PLACES), name.removesuffix(ending), list(TOOL_FACTS).index(ending) if ending else 0
 
 
 def leaves_of(facts: Mapping[str, Fact]) -> Iterable[tuple[str, Leaf]]:
