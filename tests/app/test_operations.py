@@ -10,7 +10,8 @@ import pytest
 from tests.app.journal_maker import RunMaker
 from tests.app.stage import SMALL, WIDE, stage
 from tui.app.screens.live.hosts_over_time import LANES, HostsOverTime, Second
-from tui.app.screens.live.operations_text import _cells
+from tui.app.screens.live.operations_text import _cells, time_lines
+from tui.journal.metadata import MetadataView
 from tui.journal.telemetry import HostTelemetry
 from tui.model.event import (
     ALL_OVER,
@@ -213,3 +214,16 @@ def test_the_name_of_the_last_phase_is_whole_where_there_is_room() -> None:
     assert [text for text, _ in cells] == ["remove " + "━" * 33, "create"]
     ahead = _cells([("create", 3.0, True), ("", 90.0, False)], 100.0, 50)
     assert [len(text) for text, _ in ahead] == [6, 40]
+
+
+def test_a_gap_parts_short_phases() -> None:
+    cells = _cells([("create", 4.0, True), ("stat", 4.0, True), ("read", 1.0, True), ("remove", 11.0, True)], 20.0, 20)
+    assert "".join(text for text, _ in cells) == "cre sta rremove " + "━" * 4
+
+
+def test_a_short_iteration_is_timed_in_tenths() -> None:
+    view = MetadataView(step=0, iterations=3)
+    view.enter(phase("create"))
+    view.enter(phase("stat", t=0.4, ended="create", ops=1000, seconds=0.4))
+    (_, line) = time_lines(view, 0.7, 60, 1)
+    assert "".join(text for text, _ in line.runs).endswith("0.7 s")

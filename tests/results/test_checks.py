@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -20,6 +21,8 @@ from tui.model.step_record import (
     CoverageRecord,
     HostTelemetryRecord,
     LatencyRecord,
+    MetadataRecord,
+    OperationRecord,
     StepRecord,
     TaskRecord,
     TelemetryColumn,
@@ -392,6 +395,24 @@ def test_repetitions_that_are_far_apart_are_a_warning() -> None:
     (only,) = found("V28", repeated(100.0, 150.0, 50.0))
     assert (only.severity, only.measured) == ("warning", 0.5)
     assert "repetitions deviate by 50 % of their mean (write 100 IOPS, " in only.message
+
+
+def iterated(*rates: float) -> Evidence:
+    """A metadata benchmark that ran once, with iterations."""
+    at = repeated(fmean(rates))
+    operations = {"create": OperationRecord(iterations=list(rates))}
+    metadata = MetadataRecord(tool="mdtest", iterations=len(rates), operations=operations)
+    records = [record.model_copy(update={"metadata": metadata}) for record in at.steps]
+    plan = Plan(at.plan.profile, {}, at.plan.hosts, at.plan.steps, headline=Headline("ops", "create"))
+    return Evidence(plan, at.hosts, records, at.seen)
+
+
+def test_iterations_of_a_metadata_benchmark_are_its_repetitions() -> None:
+    assert said("V28", iterated(20e3, 20.1e3, 19.9e3)) == []
+    assert said("V28", iterated(20e3)) == [("info", 1)]
+    (only,) = found("V28", iterated(20e3, 30e3, 10e3))
+    assert (only.severity, only.measured) == ("warning", 0.5)
+    assert "iterations deviate by 50 % of their mean (creates 20.0k ops/s, " in only.message
 
 
 def test_a_threshold_that_the_profile_changes_is_the_one_that_is_judged_by() -> None:

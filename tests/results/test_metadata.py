@@ -98,7 +98,10 @@ def test_the_table_fits_80_columns() -> None:
     record = metadata_record(view, STEP)
     assert record is not None
     lines = metadata_lines(record)
-    assert max(map(len, lines)) <= 90 and [line.split()[0] for line in lines[1:]] == ["create", "stat"]
+    assert max(map(len, lines)) <= 80 and [line.split()[0] for line in lines[1:]] == ["create", "stat"]
+    assert lines[0].endswith("it. 2  it. 3/9")
+    assert max(map(len, metadata_lines(record, 76))) <= 76
+    assert metadata_lines(record, 200)[0].endswith("it. 8    it. 9")
 
 
 @pytest.mark.parametrize(

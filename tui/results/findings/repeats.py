@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import fmean, stdev
 
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from tui.journal.loss import names_of
 from tui.metrics import units
 from tui.metrics.registry import headline_text
 from tui.model.plan import Headline
+from tui.model.step_record import StepRecord
 from tui.model.thresholds import default
 from tui.results.findings.check import Evidence, Found, Moot, UnknownError, run_check
 from tui.results.matrix.blocks import compared
@@ -27,7 +28,7 @@ SPREAD = default("V28.spread")
     "V28",
     "Repetitions",
     rule=f"{ENOUGH} repetitions or more (a remark), with a deviation of {units.share(SPREAD)} of their mean at most "
-    "(a warning)",
+    "(a warning); of a metadata benchmark that ran once its iterations are the repetitions",
     advice="Repeat the measurement (--repeat 5): one figure says nothing of how well it is repeatable.",
     source="coefficient of variation of the repetitions",
     live=False,
@@ -40,13 +41,18 @@ def repetitions(evidence: Evidence) -> Iterator[Found]:
     if not cells:
         raise UnknownError("no headline was measured")
     enough = int(evidence.limit("V28.repetitions"))
-    few = {key: len(values) for key, values in cells.items() if len(values) < enough}
     most = evidence.limit("V28.spread")
-    for key, values in cells.items():
-        deviation = stdev(values) / fmean(values) if len(values) > 1 and fmean(values) else 0.0
+    few = {}
+    for key, steps in cells.items():
+        again, what = _iterations(evidence, steps), "iterations"
+        if len(again) < 2:
+            again, what = [step.headline or 0.0 for step in steps], "repetitions"
+        if len(again) < enough:
+            few[key] = len(again)
+        deviation = stdev(again) / fmean(again) if len(again) > 1 and fmean(again) else 0.0
         if deviation > most:
-            said = ", ".join(headline_text(_headline(evidence, key), value) for value in values[:5])
-            text = f"{key}: repetitions deviate by {units.share(deviation)} of their mean ({said})"
+            said = ", ".join(headline_text(_headline(evidence, key), value) for value in again[:5])
+            text = f"{key}: {what} deviate by {units.share(deviation)} of their mean ({said})"
             yield Found("warning", text, round(deviation, 4), most)
     if few:
         least = min(few.values())
@@ -54,13 +60,21 @@ def repetitions(evidence: Evidence) -> Iterator[Found]:
         yield Found("info", one if least == 1 else f"{least} repetitions only", least, enough)
 
 
-def _values(evidence: Evidence) -> dict[str, list[float]]:
-    """Return the headline of each repetition, by point."""
-    found: dict[str, list[float]] = defaultdict(list)
+def _values(evidence: Evidence) -> dict[str, list[StepRecord]]:
+    """Return the repetitions that have a headline, by point."""
+    found: dict[str, list[StepRecord]] = defaultdict(list)
     for record in evidence.steps:
         if record.headline is not None and not record.warmup and record.state == "done":
-            found[record.cell_key].append(record.headline)
+            found[record.cell_key].append(record)
     return found
+
+
+def _iterations(evidence: Evidence, steps: Sequence[StepRecord]) -> list[float]:
+    """Return the iterations of a metadata benchmark that ran once: it repeats itself."""
+    metadata = steps[0].metadata if len(steps) == 1 else None
+    headline = _headline(evidence, steps[0].cell_key)
+    operation = metadata.operations.get(headline.direction) if metadata is not None else None
+    return operation.iterations if operation is not None else []
 
 
 def _headline(evidence: Evidence, key: str) -> Headline:

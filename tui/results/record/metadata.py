@@ -12,7 +12,7 @@ from tui.model.plan import Step
 from tui.model.step_record import MetadataRecord, OperationRecord
 
 NAME_WIDTH = 14
-ITERATIONS_SHOWN = 4
+FIGURE_WIDTH = 9
 
 
 def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | None:
@@ -65,15 +65,22 @@ def operation_value(metadata: MetadataRecord, direction: str) -> float | None:
     return operation.mean if operation is not None else None
 
 
-def metadata_lines(metadata: MetadataRecord) -> list[str]:
-    """Return the table of operations for 80 columns: max, min, mean, standard deviation, and each iteration."""
-    shown = min(max((len(each.iterations) for each in metadata.operations.values()), default=0), ITERATIONS_SHOWN)
-    header = f"{'operations/s':<{NAME_WIDTH}}{'max':>9}{'min':>9}{'mean':>9}{'std dev':>9} "
-    lines = [header + "".join(f"{f'it. {number}':>9}" for number in range(1, shown + 1))]
+def metadata_lines(metadata: MetadataRecord, width: int = 80) -> list[str]:
+    """Return the table of operations: max, min, mean, standard deviation, and as many iterations as there is room for.
+
+    Where there are more, the last title tells how many.
+    """
+    most = max((len(each.iterations) for each in metadata.operations.values()), default=0)
+    shown = min(most, max(0, (width - NAME_WIDTH - 4 * FIGURE_WIDTH - 1) // FIGURE_WIDTH))
+    titles = [f"it. {number}" for number in range(1, shown + 1)]
+    if shown and shown < most:
+        titles[-1] += f"/{most}"
+    head = "".join(f"{title:>{FIGURE_WIDTH}}" for title in ("max", "min", "mean", "std dev"))
+    lines = [f"{'operations/s':<{NAME_WIDTH}}{head} " + "".join(f"{title:>{FIGURE_WIDTH}}" for title in titles)]
     for name, each in metadata.operations.items():
         mark = "~" if each.from_iterations else ""
-        figures = "".join(f"{_rate(value):>9}" for value in (each.max, each.min, each.mean, each.stddev))
-        rates = "".join(f"{_rate(value):>9}" for value in each.iterations[:shown])
+        figures = "".join(f"{_rate(value):>{FIGURE_WIDTH}}" for value in (each.max, each.min, each.mean, each.stddev))
+        rates = "".join(f"{_rate(value):>{FIGURE_WIDTH}}" for value in each.iterations[:shown])
         lines.append(f"{name + mark:<{NAME_WIDTH}}{figures} {rates}")
     return lines
 

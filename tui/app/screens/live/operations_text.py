@@ -22,6 +22,7 @@ NAME = 15
 CELL = 10
 SPREAD = 9
 TOTAL = 11  # cells of a lane's time, or of its figure
+SHORT_S = 10.0
 MOST_LANES = 8
 LEAST_OVER_TIME = 4  # rule, phases, one lane, times
 COLOURS = {"create": "write", "stat": "read", "read": "latency", "remove": "other"}
@@ -160,8 +161,13 @@ def time_lines(view: MetadataView, now: float, width: int, lanes: int, phases: t
         title = (fit(f"  it. {number}", NAME), LABEL)
         cells = _cells(lane, scale, max(1, width - NAME - TOTAL))
         free = width - NAME - TOTAL - width_of_runs(cells)
-        lines.append(Line.of(title, *cells, (" " * max(0, free), TEXT), (f"{units.duration(spent):>{TOTAL}}", TEXT)))
+        lines.append(Line.of(title, *cells, (" " * max(0, free), TEXT), (f"{_length(spent):>{TOTAL}}", TEXT)))
     return lines
+
+
+def _length(seconds: float) -> str:
+    """Return how long an iteration took; of a short one tenths matter."""
+    return f"{seconds:.1f} s" if seconds < SHORT_S else units.duration(seconds)
 
 
 def _lane(view: MetadataView, number: int, now: float, phases: tuple[str, ...]) -> list[tuple[str, float, bool]]:
@@ -189,9 +195,16 @@ def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> lis
         count = max(round(at / scale * width) - done, least if known and seconds else 0)
         count = min(count, width - done)
         done += count
-        text = (phase + " " + "━" * count if known else "─" * count)[:count]
+        text = _named(phase, count, whole=place == last) if known else "─" * count
         runs.append((text, COLOURS.get(phase, TEXT) if known else FAINT))
     return runs
+
+
+def _named(phase: str, count: int, *, whole: bool) -> str:
+    """Return a phase in so many cells; a gap parts it from the next one where its name fills them."""
+    if count > len(phase) or whole or count < 2:
+        return (phase + " " + "━" * count)[:count]
+    return phase[: count - 1] + " "
 
 
 def where(view: MetadataView, now: float) -> list[Run]:
@@ -213,7 +226,7 @@ def result_lines(metadata: MetadataRecord, width: int) -> list[Line]:
 
     from tui.results.record.metadata import metadata_lines, metadata_remarks
 
-    header, *rows = metadata_lines(metadata)
+    header, *rows = metadata_lines(metadata, width)
     lines = [Line.of(*clip([(header, "title")], width))]
     for row in rows:
         name = row[:14].strip(" ~")
