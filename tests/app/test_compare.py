@@ -18,6 +18,7 @@ from tests.patience import seen
 from tui.app.dialogs.copying import CopyDialog
 from tui.app.screens.compare.screen import CompareScreen
 from tui.app.screens.runs.screen import RunsScreen
+from tui.app.widgets.chrome import KeyBar
 from tui.results.record.build import write_record
 
 
@@ -55,6 +56,14 @@ async def test_two_marked_runs_are_compared_and_escape_leads_back(newest: RunMak
         assert "read IOPS" in page(app.screen) and page(app.screen).startswith("Inconclusive: B ")
         await pilot.press("escape")
         assert isinstance(app.screen, RunsScreen)
+
+
+async def test_the_footer_names_what_works_with_these_runs(newest: RunMaker) -> None:
+    async with stage(newest, SMALL, step="runs") as (app, pilot):
+        await pilot.press("space", "space", "c")
+        await app.settle(pilot)
+        footer = app.screen.query_one(KeyBar).render().plain
+        assert "y copy" in footer and "l latencies" in footer and "all figures" not in footer
 
 
 async def test_the_comparison_is_ascii_where_the_terminal_is(newest: RunMaker) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 from textual.app import App
+from textual.geometry import Region
 from textual.widget import Widget
 
-from tui.app.terminal.theme import DARK, SYMBOLS
+from tui.app.terminal.theme import ANSI, DARK, SYMBOLS
 from tui.app.widgets.field import TextInput
 
 WIDTH = 12  # ten for the value: a blank stands at each side
@@ -50,6 +51,19 @@ async def test_a_value_that_is_wider_than_its_field_ends_in_an_ellipsis(value: s
         app.set_focus(None)
         await pilot.pause()
         assert shown(app) == begin
+
+
+async def test_an_empty_field_is_seen_where_the_palette_has_no_second_ground() -> None:
+    app = Form("", "block")
+    async with app.run_test(size=(40, 4)) as pilot:
+        for theme, seen in ((ANSI, True), (DARK, False)):
+            app.register_theme(theme)
+            app.theme = theme.name
+            app.set_focus(None)
+            await pilot.pause()
+            (line,) = app.query(TextInput).first().render_lines(Region(0, 0, WIDTH, 1))
+            inner = line.crop(1, WIDTH - 1)
+            assert all(bool(part.style and part.style.underline) == seen for part in inner)
 
 
 async def test_who_is_in_the_field_sees_the_value_alone_and_leaves_marks_on_both_sides() -> None:

@@ -108,6 +108,32 @@ async def test_a_broad_terminal_has_the_details_beside_the_list(home: Path) -> N
             assert (detail.y == side.bottom and detail.width == side.width) != beside
 
 
+async def test_a_broad_terminal_tells_what_the_ticked_hosts_have_in_common(home: Path) -> None:
+    write_inventory(home)
+    for size, together in (((200, 60), True), ((120, 36), False)):
+        async with opened(options(home, hosts=("weka-01", "weka-02", "weka-03")), size=size) as user:
+            checks = user.app.selection.checks
+            for name, governor in (("weka-01", "performance"), ("weka-02", "powersave")):
+                checks[name] = HostCheck(name, True, facts={"governor": governor, "cpu_model": "EPYC 9354"})
+            await user.press("j", "k")
+            assert ("Ticked hosts together" in user.text and "2 of 3 checked" in user.text) == together
+            assert ("cpu      EPYC 9354" in user.text and "weka-02: governor powersave" in user.text) == together
+
+
+async def test_the_footer_names_the_key_that_helps_and_none_that_does_not(home: Path) -> None:
+    async with opened(options(home), size=(120, 36)) as user:
+        await user.sees("measures this machine")
+        footer = user.text.splitlines()[-1]
+        assert "c check" in footer and not any(each in footer for each in ("t trust", "s sort", "a all"))
+    write_inventory(home)
+    async with opened(options(home)) as user:
+        await user.sees("weka-01")
+        assert "t trust" not in user.text.splitlines()[-1]
+        user.app.selection.checks["weka-02"] = HostCheck("weka-02", False, "host-key-unknown", "unknown host key")
+        await user.press("j")
+        assert user.cursor == "weka-02" and "t trust" in user.text.splitlines()[-1]
+
+
 async def test_tab_reads_on_about_a_host_that_has_more_to_tell_than_there_is_room(home: Path) -> None:
     write_inventory(home)
     facts: dict[str, Fact] = {"os": "Linux", "cpus": 64, "mem_bytes": 2**38, "fio_version": "fio-3.39"}

@@ -157,6 +157,14 @@ def test_job_files_of_many_points_are_the_first_ones(tmp_path: Path) -> None:
     assert "and 6 points more" in text
 
 
+def test_in_little_room_whole_job_files_are_shown_and_how_many_more_there_are(tmp_path: Path) -> None:
+    made = sweep(tmp_path, [f"{2**n}k" for n in range(6)]).plan
+    lines = [*plain_lines(plan_text.job_files(made, 40))]
+    shown = lines.count("[global]")
+    assert 0 < shown < 24 and len(lines) <= 40 and lines[-1] == f"and {30 - shown} points more: v has them"
+    assert plan_text.job_files(made, 3) == []
+
+
 def test_what_to_know_before_it_is_run_is_among_the_warnings() -> None:
     remark = "numjobs=4 in every profile of the suite, which differ by it: 1 in a/b"
     assert remark in plan_text.warnings(replace(plan(), remarks=[remark]))

@@ -265,8 +265,10 @@ async def test_a_value_typed_in_the_form_goes_into_the_text(home: Path) -> None:
         await user.press("f5")
         await user.sees(lambda: user.screen.in_form)
         await user.press("tab", "ctrl+u")
+        assert "Esc to the text" in user.user.text.splitlines()[-1]
         await user.types("45s")
         assert "  runtime: 45s\n" in user.screen.area.text
+        await user.sees("runtime=45s")  # in the job file below the form
         await user.press("tab", "ctrl+u")
         await user.types("1G")
         assert "  size: 1G\n" in user.screen.area.text

@@ -61,6 +61,15 @@ async def go_to(user: User, tag: str) -> None:
     await user.pilot.pause()
 
 
+async def test_a_large_terminal_shows_the_job_file_below_the_description(home: Path) -> None:
+    own_profile(home)
+    for size, fits in (((200, 60), True), ((80, 24), False)):
+        async with opened(options(home), size=size) as user:
+            await go_to(user, "lab/nightly")
+            await user.sees("Nightly")
+            assert ("[global]" in user.text or "[j]" in user.text) == fits
+
+
 async def test_every_preset_is_listed_under_its_family(home: Path) -> None:
     async with opened(options(home), size=(120, 140)) as user:
         await go_to(user, "demo/quick")

@@ -21,7 +21,7 @@ from tui.app.screens.base import StepScreen
 from tui.app.screens.live.screen import LiveScreen
 from tui.app.screens.result.screen import ResultScreen
 from tui.app.screens.review.screen import ReviewScreen
-from tui.app.screens.runs.screen import RunsScreen
+from tui.app.screens.runs.screen import FACTS_CELLS, RunsScreen
 from tui.app.selection import Selection
 from tui.app.services import again
 from tui.app.widgets.chrome import KeyBar
@@ -234,6 +234,23 @@ async def test_a_wide_terminal_shows_the_run_under_the_cursor(newest: RunMaker) 
         await app.settle(pilot)
         shown = "\n".join(line.plain for line in pane.builder(40))
         assert "mapr/seq-write" in shown and "1 problem" in shown
+
+
+async def test_a_large_terminal_shows_what_the_run_under_the_cursor_measured(newest: RunMaker) -> None:
+    def drawn(pane: TextPane) -> list[str]:
+        return [title for title in ("All hosts, clat", "read IOPS", "read p99 latency") if shown(pane, title)]
+
+    def shown(pane: TextPane, text: str) -> bool:
+        return any(line.plain[FACTS_CELLS:].strip().startswith(text) for line in pane._built or ())
+
+    async with stage(newest, (200, 60), step="runs") as (app, pilot):
+        pane = app.screen.query_one("#runs-preview", TextPane)
+        assert drawn(pane) == ["All hosts, clat", "read IOPS", "read p99 latency"]
+        await pilot.press("j")
+        await app.settle(pilot)
+        assert not drawn(pane), "a run without a record has nothing to draw"
+    async with stage(newest, step="runs") as (app, _):
+        assert not drawn(app.screen.query_one("#runs-preview", TextPane))
 
 
 async def test_a_narrow_terminal_shows_what_is_worth_knowing_until_tab_shows_the_run_whole(newest: RunMaker) -> None:

@@ -52,7 +52,7 @@ class ExportDialog(Dialog[Wanted | None]):
     DEFAULT_CSS = """
     ExportDialog {
         & PickList { background: $surface; }
-        & #export-about { color: $foreground; margin-bottom: 1; }
+        & #export-about { color: $secondary; margin-bottom: 1; }
         & #export-names { height: 1; }
         & #export-words { display: none; }
         & #export-words.-shown { display: block; }
@@ -77,7 +77,7 @@ class ExportDialog(Dialog[Wanted | None]):
             longest = max((width_of(text) for _, text in self.formats), default=0)
             dialog.styles.width, dialog.styles.max_width = max(NAME_CELLS + longest + FRAME, LEAST_WIDTH), "96%"
             dialog.border_title = self.heading
-            dialog.border_subtitle = "Enter write   Space names   Tab next field   Esc cancel"
+            dialog.border_subtitle = "Enter write   Space leave out names   Tab next field   Esc cancel"
             yield PickList(columns, lambda each: each[0], id="export-formats")
             yield Static(id="export-about", markup=False)
             yield Static(id="export-names", markup=False)
@@ -92,7 +92,8 @@ class ExportDialog(Dialog[Wanted | None]):
         """Below the list stands whole what the list cuts; room for the longest, so that nothing moves."""
         width = self.picklist.size.width
         cut = any(width_of(text) > width - NAME_CELLS - 2 for _, text in self.formats)
-        below = max((len(wrap([(text, LABEL)], width)) for _, text in self.formats), default=0) if cut and width else 0
+        said = (wrap([(f"{name}: {text}", LABEL)], width) for name, text in self.formats) if cut and width else ()
+        below = max(map(len, said), default=0)
         self.query_one("#export-about").styles.height = below
         most = max(2, self.size.height - AROUND - below)
         self.picklist.styles.height = min(len(self.formats) + 1, most)
@@ -133,7 +134,7 @@ class ExportDialog(Dialog[Wanted | None]):
     def propose_path(self) -> None:
         """Propose a path for the format, unless somebody has typed one."""
         field, name = self.field("path"), self.picklist.cursor_key
-        self.query_one("#export-about", Static).update(dict(self.formats).get(name or "", ""))
+        self.query_one("#export-about", Static).update(f"{name}: {dict(self.formats).get(name or '', '')}")
         if field.value == self._proposed and name is not None:
             self._proposed = field.value = self.propose(name, self.redact)
 

@@ -18,7 +18,8 @@ from tui.app.widgets.lines import ASCII
 
 SUPERSCRIPTS = str.maketrans("123456", "¹²³⁴⁵⁶")
 ROOMY = 108  # columns from which the steps are spelled with arrows
-KEYS_AT_80, KEYS_WHEN_ROOMY = 7, 10
+KEYS_AT_80, KEYS_WHEN_ROOMY, KEYS_WHEN_BROAD = 7, 10, 14
+BROAD = 160  # columns from which the footer has more keys
 
 
 KEYS = {name: key for key, name in actions.KEY_NAMES.items()} | {"←": "left", "→": "right"}
@@ -68,7 +69,7 @@ class TopBar(Bar):
         """Fit the steps, then as much of the choice as there is room for."""
         width = self.size.width
         left = self.steps(width)
-        right = self.shell.choice_text(max(width - left.cell_length - 1, 0))
+        right = self.shell.choice_text(max(width - left.cell_length - 2, 0))  # two blanks part it from the steps
         gap = max(width - left.cell_length - Content(right).cell_length, 1)
         return Content.assemble(left, " " * gap, (right, "$foreground")).truncate(width, ellipsis=True)
 
@@ -126,7 +127,7 @@ class KeyBar(Bar):
 
 def footer_actions(scope: str, without: Collection[str] = (), width: int = 80) -> list[actions.Action]:
     """Return a screen's footer actions but for those `without`: no more than somebody reads at a glance."""
-    most = KEYS_AT_80 if width < ROOMY else KEYS_WHEN_ROOMY
+    most = KEYS_AT_80 if width < ROOMY else KEYS_WHEN_ROOMY if width < BROAD else KEYS_WHEN_BROAD
     found = [action for action in actions.footer_of(scope) if action.id not in without]
     always = [action for action in found if action.scope == "app"]
     return [action for action in found if action.scope != "app"][: most - len(always)] + always

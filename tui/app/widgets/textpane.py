@@ -70,7 +70,8 @@ class TextPane(VerticalScroll, can_focus=True):
         if self.is_mounted and width > 0 and width != self._built_for:
             self._built_for, before, self._built = width, self._built, list(self.builder(width))
             if self._built != before:  # laying out and painting the same again costs more than a look
-                self.query_one(Static).update(content_of(self._built, lacking(self.app)))
+                palette = self.app.current_theme.ansi
+                self.query_one(Static).update(content_of(self._built, lacking(self.app), palette=palette))
 
     # -- actions of the registry's scope "list"
 
@@ -99,8 +100,15 @@ class TextPane(VerticalScroll, can_focus=True):
         self.scroll_relative(y=-max(self.size.height // 2, 1), animate=False)
 
 
-def content_of(lines: Iterable[Line], table: Mapping[int, int | str]) -> Content:
+def style_of(role: str, *, palette: bool) -> str:
+    """Return Textual's style of a role; a colour of the terminal's own `palette` cannot be weakened."""
+    name, _, strength = role.partition("*")
+    style = STYLES.get(name, "")
+    return f"{style} {strength}%" if style and strength and not palette else style
+
+
+def content_of(lines: Iterable[Line], table: Mapping[int, int | str], *, palette: bool = False) -> Content:
     """Return lines as Textual's own text, which can be selected with the mouse; `table`: what `lacking` returns."""
-    shown = ([(shown_as(text, table), STYLES.get(role, "")) for text, role in line.runs] for line in lines)
+    shown = ([(shown_as(text, table), style_of(role, palette=palette)) for text, role in line.runs] for line in lines)
     made = [Content.assemble(*runs) for runs in shown]
     return Content("\n").join(made)

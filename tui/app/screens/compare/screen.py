@@ -17,6 +17,7 @@ from tui.app.screens.base import StepScreen
 from tui.app.screens.compare.comparing import Shown, Wish, compared
 from tui.app.services.copying import copy_of_comparison
 from tui.app.services.reporting import report_runs
+from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.textpane import TextPane
 from tui.model.problem import BenchtuiError
 from tui.text.line import BAD, LABEL, Line, wrap
@@ -85,8 +86,13 @@ class CompareScreen(StepScreen):
         return self.shown is not None and any(each.search is not None for each, _ in self.shown.found)
 
     def paint(self) -> None:
-        """Show what was found."""
+        """Show what was found, and the keys that change something of it."""
         self.pane.show(self.lines)
+        if self.shown is not None:
+            single = all(len(each.points) <= 1 or each.search is not None for each, _ in self.shown.found)
+            useless = {"compare.sides": not self.shown.can_join, "compare.accept": not self.shown.can_accept}
+            useless["compare.all"] = single
+            self.query_one(KeyBar).leave_out(*(key for key, is_useless in useless.items() if is_useless))
 
     def lines(self, width: int) -> list[Line]:
         """Return the page for a width."""

@@ -75,7 +75,7 @@ class EditorScreen(StepScreen):
         preview = TextPane(id="editor-preview")
         form = Form(self.check_field, self.shell.symbols.bad, id="editor-form")
         form.add_class("pane", update=False)
-        yield Horizontal(area, Vertical(preview, form, id="editor-side"), id="editor-body")
+        yield Horizontal(area, Vertical(form, preview, id="editor-side"), id="editor-body")
         problems = TextPane(id="editor-problems")
         problems.border_title = "Problems"
         yield problems
@@ -190,24 +190,23 @@ class EditorScreen(StepScreen):
         pane.border_subtitle = editor_text.counted(self.judged)
         pane.set_class(bool(self.judged.problems), "-wrong")
 
+    @on(events.DescendantFocus)
     def show_state(self) -> None:
-        """Say whether the text is saved, and how many problems it has."""
+        """Say whether the text is saved, whether it is looked at, and which keys work."""
         self.area.border_subtitle = "not saved" if self.unsaved else "saved"
-        problems, symbols = self.judged.problems, self.shell.symbols
-        state = (f"{symbols.bad} {len(problems)}", "problem" if len(problems) == 1 else "problems")
-        looked = self.judged.text == self.area.text
-        pairs = [state if problems else (symbols.ok, "no problem") if looked else (symbols.wait, "checking")]
-        useless = () if problems else ("editor.problem",)
+        if self.judged.text != self.area.text:
+            self.query_one("#editor-problems", TextPane).border_subtitle = "checking"
+        useless = () if self.judged.problems else ("editor.problem",)
         useful = [a for a in footer_actions(self.SCOPE, useless, self.app.size.width) if a.scope == self.SCOPE]
-        pairs += [(actions.key_name(a.keys[0]), a.label) for a in useful]
-        pairs[3:3] = [("F1", "help"), ("Esc", "close")]
+        pairs = [(actions.key_name(a.keys[0]), a.label) for a in useful]
+        pairs[2:2] = [("F1", "help"), ("Esc", "close" if self.focused is self.area else "to the text")]
         self.query_one(KeyBar).show_hint(*fitting(pairs, self.app.size.width - 2))
 
     def show_preview(self) -> None:
         """Bring the pane beside the text up to date."""
         if self.view == "difference":
             self.preview.show(partial(editor_text.difference, self.judged, self.saved))
-        elif self.view == "job":
+        elif self.view in ("job", "values"):  # what a value leads to is seen below the form
             self.preview.show(self.job_lines)
 
     def job_lines(self, width: int) -> list[Line]:
@@ -235,9 +234,9 @@ class EditorScreen(StepScreen):
         self.set_class(view == "values", "-values")
         names = list(VIEWS)
         following = names[(names.index(view) + 1) % len(names)]
-        for pane in (self.preview, self.form):
-            pane.border_title = VIEWS[view]
-            pane.border_subtitle = f"F3 {VIEWS[following].lower() or 'text alone'}"
+        self.form.border_title = VIEWS["values"]
+        self.preview.border_title = VIEWS["job" if view == "values" else view]
+        self.preview.border_subtitle = self.form.border_subtitle = f"F3 {VIEWS[following].lower() or 'text alone'}"
         self.show_preview()
 
     # -- the form

@@ -13,7 +13,7 @@ from tui.app.screens.profiles.text import place_of
 from tui.app.terminal.theme import Symbols
 from tui.model.problem import Problem, UsageError
 from tui.model.tool import SUITE
-from tui.text.line import ACCENT, BAD, GOOD, LABEL, TEXT, TITLE, Line, clip, heading, indented, labelled
+from tui.text.line import ACCENT, BAD, GOOD, LABEL, TEXT, TITLE, WARN, Line, clip, heading, indented, labelled
 
 if TYPE_CHECKING:
     from tui.engine.profiles.catalogue import Catalogue, LoadedProfile
@@ -75,7 +75,8 @@ def problem_text(problem: Problem, here: int, symbols: Symbols, width: int, sign
     """Return one problem, or a hint with its sign: what is wrong is bright, what is allowed dim."""
     found, semicolon, allowed = problem.message.partition("; ")
     value = [(found, TITLE if problem.line == here else TEXT), (semicolon + allowed, LABEL)]
-    return labelled([(f"{sign or symbols.bad} {place_of(problem)}", LABEL)], value, width, INDENT)
+    mark = (sign, WARN) if sign else (symbols.bad, BAD)
+    return labelled([mark, (f" {place_of(problem)}", LABEL)], value, width, INDENT)
 
 
 def sound(judged: Judged) -> str:
@@ -186,7 +187,7 @@ def job_of(profile: Profile) -> str:
 def counted(judged: Judged) -> str:
     """Return how much there is to say of a text, in words."""
     hints = f"{len(judged.hints)} {'hint' if len(judged.hints) == 1 else 'hints'}" if judged.hints else ""
-    return count(judged.problems) if judged.problems else hints
+    return count(judged.problems) if judged.problems else hints or "no problem"
 
 
 def count(problems: Sequence[Problem]) -> str:

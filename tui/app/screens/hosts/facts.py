@@ -9,14 +9,14 @@ from typing import Any
 from msgspec import Struct, field
 
 from tui import workloads
-from tui.app.screens.hosts.rows import KnownHost, Labelled, Seen
+from tui.app.screens.hosts.rows import INDENT, KnownHost, Labelled, Seen
 from tui.app.selection import Selection
 from tui.app.terminal.theme import Symbols
 from tui.metrics.fact_groups import FactsTogether, compare
 from tui.metrics.facts import fact_text
 from tui.model.hostfacts import Fact
-from tui.text.facts import common_lines
-from tui.text.line import BRIGHT, LABEL, TEXT, WARN, Run
+from tui.text.facts import common_lines, differing_lines, machine_lines
+from tui.text.line import BRIGHT, LABEL, TEXT, WARN, Line, Run, labelled, rule
 from tui.text.table import Column
 
 GROUPS_KEPT = 32
@@ -95,6 +95,13 @@ class Peers(Struct):
         told = (f"{subject}: {', '.join(known)}" if (known := [*filter(None, names)]) else subject
                 for subject, names in parts.items())  # fmt: skip
         return ", ".join(told)
+
+
+def together_lines(found: FactsTogether, hosts: Mapping[str, Facts], ticked: int, width: int) -> list[Line]:
+    """Return what `hosts`, those of the ticked ones that were checked, have in common, then what they differ in."""
+    told = [*machine_lines(hosts), *common_lines(found), *differing_lines(found)]
+    lines = [Line(), rule("Ticked hosts together", f"{len(hosts)} of {ticked} checked", width)]
+    return [*lines, *(line for label, runs in told for line in labelled([(label, LABEL)], runs, width, INDENT))]
 
 
 def fact_lines(facts: Facts) -> Iterator[Labelled]:

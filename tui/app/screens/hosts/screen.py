@@ -17,6 +17,7 @@ from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.hosts import rows as host_rows
 from tui.app.screens.hosts.rows import KnownHost, Labelled
 from tui.app.services.hosts import add_to_inventory, check_each, places_of
+from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
 from tui.app.widgets.textpane import TextPane
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from tui.engine.hosts.fleet import HostCheck
 
 EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machine"
+OF_SEVERAL = {"hosts.filter", "hosts.all", "hosts.sort", "hosts.group", "hosts.observe"}
+LESS_THAN_TRUST = {"hosts.new", "hosts.all", "hosts.sort"}
 READING = "reading the inventory and ssh's configuration"
 FIRST_FRAME_WAITS_S = 0.1  # for the hosts; one that is painted twice comes later
 RESOLVE_AFTER_S = 0.7  # until then the app imports what the next screens need
@@ -196,6 +199,15 @@ class HostsScreen(FilteredScreen):
         pane, host = self.query_one(TextPane), self.current
         pane.border_title = host.name if host else self.current_group or "Details"
         pane.show(partial(self.detail_lines, host))
+        self.query_one(KeyBar).leave_out(*sorted(self.useless_keys(host)))
+
+    def useless_keys(self, host: KnownHost | None) -> set[str]:
+        """Return the actions that the footer need not name; of a host whose key is unknown it must name `trust`."""
+        useless = set() if len(self.hosts) > 1 else OF_SEVERAL
+        useless = useless if any(each.address.transport == "ssh" for each in self.hosts) else {*useless, "hosts.trust"}
+        check = self.shell.selection.checks.get(host.name) if host else None
+        unknown = check is not None and check.code == "host-key-unknown"
+        return {*useless, *LESS_THAN_TRUST} if unknown and self.has_class("-narrow") else useless
 
     def detail_lines(self, host: KnownHost | None, width: int) -> list[Line]:
         """Return the text about a host, a group, or what to do when there is neither."""
@@ -203,12 +215,23 @@ class HostsScreen(FilteredScreen):
         if self.problem:
             return indented([(f"{symbols.bad} {self.problem}", BAD)], width, 0)
         if host:
-            more = [] if self.knows_others else [Line(), *what_now(width)]
+            more = self.together(width) if self.knows_others else [Line(), *what_now(width)]
             return [*host_rows.details(host, self.seen, width, *self.read_of(host)), *more]
         if self.current_group:
             names = ", ".join(member.name for member in self.members(self.current_group))
             return indented([("Space ticks the whole group: ", LABEL), (names, TEXT)], width, 0)
         return indented([(NO_MATCH if self.hosts else EMPTY if self.was_read else READING, LABEL)], width, 0)
+
+    def together(self, width: int) -> list[Line]:
+        """Return what the ticked hosts have in common and differ in, where the details stand beside the list."""
+        known = [host for host in self.hosts if host.name in self.shell.selection.ticked and self.seen.facts(host)]
+        if len(known) < 2 or not self.has_class("-broad"):
+            return []
+        from tui.app.screens.hosts.facts import together_lines
+
+        found = self.peers.of(known[0], self.hosts, self.shell.selection)
+        facts = {host.name: self.seen.facts(host) for host in known}
+        return together_lines(found, facts, len(self.shell.selection.ticked), width)
 
     def read_of(self, host: KnownHost) -> tuple[Iterable[Labelled], Iterable[Labelled]]:
         """Return what a check read: in what the host differs from its peers, and what it is."""

@@ -150,31 +150,33 @@ class ProfilesScreen(FilteredScreen):
         try:
             loaded = self.shell.catalogue.load_file(entry.path, preset=entry.preset)
             if not self.shows_job:
-                return partial(profile_text.description, loaded.profile, entry.headline, self.planned(loaded))
-            lines = self.job_lines(loaded)
+                return partial(self.description, loaded, entry.headline)
+            lines = plan_text.job_files(self.plan_of(loaded))
         except BenchtuiError as error:
             return partial(profile_text.broken, error.problems, self.shell.symbols)
         return lambda _: lines
 
-    def job_lines(self, loaded: LoadedProfile) -> list[Line]:
-        """Return the job files as the first chosen host, else this machine, would get them."""
-        return plan_text.job_files(self.plan_of(loaded))
+    def description(self, loaded: LoadedProfile, headline: str, width: int) -> list[Line]:
+        """Return what a profile measures, and its job files where these fit too."""
+        plan = self.plan_if_any(loaded)
+        lines = profile_text.description(loaded.profile, headline, planned(plan) if plan else [], width)
+        room = self.detail.scrollable_content_region.height - len(lines) - 1
+        jobs = plan_text.job_files(plan, room) if plan else []
+        return [*lines, Line(), *jobs] if jobs else lines
 
     def plan_of(self, loaded: LoadedProfile) -> Plan:
-        """Return the plan on the first chosen host, else this machine. Raises UsageError."""
+        """Return the plan on the first chosen host, else this machine. Raises BenchtuiError."""
         from tui.engine.planning.plan import Choices, build_plan
 
         hosts = self.shell.fleet.resolve(self.shell.selection.ticked[:1] or ["local"])
         return build_plan(loaded, Choices(hosts=hosts))
 
-    def planned(self, loaded: LoadedProfile) -> list[tuple[str, list[Run]]]:
-        """Return time, steps and bytes as they would be on one host; nothing where no plan can be made."""
+    def plan_if_any(self, loaded: LoadedProfile) -> Plan | None:
+        """Return the plan; None where none can be made."""
         try:
-            plan = self.plan_of(loaded)
+            return self.plan_of(loaded)
         except BenchtuiError:
-            return []
-        steps = ("steps", [(str(len(plan.steps)), TEXT)])
-        return [*(pair for pair in plan_text.summary(plan, 0) if pair[0] in PLANNED), steps]
+            return None
 
     @property
     def current(self) -> CatalogueEntry | None:
@@ -294,3 +296,9 @@ class ProfilesScreen(FilteredScreen):
             entry = self.current
             self.load_profiles(profile_text.key_of(entry) if entry else None)
         self._stamps = found
+
+
+def planned(plan: Plan) -> list[tuple[str, list[Run]]]:
+    """Return time, steps and bytes of a plan on one host."""
+    steps = ("steps", [(str(len(plan.steps)), TEXT)])
+    return [*(pair for pair in plan_text.summary(plan, 0) if pair[0] in PLANNED), steps]

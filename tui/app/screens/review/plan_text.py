@@ -173,21 +173,28 @@ def files(plan: Plan, width: int) -> Iterator[Line]:
         yield Line.of((f"  and {len(task.files) - shown} more", LABEL))
 
 
-def job_files(plan: Plan) -> list[Line]:
-    """Return the job file of each point as the first host gets it; of many points the first ones."""
+def job_files(plan: Plan, room: int | None = None) -> list[Line]:
+    """Return the job file of each point as the first host gets it; of many points, or in little `room`, the first ones.
+
+    Where there is room for none, there are no lines.
+    """
     lines: list[Line] = []
     shown = [step for step in plan.steps if step.is_fill or not step.warmup]
     points = list({step.cell or step.index: step for step in reversed(shown)}.values())[::-1]
-    for step in points[:POINTS_SHOWN]:
+    for number, step in enumerate(points[:POINTS_SHOWN]):
         task = step.tasks[0]
         others = f", {len(step.tasks) - 1} more with other seeds" if len(step.tasks) > 1 else ""
-        lines.append(heading(f"step {step.index + 1}: {step.name} on {task.host}{others}"))
-        lines += job_lines(task)
-        lines.append(Line())
+        one = [heading(f"step {step.index + 1}: {step.name} on {task.host}{others}"), *job_lines(task), Line()]
+        if room is not None and len(lines) + len(one) >= room:  # a line is left for how many more there are
+            return [*lines, _more(len(points) - number, "v has them")] if lines else []
+        lines += one
     if len(points) > POINTS_SHOWN:
-        more = f"and {len(points) - POINTS_SHOWN} points more: benchtui run ... --dry-run --json has them all"
-        lines.append(Line.of((more, LABEL)))
+        lines.append(_more(len(points) - POINTS_SHOWN, "benchtui run ... --dry-run --json has them all"))
     return lines
+
+
+def _more(count: int, where: str) -> Line:
+    return Line.of((f"and {count} {'point' if count == 1 else 'points'} more: {where}", LABEL))
 
 
 def job_lines(task: HostTask) -> list[Line]:

@@ -274,9 +274,9 @@ class ReviewScreen(StepScreen):
             return plan_text.job_files(plan)
         answered = ahead_lines(self.answers, self.shell.symbols, width) if self.answers else []
         lines = [*answered, *difference_lines(self.facts_of(plan), width), *plan_text.plan_lines(plan, width)]
-        jobs = [Line(), *plan_text.job_files(plan)]
-        fits = len(lines) + len(jobs) <= self.plan_pane.scrollable_content_region.height
-        return [*lines, *jobs] if fits else lines  # where there is room, all is seen at once
+        room = self.plan_pane.scrollable_content_region.height - len(lines) - 1
+        jobs = plan_text.job_files(plan, room)
+        return [*lines, Line(), *jobs] if jobs else lines  # where there is room, all is seen at once
 
     def facts_of(self, plan: Plan) -> dict[str, dict[str, Fact]]:
         """Return what is known of the plan's hosts: by their answers, else by the checks of the Hosts screen."""

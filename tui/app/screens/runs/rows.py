@@ -64,7 +64,7 @@ def columns(symbols: Symbols, marked: Sequence[str], *, narrow: bool = False) ->
         Column("", letter, 1, role=ACCENT),
         first,
         ordered_by("started", "started (UTC)", lambda run: when(run.utc), 16, role=LABEL, drop=1 if narrow else 0),
-        ordered_by("profile", "profile", named, least=15, wants=0 if narrow else 22, most=34),
+        ordered_by("profile", "profile", named, least=15, wants=17 if narrow else 22, most=34),
         ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 6, right=True, gap=1),
         ordered_by("headline", "headline", headline_of, least=17, most=17, right=True),
         *judgement,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -34,13 +35,18 @@ from tui.app.widgets.textpane import TextPane
 from tui.model.problem import BenchtuiError, UsageError
 from tui.results.store.filter import Filter, parse
 from tui.results.store.marks import parse_tags, rename, retag, star, tags_text
+from tui.text.line import Line, beside
 from tui.text.table import Column
 
 if TYPE_CHECKING:
+    from tui.app.screens.result.page import Page
     from tui.results.store.summary import RunSummary
 
 PREVIEW_FROM = (72, 22)  # columns and rows of the terminal
 ROOMY_FROM = (100, 32)  # with room for more of the run under the cursor
+LARGE_FROM = (180, 44)  # with room for what it measured as well, beside it
+FACTS_CELLS, GUTTER = 72, 3
+RESTS_S = 0.15  # who holds a key down has not come to a run yet
 BOTH_FROM = 104  # columns for state and verdict side by side
 EMPTY = "No runs yet: choose hosts (1) and a profile (2), then press Enter on Review (3)"
 WITHOUT_RUNS = frozenset({"runs.import", "runs.filter"})  # actions that need no run under the cursor
@@ -59,6 +65,7 @@ class RunsScreen(FilteredScreen):
         self.marked: list[str] = []
         self.read = False
         self.changed: dict[Path, dict[str, str]] = {}  # parameters by run, of those that were looked at
+        self.measured: tuple[Path, Page | None] | None = None  # the run that was read last, for its charts
         self.columns: tuple[Column[RunSummary], ...] = ()
         self.narrow = False
         self.wanted = Filter()
@@ -98,6 +105,7 @@ class RunsScreen(FilteredScreen):
         for pane in self.query(TextPane):
             pane.set_class(self.has_room(PREVIEW_FROM) or pane.has_focus, "-shown")
             pane.set_class(self.has_room(ROOMY_FROM), "-roomy")
+            pane.set_class(self.has_room(LARGE_FROM), "-large")
         self.choose_columns()
 
     def has_room(self, least: tuple[int, int]) -> bool:
@@ -144,8 +152,30 @@ class RunsScreen(FilteredScreen):
             return
         if run_dir not in self.changed and pane.has_class("-shown"):
             self.read_changed(run_dir)
-        how = {"whole": self.focused is pane, "short": not self.has_room(ROOMY_FROM)}
-        pane.show(partial(preview, run, self.changed.get(run_dir, {}), **how))
+        if self.has_room(LARGE_FROM) and (self.measured or (None,))[0] != run_dir:
+            self.read_measured(run_dir)
+        pane.show(partial(self.preview_lines, run, run_dir))
+
+    def preview_lines(self, run: RunSummary, run_dir: Path, width: int) -> list[Line]:
+        """Return what is known of a run, and beside it what it measured, once that is read and has room."""
+        pane, changed = self.query_one(TextPane), self.changed.get(run_dir, {})
+        tell = partial(preview, run, changed, whole=pane.has_focus, short=not self.has_room(ROOMY_FROM))
+        read_dir, page = self.measured or (None, None)
+        if page is None or read_dir != run_dir or not self.has_room(LARGE_FROM):
+            return tell(width)
+        from tui.app.screens.runs.measured import measured_lines
+
+        at = FACTS_CELLS + GUTTER
+        return beside(tell(FACTS_CELLS), measured_lines(page, width - at, pane.size.height), at)
+
+    @work(exclusive=True, group="measured", exit_on_error=False)
+    async def read_measured(self, run_dir: Path) -> None:
+        """Read what the run under the cursor measured, once the cursor rests, and show it."""
+        await asyncio.sleep(RESTS_S)
+        plain = self.shell.symbols.name == "ascii"
+        colors = not plain and not self.shell.options.environ.get("NO_COLOR")
+        self.measured = run_dir, await asyncio.to_thread(page_of, run_dir, plain=plain, colors=colors)
+        self.show_preview()
 
     @work(exclusive=True, group="changed", exit_on_error=False)
     async def read_changed(self, run_dir: Path) -> None:
@@ -447,3 +477,11 @@ class RunsScreen(FilteredScreen):
         except BenchtuiError as error:
             self.notify(str(error), severity="error", markup=False)
         self.load()
+
+
+def page_of(run_dir: Path, *, plain: bool, colors: bool) -> Page | None:
+    """Return the page of a run; what draws it is loaded here, off the event loop."""
+    importlib.import_module("plotext")  # its first import takes a while
+    from tui.app.screens.runs.measured import read_page
+
+    return read_page(run_dir, plain=plain, colors=colors)

@@ -1,0 +1,62 @@
+"""What the run under the cursor measured, beside its facts where the terminal is large: figures and charts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tui.app.screens.result.matrix import matrix_lines, matrix_of
+from tui.app.screens.result.page import Page
+from tui.app.screens.result.screen import metric_of
+from tui.app.screens.result.text import figures
+from tui.model.problem import BenchtuiError
+from tui.model.rundir import RECORD_FILE
+from tui.results.record.load import load_record
+from tui.results.sizing.text import capacity_lines
+from tui.results.text.chart import Drawn, chart
+from tui.results.text.problems import measured_nothing
+from tui.text.line import Line, rule
+
+LARGEST = 4 * 2**20  # bytes of a record that is read while somebody walks through the list
+LEAST_CHART = 9  # rows
+
+
+def read_page(run_dir: Path, *, plain: bool, colors: bool) -> Page | None:
+    """Return the record of a run as a page; None where it has none, or one that would hold up the keys."""
+    path = run_dir / RECORD_FILE
+    try:
+        if path.stat().st_size > LARGEST:
+            return None
+        record = load_record(run_dir)
+    except (OSError, BenchtuiError):
+        return None  # the preview says why
+    if measured_nothing(record):
+        return None
+    first = record.headline.step if record.headline and record.headline.step is not None else 0
+    matrix = matrix_of(record, colors=colors)
+    return Page(record, path, first, metric_of(record), not plain, colors=colors, matrix=matrix, inside=matrix is None)
+
+
+def measured_lines(page: Page, width: int, height: int) -> list[Line]:
+    """Return what was measured, in about `height` lines of `width` cells."""
+    if page.record.search is not None:
+        return capacity_lines(page.record.search, width, max(height // 2, LEAST_CHART), coloured=page.colors)
+    if page.shown_matrix is not None:
+        found = matrix_lines(page.shown_matrix, width, max(height // 2, LEAST_CHART))
+        return [rule("Points", "", width), *found[1:]]  # no cursor moves in it here
+    lines = figures(page, width)
+    step, drawn = page.shown_step, _drawn(page)
+    if step is None or step.series is None:
+        return lines
+    room = (height - len(lines)) // len(drawn) - 1
+    drawn = drawn if room >= LEAST_CHART else drawn[:1]
+    room = max((height - len(lines)) // len(drawn) - 1, LEAST_CHART)
+    for each in drawn:
+        lines += [Line(), *chart(page.record, each, width, room, step=step.index, coloured=page.colors)]
+    return lines
+
+
+def _drawn(page: Page) -> tuple[Drawn, ...]:
+    """Return what is drawn over time: what the headline is about, and the tail of the latencies."""
+    if page.metric == "latency":
+        return ("p99", "iops")
+    return (page.metric, "p99")
