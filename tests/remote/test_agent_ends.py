@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import shutil
 import signal
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,6 @@ from tui.remote.local import LocalTransport
 from tui.remote.transport import HostError
 
 LEASE_S = 6
-DEADLINE_S = 60.0
 FRESH_S = 0.3
 STUBBORN = sh("trap '' INT TERM; while :; do sleep 0.2; done")
 SHELLS = ("supervisor", "runner", "guard")
@@ -55,6 +55,27 @@ PROCESSES = Processes()
 def of_run(run_id: str) -> list[int]:
     """Pids of all that a run has here: loads and shells by their marks, shells by their command line as well."""
     return PROCESSES.of(run_id)
+
+
+@asynccontextmanager
+async def renewed(run_id: str) -> AsyncIterator[None]:
+    """Renew the lease of a run's task, however long it takes to bring it to a point of its life."""
+    lease = Path(f"/tmp/.benchtui-{os.getuid()}/{run_id}/local/t/lease")
+
+    async def renew() -> None:
+        for turn in itertools.count(1):
+            with suppress(OSError):
+                if lease.exists():
+                    lease.write_text(f"{turn}\n")
+            await asyncio.sleep(LEASE_S / 12)
+
+    renewing = asyncio.create_task(renew())
+    try:
+        yield
+    finally:
+        renewing.cancel()
+        with suppress(asyncio.CancelledError):
+            await renewing
 
 
 async def armed(agent: Agent) -> Path:
@@ -120,9 +141,11 @@ async def shell_of(directory: Path, which: str) -> int:
 async def ends(shell: str, point: Point, fault: Callable[[Path], Awaitable[str]]) -> str | None:
     """Bring a task to a point of its life, put a fault into its way; return what it was when something stays."""
     agent = agent_under(shell)
-    what = await fault(await point(agent))
+    async with renewed(agent.run_id):
+        directory = await point(agent)
+    what = await fault(directory)
     try:
-        await until(lambda: gone(agent.run_id), "the end of every process", DEADLINE_S)
+        await until(lambda: gone(agent.run_id), "the end of every process")
     except AssertionError:
         for pid in (left := of_run(agent.run_id)):
             kill(pid)
@@ -144,7 +167,9 @@ async def remove(directory: Path) -> str:
 
 def signalled(which: str, number: signal.Signals) -> Callable[[Path], Awaitable[str]]:
     async def fault(directory: Path) -> str:
-        os.kill(await shell_of(directory, which), number)
+        async with renewed(directory.parent.parent.name):
+            pid = await shell_of(directory, which)
+        os.kill(pid, number)
         return which
 
     return fault
@@ -164,8 +189,10 @@ async def test_task_ends_when_one_of_its_shells_is(number: signal.Signals) -> No
 
 
 async def test_load_that_outlives_supervisor_and_guard_is_found_by_a_sweep(shell_agent: Agent) -> None:
-    directory = await measuring(shell_agent)
-    for pid in [await shell_of(directory, which) for which in ("guard", "supervisor")]:
+    async with renewed(shell_agent.run_id):
+        directory = await measuring(shell_agent)
+        shells = [await shell_of(directory, which) for which in ("guard", "supervisor")]
+    for pid in shells:
         os.kill(pid, signal.SIGKILL)
     await shell_agent.sweep(kill=True)
     await shell_agent.clean()
@@ -174,10 +201,11 @@ async def test_load_that_outlives_supervisor_and_guard_is_found_by_a_sweep(shell
 
 async def test_shells_that_are_all_stopped_and_without_a_directory_are_told_and_ended(shell_agent: Agent) -> None:
     """What a task waits for may be gone while nobody of it can notice: the sweeps know the shells by their mark."""
-    directory = await armed(shell_agent)
-    shells = [await shell_of(directory, which) for which in SHELLS]
-    for pid in shells:
-        os.kill(pid, signal.SIGSTOP)
+    async with renewed(shell_agent.run_id):
+        directory = await armed(shell_agent)
+        shells = [await shell_of(directory, which) for which in SHELLS]
+        for pid in shells:
+            os.kill(pid, signal.SIGSTOP)
     await remove(directory)
     other = Agent(LocalTransport(HostAddress(name="local", transport="local")), "test-other")
     listed = [process for process in (await other.leftovers())[0] if process.run == shell_agent.run_id]
