@@ -184,6 +184,8 @@ async def test_a_sweep_can_be_typed_and_is_checked(home: Path) -> None:
         assert [step.point["numjobs"] for step in user.app.screen.plan.steps] == [1, 1, 2, 2, 4, 4]  # type: ignore[attr-defined]
         await change(user, "@sweep", "jobs=1,2")
         await user.sees("no parameter 'jobs'")
+        await change(user, "@sweep", "size=1M,1024k")
+        await user.sees("size: '1024k' is '1M' once")
         await user.sees("cannot start: sweep")
 
 

@@ -90,6 +90,8 @@ def test_a_sweep_may_be_asked_for_at_launch(tmp_path: Path) -> None:
     [
         ({"bss": ["4k"]}, "--sweep: unknown parameter 'bss' (did you mean 'bs'?); my/sweep has: directory, bs, jobs"),
         ({"bs": ["4q"]}, "--sweep: parameter 'bs': '4q' is not a size"),
+        ({"jobs": ["1", "2", "1"]}, "--sweep: parameter 'jobs': '1' is there twice; --repeat measures points again"),
+        ({"bs": ["4k", "4096"]}, "--sweep: parameter 'bs': '4096' is '4k' once more; --repeat measures points again"),
     ],
 )
 def test_a_bad_sweep_at_launch_is_refused(tmp_path: Path, sweep: dict[str, list[str]], message: str) -> None:

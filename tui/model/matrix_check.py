@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from tui.model.matrix import HOSTS_AXIS, MAX_STEPS, Scalar, grid_points
 from tui.model.names import TAG_PATTERN
 from tui.model.problem import Problem, did_you_mean
-from tui.model.profile import HOST_PLACEHOLDERS, Profile, parse_param, placeholders
+from tui.model.profile import HOST_PLACEHOLDERS, Param, ParamValue, Profile, parse_param, placeholders
 from tui.model.quantities import parse_duration, shown
 from tui.model.tool import SUITE, installed
 from tui.model.yaml_text import Document, KeyPath
+
+REPEAT_IT = "'repeat' measures points again"
 
 
 def matrix_problems(profile: Profile, document: Document, known: Collection[str]) -> Iterator[Problem]:
@@ -60,6 +62,7 @@ def _sweep_problems(profile: Profile, document: Document) -> Iterator[Problem]:
             yield document.problem(("sweep", "points", index), f"every point gives the same parameters: {names}")
         for name, value in point.items():
             yield from _axis_problems(profile, ("sweep", "points", index, name), name, [value], document)
+    yield from _points_twice(profile, sweep.points, document)
     count = len(grid_points(sweep)) * max(1, len(sweep.hosts))
     if count > MAX_STEPS:
         yield document.problem(("sweep",), f"{count} points; at most {MAX_STEPS} are allowed", key=True)
@@ -83,6 +86,36 @@ def _axis_problems(
             parse_param(param, value)
         except ValueError as error:
             yield document.problem(at, f"parameter '{name}': {error}")
+    for index, told in said_twice(param, values):
+        yield document.problem((*path, index), f"parameter '{name}': {told}; {REPEAT_IT}")
+
+
+def said_twice(param: Param, values: Sequence[Scalar]) -> Iterator[tuple[int, str]]:
+    """Yield where values of a sweep stand there before, however they are written: the point would be planned twice."""
+    seen: dict[ParamValue, Scalar] = {}
+    for index, value in enumerate(values):
+        try:
+            known = parse_param(param, value)
+        except ValueError:
+            continue
+        if known in seen:
+            first = seen[known]
+            same = shown(first) == shown(value)
+            yield index, f"{shown(value)} is there twice" if same else f"{shown(value)} is {shown(first)} once more"
+        seen.setdefault(known, value)
+
+
+def _points_twice(profile: Profile, points: Sequence[Mapping[str, Scalar]], document: Document) -> Iterator[Problem]:
+    seen: dict[frozenset[tuple[str, ParamValue]], int] = {}
+    for index, point in enumerate(points):
+        try:
+            known = frozenset((name, parse_param(profile.params[name], value)) for name, value in point.items())
+        except (ValueError, LookupError):
+            continue  # that is said already
+        if known in seen:
+            message = f"the same point as entry {seen[known] + 1}; {REPEAT_IT}"
+            yield document.problem(("sweep", "points", index), message)
+        seen.setdefault(known, index)
 
 
 def _suite_problems(profile: Profile, document: Document, known: Collection[str]) -> Iterator[Problem]:

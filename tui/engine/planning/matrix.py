@@ -14,6 +14,7 @@ from tui.engine.planning.alike import check_act, check_points
 from tui.engine.planning.precondition import round_rules, with_fill
 from tui.model.address import HostAddress
 from tui.model.matrix import HOSTS_AXIS, MAX_STEPS, SweepSpec, axes, grid_points, host_counts, with_values, without
+from tui.model.matrix_check import said_twice
 from tui.model.plan import Headline, Step, Until
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.profile import (
@@ -132,6 +133,8 @@ def known_axes(profile: Profile, sweep: Mapping[str, Sequence[str]]) -> Mapping[
                 parse_param(param, value)
             except ValueError as error:
                 problems.append(Problem(f"--sweep: parameter '{name}': {error}"))
+        again = "--repeat measures points again"
+        problems += [Problem(f"--sweep: parameter '{name}': {told}; {again}") for _, told in said_twice(param, values)]
     if problems:
         raise UsageError(problems)
     return sweep

@@ -128,6 +128,8 @@ def sweep_values(text: str) -> dict[str, list[str]]:
 
 def check_sweep(profile: Profile, text: str) -> str | None:
     """Return what is wrong with the values to sweep over."""
+    from tui.model.matrix_check import said_twice
+
     try:
         wanted = sweep_values(text)
     except ValueError as error:
@@ -137,6 +139,8 @@ def check_sweep(profile: Profile, text: str) -> str | None:
             return f"no parameter '{name}'"
         if problem := next((found for value in values if (found := check_param(profile, name, value))), None):
             return f"{name}: {problem}"
+        if again := next(said_twice(profile.params[name], values), None):
+            return f"{name}: {again[1]}; repeat measures points again"
     return None
 
 
