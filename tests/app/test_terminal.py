@@ -185,7 +185,7 @@ def test_term_dumb_is_refused_with_one_sentence(tmp_path: Path) -> None:
         assert "Traceback" not in terminal.screen()
 
 
-def test_ctrl_z_suspends_and_fg_comes_back_whole_in_a_window_of_another_size(tmp_path: Path) -> None:
+def test_ctrl_z_suspends_and_fg_comes_back_whole_in_a_window_of_the_same_size_and_of_another(tmp_path: Path) -> None:
     shell = ("-c", "import os; os.environ['PS1'] = 'SHELL> '; os.execvp('bash', ['bash', '--norc', '-i'])")
     with Terminal(tmp_path, program=shell) as terminal:
         terminal.wait_for("SHELL>")
@@ -194,6 +194,11 @@ def test_ctrl_z_suspends_and_fg_comes_back_whole_in_a_window_of_another_size(tmp
         terminal.keys("C-z")
         terminal.wait_for("Stopped")
         assert_restored(terminal)
+        terminal.keys("fg", "Enter")
+        terminal.wait_for(READY)
+        assert terminal.flag("alternate_on") == "1"
+        terminal.keys("C-z")
+        terminal.wait_for("Stopped")
         terminal.resize(100, 30)
         terminal.keys("fg", "Enter")
         terminal.wait_until(lambda: max(map(len, terminal.screen().splitlines())) == 100, "the new size")

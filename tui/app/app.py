@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events, work
+from textual import events, on, work
 from textual.css.query import NoMatches
+from textual.driver import Driver
 from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
@@ -359,6 +360,11 @@ class BenchtuiApp(Shell):
             self.notify(str(error), severity="warning", markup=False)
 
     # -- size
+
+    @on(Driver.SignalResume)
+    def paint_again(self) -> None:
+        """Paint all of the screen after Ctrl-Z and fg: a window of the same size shows nothing of it any more."""
+        self.refresh(layout=True)
 
     def on_resize(self, event: events.Resize) -> None:
         """Cover everything while the terminal is too small. The app itself learns its new size after this."""
