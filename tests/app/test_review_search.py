@@ -44,7 +44,7 @@ async def test_what_is_searched_for_over_what_and_how_long_is_chosen_in_the_form
         assert search is not None and search.kind == "curve"
         assert [each.text for each in search.limits] == ["p99 < 5ms"], "limits are of every kind of search"
         await change(user, "@search", "scaling")
-        await user.sees("one host was chosen")
+        await user.sees("one host was chosen; 1 chooses more")
         await change(user, "@search", "none")
         await user.sees("runs on local, 0:10")
         assert user.app.selection.search in (None, Wish())
@@ -96,7 +96,7 @@ async def test_a_profile_that_searches_can_be_measured_and_drawn_as_a_curve(home
         await change(user, "@within", "10m")
         await user.sees("up to 10:00")
         await change(user, "@within", "30s")
-        await user.sees("cannot start: --within 30s: one point takes 1m")
+        await user.sees("cannot start: 'within' 30s: one point takes 1m")
         await change(user, "@within", "")
         await change(user, "@search", "curve")
         search = planned(user).search

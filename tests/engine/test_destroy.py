@@ -60,7 +60,7 @@ def test_a_free_disk_must_be_named() -> None:
         (
             "destroy-not-confirmed",
             "/dev/sdb (1 TiB, PM1733, serial S4, 8:16) loses what is on it; "
-            "name it to agree: --destroy /dev/sdb (--yes is not enough)",
+            "name it to agree: Review asks at Enter, run takes --destroy /dev/sdb (--yes is not enough)",
         )
     ]
     assert judged(writes_to("/dev/sdb", ("/dev/sdb",)), devices=(DISK,)) == []

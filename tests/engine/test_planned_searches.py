@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from tui.app.screens.review.form import fields_words
+from tui.app.screens.review.search_form import HINTS
 from tui.cli import run
 from tui.cli.review import review_text
 from tui.engine.planning.again import choices_again
@@ -57,31 +61,55 @@ def over(found: Plan) -> dict[str, tuple[int, ...]]:
 LIMITS = ("p99 < 5ms",)
 
 
-@pytest.mark.parametrize(
-    ("profile", "wish", "message"),
-    [
-        ("weka/read-iops", Wish(None, LIMITS, points=3), "--slo, --points: nothing is searched for, weka/read-iops h"),
-        ("weka/read-iops", Wish(None, within_s=60.0), "--within: nothing is searched for, .* run --curve"),
-        ("weka/read-iops", Wish(None, over={"rate": ()}), "--over: nothing is searched for"),
-        ("my/wide", Wish("none", point_s=5.0), "--point: nothing is searched for, --no-search was given$"),
-        ("weka/all", Wish(None, points=3), "weka/all is a suite"),
-        ("my/wide", Wish(points=501), "--points 501: allowed are whole numbers from 1 to 500"),
-        ("my/wide", Wish(points=0), "--points 0: "),
-        ("my/wide", Wish(within_s=10.0), "--within 10s: one point takes 11s, 1s of it before it is measured; --point"),
-        ("weka/read-iops", Wish("curve", within_s=15.0), "--within 15s: one point takes 16s, 6s of it before"),
-        ("my/wide", Wish(point_s=60.0, most_point_s=30.0), "--most 30s: a point lasts 1m at least"),
-        ("my/wide", Wish(over={"rate": (), "hosts": (1, 5, 6)}), "--over hosts=5,6: 4 hosts were chosen"),
-        ("my/wide", Wish("curve", over={"numjobs": ()}), "--over numjobs: a curve is over shares of full load"),
-        ("my/wide", Wish("scaling", over={"rate": (), "hosts": ()}), "--over rate: scaling is over hosts"),
-        ("my/wide", Wish("scaling", most_point_s=60.0), "--most: points at full load are all as long as --point"),
-        ("my/thinking", Wish("curve"), "thinktime holds it back"),
-    ],
-)
+REFUSED = [
+    ("weka/read-iops", Wish(None, LIMITS, points=3), "--slo, --points: nothing is searched for, weka/read-iops h"),
+    ("weka/read-iops", Wish(None, within_s=60.0), "--within: nothing is searched for, .* run --curve"),
+    ("weka/read-iops", Wish(None, over={"rate": ()}), "--over: nothing is searched for"),
+    ("my/wide", Wish("none", point_s=5.0), "--point: nothing is searched for, --no-search was given$"),
+    ("weka/all", Wish(None, points=3), "weka/all is a suite"),
+    ("my/wide", Wish(points=501), "--points 501: allowed are whole numbers from 1 to 500"),
+    ("my/wide", Wish(points=0), "--points 0: "),
+    ("my/wide", Wish(within_s=10.0), "--within 10s: one point takes 11s, 1s of it before it is measured; --point"),
+    ("weka/read-iops", Wish("curve", within_s=15.0), "--within 15s: one point takes 16s, 6s of it before"),
+    ("my/wide", Wish(point_s=60.0, most_point_s=30.0), "--most 30s: a point lasts 1m at least"),
+    ("my/wide", Wish(over={"rate": (), "hosts": (1, 5, 6)}), "--over hosts=5,6: 4 hosts were chosen"),
+    ("my/wide", Wish("curve", over={"numjobs": ()}), "--over numjobs: a curve is over shares of full load"),
+    ("my/wide", Wish("scaling", over={"rate": (), "hosts": ()}), "--over rate: scaling is over hosts"),
+    ("my/wide", Wish("scaling", most_point_s=60.0), "--most: points at full load are all as long as --point"),
+    ("my/thinking", Wish("curve"), "thinktime holds it back"),
+]
+
+
+@pytest.mark.parametrize(("profile", "wish", "message"), REFUSED)
 def test_what_a_search_cannot_do_is_refused_and_not_dropped(
     catalogue: Catalogue, profile: str, wish: Wish, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
         plan(catalogue, profile, wish)
+
+
+@pytest.mark.parametrize(
+    ("profile", "wish", "more"),
+    [
+        *((profile, wish, {}) for profile, wish, _ in REFUSED),
+        ("weka/read-iops", Wish("capacity"), {}),
+        ("demo/quick", Wish("curve"), {"repeat": 2}),
+        ("demo/quick", Wish("capacity", LIMITS), {"sweep": {"numjobs": ["1"]}}),
+        ("demo/quick", Wish("none"), {"sweep": {"numjobs": ["1", "1"]}}),
+        ("demo/quick", Wish("none"), {"sweep": {"numjob": ["1"]}}),
+        ("demo/quick", Wish("none"), {"attest": {"warm": "yes"}}),
+    ],
+)
+def test_a_form_is_told_in_its_own_words(catalogue: Catalogue, profile: str, wish: Wish, more: dict[str, Any]) -> None:
+    with pytest.raises(UsageError) as refused:
+        plan(catalogue, profile, wish, words=fields_words(), **more)
+    assert "--" not in str(refused.value)
+
+
+def test_the_words_of_the_form_are_the_labels_of_its_fields() -> None:
+    labels = {label for label, _ in HINTS.values()} | {"repeat", "sweep"}
+    words = " ".join(structs.astuple(fields_words()))
+    assert set(re.findall("'(.*?)'", words)) == labels
 
 
 @pytest.mark.parametrize(

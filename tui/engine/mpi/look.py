@@ -66,7 +66,8 @@ def with_advice(plan: Plan, tool: str, problem: Problem) -> str:
     """Return a problem's message with what can be done about it."""
     code, message = problem
     others = any(step.tool != tool for step in plan.steps)
-    leave = "run --skip-missing leaves out what needs it" if others and code == f"{tool}-missing" else ""
+    leave = "run --skip-missing leaves out what needs it, Review offers that at Enter"
+    leave = leave if others and code == f"{tool}-missing" else ""
     return "; ".join(text for text in (message, workloads.get(tool).advice(code), leave) if text)
 
 

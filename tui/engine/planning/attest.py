@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from msgspec.structs import replace
 
+from tui.engine.planning.words import OPTIONS, Words
 from tui.model.plan import Answer, Attestation, Plan
 from tui.model.problem import Problem, UsageError, did_you_mean
 
@@ -26,10 +27,11 @@ def questions_of(loaded: LoadedProfile) -> dict[str, AttestSpec]:
     return asked
 
 
-def attested(loaded: LoadedProfile, answers: Mapping[str, str]) -> list[Attestation]:
+def attested(loaded: LoadedProfile, answers: Mapping[str, str], words: Words = OPTIONS) -> list[Attestation]:
     """Return every condition that is asked for, with its answer. Raises UsageError for what nobody asks, or says."""
     asked = questions_of(loaded)
-    problems = [Problem(problem) for name, text in answers.items() if (problem := _wrong(loaded, asked, name, text))]
+    wrong = [_wrong(loaded, asked, name, text) for name, text in answers.items()]
+    problems = [Problem(f"{words.attest}{each}") for each in wrong if each]
     if problems:
         raise UsageError(problems)
     given = {name: cast(Answer, text) for name, text in answers.items()}
@@ -46,5 +48,5 @@ def _wrong(loaded: LoadedProfile, asked: Mapping[str, object], name: str, text: 
     """Return what is wrong with one answer; empty when nothing is."""
     if name not in asked:
         asks = ", ".join(asked) or "nothing"
-        return f"--attest {name}: unknown condition{did_you_mean(name, asked)}; {loaded.profile.profile} asks: {asks}"
-    return "" if text in ANSWERS else f"--attest {name}={text}: allowed are {', '.join(ANSWERS)}"
+        return f"{name}: unknown condition{did_you_mean(name, asked)}; {loaded.profile.profile} asks: {asks}"
+    return "" if text in ANSWERS else f"{name}={text}: allowed are {', '.join(ANSWERS)}"

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tui import workloads
 from tui.engine.planning.alike import check_act, check_points
 from tui.engine.planning.precondition import round_rules, with_fill
+from tui.engine.planning.words import OPTIONS, Words
 from tui.model.address import HostAddress
 from tui.model.matrix import HOSTS_AXIS, MAX_STEPS, SweepSpec, axes, grid_points, host_counts, with_values, without
 from tui.model.matrix_check import said_twice
@@ -45,6 +46,7 @@ class Wanted(Struct, frozen=True):
     repeat: int | None = None
     sweep: Mapping[str, Sequence[str]] | None = None
     precondition: bool = True
+    words: Words = OPTIONS
 
 
 class PlannedProfile(Struct, frozen=True):
@@ -106,7 +108,7 @@ def planned_profiles(loaded: LoadedProfile, overrides: Overrides, wanted: Wanted
 def _planned(profile: Profile, overrides: Overrides, wanted: Wanted, *, member: bool = False) -> PlannedProfile:
     fixed = {name: value for name, value in overrides.items() if name not in (wanted.sweep or {})}
     params = resolve_params(profile, fixed)
-    sweep = with_values(without(profile.sweep, fixed), known_axes(profile, wanted.sweep or {}))
+    sweep = with_values(without(profile.sweep, fixed), known_axes(profile, wanted.sweep or {}, wanted.words))
     if not member:
         check_act(profile, params, fixed, axes(sweep or SweepSpec()))
     repeat = profile.repeat
@@ -118,23 +120,24 @@ def _planned(profile: Profile, overrides: Overrides, wanted: Wanted, *, member: 
     return PlannedProfile(profile, params, fixed, sweep, least, most, until, member)
 
 
-def known_axes(profile: Profile, sweep: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+def known_axes(profile: Profile, sweep: Mapping[str, Sequence[str]], words: Words) -> Mapping[str, Sequence[str]]:
     """Return values to sweep over as they are. Raises UsageError for what the profile does not take."""
+    again = f"{words.repeat} measures points again"
     problems = []
     for name, values in sweep.items():
         param = profile.params.get(name)
         if param is None:
             known = ", ".join(profile.params) or "none"
             told = f"unknown parameter '{name}'{did_you_mean(name, profile.params)}; {profile.profile} has: {known}"
-            problems.append(Problem(f"--sweep: {told}"))
+            problems.append(Problem(f"{words.sweep}: {told}"))
             continue
         for value in values:
             try:
                 parse_param(param, value)
             except ValueError as error:
-                problems.append(Problem(f"--sweep: parameter '{name}': {error}"))
-        again = "--repeat measures points again"
-        problems += [Problem(f"--sweep: parameter '{name}': {told}; {again}") for _, told in said_twice(param, values)]
+                problems.append(Problem(f"{words.sweep}: parameter '{name}': {error}"))
+        twice = said_twice(param, values)
+        problems += [Problem(f"{words.sweep}: parameter '{name}': {told}; {again}") for _, told in twice]
     if problems:
         raise UsageError(problems)
     return sweep
@@ -144,7 +147,7 @@ def _planned_members(loaded: LoadedProfile, overrides: Overrides, wanted: Wanted
     """Return the members of a suite: their own parameters are set by the suite, or by a name that it does not have."""
     suite = loaded.profile
     if wanted.sweep:
-        raise UsageError(f"--sweep: {suite.profile} is a suite; sweep over one of its profiles")
+        raise UsageError(f"{wanted.words.sweep}: {suite.profile} is a suite; sweep over one of its profiles")
     _check_names(loaded, overrides)
     own = {name: value for name, value in overrides.items() if name in suite.params}
     params = resolve_params(suite, own)

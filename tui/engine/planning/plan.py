@@ -12,6 +12,7 @@ from tui.engine.planning.alike import vain_texts
 from tui.engine.planning.attest import attested
 from tui.engine.planning.matrix import Wanted, build_steps, person_text, planned_profiles
 from tui.engine.planning.search import Wish, build_slots, search_of
+from tui.engine.planning.words import OPTIONS, Words
 from tui.model.address import HostAddress
 from tui.model.matrix import axes
 from tui.model.names import SECRET_PATTERN
@@ -45,21 +46,24 @@ class Choices(Struct, frozen=True):
     precondition: bool = True  # False: the profile's preconditioning is left out, and the run says so
     attest: Mapping[str, str] = field(default_factory=dict)  # yes, no or unknown, by id of what the profile asks
     search: Wish = field(default_factory=Wish)  # beyond what the profile searches for by itself
+    words: Words = OPTIONS  # how messages call all this
 
 
 def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
     """Return the plan of one run. Raises UsageError with every problem of parameters and hosts at once."""
     check_choices(choices)
     profile = loaded.profile
-    wanted = Wanted(choices.repeat, choices.sweep, choices.precondition)
+    wanted = Wanted(choices.repeat, choices.sweep, choices.precondition, choices.words)
     hosts = list(choices.hosts)
-    search = search_of(loaded, choices.search, len(hosts))
+    search = search_of(loaded, choices.search, len(hosts), choices.words)
     said: list[str] = []
     if search is None:
         steps = build_steps(loaded, choices.overrides, wanted, hosts)
     else:
         check_searched(choices, search)
-        slotted = build_slots(loaded, choices.overrides, search, hosts, prepare=choices.precondition)
+        slotted = build_slots(
+            loaded, choices.overrides, search, hosts, prepare=choices.precondition, words=choices.words
+        )
         search, steps, said = slotted.search, slotted.steps, slotted.remarks
     params = resolve_params(profile, {k: v for k, v in choices.overrides.items() if k in profile.params})
     members = list(loaded.members.values())
@@ -96,7 +100,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         no_precondition=not choices.precondition and asks_for_precondition(loaded),
         thresholds=dict(profile.findings),
         criteria=list(profile.thresholds),
-        attested=attested(loaded, choices.attest),
+        attested=attested(loaded, choices.attest, choices.words),
         note=choices.note,
         tags=dict(choices.tags),
         search=search,
@@ -192,12 +196,15 @@ def check_choices(choices: Choices) -> None:
 
 def check_searched(choices: Choices, search: Search) -> None:
     """Raise UsageError for what a search cannot go with: it decides itself what is measured, and how often."""
+    words = choices.words
     if choices.repeat is not None:
-        raise UsageError("--repeat: a search measures again what is not known well enough; --points bounds it")
+        told = f"a search measures again what is not known well enough; {words.points} bounds it"
+        raise UsageError(f"{words.repeat}: {told}")
     if choices.sweep:
-        own = {"capacity": "a search goes over values by itself: --over", "scaling": "scaling is over hosts alone"}
+        by_itself = f"a search goes over values by itself: {words.over}"
+        own = {"capacity": by_itself, "scaling": "scaling is over hosts alone"}
         told = own.get(search.kind, "a curve is of one setting: run it once for each")
-        raise UsageError(f"--sweep {', '.join(choices.sweep)}: {told}")
+        raise UsageError(f"{words.sweep} {', '.join(choices.sweep)}: {told}")
 
 
 def profile_ref(loaded: LoadedProfile, params: Mapping[str, ParamValue]) -> ProfileRef:

@@ -20,6 +20,7 @@ from tui.engine.planning.matrix import (
 )
 from tui.engine.planning.precondition import with_fill
 from tui.engine.planning.prove import kept_profile
+from tui.engine.planning.words import OPTIONS, Words
 from tui.metrics.registry import MIXED
 from tui.model.address import HostAddress
 from tui.model.alike import vain_axes
@@ -57,12 +58,11 @@ class Wish(Struct, frozen=True):
     point_s: float | None = None
     most_point_s: float | None = None
 
-    @property
-    def asked(self) -> list[str]:
-        """What is asked of a search beside its kind, by the options of the command line."""
+    def asked(self, words: Words = OPTIONS) -> list[str]:
+        """Return what is asked of a search beside its kind."""
         given = {
-            "--slo": self.limits or None, "--over": self.over or None, "--points": self.points,
-            "--within": self.within_s, "--point": self.point_s, "--most": self.most_point_s,
+            words.limits: self.limits or None, words.over: self.over or None, words.points: self.points,
+            words.within: self.within_s, words.point: self.point_s, words.most: self.most_point_s,
         }  # fmt: skip
         return [name for name, value in given.items() if value is not None]
 
@@ -80,44 +80,44 @@ def usual_kind(profile: Profile) -> Kind:
     return "capacity" if profile.capacity else "curve" if profile.curve else "none"
 
 
-def search_of(loaded: LoadedProfile, wish: Wish, hosts: int) -> Search | None:
-    """Return what a run is to find; None: nothing, it measures. Raises UsageError with every problem."""
+def search_of(loaded: LoadedProfile, wish: Wish, hosts: int, words: Words = OPTIONS) -> Search | None:
+    """Return what a run is to find; None: nothing, it measures. Raises UsageError with every problem, in `words`."""
     profile = loaded.profile
     kind = wish.kind or usual_kind(profile)
-    if profile.tool == SUITE and (kind != "none" or wish.asked):
+    if profile.tool == SUITE and (kind != "none" or wish.asked()):
         raise UsageError(f"{profile.profile} is a suite: search with one of its profiles")
     if kind == "none":
-        _check_nothing_asked(profile, wish)
+        _check_nothing_asked(profile, wish, words)
         return None
-    search = {"capacity": _capacity, "curve": _curve, "scaling": _scaling}[kind](profile, wish, hosts)
+    search = {"capacity": _capacity, "curve": _curve, "scaling": _scaling}[kind](profile, wish, hosts, words)
     points = search.points if wish.points is None else wish.points
     if not 1 <= points <= MOST_POINTS:
-        raise UsageError(f"--points {points}: allowed are whole numbers from 1 to {MOST_POINTS}")
-    return replace(search, points=points, within_s=wish.within_s or search.within_s, **_lengths(wish, search))
+        raise UsageError(f"{words.points} {points}: allowed are whole numbers from 1 to {MOST_POINTS}")
+    return replace(search, points=points, within_s=wish.within_s or search.within_s, **_lengths(wish, search, words))
 
 
-def _check_nothing_asked(profile: Profile, wish: Wish) -> None:
+def _check_nothing_asked(profile: Profile, wish: Wish, words: Words) -> None:
     """Raise UsageError for bounds of a search where nothing is searched for."""
-    if not wish.asked:
+    if not (asked := wish.asked(words)):
         return
-    why = "--no-search was given" if wish.kind else f"{profile.profile} has no search of its own"
-    advice = "" if wish.kind else "; what it sustains is told by benchtui capacity, or by run --curve or --scaling"
-    raise UsageError(f"{', '.join(wish.asked)}: nothing is searched for, {why}{advice}")
+    why = words.no_search if wish.kind else f"{profile.profile} has no search of its own"
+    advice = "" if wish.kind else f"; {words.what_searches}"
+    raise UsageError(f"{', '.join(asked)}: nothing is searched for, {why}{advice}")
 
 
-def _lengths(wish: Wish, search: Search) -> dict[str, float]:
+def _lengths(wish: Wish, search: Search, words: Words) -> dict[str, float]:
     """Return how long a point lasts, at least and at most. Raises UsageError where the least is the longer one."""
     least = wish.point_s or search.point_s
     if wish.most_point_s is not None and wish.most_point_s < least:
         told = f"a point lasts {short_duration(least)} at least"
-        raise UsageError(f"--most {short_duration(wish.most_point_s)}: {told}; --point makes it shorter")
+        raise UsageError(f"{words.most} {short_duration(wish.most_point_s)}: {told}; {words.point} makes it shorter")
     return {"point_s": least, "most_point_s": wish.most_point_s or max(search.most_point_s, least)}
 
 
-def _capacity(profile: Profile, wish: Wish, hosts: int) -> Search:
+def _capacity(profile: Profile, wish: Wish, hosts: int, words: Words) -> Search:
     texts = wish.limits or (profile.capacity.limits if profile.capacity else [])
     if not texts:
-        advice = "--slo 'p99.9<2ms', the field limits on Review, or in the profile capacity: {limits: ['p99.9 < 2ms']}"
+        advice = f"{words.name_limits}, or in the profile capacity: {{limits: ['p99.9 < 2ms']}}"
         raise UsageError(f"{profile.profile}: how much load is sustained depends on a limit: {advice}")
     spec = profile.capacity or CapacitySpec(limits=list(texts))
     over = {name: list(values) for name, values in wish.over.items()}
@@ -129,7 +129,7 @@ def _capacity(profile: Profile, wish: Wish, hosts: int) -> Search:
         "capacity",
         spec.objective,
         tuple(map(limit_of, texts)),
-        tuple(Knob(name, _values(profile, name, values, hosts)) for name, values in over.items()),
+        tuple(Knob(name, _values(profile, name, values, hosts, words)) for name, values in over.items()),
         points=spec.points,
         within_s=None if spec.within is None else parse_duration(spec.within),
         point_s=parse_duration(spec.point),
@@ -138,9 +138,9 @@ def _capacity(profile: Profile, wish: Wish, hosts: int) -> Search:
     )
 
 
-def _curve(profile: Profile, wish: Wish, _: int) -> Search:
+def _curve(profile: Profile, wish: Wish, _: int, words: Words) -> Search:
     if wish.over:
-        raise UsageError(f"--over {', '.join(wish.over)}: a curve is over shares of full load, and nothing else")
+        raise UsageError(f"{words.over} {', '.join(wish.over)}: a curve is over shares of full load, and nothing else")
     spec = profile.curve or CurveSpec()
     texts = wish.limits or spec.limits or (profile.capacity.limits if profile.capacity else [])
     return Search(
@@ -155,27 +155,27 @@ def _curve(profile: Profile, wish: Wish, _: int) -> Search:
     )
 
 
-def _scaling(profile: Profile, wish: Wish, hosts: int) -> Search:
+def _scaling(profile: Profile, wish: Wish, hosts: int, words: Words) -> Search:
     if hosts < 2:
-        raise UsageError("scaling is over numbers of hosts: one host was chosen; name more with --hosts")
+        raise UsageError(f"scaling is over numbers of hosts: one host was chosen; {words.name_hosts}")
     if others := [name for name in wish.over if name != HOSTS]:
-        raise UsageError(f"--over {', '.join(others)}: scaling is over hosts, and nothing else")
+        raise UsageError(f"{words.over} {', '.join(others)}: scaling is over hosts, and nothing else")
     if wish.most_point_s is not None:
-        raise UsageError("--most: points at full load are all as long as --point says")
-    counts = _values(profile, HOSTS, wish.over.get(HOSTS, ()), hosts)
+        raise UsageError(f"{words.most}: points at full load are all as long as {words.point} says")
+    counts = _values(profile, HOSTS, wish.over.get(HOSTS, ()), hosts, words)
     limits = tuple(map(limit_of, wish.limits))
     search = Search("scaling", limits=limits, over=(Knob(HOSTS, counts),))
     return replace(search, points=len(lacking(search, ())) + SPARE)
 
 
-def _values(profile: Profile, name: str, given: Sequence[int], hosts: int) -> tuple[int, ...]:
+def _values(profile: Profile, name: str, given: Sequence[int], hosts: int, words: Words = OPTIONS) -> tuple[int, ...]:
     """Return the values of a knob, ascending: those given, those that the profile sweeps over, or some around it."""
     if name == RATE:
         return ()
     if name == HOSTS:
         if above := [each for each in given if each > hosts]:
             few = f"{hosts} {'host was' if hosts == 1 else 'hosts were'} chosen"
-            raise UsageError(f"--over hosts={','.join(map(str, above))}: {few}")
+            raise UsageError(f"{words.over} hosts={','.join(map(str, above))}: {few}")
         return tuple(sorted(set(given or doubled(hosts))))
     swept = profile.sweep.grid.get(name, []) if profile.sweep else []
     param = profile.params[name]
@@ -197,7 +197,13 @@ def _allowed(param: Param, values: Sequence[int]) -> list[int]:
 
 
 def build_slots(
-    loaded: LoadedProfile, overrides: Overrides, search: Search, hosts: Sequence[HostAddress], *, prepare: bool
+    loaded: LoadedProfile,
+    overrides: Overrides,
+    search: Search,
+    hosts: Sequence[HostAddress],
+    *,
+    prepare: bool,
+    words: Words = OPTIONS,
 ) -> Slotted:
     """Return the steps of a search: preconditioning, then one for each point, with all of the load that may come.
 
@@ -211,7 +217,7 @@ def build_slots(
     slots = [_offered(profile, params, hosts, Offer(None, search.point_s), at) for at in range(1, search.points + 1)]
     search = _led(search, slots[0])
     check_limits(search, profile, slots[0].step)
-    _check_fits(search)
+    _check_fits(search, words)
     search = replace(search, heavier=_heavier(profile, params, search, hosts, slots[0].step))
     steps = [*rounds_at(planned, params, {}, hosts, profile.profile), *(slot.step for slot in slots)]
     steps = list(with_fill(profile, steps, []))
@@ -270,13 +276,14 @@ def _led(search: Search, slot: Paced) -> Search:
     return replace(search, lead_s=own, own_ramp=slot.own_ramp)
 
 
-def _check_fits(search: Search) -> None:
+def _check_fits(search: Search, words: Words) -> None:
     """Raise UsageError when the time is too short for one point."""
     if fits(search, (), Offer(None, search.point_s)) is None:
         lead = lead_s(search, search.point_s)
         before = f", {short_duration(lead)} of it before it is measured" if lead else ""
         told = f"one point takes {short_duration(lead + search.point_s)}{before}"
-        raise UsageError(f"--within {short_duration(search.within_s or 0.0)}: {told}; --point makes it shorter")
+        within = f"{words.within} {short_duration(search.within_s or 0.0)}"
+        raise UsageError(f"{within}: {told}; {words.point} makes it shorter")
 
 
 def _hosts_left_out(profile: Profile, search: Search, hosts: int) -> list[str]:

@@ -118,7 +118,7 @@ def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
     told = f"{len(rest)} of {len(ctx.plan.steps)} steps never began"
     if ctx.plan.search is not None:
         planned = points_planned(ctx.plan.search)
-        told = f"{len(ctx.search.points)} of at most {planned} points measured: runs resume goes on"
+        told = f"{len(ctx.search.points)} of at most {planned} points measured: runs resume, or u on Runs, goes on"
     told = not_filled(ctx, rest[0]) or told
     return ended("partial" if ctx.measured_hosts else "failed", EXIT_PARTIAL, f"the engine died; {told}")
 

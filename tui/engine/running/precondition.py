@@ -26,7 +26,8 @@ def not_filled(ctx: RunContext, step: Step) -> str:
         results = {host: ctx.results.get((fill.index, host)) for host in hosts}
         bare = [host for host, each in results.items() if each is None or not each.final or each.errors]
         if bare:
-            return f"not filled on {', '.join(bare)}; benchtui runs resume --failed {ctx.run_id} fills again"
+            again = f"benchtui runs resume --failed {ctx.run_id} fills again (u on Runs)"
+            return f"not filled on {', '.join(bare)}; {again}"
     return ""
 
 

@@ -164,4 +164,4 @@ def how_search_ended(ctx: RunContext) -> tuple[int, str]:
     if over:
         return EXIT_COMPLETE, ""
     option = "--points" if len(points) >= search.points else "--within"
-    return EXIT_UNFINISHED, f"unfinished: {why_over(search, points)}; runs resume {option} gives it more"
+    return EXIT_UNFINISHED, f"unfinished: {why_over(search, points)}; runs resume {option}, or u on Runs, gives it more"

@@ -56,7 +56,7 @@ def judge_targets(plan: Plan, host: str, findings: HostFindings) -> Iterator[Pro
     for image in dict.fromkeys(image for task in tasks_of(plan, host) for image in task.images):
         if image not in plan.destroy:
             what = f"the image {image} loses what it holds, and no host can tell whether somebody uses it"
-            yield "destroy-not-confirmed", f"{what}; name it to agree: --destroy {image} (--yes is not enough)"
+            yield "destroy-not-confirmed", f"{what}; {agree(f'--destroy {image}')}"
     foreign = foreign_files(touched, findings)
     unnamed = [path for path in foreign if not is_named(path, plan.destroy)]
     if unnamed:
@@ -92,8 +92,7 @@ def judge_device(facts: DeviceFacts, named: Sequence[str]) -> Iterator[Problem]:
     problems = list(refusals(facts))
     if not problems and facts.path not in named:
         what = f"{facts.path} ({identity(facts)}) loses what is on it"
-        how = f"name it to agree: --destroy {facts.path} (--yes is not enough)"
-        problems = [("destroy-not-confirmed", f"{what}; {how}")]
+        problems = [("destroy-not-confirmed", f"{what}; {agree(f'--destroy {facts.path}')}")]
     yield from problems
 
 
@@ -215,4 +214,9 @@ def not_confirmed(paths: Sequence[str]) -> str:
     shown = some(paths, NAMES_SHOWN)
     files = "a file that no run of yours has made" if len(paths) == 1 else "files that no run of yours has made"
     options = " ".join(f"--destroy {name}" for name in names_for(paths))
-    return f"{files} would be overwritten: {shown}; name it to agree: {options} (--yes is not enough)"
+    return f"{files} would be overwritten: {shown}; {agree(options)}"
+
+
+def agree(options: str) -> str:
+    """Return how somebody agrees that something is lost: screens and the command line each have a way."""
+    return f"name it to agree: Review asks at Enter, run takes {options} (--yes is not enough)"

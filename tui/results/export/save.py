@@ -33,7 +33,8 @@ def without_names(source: Source, name: str, words: Sequence[str] = ()) -> Sourc
     from tui.results.report.redact import redacted
 
     if load(name).reads_files:
-        raise UsageError(f"--redact: {name} tells events as they come, names in them; export another format")
+        why = "it tells events as they come, names in them; export another format"
+        raise UsageError(f"{name} cannot be redacted: {why}")
     (found,) = redacted([Reported(source.record, source.run_dir)], words)
     return Source(found.record, source.run_dir)
 

@@ -24,7 +24,7 @@ NAMED = 3
     "V20",
     "Hosts are alike",
     rule="kernel, tools, CPU, memory, links, mount options and settings that matter are the same on all hosts",
-    advice="Compare the hosts (runs show, hosts check --facts) and make them alike; or quote the difference.",
+    advice="Compare the hosts (Facts on Result, hosts check --facts) and make them alike; or quote the difference.",
     source="facts read in preflight",
 )
 def alike(evidence: Evidence) -> Iterator[Found]:

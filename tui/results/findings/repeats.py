@@ -29,7 +29,8 @@ SPREAD = default("V28.spread")
     "Repetitions",
     rule=f"{ENOUGH} repetitions or more (a remark), with a deviation of {units.share(SPREAD)} of their mean at most "
     "(a warning); of a metadata benchmark that ran once its iterations are the repetitions",
-    advice="Repeat the measurement (--repeat 5): one figure says nothing of how well it is repeatable.",
+    advice="Repeat the measurement (repeat on Review, run --repeat 5): one figure says nothing of how well it is "
+    "repeatable.",
     source="coefficient of variation of the repetitions",
     live=False,
 )
@@ -87,7 +88,8 @@ def _headline(evidence: Evidence, key: str) -> Headline:
     "Points that differ",
     rule="a point is the best of its block size when no other reaches into its repetitions, or, measured once, "
     f"into {units.share(APART)} of it (a remark); points that ended early are not counted",
-    advice="Repeat the sweep (--repeat 3), or name the points that are equal together: the cheapest of them will do.",
+    advice="Repeat the sweep (repeat on Review, run --repeat 3), or "
+    "name the points that are equal together: the cheapest of them will do.",
     source="lowest and highest repetition of each point",
     live=False,
 )

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 MINIMUM_VERSION = (1, 9)
 ADVICE = {
-    "mdtest-missing": "it comes with IOR (github.com/hpc/ior); where it is: --set program=PATH (mdtest.program)",
+    "mdtest-missing": "it comes with IOR (github.com/hpc/ior); name it in the parameter program (--set program=PATH)",
     "checked": "the trial launch of a run tells its version, and whether ranks reach each other (TCP, any port); up to "
     "3.2 -N shifts by ranks, from 3.3 on by clients",
-    "mpi-address": "give it: --set addresses=... (mdtest.addresses)",
+    "mpi-address": "give it in the parameter addresses (--set addresses=...)",
 }
 
 

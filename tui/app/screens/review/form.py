@@ -10,6 +10,7 @@ from tui.app.widgets.form import FieldSpec
 
 if TYPE_CHECKING:
     from tui.app.selection import Selection
+    from tui.engine.planning.words import Words
     from tui.engine.profiles.catalogue import LoadedProfile
     from tui.model.profile import Param, Profile
 
@@ -19,6 +20,27 @@ YES_NO = ("yes", "no")
 ANSWERS = ("yes", "no", "unknown")
 MAX_REPEAT = 100
 SWEEP_HINT = "values to measure with in turn: numjobs=1,2,4"
+
+
+def fields_words() -> Words:
+    """Return how messages about a plan call what stands in the form: each field by its label."""
+    from tui.engine.planning.words import Words
+
+    return Words(
+        limits="'limits'",
+        over="'over'",
+        points="'points'",
+        within="'within'",
+        point="'point'",
+        most="'most'",
+        repeat="'repeat'",
+        sweep="'sweep'",
+        attest="",
+        name_limits="in the field 'limits', such as p99.9 < 2ms",
+        name_hosts="1 chooses more",
+        no_search="'search' says none",
+        what_searches="what it sustains is told by another word in 'search'",
+    )
 
 
 def form_of(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:

@@ -20,7 +20,7 @@ from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.base import StepScreen
 from tui.app.screens.review import missing, plan_text
 from tui.app.screens.review.ahead_text import ahead_lines, difference_lines, refusal, unready
-from tui.app.screens.review.form import check_field, form_of, keep_typed, of_run_alone, sweep_values
+from tui.app.screens.review.form import check_field, fields_words, form_of, keep_typed, of_run_alone, sweep_values
 from tui.app.screens.review.launch_line import Launch, launch_content
 from tui.app.screens.review.overwrite import OverwriteDialog
 from tui.app.screens.review.search_form import SEARCH, set_aside
@@ -252,6 +252,7 @@ class ReviewScreen(StepScreen):
             attest=selection.attest,
             servers=self.shell.fleet.resolve(selection.servers),
             search=selection.search or Wish(),
+            words=fields_words(),
         )
         return build_plan(self.loaded, choices)
 
