@@ -63,6 +63,17 @@ async def test_a_question_has_its_focus_on_no() -> None:
         assert app.answers == ["no"]
 
 
+async def test_the_answer_with_the_focus_can_be_read_in_16_colours_too() -> None:
+    for theme in ("benchtui-ansi", "benchtui-dark"):
+        app = DialogApp(stop_question())
+        app.theme = theme
+        async with app.run_test() as pilot:
+            await pilot.pause()
+            style = app.screen.query_one("#no").rich_style
+            assert style.color is not None and style.bgcolor is not None and not style.color.is_default
+            assert style.color != style.bgcolor
+
+
 async def test_y_means_yes_and_escape_means_nothing() -> None:
     for key, answer in (("y", "yes"), ("n", "no"), ("escape", None)):
         app = DialogApp(stop_question())

@@ -356,6 +356,13 @@ async def test_leaving_asks_when_something_is_not_saved(home: Path, key: str, ke
         assert ("20s" in user.path.read_text()) is kept
 
 
+async def test_what_is_asked_on_leaving_knows_the_last_letter(home: Path) -> None:
+    async with editing(home) as user:
+        await user.press("x", "escape")  # before the text is looked at
+        await user.sees("not saved yet")
+        assert "it can be saved, but not run" in user.user.app.screen.body  # type: ignore[attr-defined]
+
+
 async def test_leaving_without_changes_asks_nothing(home: Path) -> None:
     async with editing(home) as user:
         await user.press("escape")

@@ -250,7 +250,8 @@ async def test_a_large_terminal_shows_what_the_run_under_the_cursor_measured(new
         await app.settle(pilot)
         assert not drawn(pane), "a run without a record has nothing to draw"
     async with stage(newest, step="runs") as (app, _):
-        assert not drawn(app.screen.query_one("#runs-preview", TextPane))
+        pane = app.screen.query_one("#runs-preview", TextPane)
+        assert not drawn(pane) and "short" in "\n".join(line.plain for line in pane._built or ()), "findings come first"
 
 
 async def test_a_narrow_terminal_shows_what_is_worth_knowing_until_tab_shows_the_run_whole(newest: RunMaker) -> None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.strip import Strip
 from textual.widgets import Input
 
 from tui.app.widgets.lines import lacking, shown_as
-
-UNDERLINED = Style(underline=True)
 
 
 class TextInput(Input):
@@ -39,11 +37,15 @@ class TextInput(Input):
         self.cursor_blink = False
 
     def render_line(self, y: int) -> Strip:
-        """Return the line; on palettes without a second ground it is underlined, so that an empty field is seen."""
+        """Return the line; on palettes without a second ground `_` fills it, so that an empty field is seen."""
         strip = self.shortened_line(y)
         if self.has_focus or not self.app.current_theme.ansi:
             return strip
-        return strip.extend_cell_length(self.scrollable_content_region.width, self.rich_style).apply_style(UNDERLINED)
+        taken = cell_len(strip.text.rstrip())
+        at = taken + 1 if taken else 0
+        room = max(self.scrollable_content_region.width - at, 0)
+        line = Segment("_" * room, self.get_component_rich_style("input--placeholder"))
+        return Strip.join([strip.extend_cell_length(at, self.rich_style).crop(0, at), Strip([line], room)])
 
     def shortened_line(self, y: int) -> Strip:
         """Return the line; a value that is wider than its field ends in an ellipsis until somebody is in the field."""

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from tui.metrics import units
 from tui.model.no_json import NO_JSON
+from tui.model.plain import some
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import RECORD_FILE
 from tui.results.store.alive import may_live_elsewhere
@@ -46,12 +47,15 @@ def check_removable(run_dir: Path) -> None:
         raise UsageError(f"{run_dir.name}: {why}: end it there first, or wait")
 
 
-def still_on_hosts(run_dir: Path) -> str:
-    """Return what hosts hold of a run and nobody would know of any more, and what to do first; empty: nothing."""
+def still_on_hosts(run_dir: Path, recover: str = "", clean: str = "") -> str:
+    """Return what hosts hold of a run and nobody would know of any more, and what to do first; empty: nothing.
+
+    `recover` and `clean` are what does it where that is not the command line.
+    """
     if is_unfinished(run_dir):
         return (
             f"{run_dir.name} was cut off: its hosts may still hold what was measured, "
-            f"which is collected by: benchtui runs recover {run_dir.name}"
+            f"which is collected by: {recover or f'benchtui runs recover {run_dir.name}'}"
         )
     try:
         hosts = _hosts.decode((run_dir / RECORD_FILE).read_bytes()).hosts
@@ -63,8 +67,8 @@ def still_on_hosts(run_dir: Path) -> str:
     count = sum(len(left.paths) for left in held.values())
     size = units.size(sum(left.bytes for left in held.values()))
     return (
-        f"{', '.join(held)} still {'holds' if len(held) == 1 else 'hold'} {count} files of {run_dir.name} ({size}), "
-        f"which are removed by: benchtui clean {run_dir.name}"
+        f"{some(held)} still {'holds' if len(held) == 1 else 'hold'} {count} files of {run_dir.name} ({size}), "
+        f"which are removed by: {clean or f'benchtui clean {run_dir.name}'}"
     )
 
 

@@ -341,8 +341,11 @@ class EditorScreen(StepScreen):
 
     def ask_to_save(self, then: Leave) -> None:
         """Ask what becomes of what was typed, and go on unless it is to be looked at again."""
-        problems = self.judged.problems
-        state = f"It has {editor_text.count(problems)}: it can be saved, but not run." if problems else "It is sound."
+        text = self.area.text  # its last letters may not have been looked at
+        judged = self.judged if self.judged.text == text else judge(self.shell.catalogue, text, self.path)
+        state = "It has no problem."
+        if problems := judged.problems:
+            state = f"It has {editor_text.count(problems)}: it can be saved, but not run."
         body = f"What you changed is not saved yet. {state}"
         self.app.push_screen(Confirm(f"Save {self.shown_path}?", body, LEAVE), partial(self.leave_answered, then))
 

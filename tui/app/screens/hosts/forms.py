@@ -80,6 +80,7 @@ class AddHost(Dialog[NewHost | None]):
         """The fields and two buttons."""
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "Add a host to the inventory"
+            dialog.border_subtitle = "Enter add   Tab next field   Esc cancel"
             yield Form(lambda name, text: check_host_field(self.taken, name, text), "!")
             with Horizontal(classes="dialog-buttons"):
                 yield Button("Cancel", id="cancel", compact=True)

@@ -55,6 +55,15 @@ def measured_lines(page: Page, width: int, height: int) -> list[Line]:
     return lines
 
 
+def course_lines(page: Page, width: int, height: int) -> list[Line]:
+    """Return one chart: what the headline is about over time; nothing of many steps, or without samples."""
+    step = page.shown_step
+    if page.record.search is not None or page.shown_matrix is not None or step is None or step.series is None:
+        return []
+    room = max(height, LEAST_CHART)
+    return chart(page.record, _drawn(page)[0], width, room, step=step.index, coloured=page.colors)
+
+
 def _drawn(page: Page) -> tuple[Drawn, ...]:
     """Return what is drawn over time: what the headline is about, and the tail of the latencies."""
     if page.metric == "latency":

@@ -60,6 +60,11 @@ def preview(
     return [Line.of(*padded(one.runs, half + GUTTER), *other.runs) for one, other in pairs]
 
 
+def says_more(run: RunSummary) -> bool:
+    """Whether there is something beside the facts of a run: what is doubtful, or remarks."""
+    return bool(run.notes) or any(each.severity != "info" for each in run.findings)
+
+
 def _brief_head(run: RunSummary, width: int) -> Iterator[Line]:
     star: list[Run] = [("* ", ACCENT)] if run.starred else []
     called: Run = (run.title or run.profile or run.run_id, TITLE)

@@ -21,7 +21,7 @@ from tui.app.dialogs.note import LineDialog, NoteDialog
 from tui.app.keys import actions
 from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.live.text import deliver
-from tui.app.screens.runs.preview import preview
+from tui.app.screens.runs.preview import preview, says_more
 from tui.app.screens.runs.rows import MARKS, OPTIONAL, columns, key_of, why_not_compared
 from tui.app.services.cleaning import ask_to_clean, clean_now
 from tui.app.services.copying import copy_of_run
@@ -152,7 +152,7 @@ class RunsScreen(FilteredScreen):
             return
         if run_dir not in self.changed and pane.has_class("-shown"):
             self.read_changed(run_dir)
-        if self.has_room(LARGE_FROM) and (self.measured or (None,))[0] != run_dir:
+        if self.has_room(ROOMY_FROM) and (self.measured or (None,))[0] != run_dir:
             self.read_measured(run_dir)
         pane.show(partial(self.preview_lines, run, run_dir))
 
@@ -161,12 +161,14 @@ class RunsScreen(FilteredScreen):
         pane, changed = self.query_one(TextPane), self.changed.get(run_dir, {})
         tell = partial(preview, run, changed, whole=pane.has_focus, short=not self.has_room(ROOMY_FROM))
         read_dir, page = self.measured or (None, None)
-        if page is None or read_dir != run_dir or not self.has_room(LARGE_FROM):
+        large = self.has_room(LARGE_FROM)
+        if page is None or read_dir != run_dir or not self.has_room(ROOMY_FROM) or (says_more(run) and not large):
             return tell(width)
-        from tui.app.screens.runs.measured import measured_lines
+        from tui.app.screens.runs.measured import course_lines, measured_lines
 
-        at = FACTS_CELLS + GUTTER
-        return beside(tell(FACTS_CELLS), measured_lines(page, width - at, pane.size.height), at)
+        at = (FACTS_CELLS if large else width // 2) + GUTTER
+        found = (measured_lines if large else course_lines)(page, width - at, pane.size.height)
+        return beside(tell(at - GUTTER), found, at) if found else tell(width)
 
     @work(exclusive=True, group="measured", exit_on_error=False)
     async def read_measured(self, run_dir: Path) -> None:
@@ -360,7 +362,8 @@ class RunsScreen(FilteredScreen):
 
     def action_import(self) -> None:
         """Ask for what was kept of a run elsewhere."""
-        dialog = LineDialog("Import", "a file, a directory or an archive with output of a load generator")
+        what = "a file, a directory or an archive with what a load generator printed"
+        dialog = LineDialog("Import", what, does="import")
         self.app.push_screen(dialog, self.import_given)
 
     def import_given(self, text: str | None) -> None:
@@ -417,14 +420,16 @@ class RunsScreen(FilteredScreen):
         """Ask for the tags of the run."""
         run, run_dir = self.summary_at_hand, self.run_at_hand
         if run is not None and run_dir is not None and self.is_ours(run_dir):
-            dialog = LineDialog("Tags", "NAME or NAME=VALUE, with blanks between them", tags_text(run.tags))
+            what = "NAME or NAME=VALUE, with blanks between them"
+            dialog = LineDialog(f"Tags of {run_dir.name}", what, tags_text(run.tags))
             self.app.push_screen(dialog, partial(self.said, lambda text: retag(run_dir, parse_tags(text.split()))))
 
     def action_title(self) -> None:
         """Ask for the title of the run."""
         run, run_dir = self.summary_at_hand, self.run_at_hand
         if run is not None and run_dir is not None and self.is_ours(run_dir):
-            dialog = LineDialog("Title", f"what {run_dir.name} is called", run.title)
+            what = "what lists and reports call it; empty: by its profile"
+            dialog = LineDialog(f"Title of {run_dir.name}", what, run.title)
             self.app.push_screen(dialog, partial(self.said, partial(rename, run_dir)))
 
     def said(self, keep: Callable[[str], object], text: str | None) -> None:
@@ -456,7 +461,7 @@ class RunsScreen(FilteredScreen):
         except UsageError as error:
             self.notify(str(error), severity="warning", markup=False)
             return
-        held = still_on_hosts(run_dir)
+        held = still_on_hosts(run_dir, recover="R", clean="C, before this")
         body = f"{run_dir.name}\nIts record, journal and raw output are removed from this machine for good."
         question = Confirm("Delete this run?", f"{body}\n\n{held}" if held else body, warns=True)
         self.app.push_screen(question, partial(self.answered, run_dir))
