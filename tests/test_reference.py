@@ -9,6 +9,7 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tests.reference import FOLDER, PAGES, page
+from tui import __version__
 from tui.cli.main import VERBS, main
 from tui.cli.man import page as man_page
 from tui.model.schemas import KINDS, made, path_of
@@ -33,6 +34,8 @@ def test_the_manual_page_has_every_verb_and_man_has_nothing_to_complain_of() -> 
     text = man_page()
     plain = text.replace("\\-", "-").replace("\\fR", "").replace("\\/", "")
     assert [verb for verb in VERBS if f"benchtui {verb}'" not in plain] == []
+    assert text.splitlines()[0].endswith(f'"benchtui {__version__}" "User Commands"')
+    assert "benchtui \\- storage benchmarks on many hosts from one terminal, over SSH, every run kept\n" in text
     if shutil.which("man"):
         words = ["man", "--warnings", "-l", "-"]
         done = subprocess.run(words, input=text, capture_output=True, text=True, timeout=PATIENCE_S, check=True)

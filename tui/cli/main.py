@@ -134,7 +134,12 @@ def run_verb(verb: str, module_name: str, rest: Sequence[str]) -> int:
     parser = Arguments(prog=prog, description=VERBS.get(verb, ("", ""))[1])
     module.configure(parser)
     try:
-        return module.main(parser.parse_args(rest))
+        args, more = parser.parse_known_args(rest)
+        if more:
+            is_late = verb == "app" and more[0] in VERBS
+            late = f"{more[0]} comes first: benchtui {more[0]} ..."
+            parser.error(late if is_late else f"unrecognized arguments: {' '.join(more)}")
+        return module.main(args)
     except BenchtuiError as error:
         for problem in error.problems:
             print(f"benchtui: {problem}", file=sys.stderr)

@@ -58,10 +58,10 @@ def page() -> str:
     from tui.cli.main import VERBS
 
     parser = parser_with(VERBS)
-    more = {"man_short_description": ABOUT.lower(), "man_title": f"benchtui {tui.__version__}"}
-    for name, value in more.items():
-        setattr(parser, name, value)
-    text = str(Manpage(parser)).rstrip()
+    parser.man_short_description = ABOUT[0].lower() + ABOUT[1:].rstrip(".")  # type: ignore[attr-defined]
+    made = Manpage(parser)
+    made.manual, made.source = "User Commands", f"benchtui {tui.__version__}"
+    text = str(made).rstrip()
     return "\n".join([text, *(line for title, rows in SECTIONS.items() for line in section(title, rows)), ""])
 
 
