@@ -261,6 +261,9 @@ async def test_a_laggard_is_named_at_once_and_the_others_fold_into_a_line(tmp_pa
         await pilot.press("b")  # only the bad
         await app.settle(pilot)
         assert len(app.live.table.rows) == 2
+        await pilot.press("s")
+        await app.settle(pilot)
+        assert "29 hosts within ±" in app.text_of("#live-hosts"), "sorted rows tell of the folded ones too"
 
 
 async def test_who_lags_and_what_is_full_goes_by_the_thresholds_of_the_run(tmp_path: Path) -> None:

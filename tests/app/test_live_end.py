@@ -216,6 +216,16 @@ async def test_an_engine_that_ended_properly_is_not_called_dead(maker: RunMaker)
         assert "GONE" not in app.text_of("#live-header") and "failed" in app.text_of("#live-banner")
 
 
+async def test_the_filter_of_live_takes_a_range_and_says_when_no_host_is_meant(maker: RunMaker) -> None:
+    async with stage(maker.go().measure(3)) as (app, pilot):
+        await pilot.press("slash", *f"{maker.hosts[0][:-1]}[1-1]")
+        await app.settle(pilot)
+        assert [app.live.table.key_of(row) for row in app.live.table.rows] == [maker.hosts[0]]
+        await pilot.press("ctrl+u", *"nobody", "enter", "enter")
+        await app.settle(pilot)
+        assert "no host of this name: Esc clears the filter" in app.text_of("#live-hosts")
+
+
 async def test_after_the_filter_the_footer_has_the_keys_of_the_screen_again(maker: RunMaker) -> None:
     maker.go().measure(3)
     async with stage(maker) as (app, pilot):

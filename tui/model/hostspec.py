@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from tui.model.problem import UsageError
 
@@ -41,6 +42,15 @@ def expand(spec: str) -> list[str]:
 def is_range(spec: str) -> bool:
     """Return whether a part stands for several hosts."""
     return "[" in spec or "]" in spec
+
+
+@lru_cache(maxsize=8)
+def named(word: str) -> frozenset[str]:
+    """Return the names that a range stands for; none while it is being typed."""
+    try:
+        return frozenset(expand(word))
+    except UsageError:
+        return frozenset()
 
 
 def _expand(text: str, spec: str) -> Iterator[str]:

@@ -194,7 +194,7 @@ LIVE = (
     Action("live.findings", ("f",), "findings", "Show all that was found so far, with what to do about it", footer=5),
     Action("live.matrix", ("m",), "matrix", "Show the matrix large, not at all, or beside the hosts"),
     Action("live.fold", ("b",), "only bad", "Fold hosts that are like the others: where room is scarce, never, always"),
-    Action("live.filter", ("slash",), "filter", "Show only hosts whose name holds a text"),
+    Action("live.filter", ("slash",), "filter", "Show only hosts whose name holds a text, or h[1-4]"),
     Action("live.zoom", ("z",), "zoom", "Give all room to the heat map, then to each graph, then share it again"),
     Action("live.direction", ("t",), "direction", "Show the latencies of the next direction, then of all I/O together"),
     Action("live.heat-host", ("h",), "heat of host", "Show the heat map of the host under the cursor, or of all hosts"),

@@ -32,6 +32,7 @@ from tui.metrics.deviation import LAG, Spread, share_text, spread_of, within_tex
 from tui.metrics.sparkline import Symbols, spark
 from tui.metrics.telemetry import metric_of
 from tui.metrics.units import UNKNOWN, bandwidth, iops, latency
+from tui.model.hostspec import is_range, named
 from tui.text.bars import diverging, reach_of
 from tui.text.line import ACCENT, LABEL, TEXT, Line, Run, clip, fit, padded, rule, width_of_runs
 from tui.text.table import Column, table_line
@@ -46,6 +47,7 @@ HEADING = 2  # lines of it where there is room
 LEAST_FILLED = 2  # lines that stay empty otherwise; a single one is kept for the first host that lags
 LEAST_SAID = 3  # of them: mark, how many and how near, of what
 FOLD = "\0fold"  # no host has such a name
+NOBODY = "\0nobody"
 VIEWS = ("fit", "all", "bad")
 
 
@@ -70,6 +72,7 @@ class HostTable(PickList["HostView"]):
     TALL: ClassVar[int] = 9  # from this height on, or where all hosts fit, the heading has a line of its own
     LONGEST_NAME: ClassVar[int] = 24
     LEADING: ClassVar[int] = 2  # columns that a broken host has: mark and name
+    headings_last = True
     waits_on_top = True
 
     job: str | None = None  # None: all jobs together
@@ -233,9 +236,10 @@ class HostTable(PickList["HostView"]):
 
     def _arranged(self, bad: list[HostView]) -> list[HostView | Heading]:
         """Return the rows: hosts that need a look, then the others or a line for them."""
-        wanted = self.wanted.lower()
-        bad, self.ahead = [host for host in bad if wanted in host.name.lower()], []
+        bad, self.ahead = [host for host in bad if self._is_wanted(host)], []
         like = self._folds
+        if not bad and not like and self.wanted:
+            return [Heading(NOBODY, "")]
         scarce = self.folds and self.sort is None and len(like) >= LEAST_FOLDED
         if self.view == "bad" or (self.view == "fit" and scarce):
             self.ahead = self._filling(like, self.size.height - HEADING - len(bad) - 1) if self.view == "fit" else []
@@ -252,7 +256,13 @@ class HostTable(PickList["HostView"]):
     def _folds(self) -> list[HostView]:
         """The hosts that are like the others, of those whose names hold what is wanted; those that fill are none."""
         shown = {host.name for host in self.ahead}
-        return [host for host in self.like if self.wanted.lower() in host.name.lower() and host.name not in shown]
+        return [host for host in self.like if self._is_wanted(host) and host.name not in shown]
+
+    def _is_wanted(self, host: HostView) -> bool:
+        """Tell whether a name holds what is typed, or is one of a range such as h[1-4]."""
+        if is_range(self.wanted):
+            return host.name in named(self.wanted)
+        return self.wanted.lower() in host.name.lower()
 
     def next_view(self) -> str:
         """Fold hosts that are like the others by another rule; return which."""
@@ -347,8 +357,10 @@ class HostTable(PickList["HostView"]):
         text = said if said.startswith(row.state) else f"{row.state}: {said}"
         return Line.of(*lead.runs, ("  " + fit(text, width - lead.width - 4), "bad"), fill=fill)
 
-    def heading_line(self, row: Heading, width: int, fill: str) -> Line:  # noqa: ARG002
+    def heading_line(self, row: Heading, width: int, fill: str) -> Line:
         """Return the line that stands for the hosts that are folded: how near they are, and the worst of them."""
+        if row.key == NOBODY:
+            return Line.of(*clip([("  no host of this name: Esc clears the filter", LABEL)], width), fill=fill)
         runs, key = self._folded(), [("   Enter", "accent"), (" shows them", LABEL)]
         if width_of_runs([*runs, *key]) > width:
             runs = [(text.replace("   ", "  ").replace("of the median", "of median"), role) for text, role in runs]

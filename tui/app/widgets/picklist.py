@@ -58,6 +58,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
             self.column = column
             self.twice = twice
 
+    headings_last: ClassVar[bool] = False  # sorted rows keep their headings, behind them
     waits_on_top: ClassVar[bool] = False  # the cursor stays on the first row until somebody moves it
 
     def __init__(
@@ -117,7 +118,8 @@ class PickList(Lines, Generic[Row], can_focus=True):
             self.rows = self._given[::-1] if self.reversed else self._given
         else:
             rows = [row for row in self._given if not isinstance(row, Heading)]
-            self.rows = [*sorted(rows, key=order, reverse=self.sort.falling != self.reversed)]
+            last = [row for row in self._given if isinstance(row, Heading)] if self.headings_last else []
+            self.rows = [*sorted(rows, key=order, reverse=self.sort.falling != self.reversed), *last]
         self._index = {self.key_of(row): number for number, row in enumerate(self.rows)}
         if self._cursor_key not in self._index or (self.waits_on_top and not self._was_moved):
             first = next((n for n, row in enumerate(self.rows) if not isinstance(row, Heading)), 0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -12,8 +11,7 @@ from msgspec import Struct, field
 from tui.app.selection import Selection
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.picklist import Heading
-from tui.model.hostspec import expand, is_range
-from tui.model.problem import UsageError
+from tui.model.hostspec import is_range, named
 from tui.text.line import ACCENT, BAD, BRIGHT, GOOD, LABEL, TEXT, WARN, Line, Run, indented, labelled
 from tui.text.table import Column
 
@@ -65,15 +63,6 @@ def matches(host: KnownHost, search: str, place: str = "") -> bool:
     address = host.address
     text = " ".join((host.name, address_text(address), place, address.role, host.group, *address.groups)).lower()
     return all(host.name in named(word) if is_range(word) else word.lower() in text for word in search.split())
-
-
-@lru_cache(maxsize=8)
-def named(word: str) -> frozenset[str]:
-    """Return the names that a range stands for; none while it is being typed."""
-    try:
-        return frozenset(expand(word))
-    except UsageError:
-        return frozenset()
 
 
 def by_group(hosts: Iterable[KnownHost]) -> dict[str, list[KnownHost]]:

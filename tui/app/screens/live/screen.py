@@ -30,7 +30,7 @@ from tui.app.widgets.graph import Graph, GraphPanel
 from tui.app.widgets.graph_behind import with_behind
 from tui.app.widgets.graph_panels import Subject, panels
 from tui.app.widgets.heat_panel import HeatPanel
-from tui.app.widgets.host_table import FOLD, HostTable
+from tui.app.widgets.host_table import FOLD, NOBODY, HostTable
 from tui.app.widgets.matrix import MatrixPanel
 from tui.app.widgets.messages import ELSEWHERE, NOTHING_TOLD, MessageLog
 from tui.app.widgets.operations import OperationsPanel
@@ -95,7 +95,7 @@ class LiveScreen(VersusScreen):
         yield SearchPanel(symbols.name, id="live-search")
         thresholds = self.plan.thresholds if self.plan is not None else {}
         yield HostTable(symbols.name, thresholds, id="live-hosts")
-        yield TextInput(placeholder="filter: part of a host's name", classes="filter", id="live-filter")
+        yield TextInput(placeholder="filter: part of a host's name, or h[1-4]", classes="filter", id="live-filter")
         yield ServerTable(thresholds, id="live-servers")
         marks = {"info": symbols.dot, "warning": symbols.warn, "error": symbols.bad}
         yield MessageLog(marks, id="live-messages")
@@ -400,6 +400,8 @@ class LiveScreen(VersusScreen):
     def action_open(self) -> None:
         """Show the host under the cursor in all panels; of a run that is over, go to its result."""
         over = self.feed.state.ended or (isinstance(self.feed, LiveFeed) and self.feed.gone)
+        if self.table.cursor_key == NOBODY:
+            return
         if self.table.cursor_key == FOLD:
             self.table.view = "all"
             self.paint()
@@ -436,7 +438,7 @@ class LiveScreen(VersusScreen):
     @on(HostTable.Moved)
     def follow_cursor(self, event: HostTable.Moved) -> None:
         """While one host is shown, the panels follow the cursor."""
-        if self.host is not None and event.key != FOLD:
+        if self.host is not None and event.key not in (FOLD, NOBODY):
             self.show_host(event.key)
         elif self.by_host:
             self.paint()
