@@ -247,6 +247,13 @@ async def test_at_the_end_figures_are_of_the_whole_load_and_trends_keep_one_scal
         assert "p99 ≤" in app.text_of("#live-hosts"), "the worst of the folded hosts"
 
 
+async def test_who_lagged_is_told_above_the_graphs_of_a_run_that_is_over_as_well(tmp_path: Path) -> None:
+    maker = scenes.scene("lag", tmp_path, 8, 20).finish()
+    write_record(maker.run_dir)
+    async with stage(maker, SMALL) as (app, _):
+        assert "weka-06 lags: 25 % of the median" in app.text_of("#live-health")
+
+
 async def test_above_the_map_of_a_run_that_is_over_are_the_percentiles_of_all_that_was_measured(
     home: Path,
 ) -> None:

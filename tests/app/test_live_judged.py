@@ -11,6 +11,7 @@ from typing import get_args
 import pytest
 from textual.pilot import Pilot
 
+from tests.app import scenes
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.matrix_maker import line_sweep
 from tests.app.stage import SMALL, WIDE, app_on, settle, stage
@@ -96,6 +97,24 @@ async def test_a_line_says_what_limits_the_run_and_another_the_worst_finding(tmp
         assert "limited by  client CPU: weka-01, weka-02, weka-03, weka-04: 97 % busy" in limited
         assert worst.startswith("! V15") and worst.endswith("f all")
         assert " warnings" in worst
+
+
+async def test_a_finding_that_has_no_room_is_cut_after_a_word_of_it(tmp_path: Path) -> None:
+    async with stage(scenes.scene("stall", tmp_path, 8, 60), SMALL) as (app, _):
+        said = app.text_of("#live-health")
+        assert re.search(r"! stall  all but stood still: \d+ s… ·", said), said
+
+
+async def test_the_line_of_folded_hosts_has_the_median_of_the_column_above_it(tmp_path: Path) -> None:
+    maker = scenes.begun(tmp_path, 8).measure(20)
+    scenes.stall(maker, 3).measure(2)  # hosts are compared over the seconds of the stall too
+    async with stage(maker, SMALL) as (app, pilot):
+        folded = app.text_of("#live-hosts").splitlines()[-1]
+        await pilot.press("b")
+        await app.settle(pilot)
+        rates = [float(rate) for rate in re.findall(r" ([\d.]+)k ", app.text_of("#live-hosts"))]
+        middle = re.search(r"median ([\d.]+)k", folded)
+        assert middle is not None and min(rates) <= float(middle[1]) <= max(rates)
 
 
 async def test_where_there_is_little_room_one_line_has_finding_steadiness_and_limiter_in_short(tmp_path: Path) -> None:
@@ -217,7 +236,7 @@ async def test_the_detail_of_a_host_says_what_it_does(tmp_path: Path) -> None:
         await pilot.press("enter")
         await app.settle(pilot)
         detail = app.text_of("#live-facts")
-        assert "CPU 97 %, core 12 100 %" in detail and "load 640 % of a core" in detail
+        assert "CPU 97 %, core 12 at 100 %" in detail and "load 640 % of a core" in detail
         assert "ens1f0 1.06 GiB/s" in detail
         lines = detail.splitlines()
         assert lines[2].split()[0] == "CPU" and lines[2].split()[2:4] == ["97", "%"] and "network" in lines[2]

@@ -8,7 +8,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names, plan_of
+from tests.app import scenes
+from tests.app.journal_maker import MIX, READS, RUN_ID, RunMaker, host_names, plan_of
 from tests.app.stage import SMALL, WIDE, stage
 from tests.app.test_matrix_screens import half_way
 from tui.app.screens.live import footer
@@ -57,6 +58,28 @@ def test_the_end_of_a_run_offers_findings_where_there_are_some() -> None:
     over = footer.Shown(over=True)
     assert "f" not in dict(footer.hint(over))
     assert dict(footer.hint(footer.Shown(over=True, found=True)))["f"] == "findings"
+
+
+async def test_who_looks_back_is_told_the_way_to_now(tmp_path: Path) -> None:
+    async with stage(maker_of(tmp_path).begin().go().measure(5), SMALL) as (app, pilot):
+        bar = app.screen.query_one(KeyBar)
+        await pilot.press("left_square_bracket")
+        await app.settle(pilot)
+        assert bar.render().plain.startswith("[] look back  Esc now") and "stop" not in bar.render().plain
+        await pilot.press("escape")
+        await app.settle(pilot)
+        assert bar.render().plain.startswith("x stop  Enter host")
+
+
+async def test_at_80x24_two_directions_with_trouble_keep_a_map_that_can_be_read(tmp_path: Path) -> None:
+    maker = scenes.scene("troubled", tmp_path, 12, 40, MIX)
+    async with stage(maker, SMALL) as (app, _):
+        heat = app.screen.query_one("#live-heat").size.height
+        told = app.text_of("#live-percentiles")
+        assert heat - 2 >= 4, "rows of the map, beside three hosts that need a look and what was said of them"
+        assert "read" in told and "write" in told and "so far" not in told
+    async with stage(maker, WIDE) as (app, _):
+        assert app.text_of("#live-percentiles").count("so far") == 2
 
 
 async def test_the_footer_goes_with_the_panel_that_has_all_room(tmp_path: Path) -> None:

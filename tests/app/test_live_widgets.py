@@ -113,7 +113,10 @@ def test_a_row_that_gets_the_cursor_is_repainted_whole() -> None:
         ("46.9k IOPS ± 1.9 % at p99 < 2 ms", "46.9k IOPS +-1.9 % at p99 < 2 ms"),
         ("-8.2 … -4.4 %", "-8.2...-4.4 %"),
         ("p99 ≤ 169 µs", "p99 <=169 us"),
-        ("within ±3 %", "within ~3 %"),
+        ("within ±3 %", "within +-3%"),
+        ("±100 %", "+-100%"),
+        ("known within ±2.1 ms", "known within +-2.1ms"),
+        ("48.2k IOPS ±2.1%", "48.2k IOPS+-2.1%"),
         ("governor, l…", "governor, l~"),
     ],
 )

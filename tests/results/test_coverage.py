@@ -7,7 +7,7 @@ import pytest
 from tests.results.samples import closed, compared, doubts, ended, load, result, run_of, started
 from tests.results.test_record import valid
 from tests.results.test_timing import host_run
-from tui.journal.loss import ended_badly, loss_text, told_of
+from tui.journal.loss import ended_badly, loss_text, told_in_range, told_of
 from tui.journal.state import RunState
 from tui.model.event import AnyEvent, HostProblem, HostState, StopRequested
 from tui.model.record import RunRecord
@@ -196,6 +196,15 @@ def test_a_command_ended_badly_unless_it_exited_with_0_or_was_asked_to_end(
 def test_many_missing_hosts_are_counted_and_some_named() -> None:
     text = loss_text(3, 8, 12.4, ["a", "b", "c", "d", "e"])
     assert text == "3 of 8 hosts from 12 s on (without a, b, c and 2 more)"
+
+
+def test_shares_of_many_hosts_are_told_as_a_range() -> None:
+    busy = {f"h{number}": f"{90 + number % 6} % busy" for number in range(1, 9)}
+    assert told_in_range(busy) == "h1, h2, h3 and 5 more: 90 to 95 % busy"
+    assert told_in_range(busy | {"h9": "core 3 is 97 % busy"}).endswith("90 to 95 % busy; h9: core 3 is 97 % busy")
+    few = {"h1": "97 % busy", "h2": "91 % busy"}
+    assert told_in_range(few) == "h1: 97 % busy, h2: 91 % busy", "of a few hosts each is told"
+    assert told_in_range({f"h{number}": "97 % busy" for number in range(9)}) == "h0, h1, h2 and 6 more: 97 % busy"
 
 
 def test_what_is_the_same_of_several_hosts_is_told_of_them_together() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -154,6 +155,22 @@ def test_the_chart_draws_limit_capacity_and_verdicts_in_the_room_it_has(record: 
         assert "capacity" in text
         assert text.count("✗") >= 2
         assert text.count("◆") >= 2
+
+
+def test_marks_beside_a_curve_are_about_as_many_rows_apart_everywhere(record: RunRecord) -> None:
+    assert record.search is not None
+    for height in range(10, 40):
+        lines = plain_lines(curve_chart(record.search, 118, height, coloured=True))
+        rows = [place for place, line in enumerate(lines) if "┤" in line]
+        gaps = [b - a for a, b in pairwise(rows)]
+        assert gaps and max(gaps) <= 1.5 * min(gaps), f"{height} lines: marks in rows {rows}"
+
+
+def test_capacity_and_what_is_offered_now_have_colours_of_their_own(record: RunRecord) -> None:
+    assert record.search is not None
+    legend = curve_chart(record.search, 118, 24, coloured=True, now=47_000.0)[0].runs
+    marks = [role for text, role in legend if text in ("--", "━━")]
+    assert len(marks) == len(set(marks)) == 6, "limit, capacity, now, three percentiles"
 
 
 def test_a_limit_on_the_mean_has_its_own_line_in_the_curve(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from tui.model.event import TaskEnded
 
 ASKED_TO_END = ("stop", "abort")
 NAMED = 3  # more hosts than this are counted, not named
+SHARE = re.compile(r"(\D*)(\d+)( % \D+)")
 
 
 def ended_badly(event: TaskEnded) -> bool:
@@ -37,6 +39,20 @@ def told_of(found: Mapping[str, str], link: str = ": ") -> str:
         return names_of(said)
     hidden = sum(len(hosts) for hosts in list(groups.values())[NAMED:])
     return "; ".join(said[:NAMED]) + (f" and {hidden} more" if hidden else "")
+
+
+def told_in_range(found: Mapping[str, str]) -> str:
+    """Return what is told of hosts, the shares of many as a range: ``h1, h2, h3 and 6 more: 91 to 97 % busy``."""
+    shares = {host: part for host, text in found.items() if (part := SHARE.fullmatch(text))}
+    spans: dict[tuple[str, str], list[int]] = {}
+    for part in shares.values():
+        spans.setdefault((part[1], part[3]), []).append(int(part[2]))
+    told = dict(found)
+    for host, part in shares.items():
+        span = spans[part[1], part[3]]
+        if len(span) > NAMED and min(span) < max(span):
+            told[host] = f"{part[1]}{min(span)} to {max(span)}{part[3]}"
+    return told_of(told)
 
 
 def loss_text(left: int, total: int, from_s: float, missing: Sequence[str]) -> str:

@@ -114,12 +114,20 @@ def scale(low: int, span: int, rows: int) -> Mapping[int, str]:
     step = -(-span // rows)
     edges = [bucket_edge(low + row * step) for row in range(rows + 1)]
     apart = 2 if rows > CLOSE else 1
-    for digits in ROUND:
-        values = list(_round_values(digits, edges[0], edges[-1]))
+    for values in _choices(edges[0], edges[-1]):
         found = {bisect_right(edges, value) - 1: value for value in values}
         if 2 <= len(found) == len(values) and all(b - a >= apart for a, b in pairwise(sorted(found))):
             return {row: LATENCY.rounded(value) for row, value in found.items()}
     return {row: latency(edges[row]) for row in range(0, rows, apart)}
+
+
+def _choices(least: float, end: float) -> Iterator[list[float]]:
+    """Yield round latencies that may stand beside a map, the most first: at last powers of ten, without one or many."""
+    for digits in ROUND:
+        yield (tens := list(_round_values(digits, least, end)))
+    yield from (tens[1:], tens[:-1])
+    for step in (2, 3):
+        yield from (tens[first::step] for first in range(step))
 
 
 def _round_values(digits: Sequence[int], least: float, end: float) -> Iterator[float]:

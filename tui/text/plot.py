@@ -13,7 +13,21 @@ from itertools import groupby
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from tui.text.line import BAD, FAINT, GOOD, LABEL, TEXT, TITLE, Line, Run, packed, spread, width_of, width_of_runs
+from tui.text.line import (
+    BAD,
+    BRIGHT,
+    FAINT,
+    GOOD,
+    LABEL,
+    TEXT,
+    TITLE,
+    Line,
+    Run,
+    packed,
+    spread,
+    width_of,
+    width_of_runs,
+)
 
 LEAST_WIDTH, LEAST_HEIGHT = 30, 8
 ROLES = ("read", "write", "other", "latency")  # of curves, in their order
@@ -21,7 +35,7 @@ MARKS = ("•", "+", "%", "=", "@", "&", "~", "$")  # of curves, where colour ca
 BOTH = "#"  # where several of these meet
 POINT = "◆"
 WRONG = "✗"
-SGR = {"read": 12, "write": 11, "other": 10, "latency": 13, GOOD: 15, BAD: 9}  # colours of terminals, of 256
+SGR = {"read": 12, "write": 11, "other": 10, "latency": 13, GOOD: 15, BRIGHT: 15, BAD: 9}  # of a terminal's 256
 BRAILLE = 0x2800
 DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # by row and column in a cell
 ACROSS, DOWN = 2, 4
@@ -187,6 +201,11 @@ def _dot(value: float, axis: Axis, dots: int) -> int:
     """Return the dot that a value falls on, from the low end of an axis; what lies outside is put on its edge."""
     span = (axis.high - axis.low) or 1.0
     return min(max(round((value - axis.low) / span * (dots - 1)), 0), dots - 1)
+
+
+def row_of(value: float, low: float, high: float, rows: int) -> int:
+    """Return the row of cells, from the bottom up, that a value is drawn in on an axis over so many."""
+    return _dot(value, Axis(low, high, Ticks([], [])), rows * DOWN) // DOWN
 
 
 def _even(axis: Axis, columns: int) -> Axis:

@@ -202,7 +202,11 @@ LIVE = (
         "live.behind", ("v",), "before", "Draw the run before behind the graphs, published figures, or none", footer=7
     ),
     Action(
-        "live.cursor-back", ("left_square_bracket",), "look back", "Move the cursor of all graphs back; Esc: to now"
+        "live.cursor-back",
+        ("left_square_bracket",),
+        "look back",
+        "Move the cursor of all graphs back; Esc: to now",
+        footer=8,
     ),
     Action("live.cursor-on", ("right_square_bracket",), "look on", "Move the cursor of all graphs on, up to now"),
     Action("live.graphs", ("7",), "graphs", "Show the graphs, or put them away", call="put('graphs')"),

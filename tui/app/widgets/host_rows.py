@@ -113,7 +113,7 @@ def mark_of(
 def message_of(host: HostView, now: float, found: Mapping[str, Run] = NOTHING, spread: Spread | None = None) -> Run:
     """Return what there is to say of a host beside its figures: that it is silent, that it lags, what was found."""
     if (silent := host.stale_s(now)) is not None:
-        return f"stale {silent:.0f}s", "warn"
+        return f"stale {silent:.0f} s", "warn"
     if spread is not None and spread.lags(host.name):
         return f"lags: {behind_text(spread.shares[host.name] or 0.0).replace('the ', '')}", "bad"
     if host.name in found and host.state == "running":

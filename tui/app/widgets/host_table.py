@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from statistics import median
 from typing import TYPE_CHECKING, ClassVar
 
 from tui.app.widgets.graph_area import nice_ceiling
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 RESORT_S = 5.0  # rows that swap places every second cannot be read
 LEAST_FOLDED = 3  # a line for fewer saves nothing
 HEADING = 2  # lines of it where there is room
-LEAST_FILLED = 2  # lines that stay empty otherwise; a single one is kept for the first host that lags
 LEAST_SAID = 3  # of them: mark, how many and how near, of what
 FOLD = "\0fold"  # no host has such a name
 NOBODY = "\0nobody"
@@ -138,7 +138,7 @@ class HostTable(PickList["HostView"]):
     def _tail_columns(self, of: str) -> tuple[Column[HostView], ...]:
         return (
             self._latency_column(of, "mean", "mean", drop=11),
-            Column("trend", self._trend, least=8, most=20, drop=10, role="read"),
+            Column("trend", self._trend, least=8, most=64, drop=10, role="read"),
         )
 
     def _latency_column(self, of: str, name: str, title: str, drop: int) -> Column[HostView]:
@@ -248,9 +248,7 @@ class HostTable(PickList["HostView"]):
 
     def _filling(self, like: list[HostView], free: int) -> list[HostView]:
         """Return the hosts that take lines which would stay empty: of those that are like the others the farthest."""
-        if free < LEAST_FILLED:
-            return []
-        return sorted(like, key=lambda host: -abs(self.spread.shares.get(host.name) or 0.0))[:free]
+        return sorted(like, key=lambda host: -abs(self.spread.shares.get(host.name) or 0.0))[: max(0, free)]
 
     @property
     def _folds(self) -> list[HostView]:
@@ -378,8 +376,15 @@ class HostTable(PickList["HostView"]):
             return [(" ", TEXT), (" " + hosts, TEXT), (count_states(like, self.now), LABEL)]
         mark: Run = (plain if self.symbols == "ascii" else symbol, role)
         within = within_text(self.spread.widest([host.name for host in like]))
-        of = f" of the median {iops(self.spread.middle)}"
+        of = f" of the median {iops(self._middle)}"
         return [mark, (" " + hosts + within, TEXT), (of, LABEL), *self._worst_of_folded(like)]
+
+    @property
+    def _middle(self) -> float | None:
+        """The median of the rates that the column of rates has: hosts are compared over more seconds than one."""
+        alike = (host for host in self.hosts if self.spread.shares.get(host.name) is not None)
+        rates = [rate for host in alike if (rate := self._rate(host)) is not None]
+        return median(rates) if rates else self.spread.middle
 
     def _worst_of_folded(self, like: list[HostView]) -> list[Run]:
         runs: list[Run] = []

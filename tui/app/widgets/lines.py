@@ -34,6 +34,7 @@ BLOCK |= {0x2800 + dots: " ▀▄█"[bool(dots & UPPER) + 2 * bool(dots & LOWER
 LACKING: dict[str, dict[int, int | str]] = {"ascii": ASCII, "block": BLOCK}
 """By set of symbols: what stands for characters that such a terminal lacks. Consoles have fonts without braille."""
 SPACED = {" ± ": " +-", " … ": "...", " ≤ ": " <="}  # as wide, and no estimate
+WITHIN = (re.compile(r"±(\d[\d.]*) (?=\S)"), re.compile(r" ±(?=\d)()"))  # a blank beside it gives its place
 
 
 def lacking(app: object) -> dict[int, int | str]:
@@ -46,6 +47,8 @@ def shown_as(text: str, table: Mapping[int, int | str]) -> str:
     if table is ASCII:
         for spaced, plain in SPACED.items():
             text = text.replace(spaced, plain)
+        for pattern in WITHIN if "±" in text else ():
+            text = pattern.sub(r"+-\1", text)
     return text.translate(table)
 
 

@@ -14,7 +14,7 @@ from tui.metrics.units import clock
 from tui.text.line import LABEL, TEXT, Line, fit, rule
 
 SEVERITY_KEYS = {"info": LABEL, "warning": "warn", "error": "bad"}
-NOTHING_TOLD, ELSEWHERE = "nothing to report", "all is said above"
+NOTHING_TOLD, ELSEWHERE = "no messages", "all is said above"
 
 
 @dataclass(frozen=True, slots=True)

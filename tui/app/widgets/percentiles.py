@@ -50,14 +50,35 @@ class PercentileTable(Lines):
         super().__init__(id=id)
         self.symbols = symbols
         self.heading = "Latency"
-        self.rows: tuple[PercentileRow, ...] = ()
+        self.given: tuple[PercentileRow, ...] = ()
+        self.brief = False  # without the rows that stand below a stronger one
+
+    @property
+    def rows(self) -> tuple[PercentileRow, ...]:
+        """The rows that are shown."""
+        return tuple(row for row in self.given if row.strong) if self.brief else self.given
+
+    @property
+    def spare(self) -> int:
+        """How many rows others could have: what was so far below what is now."""
+        weak = sum(not row.strong for row in self.given)
+        return weak if weak < len(self.given) else 0
 
     def show(self, heading: str, rows: Sequence[PercentileRow]) -> None:
         """Show these rows; the height follows their number."""
-        grown = len(rows) != len(self.rows)
-        self.heading, self.rows = heading, tuple(rows)
-        if grown:
-            self.styles.height = len(rows) + 1
+        self.heading, self.given = heading, tuple(rows)
+        self._fit()
+
+    def shorten(self, *, brief: bool) -> None:
+        """Give the spare rows to others, or take them back."""
+        if brief != self.brief:
+            self.brief = brief
+            self._fit()
+
+    def _fit(self) -> None:
+        height = len(self.rows) + 1
+        if self.styles.height is None or self.styles.height.value != height:
+            self.styles.height = height
         self.update_lines()
 
     def build(self, width: int, height: int) -> list[Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from tui.journal.loss import told_of
+from tui.journal.loss import told_in_range, told_of
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
 from tui.model.plan import Step
@@ -79,7 +79,7 @@ def _most(what: str, hosts: list[HostTelemetryRecord], why: Callable[[HostTeleme
     found = {host.host: text for host in hosts if (text := why(host))}
     if not hosts or len(found) < MOST * len(hosts):
         return ""
-    return f"{what}: {told_of(found)}"
+    return f"{what}: {told_in_range(found)}"
 
 
 def _client_device(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:

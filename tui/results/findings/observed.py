@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from math import ceil
 from statistics import fmean
 
-from tui.journal.loss import names_of, told_of
+from tui.journal.loss import names_of, told_in_range, told_of
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
 from tui.model.hostfacts import number_of
@@ -141,7 +141,7 @@ def client_cpu(at: StepEvidence) -> Iterator[Found]:
     if not any(host.column("cpu.busy") or host.column("gen.thread") for host in hosts):
         raise UnknownError("CPUs of the clients were not looked at")
     if bound := cpu_bound_hosts(at):
-        named = told_of(bound)
+        named = told_in_range(bound)
         yield Found("warning", f"the client's CPU may hold it back: {named}", len(bound), 0, {"hosts": " ".join(bound)})
     most = at.limit("V15.steal")
     stolen = {host.host: share for host in hosts if (share := host.mean_of("cpu.steal") or 0.0) > most}
@@ -225,7 +225,7 @@ def network(at: StepEvidence) -> Iterator[Found]:
         raise UnknownError(Moot.NETWORK)
     full = {host.host: text for host in hosts if (text := full_link(host, record_of(at.run, host.host)))}
     if full:
-        named = told_of(full)
+        named = told_in_range(full)
         yield Found("warning", f"the network may hold it back: {named}", len(full), 0, {"hosts": " ".join(full)})
     lossy = {host.host: text for host in hosts if (text := lost_packets(host))}
     if lossy:

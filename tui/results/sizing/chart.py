@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import ceil, floor, log10
 
 from msgspec.structs import replace
@@ -13,12 +14,14 @@ from tui.results.sizing.curve import Trace, main_of, rate_unit, same_traces, tra
 from tui.results.sizing.now import PointNow
 from tui.results.sizing.words import limit_text, measured_scales
 from tui.results.text.chart import ChartMetric, value_axis, value_ticks
-from tui.text.line import BAD, GOOD, Line
-from tui.text.plot import LEAST_HEIGHT, LEAST_WIDTH, ROLES, Axis, Curve, Ticks, plot, plot_rows
+from tui.text.line import BAD, BRIGHT, GOOD, Line
+from tui.text.plot import LEAST_HEIGHT, LEAST_WIDTH, ROLES, Axis, Curve, Ticks, plot, plot_rows, row_of
 
 METRIC: dict[str, ChartMetric] = {"iops": "iops", "bytes_per_s": "bandwidth"}
-OPEN = 8.0  # a latency so many times over all limits is drawn at the chart's top: the rest would be flat
 AIR = 1.05
+LEAST_GAP, UNEVEN = 2, 1.5  # rows between marks, and how many times more there may be than at the closest
+OPEN = 8.0  # a latency so many times over all limits is drawn at the chart's top: the rest would be flat
+NOW = "latency"  # a colour that the first three curves do not have
 
 
 def curve_chart(
@@ -91,7 +94,7 @@ def _reached(search: SearchRecord, main: Trace, now: PointNow, x: Axis, y: Axis)
     """Return the point that is being measured, where the curve has it so far."""
     rate = now.bw_bytes_per_s if search.objective == "bandwidth" else now.iops
     found = [each.value_ns for each in now.latencies if each.name == main.name]
-    return [Curve([], "accent", plain=([min(rate, x.high)], [_at(y, value)])) for value in found[:1]]
+    return [Curve([], NOW, plain=([min(rate, x.high)], [_at(y, value)])) for value in found[:1]]
 
 
 def _limits(search: SearchRecord, found: Sequence[Trace], x: Axis, y: Axis) -> list[Curve]:
@@ -110,11 +113,11 @@ def _uprights(search: SearchRecord, x: Axis, y: Axis, now: float | None) -> list
     found = []
     knee = search.knee
     if (most := capacity_of(search)) is not None:
-        found.append(("capacity", most, GOOD, "|"))
+        found.append(("capacity", most, BRIGHT, "|"))
     if knee is not None and knee.iops.value and search.kind == "curve":
-        found.append(("knee", knee.iops.value, "accent", ":"))
+        found.append(("knee", knee.iops.value, NOW, ":"))
     if now is not None and rate_unit(search) == "iops":
-        found.append(("now", now, "accent", "!"))
+        found.append(("now", now, NOW, "!"))
     return [
         Curve([([at, at], [y.low, y.high])], role, name, dashed=True, mark=mark)
         for name, at, role, mark in found
@@ -128,17 +131,24 @@ def _latency_axis(found: Sequence[Trace], rows: int) -> Axis:
     limits = [trace.most_ns for trace in found if trace.most_ns]
     most = min(max(values), max(limits) * OPEN) if limits else max(values)
     low, high = log10(min([*values, *limits]) / AIR**2), log10(max([most, *limits]) * AIR**2)
-    return Axis(low, high, _log_ticks(low, high, max(2, rows // 2)))
+    return Axis(low, high, _log_ticks(low, high, rows))
 
 
-def _log_ticks(low: float, high: float, most: int) -> Ticks:
-    """Return marks at 1, 2, 5 of each power of ten, or at powers alone where these were too many."""
-    for factors in ((1, 2, 5), (1, 3), (1,)):
-        values = [factor * 10.0**power for power in range(floor(low), ceil(high) + 1) for factor in factors]
-        shown = [value for value in values if low <= log10(value) <= high]
-        if len(shown) <= most:
-            break
+def _log_ticks(low: float, high: float, rows: int) -> Ticks:
+    """Return marks at 1, 2, 5 of each power of ten, at 1, 3, or at powers alone: the first that look even in rows."""
+    powers = range(floor(low), ceil(high) + 1)
+    choices = [[factor * 10.0**power for power in powers for factor in each] for each in ((1, 2, 5), (1, 3), (1,))]
+    inside = [[value for value in values if low <= log10(value) <= high] for values in choices]
+    even = (values for values in inside if _is_even([log10(each) for each in values], low, high, rows))
+    shown = next(even, next((values for values in reversed(inside) if values), []))
     return Ticks([log10(value) for value in shown], [METRICS["latency"].rounded(value) for value in shown])
+
+
+def _is_even(marks: Sequence[float], low: float, high: float, rows: int) -> bool:
+    """Tell whether marks, two at least, have rows between them, here about as many as there."""
+    found = [row_of(mark, low, high, rows) for mark in marks]
+    gaps = [b - a for a, b in pairwise(found)]
+    return bool(gaps) and min(gaps) >= LEAST_GAP and max(gaps) <= UNEVEN * min(gaps)
 
 
 def _at(y: Axis, latency_ns: float) -> float:

@@ -119,7 +119,7 @@ def even_marks(highest: float, rows: int) -> tuple[float, list[float]]:
     """Return the end of an axis from 0 over so many rows of cells, and round marks that are whole rows apart."""
     dots, closest = rows * DOWN - 1, max(2, rows // 8)
     most = max(highest, 1e-9)
-    steps = {apart: round_step(most * apart * DOWN / dots) for apart in range(closest, closest + 3) if apart < rows}
+    steps = {apart: round_step(most * apart * DOWN / dots) for apart in range(closest, closest + 4) if apart < rows}
     apart = min(steps, key=lambda each: (round(steps[each] / each, 9), -each))
     return steps[apart] * dots / (apart * DOWN), [steps[apart] * at for at in range((rows - 1) // apart + 1)]
 

@@ -23,6 +23,7 @@ class Shown(Struct, frozen=True):
     roomy: bool = False
     log: bool = False
     zoomed: str | None = None
+    back: bool = False  # a cursor stands at an earlier second
 
 
 def hint(shown: Shown) -> Keys:
@@ -33,6 +34,9 @@ def hint(shown: Shown) -> Keys:
         own = (DIRECTION,) if shown.replay else (DIRECTION, HOST)
         first = PLAY if shown.replay else LOOK_BACK
         return (*first, *(own if shown.zoomed == "heat" else ()), ("z", "next panel"), ("Esc", "all"), *GENERAL)
+    if shown.back and not shown.replay:
+        now = ("Esc", "whole load" if shown.over else "now")
+        return (*LOOK_BACK, now, ("s", "sort"), ("z", "zoom"), _job_or(shown, "L", "log"), *GENERAL)
     if shown.replay:
         before = (("v", "before"),) if shown.roomy else ()
         return (*PLAY, SPEED, ("Enter", "host"), ("s", "sort"), _job_or(shown, "L", "log"), *before, *GENERAL)

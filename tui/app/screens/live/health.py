@@ -52,7 +52,8 @@ def health(
     found: LiveFindings | None, state: RunState, plan: Plan | None, hosts: Spread, width: int, *, lines: int = 2
 ) -> list[Line]:
     """Return what matters most, then steadiness and limiter: in one line, else in as many as `lines`."""
-    if not (is_loaded(state) or (found is not None and (found.now or found.was))):
+    told = found is not None and (found.now or found.was)
+    if not (is_loaded(state) or told or (state.ended and hosts.laggards)):
         return []
     first, counts = worst(found, state, hosts, planned_of(state, plan)), counts_of(found)
     steady, limiter = steadiness(state, plan), limiter_runs(found, state, plan)
@@ -75,7 +76,7 @@ def _in_short(first: list[Run], steady: Said, limiter: Said, counts: list[Run], 
     least = min(width_of_runs(first), LEAST_FINDING)
     shorter = (_after(steady.brief, limiter.brief, gap=NARROW), _after(limiter.brief, gap=NARROW))
     rest = next((each for each in shorter if width_of_runs([*each, *key]) + 2 + least <= width), [])
-    return _line([*clip(first, width - width_of_runs([*rest, *key]) - 2), *rest], key, width)
+    return _line([*_cut(first, width - width_of_runs([*rest, *key]) - 2), *rest], key, width)
 
 
 def _after(*parts: list[Run], gap: Run = GAP) -> list[Run]:
@@ -200,7 +201,16 @@ def counts_of(found: LiveFindings | None) -> list[Run]:
 def _line(left: list[Run], right: list[Run], width: int) -> Line:
     """Return a line whose left side is cut, and whose right side is not."""
     room = width - width_of_runs(right) - (2 if right else 0)
-    return Line.of(*spread(clip(left, room), right, width))
+    return Line.of(*spread(_cut(left, room), right, width))
+
+
+def _cut(runs: list[Run], width: int) -> list[Run]:
+    """Return the runs cut to at most `width` cells, the last of them after a whole word where it has several."""
+    if width_of_runs(runs) <= width:
+        return runs
+    *kept, (text, role) = clip(runs, width)
+    words = text.removesuffix("…").rpartition(" ")[0].rstrip(" ,;:·")
+    return [*kept, (f"{words}…" if words else text, role)]
 
 
 def marks(found: LiveFindings | None, count: int) -> Mapping[str, Run]:

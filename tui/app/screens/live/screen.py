@@ -21,7 +21,7 @@ from tui.app.screens.live import footer, health, host_detail, operations_text
 from tui.app.screens.live import text as live_text
 from tui.app.screens.live.feed import LiveFeed, Now
 from tui.app.screens.live.hosts_over_time import HostsOverTime
-from tui.app.screens.live.room import HEADS, LEAST_HOST_LINES, ROOMY_LINES, rooms_of
+from tui.app.screens.live.room import CLEAR_HEAT, HEADS, LEAST_HOST_LINES, ROOMY_LINES, rooms_of
 from tui.app.screens.live.versus import VersusScreen
 from tui.app.services import remedies
 from tui.app.widgets.chrome import ROOMY, KeyBar
@@ -205,7 +205,8 @@ class LiveScreen(VersusScreen):
         useless["live.behind"] = not self.search.searches
         bar.leave_out(*(key for key, useful in useless.items() if not useful))
         shown = footer.Shown(self.feed.replay, over, gone, mends, jobs, self.found is not None,
-                             self.size.width >= ROOMY, self.has_class("-log"), self.zoomed)  # fmt: skip
+                             self.size.width >= ROOMY, self.has_class("-log"), self.zoomed,
+                             self.cursor_s is not None)  # fmt: skip
         bar.show_hint(*footer.hint(shown))
 
     def show_operations(self, messages: int) -> int:
@@ -255,8 +256,9 @@ class LiveScreen(VersusScreen):
         """Share the lines among graphs, heat map and hosts: what has no room stands in a line, or is folded."""
         height = self.size.height
         sampled = not self.has_class("-operations")
-        if sampled and self.is_shown("percentiles"):
-            others += len(self.query_one(PercentileTable).rows) + 1
+        table = self.query_one(PercentileTable)
+        with_table = sampled and self.is_shown("percentiles")
+        others += len(table.given) + 1 if with_table else 0
         others += sum(len(self.query_one(f"#live-{name}", Banner).text) for name in STRIPS)
         others += self.query_one("#live-facts", HostFacts).wanted
         others += self.room_for_servers()
@@ -271,6 +273,10 @@ class LiveScreen(VersusScreen):
         if self.has_class("-matrix"):  # it has their lines
             room, hosts, least = room + HEADS, 0, 0
         rooms = rooms_of(room, roomy, hosts, least, graphs=graphs, heat=heat)
+        brief = with_table and table.spare > 1 and 0 < rooms.heat < CLEAR_HEAT
+        table.shorten(brief=brief)
+        if brief:
+            rooms = rooms_of(room + table.spare, roomy, hosts, least, graphs=graphs, heat=heat)
         wide = (rooms.graphs, rooms.heat, rooms.pulse)
         for name, lines in zip(("graphs", "heat", "pulse"), wide, strict=True):
             self.give(name, lines)

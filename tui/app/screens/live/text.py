@@ -305,7 +305,7 @@ def does(state: RunState, host: str, second: int | None = None) -> Iterator[tupl
     seen = seen.at(second) if second is not None else seen
     busy, core, most = (seen.newest(name) for name in ("cpu.busy", "core.number", "core.busy"))
     if busy is not None and core is not None and most is not None:
-        yield "CPU", f"{busy:.0f} %, core {core:.0f} {most:.0f} %"
+        yield "CPU", f"{busy:.0f} %, core {core:.0f} at {most:.0f} %"
     if (load := seen.newest("gen.cpu")) is not None:
         yield "load", f"{load:.0f} % of a core"
     if seen.busiest_link is not None:

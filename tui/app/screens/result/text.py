@@ -109,7 +109,10 @@ def headline(page: Page, width: int) -> list[Line]:
     under: list[Run] = [(" " * (len(digits[0]) + 3), TEXT)]
     limits = labelled(under, limited, width) if limited and not whole else []
     gap: Run = ("   ", TEXT)
-    beside: list[list[Run]] = [[(what, TEXT)], judged, [(unit, VALUE), *([gap, *limited] if whole else [])]]
+    last: list[Run] = [(unit, VALUE), *([gap, *limited] if whole else [])]
+    if rest and not whole and width_of_runs([*under, *last, gap, *rest]) <= width:
+        last, rest = [*last, gap, *rest], []  # behind the unit, not below it
+    beside: list[list[Run]] = [[(what, TEXT)], judged, last]
     rows = zip(digits, beside, strict=True)
     lines = [Line.of(*clip([(" " + text, key), ("  ", TEXT), *said], width)) for text, said in rows]
     return [*lines, *(labelled(under, rest, width) if rest else []), *limits]
