@@ -274,6 +274,22 @@ async def test_a_replay_that_goes_back_forgets_what_was_found(tmp_path: Path) ->
         assert "V15" not in app.text_of("#live-health")
 
 
+async def test_at_the_end_live_says_what_the_record_says(tmp_path: Path) -> None:
+    maker = watched(tmp_path, seconds=40).finish()
+    record = write_record(maker.run_dir)
+    record.findings = [each for each in record.findings if each.id != "V15"]
+    (maker.run_dir / "run.json").write_text(record.to_json())
+    async with stage(maker, replay=1.0) as (app, pilot):
+        app.wall += 36
+        await app.tick(pilot)
+        assert "V15" in app.text_of("#live-health") and app.live.found is not None and not app.live.found.settled
+        app.wall += 60
+        await app.tick(pilot)
+        shown = {each.finding.id for each in app.live.found.now}
+        assert shown == {each.id for each in record.findings} and "V15" not in shown
+        assert not app.text_of("#live-health").startswith(("! V15", " ! V15"))
+
+
 async def settle_on_findings(pilot: Pilot[None]) -> None:
     await settle(pilot)
     await pilot.press("f")

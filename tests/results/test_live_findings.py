@@ -192,6 +192,19 @@ def test_a_finding_that_is_over_stays_listed_as_one_that_was(tmp_path: Path) -> 
     assert "V15" not in [each.finding.id for each in at.findings.by_host().get("weka-01", [])]
 
 
+def test_at_the_end_the_findings_are_those_of_the_record(tmp_path: Path) -> None:
+    at = watched(tmp_path)
+    for host in at.maker.hosts:
+        at.maker.look_at(host, BUSY)
+    at.seconds(40)
+    assert "V15" in at.now
+    kept = [Finding(id="V28", severity="info", message="measured once")]
+    at.findings.settle(kept, 50.0)
+    assert at.now == ["V28"] and "V15" in [each.finding.id for each in at.findings.was]
+    at.seconds(20)
+    assert at.now == ["V28"], "nothing is looked at any more"
+
+
 def test_one_look_without_it_does_not_end_a_finding(tmp_path: Path) -> None:
     each = LiveFinding(finding=Finding(id="V15", severity="warning", message=""), since_t=1.0, told=True, looks=5)
     each.miss(20.0, sure=False)

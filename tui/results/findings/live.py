@@ -80,6 +80,7 @@ class LiveFindings:
         self.plan = plan
         self.limiter: LimiterRecord | None = None
         self.made: set[str] = set()
+        self.settled = False  # these are the findings of the record
         self.broken: dict[str, str] = {}  # why checks failed that should not
         self.cost_s = 0.0  # CPU of the newest look
         self._known: dict[Key, LiveFinding] = {}
@@ -111,6 +112,17 @@ class LiveFindings:
             for host in each.hosts if each.severity != "info" else ():
                 found.setdefault(host, []).append(each)
         return found
+
+    def settle(self, findings: Iterable[Finding], now_t: float) -> None:
+        """Take the findings of the record of a run that is over, of all of the load; what else held is over."""
+        self.settled, self._next_t = True, float("inf")
+        held = [each for each in self._known.values() if each.ended_t is None]
+        for each in held:
+            each.ended_t = now_t
+        for number, finding in enumerate(findings):
+            same = (each for each in held if _kind(each.finding) == _kind(finding) and each.ended_t == now_t)
+            known = next(same, None) or self._known.setdefault(("kept", number), LiveFinding(finding, now_t))
+            known.finding, known.ended_t, known.told = finding, None, True
 
     def look(self, state: RunState, now_t: float) -> list[LiveFinding]:
         """Look when it is time, and return what is new or has become worse."""
@@ -256,6 +268,10 @@ def _keyed(findings: Iterable[Finding], step: int | None) -> Iterator[tuple[Key,
         key = (finding.id, step, finding.scope.get("direction"), finding.threshold)
         count[key] = count.get(key, 0) + 1
         yield (*key, count[key]), finding
+
+
+def _kind(finding: Finding) -> tuple[object, ...]:
+    return finding.id, finding.scope.get("direction"), finding.severity
 
 
 def _but_step(key: Key) -> Key:

@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import msgspec
 from pydantic import ValidationError
 
 from tui.model.problem import BenchtuiError, Problem
-from tui.model.record import RunRecord
+from tui.model.record import Finding, RunRecord
 from tui.model.rundir import RECORD_FILE
 from tui.results.store.alive import is_running
+
+
+class _Judged(msgspec.Struct):
+    findings: list[dict[str, Any]] = msgspec.field(default_factory=list)
+
+
+_judged_decoder = msgspec.json.Decoder(_Judged)
+
+
+def kept_findings(run_dir: Path) -> list[Finding] | None:
+    """Return the findings in run.json, of which nothing else is made an object; None: it is not there, or no record."""
+    try:
+        judged = _judged_decoder.decode((run_dir / RECORD_FILE).read_bytes())
+        return [Finding.model_validate(each) for each in judged.findings]
+    except (OSError, ValueError):
+        return None
 
 
 def load_record(run_dir: Path) -> RunRecord:

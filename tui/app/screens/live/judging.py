@@ -50,6 +50,12 @@ class JudgingScreen(SteeringScreen):
             from tui.results.findings.live import LiveFindings
 
             self._findings, self._judged = LiveFindings(self.plan), state
+        if self.found is not None and state.ended and not self.found.settled:
+            from tui.results.record.load import kept_findings
+
+            kept = await asyncio.to_thread(kept_findings, self.run_dir)
+            if kept is not None and self.found is not None:
+                self.found.settle(kept, state.clock.now)
         if self.found is not None:
             slices, gave_way = self.found.looking(state, state.clock.now), time.monotonic()
             try:
