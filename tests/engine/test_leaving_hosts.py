@@ -13,13 +13,16 @@ import pytest
 from tests.lab.course import Course, course
 from tests.lab.sshd import SshdLab
 from tui.engine.hosts.leftovers import find_leftovers, remove_leftovers
+from tui.engine.recovery.history import read_history
+from tui.engine.recovery.uncollected import execute_collection
 from tui.engine.running import run as run_module
 from tui.engine.running.context import RunContext
-from tui.engine.running.run import execute
+from tui.engine.running.run import execute, open_run
 from tui.engine.running.session import HostSession
 from tui.engine.safety.clean import clean, created_of, look
 from tui.journal import loss
 from tui.journal.raw import RawFile
+from tui.model.rundir import JOURNAL_FILE
 from tui.remote.agent import Agent
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
@@ -119,7 +122,7 @@ async def test_a_fault_of_ours_while_sweeping_is_no_success(
     assert await sweep(lab, run.ctx.run_id) == []
 
 
-async def test_a_host_that_was_lost_and_is_back_is_cleared_at_the_end(
+async def test_a_host_that_was_lost_and_is_back_keeps_what_it_measured_until_it_is_collected(
     lab: SshdLab, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its connection is gone for good before the end of the load, as after an outage longer than the lease."""
@@ -136,12 +139,22 @@ async def test_a_host_that_was_lost_and_is_back_is_cleared_at_the_end(
     monkeypatch.setattr(HostSession, "reconnect", never)
     monkeypatch.setattr(RawFile, "write", cut)
     async with course(home, lab, "3s", hosts=2) as run:
-        await execute(run.ctx)
+        end = await execute(run.ctx)
     assert "host-lost" in run.codes("h1")
+    assert f"not all was collected from h1: benchtui runs recover {run.ctx.run_id} does so" in end.reason
+    assert not [text for text in warnings(run, "h1") if "may stay behind" in text]
+    monkeypatch.undo()
     async with Connections(ssh_config=lab.ssh_config) as connections:
         found, errors = await find_leftovers(lab.addresses(1), connections)
+        (left,) = [each for each in found if each.run == run.ctx.run_id]
+        assert (errors, left.processes) == ([], ()), "no load goes on"
+        history = read_history(run.ctx.run_dir / JOURNAL_FILE)
+        again = open_run(run.ctx.run_dir, run.ctx.plan, connections, history)
+        assert "not all was collected" not in (await execute_collection(again, history)).reason
+        again.journal.close()
+        found, errors = await find_leftovers(lab.addresses(1), connections)
     assert (errors, [each for each in found if each.run == run.ctx.run_id]) == ([], [])
-    assert not [text for text in warnings(run, "h1") if "may stay behind" in text]
+    assert [event.get("collected", True) for event in run.events("task_ended", "h1")][-2:] == [False, True]
 
 
 async def clean_all(run: Course, lab: SshdLab) -> dict[str, Any]:

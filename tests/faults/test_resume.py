@@ -10,12 +10,12 @@ import pytest
 
 from tests.e2e.command import start
 from tests.faults.conftest import Begin
-from tests.lab.faults_check import problem_codes, violations
+from tests.lab.faults_check import Record, problem_codes, violations
 from tests.lab.faults_run import LiveRun
 from tests.lab.proxy import ProxiedLab
 from tests.patience import PATIENCE_S
 from tui.engine.process.control import request
-from tui.model.event import RunResumed, StopRequested
+from tui.model.event import HostResult, RunResumed, StopRequested, TelemetrySample
 
 pytestmark = pytest.mark.e2e
 
@@ -68,3 +68,64 @@ def test_a_host_that_is_gone_leaves_what_the_others_measured(begin: Begin, proxi
     assert sorted(record["steps"][0]["results"]["per_host"]) == ["h1", "h2"]
     assert problem_codes(record, "h1") == set()
     assert violations(run, record) == []
+
+
+def reads_of(record: Record, host: str, step: int = 0) -> int:
+    """Return the I/Os that a record has of a host in a step."""
+    found: int = record["steps"][step]["results"]["per_host"][host]["read"]["ios"]
+    return found
+
+
+def recovered(run: LiveRun) -> tuple[Record, str]:
+    """Recover the run, and return its record and what was said."""
+    _, said, _ = run.command("runs", "recover", run.run_id)
+    return run.finished(), said
+
+
+def test_what_an_unreachable_host_measured_is_collected_once_it_is_back(begin: Begin, proxied_lab: ProxiedLab) -> None:
+    run = begin(runtime="6s", lease_s=LEASE_S)
+    run.measuring(samples=2)
+    run.kill_engine()
+    proxied_lab.drop()
+    proxied_lab.proxies["h2"].refuse()
+    first, _ = recovered(run)
+    seconds = sum(each.host == "h2" for each in run.of_type(TelemetrySample))
+    again = f"not all was collected from h2: benchtui runs recover {run.run_id} does so once that is back"
+    assert first["state"] == "partial" and again in first["reason"]
+    still, _ = recovered(run)
+    assert again in still["reason"] and reads_of(still, "h2") == reads_of(first, "h2")
+    proxied_lab.heal()
+    record, _ = recovered(run)
+    assert record["state"] == "partial" and "not all was collected" not in record["reason"]
+    assert next(each for each in run.of_type(HostResult) if each.host == "h2").final
+    assert reads_of(record, "h2") > reads_of(first, "h2")
+    assert reads_of(record, "h1") == reads_of(first, "h1")
+    assert sum(each.host == "h2" for each in run.of_type(TelemetrySample)) > seconds
+    assert violations(run, record) == []
+    assert all(each.whole for each in run.spool.tasks())
+    run.no_process_left()
+    assert not run.load_on("h2").remote_dir.exists()
+    assert f"{run.run_id} is finished already" in recovered(run)[1]
+
+
+@pytest.mark.slow
+def test_a_host_given_up_in_an_earlier_step_keeps_what_it_measured_until_that_is_collected(
+    begin: Begin, proxied_lab: ProxiedLab
+) -> None:
+    run = begin("--no-telemetry", "--sweep", "rate=50,60", runtime="18s", lease_s=10)
+    run.measuring(samples=2)
+    proxied_lab.proxies["h2"].refuse()
+    proxied_lab.proxies["h2"].reset()
+    run.wait(lambda: any(each.detail.startswith("given up") for each in run.states("h2")), "h2 given up")
+    proxied_lab.heal()
+    first = run.finished()
+    assert reads_of(first, "h2", 1) > 0, "it took part in the next step"
+    assert "not all was collected from h2" in first["reason"]
+    record, _ = recovered(run)
+    assert reads_of(record, "h2") > reads_of(first, "h2")
+    kept = [each["path"] for each in record["provenance"]["artefacts"]]
+    assert sorted(set(kept)) == sorted(kept)
+    assert [reads_of(record, "h1", step) for step in (0, 1)] == [reads_of(first, "h1", step) for step in (0, 1)]
+    assert reads_of(record, "h2", 1) == reads_of(first, "h2", 1)
+    assert violations(run, record) == []
+    assert all(each.whole for each in run.spool.tasks())

@@ -234,8 +234,7 @@ class RunState:
             return self._progress_by_bytes(elapsed, self.phase_total_bytes)
         if not self.phase_expected_s:
             return Progress(None, None, elapsed)
-        fraction = min(1.0, elapsed / self.phase_expected_s)
-        return Progress(fraction, max(0.0, self.phase_expected_s - elapsed), elapsed)
+        return Progress(min(1.0, elapsed / self.phase_expected_s), max(0.0, self.phase_expected_s - elapsed), elapsed)
 
     def _progress_by_bytes(self, elapsed: float, total: int) -> Progress:
         done = min(self.phase_bytes, total)
@@ -276,8 +275,10 @@ class RunState:
             self.phases.append(PhaseSpan(event.phase, None, event.t))
         if event.phase not in ("layout", "measure"):
             return
-        if self.resumed and event.phase == "measure" and self.current.is_of("measure", event.step):  # it goes on
-            self.phase_started_t = self.current.started_t
+        if self.resumed and event.phase == "measure" and (known := self.at_step(event.step or 0).measurement):
+            self.phase_started_t = known.started_t  # it goes on, or what it lacked is collected
+            if known is not self.current:
+                self._enter(known)
             return
         self.phase_bytes = 0
         measurement = Measurement(
@@ -342,8 +343,7 @@ class RunState:
     def _on_run_resumed(self, event: RunResumed) -> None:
         self.resumed.append(event)
         if self.ended or event.going_on:
-            self.state, self.end, self.reason, self.stop_mode = "running", None, "", None
-            self.stop_reason = ""
+            self.state, self.end, self.reason, self.stop_mode, self.stop_reason = "running", None, "", None, ""
         if event.going_on:
             self.run_problems_over = len(self.run_problems)
         for clock in self.clocks.values():

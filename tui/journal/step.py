@@ -34,6 +34,8 @@ StepStateName = Literal["missing", "running", "done", "failed", "cut", "skipped"
 Load = tuple[PhaseName, str]  # phase and host of a host's one load
 
 HANDLERS: Handlers[StepState] = Handlers()
+LEFT_BEHIND = ("lost", "unconfirmed")  # ends of loads whose host could not be asked any more
+DATA_GONE = "host-data-gone"  # a problem: the host was asked, and holds nothing of it
 
 
 class PhaseSpan(Struct):
@@ -83,6 +85,20 @@ class StepState(Struct):
         if self.end is not None:
             return []
         return [task for key, task in self.loads.items() if not self._is_over(key)]
+
+    @property
+    def uncollected(self) -> list[TaskStarted]:
+        """The loads that measured, whose output was not taken to its end, and may still lie on the host."""
+        gone = {problem.host for problem in self.problems if problem.code == DATA_GONE}
+        return [
+            task
+            for (phase, host), task in self.loads.items()
+            if phase == "measure" and host in self.released - gone and self._left_behind(host)
+        ]
+
+    def _left_behind(self, host: str) -> bool:
+        end = self.ended.get(("measure", host))
+        return end is None or (not end.collected and end.reason in LEFT_BEHIND)
 
     def _is_over(self, load: Load) -> bool:
         phase, host = load

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from tui.cli.prove import configure as prove_arguments
 from tui.cli.runs.arguments import RUN_HELP, Actions
 from tui.cli.runs.change import run_on_own_hosts
 from tui.cli.searching import span_of
 from tui.model.problem import BenchtuiError, UsageError
+from tui.model.rundir import JOURNAL_FILE
 from tui.results.store.alive import is_running
 from tui.results.store.runs import RunStore
 
 
 def configure(actions: Actions) -> None:
     """Add the actions."""
-    recover = actions.add_parser("recover", help="finish runs whose engine died: collect what the hosts still hold")
+    told = "collect what hosts still hold: of runs whose engine died, or while they were away"
+    recover = actions.add_parser("recover", help=told)
     recover.add_argument("runs", metavar="RUN", nargs="*", help=f"{RUN_HELP}; default: all unfinished ones")
     recover.set_defaults(do=recover_runs)
     resume = actions.add_parser("resume", help="measure what a stopped or cut-off run still lacks; what is done stays")
@@ -40,7 +43,7 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
     chosen = [run_on_own_hosts(store, ref) for ref in args.runs] or unfinished_runs(store.runs_dir)
     for run_dir in chosen:
         if not is_unfinished(run_dir):
-            raise UsageError(f"run {run_dir.name} is {'going on' if is_running(run_dir) else 'finished already'}")
+            check_held(run_dir)
     if not chosen:
         print("no run is unfinished", file=sys.stderr)
     codes = [0]
@@ -53,6 +56,17 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
             print("".join(f"benchtui: {problem}\n" for problem in error.problems), end="", file=sys.stderr)
             codes.append(4)
     return max(codes)
+
+
+def check_held(run_dir: Path) -> None:
+    """Raise UsageError for a run that is over, unless hosts that were away may hold what they measured."""
+    from tui.engine.recovery.history import read_history
+    from tui.journal.plan_file import load_plan
+
+    if is_running(run_dir):
+        raise UsageError(f"run {run_dir.name} is going on")
+    if not read_history(run_dir / JOURNAL_FILE).uncollected(load_plan(run_dir)):
+        raise UsageError(f"run {run_dir.name} is finished already")
 
 
 def resume_run(args: argparse.Namespace, store: RunStore) -> int:

@@ -41,8 +41,8 @@ def run_engine(run_dir: Path, mode: EngineMode = "start", *, ask: bool = False) 
     plan = load_plan(run_dir)
     with sole_engine(run_dir):
         history = None if mode == "start" else _history(run_dir)
-        if history is not None and mode != "recover":
-            history.going_on = True
+        if history is not None and (mode != "recover" or history.ended):
+            history.going_on = mode != "recover"
             for name in (RECORD_FILE, SUMMARY_FILE):  # they are derived again from the journal at the end
                 (run_dir / name).unlink(missing_ok=True)
         return asyncio.run(_serve(run_dir, plan, history, mode, asker))
@@ -106,6 +106,10 @@ def _course(ctx: RunContext, history: History | None, mode: EngineMode) -> Corou
         return execute(ctx)
     from tui.engine.recovery.recover import execute_missing, execute_rest
 
+    if mode == "recover" and history.ended:
+        from tui.engine.recovery.uncollected import execute_collection
+
+        return execute_collection(ctx, history)
     if mode == "recover":
         return execute_rest(ctx, history)
     return execute_missing(ctx, history, failed=mode == "resume-failed")

@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from tui import workloads
 from tui.journal.reader import JournalEvent, read_events
 from tui.journal.state import RunState
 from tui.journal.step import StepState
@@ -62,6 +63,12 @@ class History(Struct):
         """Return the commands whose end or result is not in the journal, of the newest step that has any."""
         by_step = {step.index: step.open_loads for step in self.seen.steps.values() if step.open_loads}
         return by_step[max(by_step)] if by_step else []
+
+    def uncollected(self, plan: Plan) -> dict[int, list[TaskStarted]]:
+        """Return by step the loads whose output was left on hosts that were away; that of MPI cannot be fetched."""
+        steps = [step for step in plan.steps if workloads.get(step.tool).course == "commands"]
+        found = {step.index: self.at(step.index).uncollected for step in steps if step.index in self.seen.steps}
+        return {index: tasks for index, tasks in found.items() if tasks}
 
     @property
     def begun(self) -> set[int]:

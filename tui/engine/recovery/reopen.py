@@ -14,6 +14,7 @@ from tui.engine.running.measure import on_runs, take_result, task_run
 from tui.engine.running.on_hosts import REACH
 from tui.engine.running.session import HostSession
 from tui.engine.running.task import TaskRun
+from tui.journal.step import DATA_GONE
 from tui.model.event import HostStateName, PhaseName, StepEnded, TaskStarted
 from tui.model.plan import Step
 from tui.remote.agent import AgentError
@@ -62,7 +63,7 @@ def not_reached(phase: PhaseName) -> Callable[[HostSession, HostError], None]:
 
     def tell(session: HostSession, error: HostError) -> None:
         if isinstance(error, AgentError):
-            session.problem(phase, "host-data-gone", f"what it spooled is gone: {error.message}")
+            session.problem(phase, DATA_GONE, f"what it spooled is gone: {error.message}")
         else:
             session.problem(phase, "host-lost", f"not reached for recovery: {error.message}")
 

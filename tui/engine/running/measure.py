@@ -13,6 +13,7 @@ from tui.engine.running.load import DELIVERY_S, run_load
 from tui.engine.running.on_hosts import ARM, DISARM, FREE_SPOOL, GO, Duty, faults_of, on_hosts
 from tui.engine.running.session import HostSession
 from tui.engine.running.task import Outcome, TaskRun
+from tui.journal.step import LEFT_BEHIND
 from tui.model.event import FileCreated, PhaseName
 from tui.model.plan import Step, is_device
 from tui.remote.transport import HostError
@@ -154,6 +155,10 @@ def take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:
 
 def _take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:
     session = run.session
+    if outcome.collected:
+        session.holds.discard(run.step.index)
+    elif outcome.reason in LEFT_BEHIND and run.phase == "measure":
+        session.holds.add(run.step.index)
     result = run.reader.result(outcome.exit_code)
     if result is not None:
         ctx.results[result.step, result.host] = result

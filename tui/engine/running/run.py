@@ -10,6 +10,8 @@ from collections.abc import Awaitable
 from functools import partial
 from pathlib import Path
 
+from msgspec.structs import replace
+
 import tui
 from tui.engine.recovery.history import History
 from tui.engine.running.context import RunContext, RunRefused, RunStopped
@@ -23,6 +25,7 @@ from tui.engine.running.steps import run_steps
 from tui.journal.search import plan_as_run
 from tui.journal.writer import Journal, Resume
 from tui.model.event import ONLY_SAMPLES, RunEnded, RunResumed, RunStarted, RunStateName
+from tui.model.plain import some
 from tui.model.plan import Plan
 from tui.model.rundir import begun_utc
 from tui.remote.agent import AgentError
@@ -83,6 +86,9 @@ def take_up(ctx: RunContext, history: History) -> None:
     for session in ctx.sessions:
         files = history.seen.files.get(session.name)
         session.created = files.paths if files is not None else []
+    for index, tasks in history.uncollected(ctx.plan).items():
+        for session in ctx.sessions:
+            session.holds |= {index} if session.name in {task.host for task in tasks} else set()
 
 
 async def execute(ctx: RunContext) -> RunEnded:
@@ -108,7 +114,16 @@ async def brought_to_an_end(ctx: RunContext, course: Awaitable[RunEnded]) -> Run
         end = how_it_ended(ctx)
     finally:
         await leave_hosts(ctx)
-    return ctx.journal.append(end)
+    return ctx.journal.append(naming_held(ctx, end))
+
+
+def naming_held(ctx: RunContext, end: RunEnded) -> RunEnded:
+    """Return the end of a run that says which hosts may still hold what they measured, and how it is fetched."""
+    held = [session.name for session in ctx.sessions if session.holds]
+    if not held:
+        return end
+    told = f"not all was collected from {some(held)}: benchtui runs recover {ctx.run_id} does so once that is back"
+    return replace(end, reason="; ".join(filter(None, (end.reason, told))))
 
 
 async def connect_all(ctx: RunContext) -> None:
@@ -169,7 +184,7 @@ async def _leave(ctx: RunContext, session: HostSession) -> None:
 
 async def _give_back(ctx: RunContext, session: HostSession) -> None:
     await session.agent.unlock()
-    if ctx.journal.failed:  # only the spool has what was measured
+    if ctx.journal.failed or session.holds:  # only the spool has what was measured
         return
     try:
         await session.agent.clean()

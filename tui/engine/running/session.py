@@ -46,6 +46,7 @@ class HostSession:
         self.devices: dict[str, DeviceFacts] = {}  # those of the plan, as the preflight found them
         self.reached = False  # whether it has ever been connected
         self.refusal = ""  # why attempts to reconnect failed: what a host said last, not that time was up
+        self.holds: set[int] = set()  # steps of which it has output that could not be collected
         self.created: list[str] = []  # paths this run made on the host, in the order it made them
         self._transport: Transport | None = None
         self._agent: Agent | None = None

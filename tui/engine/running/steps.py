@@ -75,6 +75,8 @@ async def _in_turn(ctx: RunContext, steps: Sequence[Step]) -> None:
 async def run_step(ctx: RunContext, step: Step) -> None:
     """Prepare and measure one step."""
     ctx.journal.append(StepStarted(t=0.0, step=step.index, attempt=step.attempt))
+    for session in ctx.sessions:
+        session.holds.discard(step.index)  # what it has of an earlier attempt is not wanted any more
     problems, reason = ctx.journal.problems, "cut off"
     try:
         name_the_absent(ctx, step)

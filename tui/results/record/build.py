@@ -339,7 +339,7 @@ def _provenance(source: Source) -> ProvenanceRecord:
         ],
         artefacts=[
             ArtefactRecord(path=each.path, sha256=each.sha256, bytes=each.bytes, host=each.host)
-            for each in run.artefacts
+            for each in {each.path: each for each in run.artefacts}.values()  # one may have been gone on with
         ],
         journal=JournalRecord(
             events=seen.events,
