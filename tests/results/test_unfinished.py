@@ -13,6 +13,7 @@ from tui.journal.plan_file import load_plan
 from tui.model.event import AnyEvent, FilesRemoved, encode
 from tui.model.problem import BenchtuiError
 from tui.results.record.build import build_record, write_record
+from tui.results.store.summary import summarize
 from tui.results.store.unfinished import is_unfinished, unfinished_runs
 
 
@@ -94,3 +95,18 @@ def test_figures_without_any_result_are_not_called_nothing(tmp_path: Path) -> No
     record = build_record(tmp_path / "mix")
     assert record.state == "partial"
     assert record.reason.startswith("no host gave its result: the figures are made of the samples")
+
+
+def test_a_run_that_ended_without_a_record_gets_it_from_its_journal(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_dir = cut_off(runs, closed(60.0))
+    (run_dir / "run.json").unlink(missing_ok=True)
+    before = summarize(run_dir)
+    assert before is not None and before.state == "interrupted" and not is_unfinished(run_dir)
+    assert main(["runs", "recover"]) == 0
+    assert capsys.readouterr().err == f"{run_dir.name} had come to its end: its record is written\n"
+    after = summarize(run_dir)
+    assert after is not None and after.state == build_record(run_dir).state
+    main(["runs", "recover"])
+    assert capsys.readouterr().err == "no run is unfinished\n"

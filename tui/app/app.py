@@ -205,6 +205,12 @@ class BenchtuiApp(Shell):
 
         return unfinished_runs(self.paths.runs)
 
+    def write_missing_records(self) -> list[str]:
+        """Write records of runs that came to their end, but not to a record; return the runs."""
+        from tui.results.record.missing import write_missing
+
+        return write_missing(self.paths.runs)
+
     def on_benchtui_app_runs_cut_off(self, event: RunsCutOff) -> None:
         """Say so, where it stays in sight if that can be."""
         from tui.app.services import recovery
@@ -222,11 +228,13 @@ class BenchtuiApp(Shell):
         screen = self.screen
         if not isinstance(screen, StepScreen):
             return
+        for run_id in (written := await asyncio.to_thread(self.write_missing_records)):
+            self.notify(f"{run_id} had come to its end: its record is written", markup=False)
         runs = await asyncio.to_thread(self.cut_off_runs)
         runs = [run_dir for run_dir in runs if run_dir == screen.run_at_hand] or runs
-        if not runs:
+        if not runs and not written:
             self.notify("no run was cut off")
-        elif await self.push_screen_wait(recovery.question(runs)) == "recover":
+        elif runs and await self.push_screen_wait(recovery.question(runs)) == "recover":
             self.recover_runs(runs)
 
     @work(group="recover-runs", exclusive=True)

@@ -38,13 +38,17 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
     """Finish unfinished runs one after the other; 4 when one of them is not complete."""
     from tui.cli.launching import restart
     from tui.cli.watching import watch
+    from tui.results.record.missing import write_missing
     from tui.results.store.unfinished import is_unfinished, unfinished_runs
 
+    written = write_missing(store.runs_dir) if not args.runs else []
+    for run_id in written:
+        print(f"{run_id} had come to its end: its record is written", file=sys.stderr)
     chosen = [run_on_own_hosts(store, ref) for ref in args.runs] or unfinished_runs(store.runs_dir)
     for run_dir in chosen:
         if not is_unfinished(run_dir):
             check_held(run_dir)
-    if not chosen:
+    if not chosen and not written:
         print("no run is unfinished", file=sys.stderr)
     codes = [0]
     for run_dir in chosen:
