@@ -243,8 +243,12 @@ async def test_a_large_terminal_shows_what_the_run_under_the_cursor_measured(new
     def shown(pane: TextPane, text: str) -> bool:
         return any(line.plain[FACTS_CELLS:].strip().startswith(text) for line in pane._built or ())
 
-    async with stage(newest, (200, 60), step="runs") as (app, pilot):
+    async with stage(newest, step="runs") as (app, pilot):
         pane = app.screen.query_one("#runs-preview", TextPane)
+        await pilot.press("n")
+        await pilot.resize_terminal(200, 60)
+        await app.settle(pilot)
+        await pilot.press("escape")
         assert drawn(pane) == ["All hosts, clat", "read IOPS", "read p99 latency"]
         await pilot.press("j")
         await app.settle(pilot)

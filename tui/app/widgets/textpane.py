@@ -30,7 +30,8 @@ class TextPane(VerticalScroll, can_focus=True):
         super().__init__(id=id, classes="pane", can_focus=can_focus)
         self.builder: Builder = lambda _: ()
         self.more = ""  # what stands below while not all has room: how to read on
-        self._built_for = -1
+        self.fills = False  # the text goes with the height too, as charts do
+        self._built_for = self._built_height = -1
         self._built: Sequence[Line] | None = None
 
     def compose(self) -> ComposeResult:
@@ -49,6 +50,8 @@ class TextPane(VerticalScroll, can_focus=True):
 
     def on_resize(self) -> None:
         """The width may be another one."""
+        if self.fills and self.size.height != self._built_height:
+            self._built_for, self._built_height = -1, self.size.height
         self._build()
 
     def _build_soon(self) -> None:
@@ -62,8 +65,9 @@ class TextPane(VerticalScroll, can_focus=True):
 
     def _say_how(self) -> None:
         if self.more:
-            how = "j k scroll   Tab back" if self.has_focus else self.more
-            self.border_subtitle = how if self.show_vertical_scrollbar else ""
+            scrolls, back = self.show_vertical_scrollbar, "Tab back"
+            how = f"j k scroll   {back}" if self.has_focus else self.more
+            self.border_subtitle = how if scrolls else back if self.has_focus else ""
 
     def _build(self) -> None:
         width = self.scrollable_content_region.width - 1

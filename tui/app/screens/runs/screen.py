@@ -80,7 +80,7 @@ class RunsScreen(FilteredScreen):
         picklist.add_class("pane", update=False)
         picklist.border_title = "Runs"
         pane = TextPane(id="runs-preview")
-        pane.more = "Tab reads on"
+        pane.more, pane.fills = "Tab reads on", True
         with Vertical(id="runs-body"):
             yield picklist
             yield pane
@@ -362,7 +362,7 @@ class RunsScreen(FilteredScreen):
 
     def action_import(self) -> None:
         """Ask for what was kept of a run elsewhere."""
-        what = "a file, a directory or an archive with what a load generator printed"
+        what = "a file, directory or archive that a load generator wrote"
         dialog = LineDialog("Import", what, does="import")
         self.app.push_screen(dialog, self.import_given)
 
@@ -461,7 +461,7 @@ class RunsScreen(FilteredScreen):
         except UsageError as error:
             self.notify(str(error), severity="warning", markup=False)
             return
-        held = still_on_hosts(run_dir, recover="R", clean="C, before this")
+        held = still_on_hosts(run_dir, recover="R", clean="C, pressed first")
         body = f"{run_dir.name}\nIts record, journal and raw output are removed from this machine for good."
         question = Confirm("Delete this run?", f"{body}\n\n{held}" if held else body, warns=True)
         self.app.push_screen(question, partial(self.answered, run_dir))
