@@ -249,6 +249,9 @@ async def test_a_large_terminal_shows_what_the_run_under_the_cursor_measured(new
         await pilot.resize_terminal(200, 60)
         await app.settle(pilot)
         await pilot.press("escape")
+        assert pane._built is not None and pane.query_one(Static).size.height == len(pane._built), (
+            "all of it is in sight"
+        )
         assert drawn(pane) == ["All hosts, clat", "read IOPS", "read p99 latency"]
         await pilot.press("j")
         await app.settle(pilot)

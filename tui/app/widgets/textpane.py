@@ -52,7 +52,10 @@ class TextPane(VerticalScroll, can_focus=True):
         """The width may be another one."""
         if self.fills and self.size.height != self._built_height:
             self._built_for, self._built_height = -1, self.size.height
-        self._build()
+        if self._built is None:
+            self._build()
+        else:
+            self.call_after_refresh(self._build)  # Textual keeps the height of a text that changes while it is laid out
 
     def _build_soon(self) -> None:
         self._say_how()
