@@ -299,6 +299,12 @@ async def test_tabs_are_moved_between_by_keys_and_clicks_and_each_fits_and_scrol
             assert screen.scroll.scroll_offset.y == 0
             top = app.text_of("#result-top")
             assert "valid with warnings" in top and "read " in top.splitlines()[0]
+        tabs = app.text_of("#result-top").splitlines()[1]
+        assert tabs.startswith("‹ ") and tabs.endswith("Published"), "tabs that have no room are told at both ends"
+        await pilot.click("#result-top", offset=(tabs.index("Hosts") + 2, 1))
+        await app.settle(pilot)
+        assert screen.page is not None and screen.page.tab == "hosts"
+        await tab(app, pilot, "published")
         await pilot.press("tab")
         await app.settle(pilot)
         assert screen.page is not None and screen.page.tab == "summary"

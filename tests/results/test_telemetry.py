@@ -111,7 +111,7 @@ def test_live_says_what_a_host_does_now() -> None:
     state = RunState({"h1": -1000.0}).apply_all(
         [StepStarted(t=0.0, step=0), columns(*names), second(1, 42, 3, 99, 1024**2, 0, 7)]
     )
-    assert list(does(state, "h1")) == [("CPU", "42 %, core 3 99 %"), ("eth0", "1.00 MiB/s")]
+    assert list(does(state, "h1")) == [("CPU", "42 %, core 3 at 99 %"), ("eth0", "1.00 MiB/s")]
     assert list(does(state, "h2")) == []
 
 

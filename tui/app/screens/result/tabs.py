@@ -16,7 +16,7 @@ from tui.results.defend.text import defence_lines
 from tui.text.line import LABEL, TEXT, Line, Run, clip, width_of_runs
 
 GAP = 2
-MORE = " ›"  # there are more tabs than fit
+LESS, MORE = "‹ ", " ›"  # there are more tabs than fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +91,10 @@ def beside(page: Page, places: int) -> str:
 def tab_runs(page: Page, width: int) -> list[tuple[str, list[Run]]]:
     """Return name and runs of the tabs that fit around the one that is shown."""
     tabs, here = tabs_of(page), shown_tab(page).name
-    first = 0
-    while first < len(tabs) - 1 and _until(tabs[first:], here) > width:
-        first += 1
+    first = taken = 0
+    while first < len(tabs) - 1 and taken + _until(tabs[first:], here) > width:
+        first, taken = first + 1, len(LESS)
     found: list[tuple[str, list[Run]]] = []
-    taken = 0
     for tab in tabs[first:]:
         if taken + len(tab.title) > width:
             break
@@ -111,18 +110,23 @@ def _until(tabs: list[Tab], here: str) -> int:
 
 def tab_line(page: Page, width: int) -> Line:
     """Return the line of tabs, the shown one accented; what has no room is left out at its ends."""
-    runs: list[Run] = []
     shown = tab_runs(page, width - len(MORE))
-    for _, part in shown:
-        runs += [(" " * GAP if runs else "", TEXT), *part]
+    runs: list[Run] = [(_before(page, shown), LABEL)]
+    for place, (_, part) in enumerate(shown):
+        runs += [(" " * GAP if place else "", TEXT), *part]
     more = (MORE, LABEL) if shown[-1][0] != tabs_of(page)[-1].name else ("", LABEL)
     return Line.of(*clip([*runs, more], width))
 
 
+def _before(page: Page, shown: list[tuple[str, list[Run]]]) -> str:
+    return LESS if shown[0][0] != tabs_of(page)[0].name else ""
+
+
 def tab_at(page: Page, width: int, x: int) -> str:
     """Return the name of the tab that stands in a column of the line; empty where there is none."""
-    edge = 0
-    for name, part in tab_runs(page, width - len(MORE)):
+    shown = tab_runs(page, width - len(MORE))
+    edge = len(_before(page, shown))
+    for name, part in shown:
         edge += width_of_runs(part) + GAP
         if x < edge:
             return name
