@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tui.engine.hosts.ahead import launched, mpi_answers
 from tui.engine.mpi.cluster import (
     Cluster,
     addresses_of,
@@ -17,6 +18,9 @@ from tui.engine.mpi.cluster import (
     networks,
     proxy_of,
 )
+from tui.engine.planning.plan import Choices, build_plan
+from tui.engine.profiles.catalogue import Catalogue
+from tui.model.address import HostAddress
 from tui.model.plan import MpiLaunch, Step
 from tui.remote.mpi import MpiFacts, launcher, library_family, parse_facts
 from tui.workloads.mdtest.program import MdtestProgram
@@ -252,3 +256,15 @@ def test_where_open_mpi_logs_in_itself_its_daemons_are_told_that_directory() -> 
     found = cluster(openmpi(1), openmpi(2), launch=MpiLaunch("/x", 2, 1, 1, launcher="plain"))
     found.scratch = "/dev/shm/benchtui-R"
     assert "--mca orte_tmpdir_base /dev/shm/benchtui-R" in " ".join(mpiexec(found, "R", {"h1": "a", "h2": "b"}, 2, []))
+
+
+def test_the_look_ahead_tells_what_the_preflight_of_an_mpi_program_will(tmp_path: Path) -> None:
+    hosts = [HostAddress(name="h1"), HostAddress(name="h2")]
+    plan = build_plan(Catalogue(tmp_path).load("weka/mdtest"), Choices(hosts=hosts))
+    (key,) = launched(plan)
+    one, two = (facts(number, ssh_address="127.0.0.1", addresses="127.0.0.1/8") for number in (1, 2))
+    (said, problems), (_, others) = mpi_answers(plan, {"h1": {key: one}, "h2": {key: two}}).values()
+    assert said == ["/usr/bin/mdtest", "MPICH 4.0.2"] and problems == []
+    (only,) = others
+    assert only.startswith("its address 127.0.0.1 is that of h1; ") and "addresses" in only
+    assert mpi_answers(plan, {"h2": {key: two}}) == {}, "without the first host nothing can be compared"

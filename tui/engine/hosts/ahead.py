@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,12 +12,13 @@ from tui.engine.safety.host_look import HostFindings, tasks_of
 from tui.metrics import units
 from tui.model.address import HostAddress
 from tui.model.hostfacts import Fact
-from tui.model.plan import Plan
+from tui.model.plan import Plan, Step
 
 if TYPE_CHECKING:
     from tui.engine.safety.made_files import MadeFiles
     from tui.remote.agent import Agent, Holder
     from tui.remote.connections import Connections
+    from tui.remote.mpi import MpiFacts
 
 T = TypeVar("T")
 
@@ -38,13 +39,16 @@ async def look_ahead(
 ) -> list[Answer]:
     """Ask all hosts at once and judge them by the rules of the preflight. `heard` is told each host that answered.
 
-    Locks are looked at and not taken, MPI is not tried: both would be felt by others.
+    Locks are looked at and not taken, MPI is not launched: both would be felt by others.
     """
     work = {address.name: _look(plan, address, connections, made_files, heard) for address in plan.hosts}
     looked, errors = await fan_out(work)
-    found = {name: findings for name, (findings, *_) in looked.items()}
+    found = {name: findings for name, ((findings, *_), _) in looked.items()}
     short = judge_space(plan, found)
-    answers = {name: _judged(plan, name, *each) for name, each in looked.items()}
+    answers = {name: _judged(plan, name, *each) for name, (each, _) in looked.items()}
+    for name, (said, problems) in mpi_answers(plan, {name: seen for name, (_, seen) in looked.items()}).items():
+        told = ", ".join(part for part in (answers[name].said, *said) if part)
+        answers[name] = replace(answers[name], problems=(*answers[name].problems, *problems), said=told)
     answers |= {name: Answer(name, (error.message,)) for name, error in errors.items()}
     for name, (_, message) in short.items():
         answers[name] = replace(answers[name], problems=(*answers[name].problems, message))
@@ -57,8 +61,9 @@ async def _look(
     connections: Connections,
     made_files: MadeFiles,
     heard: Callable[[str], object],
-) -> tuple[HostFindings, dict[str, Fact], Holder | None]:
+) -> tuple[tuple[HostFindings, dict[str, Fact], Holder | None], dict[str, MpiFacts]]:
     from tui.engine.running.preflight import facts_of, look_at
+    from tui.remote.mpi import probe
 
     try:
         async with looking_on(address, connections, "preflight") as agent:
@@ -67,9 +72,40 @@ async def _look(
                 return await call(agent)
 
             findings = await look_at(plan, address.name, ask, made_files.sizes(address.name))
-            return findings, await facts_of(plan, address.name, ask, findings), await agent.locked()
+            facts, holder = await facts_of(plan, address.name, ask, findings), await agent.locked()
+            launches = {key: step.mpi for key, step in launched(plan).items() if address.name in step.hosts}
+            seen = {key: await probe(agent, each.directory, each.program) for key, each in launches.items() if each}
+            return (findings, facts, holder), seen
     finally:
         heard(address.name)
+
+
+def launched(plan: Plan) -> dict[str, Step]:
+    """Return a step for each program that is launched over all hosts."""
+    from tui.engine.mpi.look import key_of
+
+    return {key_of(step): step for step in plan.steps if step.mpi is not None}
+
+
+def mpi_answers(plan: Plan, seen: Mapping[str, Mapping[str, MpiFacts]]) -> dict[str, tuple[list[str], list[str]]]:
+    """Return by host what it has for MPI programs, and why it cannot take part; without the first host nothing."""
+    from tui.engine.mpi.cluster import PACKAGE, judge
+    from tui.engine.mpi.look import cluster_of, with_advice
+
+    answers: dict[str, tuple[list[str], list[str]]] = {}
+    for key, step in launched(plan).items():
+        facts = {host: seen[host][key] for host in step.hosts if key in seen.get(host, {})}
+        if step.hosts[0] not in facts:
+            continue
+        cluster = cluster_of(step, facts)
+        problems = judge(cluster)
+        for host, each in facts.items():
+            said, wrong = answers.setdefault(host, ([], []))
+            launcher = each.launcher(cluster.family)
+            said += [each.program] if each.program else []
+            said += [f"{PACKAGE[cluster.family]} {launcher.version}"] if launcher else []
+            wrong += [with_advice(plan, step.tool, problem) for problem in problems.get(host, [])]
+    return answers
 
 
 def _judged(plan: Plan, host: str, findings: HostFindings, facts: dict[str, Fact], holder: Holder | None) -> Answer:

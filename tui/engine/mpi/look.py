@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from tui import workloads
@@ -41,20 +41,26 @@ def sessions_of(ctx: RunContext, step: Step) -> list[HostSession]:
 
 async def look_at_hosts(ctx: RunContext, step: Step) -> Cluster:
     """Return the hosts of a program as they are; what is wrong with them becomes their problem."""
-    program, sessions = program_of(step), sessions_of(ctx, step)
-    launch = program.launch
+    launch, sessions = program_of(step).launch, sessions_of(ctx, step)
 
     async def probe(session: HostSession) -> mpi.MpiFacts:
         return await session.ask(lambda agent: mpi.probe(agent, launch.directory, launch.program))
 
     facts = await on_hosts(ctx, LOOK, sessions, probe, _not_probed)
     refuse_failed(JUDGE, [session for session in sessions if session.name not in facts])
-    cluster = Cluster(step.tool, program, facts, family_of(launch, facts[step.hosts[0]]), addresses_of(launch, facts))
+    cluster = cluster_of(step, facts)
     problems = judge(cluster)
     for session in sessions:
         for code, message in problems.get(session.name, []):
             session.problem("preflight", code, with_advice(ctx.plan, step.tool, (code, message)))
     return cluster
+
+
+def cluster_of(step: Step, facts: Mapping[str, mpi.MpiFacts]) -> Cluster:
+    """Return the hosts of a program, of which the first one is known."""
+    program = program_of(step)
+    family = family_of(program.launch, facts[step.hosts[0]])
+    return Cluster(step.tool, program, facts, family, addresses_of(program.launch, facts))
 
 
 def _not_probed(session: HostSession, error: HostError) -> None:
