@@ -70,6 +70,16 @@ def test_where_reasons_have_no_room_beside_their_words_they_stand_below_whole() 
     assert max(map(len, narrow)) <= 76 and not any(line.endswith("…") for line in narrow)
 
 
+def test_where_words_have_no_room_they_are_short_and_stand_below_whole() -> None:
+    values = [1000.0, 1010.0, 1020.0]
+    found = compare([repeated(values)], [repeated([each * 1.2 for each in values])])
+    wide, narrow = (plain_lines(comparison_lines(found, width)) for width in (120, 68))
+    assert any(line.startswith("read IOPS") and "too few repetitions to say" in line for line in wide)
+    row = next(line for line in narrow if line.startswith("read IOPS"))
+    assert row.endswith("  too few") and any(line.startswith("too few repetitions to say: ") for line in narrow)
+    assert max(map(len, narrow)) <= 68 and not any(line.endswith("…") for line in narrow)
+
+
 @pytest.mark.parametrize(("low", "high", "metric", "undecided"), [
     (0.97, 1.30, "iops", False), (0.90, 1.30, "iops", True),
     (0.90, 1.02, "latency", False), (0.97, 1.30, "latency", True),

@@ -23,6 +23,7 @@ ROLES: dict[Word, str] = {
     "too few repetitions to say": WARN,
     "not comparable": BAD,
 }
+BRIEF: dict[Word, str] = {"too few repetitions to say": "too few", "no difference detected": "no difference"}
 METHODS = {
     "repetitions": "repetitions: Mann-Whitney U, exact; Hodges-Lehmann shift of the logarithms with its interval",
     "within one run": "within one run: seconds resampled in moving blocks (of metadata, its iterations); "
@@ -118,7 +119,12 @@ def _table(first: Sequence[Column[Change]], rows: Sequence[Change], width: int |
     if width is None or whole <= width:
         return text_table(columns, rows, width)
     columns[-1] = Column("", lambda each: word_runs(each)[:1])
-    reasons = dict.fromkeys(f"{each.word}: {each.why}" for each in rows if each.why)
+    known = measured([*least[:-1], columns[-1]], rows)
+    brief = sum(column.width + column.gap for column in known) - least[0].gap > width
+    if brief:
+        columns[-1] = Column("", brief_run)
+    told = [(each.word, each.why) for each in rows if each.why or (brief and each.word in BRIEF)]
+    reasons = dict.fromkeys(f"{word}: {why}" if why else word for word, why in told)
     below = [line for text in reasons for line in indented([(text, LABEL)], width, 0)]
     return [*text_table(columns, rows, width), *below]
 
@@ -186,6 +192,11 @@ def counts_text(change: Change) -> str:
 def word_runs(change: Change) -> list[Run]:
     """Return the word with its reason."""
     return [(change.word, ROLES.get(change.word, LABEL)), (f" ({change.why})" if change.why else "", LABEL)]
+
+
+def brief_run(change: Change) -> Run:
+    """Return the word in few letters, for where it has no room."""
+    return BRIEF.get(change.word) or change.word or "", ROLES.get(change.word, LABEL)
 
 
 def _beside(found: Comparison, width: int) -> Iterator[Line]:
