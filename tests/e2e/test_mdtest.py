@@ -28,7 +28,7 @@ pytestmark = pytest.mark.e2e
 
 HYDRA, OPENMPI = shutil.which("mpiexec.hydra"), shutil.which("orted")
 START = time.time()
-LONG = "4000000"  # files a rank: minutes, unless somebody ends it
+LONG = "2000000"  # files a rank: minutes, unless somebody ends it; four ranks want four times as many inodes
 needs_hydra = pytest.mark.skipif(HYDRA is None, reason="no mpiexec.hydra (MPICH)")
 needs_openmpi = pytest.mark.skipif(OPENMPI is None, reason="no orted (Open MPI)")
 needs_namespaces = pytest.mark.skipif(not possible(), reason="network namespaces need root and iproute2")
