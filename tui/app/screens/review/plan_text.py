@@ -185,7 +185,8 @@ def job_files(plan: Plan, room: int | None = None) -> list[Line]:
         task = step.tasks[0]
         others = f", {len(step.tasks) - 1} more with other seeds" if len(step.tasks) > 1 else ""
         one = [heading(f"step {step.index + 1}: {step.name} on {task.host}{others}"), *job_lines(task), Line()]
-        if room is not None and len(lines) + len(one) >= room:  # a line is left for how many more there are
+        last = number == len(points) - 1  # before others, a line is left for how many more there are
+        if room is not None and len(lines) + len(one) - int(last) > room - int(not last):
             return [*lines, _more(len(points) - number, "v has them")] if lines else []
         lines += one
     if len(points) > POINTS_SHOWN:
