@@ -360,7 +360,7 @@ async def test_an_image_that_was_left_half_filled_is_told_and_filled_from_its_st
     recovered = await asyncio.to_thread(benchtui, home, "runs", "recover", run_dir.name)
     record = record_of(run_dir)
     assert (recovered.returncode, record["state"], states(record)) == (4, "failed", ["failed", "missing"])
-    advice = f"benchtui runs resume --failed {run_dir.name} fills again"
+    advice = f"benchtui runs resume --failed {run_dir.name} fills again (u on Runs)"
     assert record["reason"] == f"the engine died; not filled on local; {advice}"
     assert not record["precondition"]["fills"][0]["whole"] and len(image.written) < len(WHOLE)
     image.written.clear()

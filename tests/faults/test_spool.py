@@ -41,7 +41,7 @@ def begin(lab: SshdLab, home: Path, target: Path, runtime: str) -> LiveRun:
 
 
 def test_spool_that_fills_up_while_it_measures(home: Path, tmp_path: Path, target: Path) -> None:
-    with small_spool(tmp_path / "lab", AGENT_KIB + 100) as lab, begin(lab, home, target, "12s") as run:
+    with small_spool(tmp_path / "lab", AGENT_KIB + 180) as lab, begin(lab, home, target, "12s") as run:
         record = run.finished()
         assert record["state"] == "partial"
         assert problem_codes(record, "h1") != set()
