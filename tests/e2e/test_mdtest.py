@@ -20,6 +20,7 @@ import pytest
 
 from tests.e2e.command import benchtui, comm, environ_of, marked_processes, only_run, start
 from tests.lab import mdtest_standin
+from tests.lab.faults import forget_on_hosts
 from tests.lab.netns import NetnsLab, possible
 from tests.lab.sshd import SshdLab, set_env
 from tests.patience import PATIENCE_S, wait_until
@@ -373,6 +374,7 @@ def test_a_host_whose_link_goes_down_ends_the_run_and_is_named(
     record = json.loads(out)
     assert "host-lost" in problems(record)["h2"]
     wait_until(lambda: launch.processes() == [], "the lease ended the ranks of the host that was lost")
+    forget_on_hosts(launch.run_dir.name)  # it was never back
 
 
 @needs_hydra

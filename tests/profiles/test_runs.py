@@ -34,7 +34,7 @@ QUICK = [
 APART = {"V12", "never-together"}  # hosts that measure for a second may miss each other on a busy machine
 REST = [tag for tag in PRESETS if tag not in QUICK[0] + QUICK[1]]
 OTHERS = [tag for tag in REST if tag not in METADATA]
-SLOW = [[*METADATA, *OTHERS[::3]], OTHERS[1::3], OTHERS[2::3]]  # what stats and deletes files comes after who creates them
+SLOW = [[*METADATA, *OTHERS[::3]], OTHERS[1::3], OTHERS[2::3]]  # files are there once created
 
 SMALL = {"runtime": "1s", "numjobs": "2", "size": "4M"}
 AT_ONCE = {**SMALL, "startdelay": "0"}
