@@ -261,6 +261,24 @@ async def test_a_large_terminal_shows_what_the_run_under_the_cursor_measured(new
         assert not drawn(pane) and "short" in "\n".join(line.plain for line in pane._built or ()), "findings come first"
 
 
+async def test_what_a_run_measured_appears_when_it_ends_under_the_cursor(newest: RunMaker) -> None:
+    late = make_run(newest.run_dir.parent.parent, 21, "weka/read-iops", 4)
+
+    def is_drawn(pane: TextPane) -> bool:
+        return any(line.plain[FACTS_CELLS:].strip().startswith("read IOPS") for line in pane.builder(190))
+
+    async with stage(newest, step="runs") as (app, pilot):
+        pane = app.screen.query_one("#runs-preview", TextPane)
+        await pilot.resize_terminal(200, 60)
+        await app.settle(pilot)
+        assert not is_drawn(pane)
+        write_record(late.finish().run_dir)
+        assert isinstance(app.screen, RunsScreen)
+        app.screen.load()
+        await app.settle(pilot)
+        assert is_drawn(pane)
+
+
 async def test_a_narrow_terminal_shows_what_is_worth_knowing_until_tab_shows_the_run_whole(newest: RunMaker) -> None:
     async with stage(newest, SMALL, step="runs") as (app, pilot):
         pane = app.screen.query_one("#runs-preview", TextPane)

@@ -65,7 +65,7 @@ class RunsScreen(FilteredScreen):
         self.marked: list[str] = []
         self.read = False
         self.changed: dict[Path, dict[str, str]] = {}  # parameters by run, of those that were looked at
-        self.measured: tuple[Path, Page | None] | None = None  # the run that was read last, for its charts
+        self.measured: tuple[Path, RunSummary, Page | None] | None = None  # as it was when its charts were read
         self.columns: tuple[Column[RunSummary], ...] = ()
         self.narrow = False
         self.wanted = Filter()
@@ -152,15 +152,15 @@ class RunsScreen(FilteredScreen):
             return
         if run_dir not in self.changed and pane.has_class("-shown"):
             self.read_changed(run_dir)
-        if self.has_room(ROOMY_FROM) and (self.measured or (None,))[0] != run_dir:
-            self.read_measured(run_dir)
+        if self.has_room(ROOMY_FROM) and (self.measured is None or self.measured[:2] != (run_dir, run)):
+            self.read_measured(run_dir, run)
         pane.show(partial(self.preview_lines, run, run_dir))
 
     def preview_lines(self, run: RunSummary, run_dir: Path, width: int) -> list[Line]:
         """Return what is known of a run, and beside it what it measured, once that is read and has room."""
         pane, changed = self.query_one(TextPane), self.changed.get(run_dir, {})
         tell = partial(preview, run, changed, whole=pane.has_focus, short=not self.has_room(ROOMY_FROM))
-        read_dir, page = self.measured or (None, None)
+        read_dir, _, page = self.measured or (None, None, None)
         large = self.has_room(LARGE_FROM)
         if page is None or read_dir != run_dir or not self.has_room(ROOMY_FROM) or (says_more(run) and not large):
             return tell(width)
@@ -171,12 +171,12 @@ class RunsScreen(FilteredScreen):
         return beside(tell(at - GUTTER), found, at) if found else tell(width)
 
     @work(exclusive=True, group="measured", exit_on_error=False)
-    async def read_measured(self, run_dir: Path) -> None:
+    async def read_measured(self, run_dir: Path, run: RunSummary) -> None:
         """Read what the run under the cursor measured, once the cursor rests, and show it."""
         await asyncio.sleep(RESTS_S)
         plain = self.shell.symbols.name == "ascii"
         colors = not plain and not self.shell.options.environ.get("NO_COLOR")
-        self.measured = run_dir, await asyncio.to_thread(page_of, run_dir, plain=plain, colors=colors)
+        self.measured = run_dir, run, await asyncio.to_thread(page_of, run_dir, plain=plain, colors=colors)
         self.show_preview()
 
     @work(exclusive=True, group="changed", exit_on_error=False)
