@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import os
@@ -95,6 +96,13 @@ async def test_a_fault_of_ours_while_one_host_is_taken_over_leaves_the_others_th
     record = build_record(run_dir)
     told = {host.name: [problem.message for problem in host.problems] for host in record.hosts}
     assert "internal error: KeyError: 'offset'" in told["h1"][0] and told["h2"] == []
+    assert f"not all was collected from h1: benchtui runs recover {run_dir.name}" in end.reason
+    recovered = await asyncio.to_thread(benchtui, home, "runs", "recover", run_dir.name)
+    assert recovered.returncode == 4, recovered.stderr
+    results = record_of(run_dir)["steps"][0]["results"]["per_host"]
+    assert {host: result["read"]["ios"] for host, result in results.items()} == {
+        host: last_total(run_dir, host) for host in ("h1", "h2")
+    }
 
 
 def test_what_a_dead_engine_left_is_collected_after_the_lease(lab: SshdLab, home: Path, tmp_path: Path) -> None:
