@@ -1,6 +1,6 @@
-"""The latency heat map in its frame, and percentiles in the title: of the newest second, or that under the cursor.
+"""The latency heat map in its frame, and percentiles in the title: those of the table, or of the second at the cursor.
 
-Once the load is over, they are those of all of it.
+The table has those of the last interval, and once the load is over those of all of it.
 """
 
 from __future__ import annotations

@@ -168,14 +168,14 @@ class LatenciesScreen(WatchingScreen):
         self.query_one("#live-heat", HeatPanel).show([heat[name] for name in shown], title, role, axis, told)
 
     def told_of(self, shown: Together, subject: Subject) -> Told:
-        """Return whose percentiles stand above the map: the newest second, then those of all that was measured."""
-        if subject.total.intervals() and (span := subject.total.span) is not None:
-            return span[1] - 1, span[1]
+        """Return the percentiles above the map, as the table has them: of the last interval, or of all of it."""
         if (host := self.heat_host) != self.host:
             view = self.feed.state.hosts[host] if host is not None else None
             subject = live_text.subject_of(self.feed.state, view, self.shown_job, subject.about)
         of_all = subject.dirs.get(shown[0]) if len(shown) == 1 else subject.total
-        known = of_all.so_far_percentiles if of_all is not None else {}
+        if of_all is None:
+            return {}
+        known = of_all.interval_percentiles if of_all.intervals() else of_all.so_far_percentiles
         return {each: known.get(f"{each:g}") for each in LINES}
 
     def action_heat_host(self) -> None:
