@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -93,15 +92,6 @@ async def test_percentiles_say_what_they_cover(maker: RunMaker) -> None:
         assert covers == ["read last 1 s", "so far", "write last 1 s", "so far"]
         view = app.live.feed.state.cluster["read"]
         assert latency(view.so_far_percentiles["99.9"]) in lines[2]
-
-
-async def test_above_the_map_are_the_percentiles_of_the_table_while_the_load_goes_on(tmp_path: Path) -> None:
-    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2), READS).begin().go().measure(9)
-    maker.t += 0.6  # the last interval lies in two seconds of the map
-    async with stage(maker.measure(1)) as (app, _):
-        last = re.findall(r"[\d.]+ [mµ]s", app.text_of("#live-percentiles").splitlines()[1])
-        title = app.text_of("#live-heat").splitlines()[0]
-        assert re.findall(r"p[\d.]+ ([\d.]+ [mµ]s)", title) == [last[1], last[3], last[5]], "p50, p99, p99.9"
 
 
 async def test_with_one_direction_latency_shows_mean_and_p99(tmp_path: Path) -> None:

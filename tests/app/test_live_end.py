@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from tests.app import scenes
 from tests.app.driver import opened, options
-from tests.app.journal_maker import RUN_ID, RunMaker, host_names, plan_of
+from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names, plan_of
 from tests.app.stage import SMALL, WIDE, Stage, stage
 from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.live import feed as live_feed
@@ -252,6 +252,15 @@ async def test_who_lagged_is_told_above_the_graphs_of_a_run_that_is_over_as_well
     write_record(maker.run_dir)
     async with stage(maker, SMALL) as (app, _):
         assert "weka-06 lags: 25 % of the median" in app.text_of("#live-health")
+
+
+async def test_above_the_map_are_the_percentiles_of_the_table_while_the_load_goes_on(tmp_path: Path) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2), READS).begin().go().measure(9)
+    maker.t += 0.6  # the last interval lies in two seconds of the map
+    async with stage(maker.measure(1)) as (app, _):
+        last = re.findall(r"[\d.]+ [mµ]s", app.text_of("#live-percentiles").splitlines()[1])
+        title = app.text_of("#live-heat").splitlines()[0]
+        assert re.findall(r"p[\d.]+ ([\d.]+ [mµ]s)", title) == [last[1], last[3], last[5]], "p50, p99, p99.9"
 
 
 async def test_above_the_map_of_a_run_that_is_over_are_the_percentiles_of_all_that_was_measured(
