@@ -194,7 +194,7 @@ def test_a_bar_goes_to_the_side_of_its_sign(share: float | None, bar: str) -> No
 def test_a_heat_map_that_gets_narrow_keeps_the_time_of_its_cursor_and_p99_longest() -> None:
     bins, panel = HeatBins(0), HeatPanel("braille")
     bins.add(10.0, 11.0, Buckets([500], [20_000]))
-    panel.show([bins], "Latency over time · read clat · weka-01", "read", TimeAxis(0, 60, cursor_s=10), (10, 20))
+    panel.show([bins], "Latency over time · read clat · weka-01", "read", TimeAxis(0, 60, cursor_s=10), {})
     seen: dict[str, str] = {}
     for room in range(120, 20, -1):
         title, legend = panel._heading(room)

@@ -22,8 +22,8 @@ WHEN = 0.0  # in place of a percentile
 IMPORTANCE = (WHEN, 99.0, 50.0, 99.9)
 
 
-Told = tuple[int, int] | Mapping[float, float | None] | None
-"""Seconds of the map, or percentiles that are known."""
+Told = Mapping[float, float | None]
+"""Latency in ns by percentile."""
 
 
 class HeatPanel(Lines):
@@ -37,10 +37,10 @@ class HeatPanel(Lines):
         self.cells = HeatCells()
         self.title, self.role = "", "latency"
         self.axis = TimeAxis(0, 60)
-        self.told: Told = None
+        self.told: Told = {}
 
     def show(self, parts: Sequence[HeatBins], title: str, role: str, axis: TimeAxis, told: Told) -> None:
-        """Show these bins, added up; `told`: whose percentiles the title has without a cursor."""
+        """Show these bins, added up; `told`: the percentiles that the title has without a cursor."""
         self.title, self.role, self.axis, self.told = title, role, axis, told
         self.cells.show(parts)
         self.update_lines()
@@ -81,10 +81,9 @@ class HeatPanel(Lines):
     def _legend(self) -> dict[float, Run]:
         """Return each line's mark with its value, and which second it is of (`WHEN`), in order."""
         axis = self.axis
-        told = self.told if axis.cursor_s is None else (axis.cursor_s, axis.cursor_s + 1)
-        if self.cells.empty or told is None:
+        if self.cells.empty:
             return {}
-        found = self.cells.percentiles(*told) if isinstance(told, tuple) else told
+        found = self.told if axis.cursor_s is None else self.cells.percentiles(axis.cursor_s, axis.cursor_s + 1)
         plain = self.symbols == "ascii"
         runs: dict[float, Run] = {
             each: (f"{MARKS[each][plain]} p{each:g} {latency(value)}", LABEL)

@@ -248,7 +248,9 @@ class HostTable(PickList["HostView"]):
 
     def _filling(self, like: list[HostView], free: int) -> list[HostView]:
         """Return the hosts that take lines which would stay empty: of those that are like the others the farthest."""
-        return sorted(like, key=lambda host: -abs(self.spread.shares.get(host.name) or 0.0))[: max(0, free)]
+        if free < 1:
+            return []
+        return sorted(like, key=lambda host: -abs(self.spread.shares.get(host.name) or 0.0))[:free]
 
     @property
     def _folds(self) -> list[HostView]:
