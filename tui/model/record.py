@@ -259,6 +259,8 @@ class ImportRecord(Part):
     tool: str | None = Field(None, description="the one load generator or format it was read as; null: whichever fits")
     tree: bool = Field(False, description="whether it lay in a directory or an archive; else each file is another host")
     names: list[str] = Field(default_factory=list, description="what its files were called, in the order of artefacts")
+    hosts: list[str] = Field(default_factory=list, description="their hosts as given with --host, in the same order")
+    dated: bool = Field(True, description="whether dates in file names are part of host names; false since 2026-11-24")
 
 
 class ProvenanceRecord(Part):

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.record import ArtefactRecord, ImportRecord, RunRecord
 from tui.model.rundir import RAW_DIR
-from tui.results.imports.sets import kept_runs
+from tui.results.imports.sets import Naming, kept_runs
 from tui.results.imports.sources import Source, read_source
 from tui.results.record.imported import imported_record, save
 from tui.workloads.base import KeptFile
@@ -37,23 +37,42 @@ class Made:
         return run_dir
 
 
-def records_of(paths: Sequence[Path], tool: str | None = None, note: str | None = None) -> list[Made]:
-    """Return the records of files, directories and archives. Raises UsageError with what cannot be read."""
+def records_of(
+    paths: Sequence[Path], tool: str | None = None, note: str | None = None, hosts: Sequence[str] = ()
+) -> list[Made]:
+    """Return the records of files, directories and archives; `hosts` are those of the files, in order.
+
+    Raises UsageError with what cannot be read.
+    """
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice is not None:
         raise UsageError(Problem("is named twice: each file is another host", file=str(twice)))
     made, sources = [], [read_source(path) for path in paths]
     named = [source.files[0] for source in sources if not source.is_tree]
-    for run in kept_runs(sources, tool):
+    _check_hosts(hosts, sources)
+    for run in kept_runs(sources, tool, Naming(hosts)):
         texts = _texts(run.files)
         artefacts = [
             ArtefactRecord(path=path, sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))
             for path, data in texts.items()
         ]
         tree = not any(file is each for file in run.files for each in named)
-        how = ImportRecord(tool=tool, tree=tree, names=[file.name for file in run.files])
+        given = [hosts[at] for at, file in enumerate(named) if any(file is each for each in run.files)] if hosts else []
+        how = ImportRecord(tool=tool, tree=tree, names=[file.name for file in run.files], hosts=given, dated=False)
         made.append(Made(imported_record(run.measurements, artefacts, note, run.remarks, how), texts))
     return made
+
+
+def _check_hosts(hosts: Sequence[str], sources: Sequence[Source]) -> None:
+    """Raise UsageError unless there is a host for each file, and nothing but files."""
+    if not hosts:
+        return
+    if tree := next((source for source in sources if source.is_tree), None):
+        raise UsageError(Problem("is a directory or an archive; --host names the hosts of files", file=str(tree.path)))
+    if len(hosts) != len(sources):
+        raise UsageError(
+            f"--host is given {len(hosts)} times for {len(sources)} files; give it once for each, in order"
+        )
 
 
 def read_again(run_dir: Path, record: RunRecord) -> tuple[int, RunRecord]:
@@ -70,7 +89,7 @@ def read_again(run_dir: Path, record: RunRecord) -> tuple[int, RunRecord]:
         for name, file in zip(how.names, artefacts, strict=True)
     ]
     sources = [Source(run_dir, read, is_tree=True)] if how.tree else [Source(run_dir, [each], False) for each in read]
-    runs = kept_runs(sources, how.tool)
+    runs = kept_runs(sources, how.tool, Naming(how.hosts, dateless=not how.dated))
     if len(runs) != 1:
         raise UsageError(f"{record.run_id}: its files hold {len(runs)} runs")
     remarks = [each.text for each in record.messages if each.severity == "warning"]

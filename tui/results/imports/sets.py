@@ -10,11 +10,11 @@ import msgspec
 from tui import workloads
 from tui.model.event import Sample
 from tui.model.problem import Problem, UsageError
+from tui.results.imports.names import HOST, host_names, nights
 from tui.results.imports.sources import Source
 from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptLog, KeptRun
 from tui.workloads.foreign import formats
 
-HOST = "host"  # where no output names one
 PROSE = "; figures in prose: benchtui baselines"
 DAMAGED = (ValueError, ArithmeticError, LookupError, TypeError, AttributeError, RecursionError, AssertionError)
 EPOCH_MS = 10**11  # a later stamp is a time of day
@@ -30,17 +30,41 @@ def readers(tool: str | None) -> list[Format]:
     return found
 
 
-def kept_runs(sources: Sequence[Source], tool: str | None = None) -> list[KeptRun]:
+class Naming(msgspec.Struct, frozen=True):
+    """How hosts are called whose output does not name them.
+
+    `hosts`: as the user said, one for each file that is named. Otherwise as their files; `dateless`: without the date.
+    """
+
+    hosts: Sequence[str] = ()
+    dateless: bool = True
+
+    def of(self, files: Sequence[KeptFile]) -> list[str]:
+        """Return a name for each file."""
+        return list(self.hosts) or host_names([file.name for file in files], without_dates=self.dateless)
+
+    def nights(self, files: Sequence[KeptFile]) -> list[list[int]]:
+        """Return which files are of one run, as indices."""
+        if not self.dateless:
+            return [list(range(len(files)))]
+        return nights([file.name for file in files], self.hosts)
+
+    def only(self, places: Sequence[int]) -> Naming:
+        """Return the naming of some of the files."""
+        return msgspec.structs.replace(self, hosts=[self.hosts[at] for at in places] if self.hosts else ())
+
+
+def kept_runs(sources: Sequence[Source], tool: str | None = None, naming: Naming | None = None) -> list[KeptRun]:
     """Return the runs in what was given: files are hosts of one, a directory or an archive holds its own.
 
-    Raises UsageError with every file that cannot be read.
+    Files whose names differ only by date are runs of their own. Raises UsageError with every file that cannot be read.
     """
-    known = readers(tool)
+    known, naming = readers(tool), naming or Naming()
     files = [source.files[0] for source in sources if not source.is_tree]
-    runs = [_of_files(files, known)] if files else []
+    runs = _of_files(files, known, naming) if files else []
     for source in sources:
         if source.is_tree:
-            runs += _of_tree(source, known)
+            runs += _of_tree(source, known, naming)
     return runs
 
 
@@ -72,17 +96,36 @@ def nothing_in(place: str, known: Sequence[Format]) -> Problem:
     return Problem(f"holds no output of {names} that can be read{PROSE if most else ''}", file=place)
 
 
-# -- files that are named: each is another host
+# -- files that are named: each is another host, or another night
 
 
-def _of_files(files: Sequence[KeptFile], known: Sequence[Format]) -> KeptRun:
+def _of_files(files: Sequence[KeptFile], known: Sequence[Format], naming: Naming) -> list[KeptRun]:
     outputs = [outputs_of(file, known) for file in files]
     if empty := [nothing_in(file.place, known) for file, found in zip(files, outputs, strict=True) if not found]:
         raise UsageError(empty)
-    names = host_names([file.name for file in files])
+    if naming.hosts:
+        outputs = [_unnamed(file, found) for file, found in zip(files, outputs, strict=True)]
+    return [
+        _of_night([files[at] for at in night], [outputs[at] for at in night], naming.only(night))
+        for night in naming.nights(files)
+    ]
+
+
+def _of_night(files: Sequence[KeptFile], outputs: Sequence[Sequence[ImportedOutput]], naming: Naming) -> KeptRun:
+    """Return the run of files that are its hosts."""
+    hosts = naming.of(files)
     if len(files) == 1:
-        return KeptRun("", side_by_side(names[0], outputs[0]), files)
-    return KeptRun("", measurements(dict(zip(names, outputs, strict=True))), files)
+        return KeptRun("", side_by_side(hosts[0], outputs[0]), files)
+    return KeptRun("", measurements(dict(zip(hosts, outputs, strict=True))), files)
+
+
+def _unnamed(file: KeptFile, outputs: Sequence[ImportedOutput]) -> list[ImportedOutput]:
+    """Return outputs whose host the user names. Raises UsageError when they are of several hosts."""
+    if len(names := {each.host for each in outputs}) > 1:
+        raise UsageError(
+            Problem(f"has output of {len(names)} hosts, which it names itself; leave --host out", file=file.place)
+        )
+    return [msgspec.structs.replace(each, host="") for each in outputs]
 
 
 def side_by_side(name: str, outputs: Sequence[ImportedOutput]) -> list[dict[str, ImportedOutput]]:
@@ -110,20 +153,10 @@ def measurements(files: Mapping[str, Sequence[ImportedOutput]]) -> list[dict[str
     return found
 
 
-def host_names(names: Sequence[str]) -> list[str]:
-    """Return what hosts are called whose output does not name them: as their files, made different where they agree."""
-    found: list[str] = []
-    for name in names:
-        stem = "-".join(PurePosixPath(name).stem.split()) or HOST
-        count = sum(other == stem or other.startswith(f"{stem}#") for other in found)
-        found.append(f"{stem}#{count + 1}" if count else stem)
-    return found
-
-
 # -- directories
 
 
-def _of_tree(source: Source, known: Sequence[Format]) -> Iterator[KeptRun]:
+def _of_tree(source: Source, known: Sequence[Format], naming: Naming) -> Iterator[KeptRun]:
     """Yield the runs of a directory: as a tool lays it out, else one for each directory that holds outputs."""
     place = str(source.path)
     for reader in reversed(known):
@@ -137,9 +170,9 @@ def _of_tree(source: Source, known: Sequence[Format]) -> Iterator[KeptRun]:
     runs, stray = [], []
     folders, broken = _folders(source.files), _broken(source)
     for folder in {**folders, **broken}:
-        run, wrong = _of_folder(folder or source.path.name, folders.get(folder, []), known, broken.get(folder, []))
-        runs += [run] if run is not None else []
-        stray += wrong if run is None else []
+        found, wrong = _of_folder(folders.get(folder, []), known, broken.get(folder, []), naming)
+        runs += [msgspec.structs.replace(run, name=folder or source.path.name) for run in found]
+        stray += [] if found else wrong
     if not runs:
         raise UsageError(stray or [nothing_in(place, known)])
     yield _remarking(runs[0], stray)
@@ -181,9 +214,9 @@ def _folder_of(name: str) -> str:
 
 
 def _of_folder(
-    name: str, files: Sequence[KeptFile], known: Sequence[Format], broken: Sequence[Problem]
-) -> tuple[KeptRun | None, list[Problem]]:
-    """Return the run of the files of one directory, and what could not be read, `broken` files among it."""
+    files: Sequence[KeptFile], known: Sequence[Format], broken: Sequence[Problem], naming: Naming
+) -> tuple[list[KeptRun], list[Problem]]:
+    """Return the runs of the files of one directory, and what could not be read, `broken` files among it."""
     found: list[tuple[KeptFile, list[ImportedOutput]]] = []
     logs, problems = _logs(files, known)
     problems = [*broken, *problems]
@@ -194,12 +227,24 @@ def _of_folder(
                 found.append((file, outputs))
         except UsageError as error:
             problems += error.problems
+    if not logs and len(apart := _nights(found, naming)) > 1:
+        runs = [KeptRun("", grouped(each, naming), [file for file, _ in each]) for each in apart]
+        return [_remarking(runs[0], problems), *runs[1:]], problems
     alone = [log for log in logs if not _put_beside(log, found)]
     found += [(KeptFile(log.stem, log.files[0].place, ""), [log.output]) for log in alone]
     if not found:
-        return None, problems
+        return [], problems
     kept = [file for file in files if file.place in logged or any(file is each for each, _ in found)]
-    return _remarking(KeptRun(name, grouped(found), kept), problems), problems
+    return [_remarking(KeptRun("", grouped(found, naming), kept), problems)], problems
+
+
+def _nights(
+    found: Sequence[tuple[KeptFile, list[ImportedOutput]]], naming: Naming
+) -> list[list[tuple[KeptFile, list[ImportedOutput]]]]:
+    """Return the outputs of a directory night by night; all together where they are not of one load."""
+    if len({str(_load(outputs[0])) for _, outputs in found}) > 1:
+        return [list(found)]
+    return [[found[at] for at in night] for night in naming.nights([file for file, _ in found])]
 
 
 def _logs(files: Sequence[KeptFile], known: Sequence[Format]) -> tuple[list[KeptLog], list[Problem]]:
@@ -243,13 +288,16 @@ def _placed(samples: Sequence[Sample], output: ImportedOutput) -> list[Sample]:
     return [msgspec.structs.replace(each, host_time_ms=round(begun_ms + each.host_time_ms)) for each in samples]
 
 
-def grouped(found: Sequence[tuple[KeptFile, Sequence[ImportedOutput]]]) -> list[dict[str, ImportedOutput]]:
+def grouped(
+    found: Sequence[tuple[KeptFile, Sequence[ImportedOutput]]], naming: Naming
+) -> list[dict[str, ImportedOutput]]:
     """Return the outputs of files in one directory measurement by measurement.
 
     Outputs of the same load that ran side by side, or of which nobody knows when they ran, are hosts of one
     measurement; others are measurements one after the other, by their begin where it is known, else by name.
     """
-    parts = [part for stem, (file, outputs) in zip(_stems(found), found, strict=True) for part in _parts(stem, outputs)]
+    stems = naming.of([file for file, _ in found])
+    parts = [part for stem, (_, outputs) in zip(stems, found, strict=True) for part in _parts(stem, outputs)]
     parts.sort(key=lambda part: (part.span is not None, part.span or (0.0, 0.0)))
     groups = _groups(parts)
     together = any(len(group) > 1 for group in groups)
@@ -287,10 +335,6 @@ class _Part(msgspec.Struct, frozen=True):
             return None
         length_s = max((part.runtime_s for part in result.dirs.values()), default=0.0)
         return result.end_ms / 1000 - length_s, result.end_ms / 1000
-
-
-def _stems(found: Sequence[tuple[KeptFile, Sequence[ImportedOutput]]]) -> list[str]:
-    return host_names([file.name for file, _ in found])
 
 
 def _parts(stem: str, outputs: Sequence[ImportedOutput]) -> Iterator[_Part]:

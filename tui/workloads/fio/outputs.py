@@ -44,7 +44,7 @@ def _of_text(found: Sequence[Printed]) -> Iterator[ImportedOutput]:
             name = f"{stem}#{int(count) + 1}" if stem and count.isdigit() else f"{name}#2"
         if name:
             clients.add(name)
-        yield _of_one(each, place, name)
+        yield _of_one(each, place, name or each.prompt_host)
 
 
 def _of_one(printed: Printed, place: int, host: str) -> ImportedOutput:

@@ -38,6 +38,8 @@ OLD_ISSUED = re.compile(r"\s*issued\s*:\s*total=r=(\d+)/w=(\d+)/d=(\d+)(?:, shor
 JOB_LINE = re.compile(r"(?P<name>\S.*?): \(g=\d+\): rw=(\w+), bs=(.*?),? ioengine=([^,]+), iodepth=(\d+).*")
 BLOCKS = re.compile(r"([\d.]+[kKmMgG]?)i?B?-([\d.]+[kKmMgG]?)i?B?")
 COMMAND = re.compile(r"[\s>$#%]*(?:sudo\s+)?(?:\S*/)?fio\s+(-.*)")
+# of a shell: [root@h1 ~]#, me@h1:/mnt$
+PROMPT = re.compile(r"\s*(?:\([^()]*\)\s*)?\[?[\w.-]+@(?P<host>[\w.-]+)[^#$%>\n]*[#$%>]\s")
 VERSION = re.compile(r"(?:hostname=.*, fio=)?(fio-\d[\w.-]*)(?:, flags=.*)?")
 BETWEEN = re.compile(r"(Run status group|Disk stats)\b.*")
 OF_HOST = re.compile(r"<([^<>\s]+)>\s?")
@@ -68,7 +70,7 @@ class Section:
 class Printed:
     """What one fio printed on one host. `command` is the last one above it, `lines` what it says of jobs at first.
 
-    What one client prints of its hosts has the same `session`.
+    What one client prints of its hosts has the same `session`. `prompt_host`: the host in the shell prompt above it.
     """
 
     host: str
@@ -77,6 +79,7 @@ class Printed:
     command: str = ""
     lines: dict[str, dict[str, str]] = field(default_factory=dict)
     session: int = 0
+    prompt_host: str = ""
 
 
 def printed_outputs(text: str, file: str) -> list[Printed]:
@@ -97,7 +100,7 @@ class _Parser:
         self.part: Direction | None = None
         self.percentiles: tuple[Latency, float] | None = None
         self.separate = True  # whether the next results are another fio's
-        self.version, self.command, self.above = "", "", ""
+        self.version, self.command, self.above, self.prompt_host = "", "", "", ""
         self.session = 0
         self.lines: dict[str, dict[str, str]] = {}
         self.takers: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], None]], ...] = (
@@ -136,7 +139,9 @@ class _Parser:
 
     def _before(self, line: str) -> bool:
         """Take what stands before results: a command, a version, the first words on a job."""
-        if command := COMMAND.fullmatch(line):
+        prompt = PROMPT.match(line)
+        if command := COMMAND.fullmatch(line[prompt.end() :] if prompt else line):
+            self.prompt_host = prompt["host"] if prompt else ""
             self.command, self.lines = command[1].strip(), {}
         elif version := VERSION.fullmatch(line.strip()):
             self.version = version[1]
@@ -161,7 +166,7 @@ class _Parser:
         )
         last = self.found[-1] if self.found and not self.separate else None
         if last is None or last.host != host or not _together(last.sections[-1], section):
-            last = Printed(host, [], self.version, self.command, dict(self.lines), self.session)
+            last = Printed(host, [], self.version, self.command, dict(self.lines), self.session, self.prompt_host)
             self.found.append(last)
         last.sections.append(section)
         self.section, self.part, self.percentiles, self.separate = section, None, None, False
