@@ -19,6 +19,7 @@ from tui.results.record.build import write_record
 from tui.results.store import summary
 from tui.results.store.alive import is_running, process_identity
 from tui.results.store.changed import changed_of
+from tui.results.store.last import may_have_measured
 from tui.results.store.marks import rename, retag
 from tui.results.store.runs import RunStore
 from tui.results.store.summary import summarize
@@ -174,6 +175,45 @@ def test_a_run_is_found_by_id_by_beginning_and_as_the_last(store: RunStore) -> N
     assert store.resolve("last") == store.runs_dir / IDS[2]
 
 
+def refused(runs: Path, run_id: str) -> Path:
+    """Put a run into a store that was refused before any load."""
+    run_dir = add_run(runs, run_id)
+    record = json.loads((run_dir / "run.json").read_text())
+    for step in record["steps"]:
+        step |= {"state": "missing", "measured_s": None, "headline": None, "metadata": None}
+    (run_dir / "run.json").write_text(json.dumps(record | {"state": "failed", "headline": None}))
+    return run_dir
+
+
+def test_a_run_that_measured_nothing_is_not_the_last_one(store: RunStore) -> None:
+    newest = refused(store.runs_dir, "20261121T080000Z-weka-read-iops-0004")
+    assert store.resolve("last").name == IDS[2]
+    assert store.resolve("last~1").name == IDS[1]
+    assert store.resolve("last:any") == newest
+    assert store.resolve("last:any~1").name == IDS[2]
+
+
+def test_a_run_that_is_running_is_the_last_one(store: RunStore, process: subprocess.Popen[bytes]) -> None:
+    newest = refused(store.runs_dir, "20261121T080000Z-weka-read-iops-0004")
+    write_pid(newest, process.pid)
+    assert store.resolve("last") == newest
+
+
+def test_a_store_of_refused_runs_has_no_last_one_and_says_what_there_is(tmp_path: Path) -> None:
+    only = refused(tmp_path, IDS[0])
+    with pytest.raises(UsageError, match=r"has measured anything; last:any is the newest of all"):
+        RunStore(tmp_path).resolve("last")
+    assert RunStore(tmp_path).resolve("last:any") == only
+
+
+@pytest.mark.parametrize("case", sorted(each.name for each in DATA.iterdir() if (each / "journal.jsonl").exists()))
+def test_every_recorded_run_that_has_a_figure_can_be_the_last_one(tmp_path: Path, case: str) -> None:
+    run_dir = add_run(tmp_path, IDS[0], case)
+    figures = summarize(run_dir)
+    assert figures is not None
+    assert may_have_measured(run_dir) or figures.headline_value is None
+
+
 def test_a_run_is_found_by_path(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
     run_dir = store.runs_dir / IDS[0]
     assert store.resolve(str(run_dir)) == run_dir
@@ -188,8 +228,8 @@ def test_a_run_is_found_by_its_title_and_the_newest_by_a_tag(store: RunStore, tm
     rename(store.runs_dir / IDS[1], "before/upgrade")
     assert store.resolve("before/upgrade") == store.resolve("tag:baseline") == store.runs_dir / IDS[1]
     assert store.resolve("tag:build=20261118") == store.runs_dir / IDS[0]
-    with pytest.raises(UsageError, match="no run with tag:build=1; see benchtui runs list"):
-        store.resolve("tag:build=1")
+    with pytest.raises(UsageError, match="no run with tag:x; see benchtui runs list"):
+        store.resolve("tag:x")
     rename(store.runs_dir / IDS[0], "before/upgrade")
     with pytest.raises(UsageError, match=f"2 runs are called 'before/upgrade': {IDS[1]}, {IDS[0]}"):
         store.resolve("before/upgrade")

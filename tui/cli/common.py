@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tui.model.settings import Settings
     from tui.results.store.runs import RunStore
 
-RUN_HELP = "a run: id, unique beginning of one, path, last, last~1, title, tag:NAME (the newest with it)"
+RUN_HELP = "a run: id, unique beginning of one, path, last, last~1, last:any, title, tag:NAME (the newest with it)"
 
 
 def paths() -> Paths:

@@ -53,10 +53,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Compare and return the exit code."""
     from tui.results.compare.compare import compare
-    from tui.results.compare.criteria import judge_against
+    from tui.results.compare.criteria import criteria_of, judge_against
     from tui.results.compare.noise import NoiseFloors
     from tui.results.compare.sides import check_across, differing
 
+    criteria_of((), args.criteria)  # what is wrong with them is said before anything is read
     store, floors = run_store(), NoiseFloors.read(paths().noise)
     a, others = sides_of(store, args)
     check_across(args.across, [record for side in (a, *others) for record in side])

@@ -86,9 +86,11 @@ def quietly(names: Callable[[str], Iterable[str]]) -> Callable[..., list[str]]:
 
 @quietly
 def runs(_: str) -> Iterable[str]:
-    """Ids of runs, and `last`."""
+    """Ids of runs, `last` and `last:any`."""
+    from tui.results.store.last import WORDS
+
     found = sorted((name for name in os.listdir(paths().runs) if not name.startswith(".")), reverse=True)  # noqa: PTH208
-    return ["last", *found]
+    return [*WORDS, *found]
 
 
 @quietly

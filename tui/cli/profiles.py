@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +24,11 @@ class Verb(Arguments):
 
     later: Callable[[argparse.ArgumentParser], None] | None = None
 
-    def parse_known_args(self, *args: Any, **more: Any) -> Any:
+    def parse_known_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:
         """Parse as ever, with all arguments there."""
         if self.later:
             self.later(self)
-        return super().parse_known_args(*args, **more)
+        return super().parse_known_args(args, namespace)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

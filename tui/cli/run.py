@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
 from tui.cli.common import add_host_files, load_fleet, pairs, paths, say, user_settings
@@ -12,6 +14,8 @@ from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tui.engine.planning.search import Kind, Wish
     from tui.model.plan import Plan
 
@@ -57,6 +61,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     add("--stream", action="append", default=[], metavar="FORMAT[=TARGET]", help=STREAM_HELP)
     add("--dry-run", action="store_true", help="print the plan and run nothing")
     add("--detach", action="store_true", help="start the run and return")
+    add("--print-id", action="store_true", help="print the run's id alone on stdout once it has started")
     add("--yes", action="store_true", help="do not ask")
     add("--json", action="store_true", help="print the run record (with --dry-run: the plan) as JSON on stdout")
     add_host_files(parser)
@@ -85,6 +90,7 @@ def carried_out(args: argparse.Namespace, wish: Wish) -> int:
     """Run a profile, or search with it, and return the run's exit code."""
     check_proof(args)
     check_streams(args)
+    check_print_id(args)
     plan = plan_from(args, wish)
     if args.skip_missing:
         from tui.cli.launching import leave_out_missing
@@ -110,12 +116,19 @@ def carried_out(args: argparse.Namespace, wish: Wish) -> int:
         print(json.dumps({"run_id": run_dir.name, "path": str(run_dir)}) if args.json else run_dir.name)
         return 0
     say(f"run {run_dir.name}")
+    if not args.print_id:
+        return watched(args, run_dir)
+    print(run_dir.name, flush=True)
+    with redirect_stdout(sys.stderr):
+        return watched(args, run_dir)
+
+
+def watched(args: argparse.Namespace, run_dir: Path) -> int:
+    """Follow a run to its end, prove what limited it when asked, print its result, return its exit code."""
+    from tui.cli.watching import INTERRUPTED, followed, print_result, watch, watch_streamed
+
     if args.stream:
-        from tui.cli.watching import watch_streamed
-
         return watch_streamed(run_dir, args.stream, as_json=args.json)
-    from tui.cli.watching import INTERRUPTED, followed, print_result, watch
-
     if not args.prove_limiter:
         return watch(run_dir, as_json=args.json)
     from tui.cli.prove import prove_after
@@ -135,6 +148,14 @@ def check_proof(args: argparse.Namespace) -> None:
         if args.prove_limiter and getattr(args, name):
             why = {"detach": "it follows the run", "no_telemetry": "it goes by what hosts do meanwhile"}[name]
             raise UsageError(f"--prove-limiter and --{name.replace('_', '-')}: {why}")
+
+
+def check_print_id(args: argparse.Namespace) -> None:
+    """Raise UsageError for what cannot share standard output with the id."""
+    to_stdout = [spec for spec in args.stream if spec.partition("=")[2] in ("", "-")]
+    other = "--json" if args.json else "--dry-run" if args.dry_run else f"--stream {to_stdout[0]}" if to_stdout else ""
+    if args.print_id and other:
+        raise UsageError(f"--print-id and {other}: the id is alone on standard output")
 
 
 def check_streams(args: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tui.cli.common import run_store, say, text_width
+from tui.cli.common import paths, run_store, say, text_width
 from tui.model.problem import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -67,12 +67,21 @@ def asked_for(args: argparse.Namespace) -> list[Trend]:
         runs, args.profile, target, lambda run: measured_at(store.directory_of(run)), like, every=args.all
     )
     if not found:
-        known = sorted({run.profile for run in runs})
-        near = did_you_mean(args.profile, known) if args.profile not in known else ""
+        near = nearest_profile(args.profile, {run.profile for run in runs})
         where = f" on {target}" if target else ""
         how = f" measured like {args.like}" if like is not None else ""
         raise UsageError(f"no whole run of {args.profile}{where}{how} has a headline{near}; see benchtui runs list")
     return found
+
+
+def nearest_profile(name: str, measured: set[str]) -> str:
+    """Return what a mistyped profile was meant to be: one with runs, else any profile that there is."""
+    if name in measured:
+        return ""
+    from tui.engine.profiles.shelf import Shelf
+
+    every = Shelf(paths().profiles).tags
+    return did_you_mean(name, measured) or (did_you_mean(name, every) if name not in every else "")
 
 
 def like_run(run_dir: Path, args: argparse.Namespace) -> tuple[str, dict[str, Setup]]:

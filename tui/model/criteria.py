@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from tui.model.operations import OPERATIONS
+from tui.model.problem import did_you_mean
 
 MetricName = Literal["iops", "bandwidth", "latency", "ops"]
 Order = Literal["<", "<=", ">", ">="]
@@ -73,10 +74,11 @@ def _metric(text: str, direction: str, word: str) -> MetricName:
     else:
         metric = METRICS.get(word) or ("ops" if not direction and word in OPERATIONS else None)
     if metric is None:
-        known = ", ".join((*METRICS, "p99", *OPERATIONS))
-        raise ValueError(f"'{text}': no metric is called '{word}'; allowed are {known}")
+        known = (*METRICS, "p99", *OPERATIONS)
+        raise ValueError(f"'{text}': no metric '{word}'{did_you_mean(word, known)}; allowed are {', '.join(known)}")
     if direction and direction not in (allowed := OPERATIONS if metric == "ops" else DIRECTIONS):
-        raise ValueError(f"'{text}': no direction is called '{direction}'; allowed are {', '.join(allowed)}")
+        meant = did_you_mean(direction, allowed)
+        raise ValueError(f"'{text}': no direction '{direction}'{meant}; allowed are {', '.join(allowed)}")
     return metric
 
 

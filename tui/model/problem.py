@@ -66,15 +66,37 @@ def unreadable(path: Path, error: OSError | UnicodeDecodeError) -> UsageError:
     return UsageError(Problem(why, file=str(path)))
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name most like `name`, or None when none is close."""
+MOST_MEANT = 3  # names in one suggestion
+
+
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """Return the known names that `name` was meant to be, at most three: none when nothing is close.
+
+    All that are one edit away (a character more, less, another, or two swapped), else the one most like it. Upper
+    and lower case count as the same.
+    """
+    names = {each.casefold(): each for each in known}
+    wanted = name.casefold()
+    if close := [names[each] for each in names if one_edit_apart(wanted, each)]:
+        return close[:MOST_MEANT]
     import difflib
 
-    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return matches[0] if matches else None
+    return [names[each] for each in difflib.get_close_matches(wanted, list(names), n=1, cutoff=0.6)]
+
+
+def one_edit_apart(one: str, other: str) -> bool:
+    """Tell whether at most one character was added, left out, replaced, or swapped with its neighbour."""
+    if abs(len(one) - len(other)) > 1:
+        return False
+    short, long = sorted((one, other), key=len)
+    at = next((place for place, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
+    if len(short) < len(long):
+        return short[at:] == long[at + 1 :]
+    swapped = short[at : at + 2] == long[at : at + 2][::-1] and short[at + 2 :] == long[at + 2 :]
+    return swapped or short[at + 1 :] == long[at + 1 :]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return `` (did you mean 'x'?)`` or an empty text."""
-    match = nearest(name, known)
-    return f" (did you mean '{match}'?)" if match else ""
+    """Return `` (did you mean 'x'?)``, `` (did you mean 'x' or 'y'?)`` or an empty text."""
+    meant = " or ".join(f"'{match}'" for match in nearest(name, known))
+    return f" (did you mean {meant}?)" if meant else ""

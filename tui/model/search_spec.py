@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from tui.model.criteria import DIRECTIONS, UNITS
 from tui.model.matrix import MatrixSpec, Scalar, as_share
+from tui.model.problem import did_you_mean
 from tui.model.quantities import parse_duration
 from tui.model.search import HOSTS, RATE, Limit
 
@@ -29,7 +30,8 @@ def parse_limit(text: str) -> Limit:
         raise ValueError(f"'{text}' is no limit: [DIRECTION.]pNN, mean or errors, < NUMBER UNIT, {EXAMPLES}")
     direction, metric, number, unit = found["direction"] or "", found["metric"], float(found["number"]), found["unit"]
     if direction and direction not in DIRECTIONS:
-        raise ValueError(f"'{text}': no direction is called '{direction}'; allowed are {', '.join(DIRECTIONS)}")
+        meant = did_you_mean(direction, DIRECTIONS)
+        raise ValueError(f"'{text}': no direction '{direction}'{meant}; allowed are {', '.join(DIRECTIONS)}")
     if metric == "errors":
         if unit or direction or not number.is_integer() or (found["order"] == "<" and not number):
             raise ValueError(f"'{text}': errors are a whole count, of all directions together, such as 'errors = 0'")

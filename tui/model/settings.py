@@ -150,7 +150,8 @@ def parse_settings(text: str, file: str) -> Settings:
 def _refused(document: Document, key: Key, value: Any, why: str) -> Problem:
     from tui.model.quantities import shown
 
-    why = why or f"{shown(value)} is not allowed; allowed are {key.allowed}"
+    meant = did_you_mean(str(value), key.allowed.split(", "))
+    why = why or f"{shown(value)} is not allowed{meant}; allowed are {key.allowed}"
     return document.problem((key.name,), f"{key.name}: {why}")
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from tui.cli.runs.arguments import RUN_HELP, Actions
-from tui.model.problem import BenchtuiError, UsageError
+from tui.model.problem import BenchtuiError, UsageError, did_you_mean
 from tui.model.rundir import JOURNAL_FILE
 from tui.results.store.alive import is_running
 from tui.results.store.marks import parse_tags, rename, retag, star, tags_text
@@ -72,7 +72,8 @@ def tag_run(args: argparse.Namespace, store: RunStore) -> int:
     summary = summarize(run_dir)
     tags = dict(summary.tags) if summary is not None else {}
     if unknown := next((name for name in args.remove if name not in tags), None):
-        raise UsageError(f"{run_dir.name} has no tag '{unknown}'" + (f": {tags_text(tags)}" if tags else ""))
+        told = f"{did_you_mean(unknown, tags)}: {tags_text(tags)}" if tags else ""
+        raise UsageError(f"{run_dir.name} has no tag '{unknown}'{told}")
     kept = {name: value for name, value in tags.items() if name not in args.remove}
     retag(run_dir, kept | parse_tags(args.tags))
     return 0

@@ -10,6 +10,7 @@ from tui.engine.running.context import RunContext, StopMode
 from tui.engine.running.on_hosts import told
 from tui.engine.running.task import Outcome, TaskRun
 from tui.model.event import HostStateName
+from tui.model.problem import did_you_mean
 
 DELIVERY_S = 8.0
 RETRY_S = 0.5
@@ -148,7 +149,7 @@ def stop_host(ctx: RunContext, name: str) -> str | None:
     """End the load of one host and keep what it measured; the others go on. Returns why that cannot be."""
     run = ctx.active.get(name)
     if run is None or run.ended:
-        return f"host {name} has no load now"
+        return f"host {name} has no load now{did_you_mean(name, (host.name for host in ctx.plan.hosts))}"
     if run.phase == "layout":
         return f"host {name} is writing its files, without which it cannot measure: stop the run, or wait"
     run.session.say("warning", "stopped on request, alone")

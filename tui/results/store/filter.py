@@ -6,7 +6,7 @@ All of them must hold. ``-`` before one turns it round; quotes keep blanks toget
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 
@@ -20,11 +20,16 @@ TOKEN = re.compile(r'(?=\S)(?P<no>-)?(?:(?P<key>[a-z]+):)?(?:"(?P<quoted>[^"]*)"
 HELP = """\
 words, all of which a run must hold somewhere, and:
   tag:NAME[=VALUE]  profile:TAG  host:NAME  target:TEXT  title:TEXT  note:TEXT  finding:ID  owner:NAME
-  verdict:valid|warnings|invalid|none  state:complete|partial|aborted|failed|imported|running|...
-  is:starred  is:mine  date:DAY  since:WHEN  until:WHEN, where WHEN is today, yesterday, 7d, 12h, 2w,
-  2026-11-20, 2026-11 or 2026-11-20T10:15, in UTC as the list shows it
+  verdict:valid|clean|warnings|invalid|none, where valid is clean or with warnings, none is not judged
+  state:complete|partial|aborted|failed|imported|running|...  is:starred  is:mine  date:DAY
+  since:WHEN  until:WHEN, where WHEN is today, yesterday, 7d, 12h, 2w, 2026-11-20,
+  2026-11 or 2026-11-20T10:15, in UTC as the list shows it
 * and ? stand for any text, commas part alternatives, - before a part turns it round, quotes keep blanks"""
-VERDICTS = {"valid": "valid", "warnings": "valid-with-warnings", "invalid": "invalid", "none": None}
+WITH_WARNINGS = "valid-with-warnings"
+VERDICTS: dict[str, tuple[str | None, ...]] = {
+    "valid": ("valid", WITH_WARNINGS), "clean": ("valid",), "warnings": (WITH_WARNINGS,), "invalid": ("invalid",),
+    "none": (None,), WITH_WARNINGS: (WITH_WARNINGS,),
+}  # fmt: skip
 STATES = (
     "complete", "partial", "aborted", "failed", "imported", "baseline", "running", "interrupted", "unreadable",
 )  # fmt: skip
@@ -109,15 +114,15 @@ def _tag_fits(tags: dict[str, str], name: str, text: str, *, exact: bool) -> boo
 
 
 def _choice(
-    what: str, known: dict[str, str | None], of: Callable[[RunSummary], str | None]
+    what: str, known: Mapping[str, tuple[str | None, ...]], of: Callable[[RunSummary], str | None]
 ) -> Callable[[str, datetime], Test]:
     def make(value: str, _: datetime) -> Test:
-        wanted = set()
+        wanted: set[str | None] = set()
         for part in filter(None, value.lower().split(",")):
             if part not in known:
                 meant = did_you_mean(part, known)
                 raise UsageError(f"no {what} '{part}'{meant}; there are: {', '.join(known)}")
-            wanted.add(known[part])
+            wanted.update(known[part])
         return lambda run: of(run) in wanted
 
     return make
@@ -194,8 +199,8 @@ KEYS: dict[str, Callable[[str, datetime], Test]] = {
     "note": _texts(lambda run: run.notes),
     "finding": _texts(lambda run: [found.id for found in run.findings]),
     "owner": _texts(lambda run: [run.owner]),
-    "verdict": _choice("verdict", {**VERDICTS, "valid-with-warnings": "valid-with-warnings"}, lambda run: run.verdict),
-    "state": _choice("state", {state: state for state in STATES}, lambda run: run.state),
+    "verdict": _choice("verdict", VERDICTS, lambda run: run.verdict),
+    "state": _choice("state", {state: (state,) for state in STATES}, lambda run: run.state),
     "is": _is,
     "date": _on,
     "since": _since,

@@ -6,9 +6,7 @@ Beside the user's own there can be directories of others, which are read and nev
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -18,11 +16,11 @@ from tui.model.plain import some
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, PLAN_FILE, RECORD_FILE
 from tui.results.store.index import INDEX_FILE, list_directory
+from tui.results.store.last import LAST, WORDS, last_run
 from tui.results.store.rundir import is_run_dir
 from tui.results.store.shared import index_name, owner_of
 from tui.results.store.summary import RunSummary
 
-LAST = re.compile(r"last(?:~(\d{1,6}))?")
 TAG = "tag:"
 
 
@@ -86,10 +84,11 @@ class RunStore:
     def resolve(self, ref: str) -> Path:
         """Return the directory of a run: by id, unique prefix, path, ``last``, ``last~1`` (the one before it), title.
 
-        ``tag:NAME`` and ``tag:NAME=VALUE`` are the newest run with that tag. Own runs come first. Raises UsageError.
+        ``last`` has measured something, ``last:any`` is the newest of all; ``tag:NAME`` and ``tag:NAME=VALUE`` are the
+        newest run with that tag. Own runs come first. Raises UsageError.
         """
         if back := LAST.fullmatch(ref):
-            return self._last(int(back[1] or 0))
+            return last_run(self.runs_dir, self.ids(), int(back["back"] or 0), of_all=bool(back["any"]))
         path = from_home(ref)
         places = {} if ref in (".", "..") or ("/" in ref and is_there(path)) else self._places()
         matches = [ref] if ref in places else [run_id for run_id in places if run_id.startswith(ref)]
@@ -99,7 +98,7 @@ class RunStore:
             return called
         if not matches and ("/" in ref or is_there(path)):
             return _run_at(path)
-        raise UsageError(_no_single_match(ref, matches, list(places)))
+        raise UsageError(_no_single_match(ref, matches, places, self.list() if ref.startswith(TAG) else ()))
 
     def _called(self, ref: str) -> Path | None:
         """Return the run that has a title or a tag. Raises UsageError for the title of several."""
@@ -124,12 +123,6 @@ class RunStore:
             except OSError:
                 continue  # what is asked for may be somewhere else
         return places
-
-    def _last(self, back: int) -> Path:
-        found = (self.runs_dir / run_id for run_id in self.ids() if is_run_dir(self.runs_dir / run_id))
-        if (run_dir := next(islice(found, back, None), None)) is None:
-            raise UsageError(f"{'so few' if back else 'no'} runs in {self.runs_dir}")
-        return run_dir
 
     def check_ours(self, run_dir: Path) -> None:
         """Raise UsageError for a run of somebody else: it is read, and never changed."""
@@ -178,8 +171,13 @@ def _run_at(path: Path) -> Path:
     return path.absolute()
 
 
-def _no_single_match(ref: str, matches: list[str], ids: list[str]) -> str:
+def _no_single_match(ref: str, matches: list[str], ids: Iterable[str], tagged: Iterable[RunSummary]) -> str:
     if not matches:
-        what = f"run with {ref}" if ref.startswith(TAG) else f"run '{ref}'{did_you_mean(ref, ids)}"
+        if ref.startswith(TAG):
+            tags = (each for run in tagged for each in run.tags.items())
+            known = {f"{name}={value}" if "=" in ref else name for name, value in tags}
+            what = f"run with {ref}{did_you_mean(ref.removeprefix(TAG), known)}"
+        else:
+            what = f"run '{ref}'{did_you_mean(ref, (*WORDS, *ids))}"
         return f"no {what}; see benchtui runs list"
     return f"'{ref}' is the beginning of {len(matches)} runs: {some(matches, 5)}"
