@@ -16,7 +16,8 @@ from tui.cli.parsers import parser_with
 from tui.results.store.marks import retag
 
 PAGE = (Path(__file__).parents[2] / "docs" / "ci.md").read_text()
-COMMANDS = [shlex.split(line, comments=True)[1:] for line in re.findall(r"^ {4,}(benchtui .*)$", PAGE, re.MULTILINE)]
+LINE = re.compile(r"^ {4,}(?:id=\$\()?benchtui (.*?)\)?$", re.MULTILINE)
+COMMANDS = [shlex.split(line.replace('"$id"', "last"), comments=True) for line in LINE.findall(PAGE)]
 GOOD, NEW = "20260101T000000Z-test-p-000a", "20260102T000000Z-test-p-000b"
 SPREAD = (1.0, 1.002, 0.998, 1.001, 0.999)
 
