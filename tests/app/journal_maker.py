@@ -262,6 +262,14 @@ class RunMaker:
         millis = round((self.epoch + t) * 1000)
         return Sample(t=t, host=host, step=0, phase=phase, host_time_ms=millis, interval_s=1.0, dirs=dirs)
 
+    def end_loads(self, *hosts: str, exit_code: int = 0) -> RunMaker:
+        """The load of these hosts ends; the others go on."""
+        return self.add(*(self._end(host, exit_code) for host in hosts))
+
+    def _end(self, host: str, exit_code: int = 0) -> TaskEnded:
+        return TaskEnded(t=self.t, host=host, step=0, phase="measure", exit_code=exit_code, reason="exit",
+                         stdout_bytes=1, stderr_bytes=0)  # fmt: skip
+
     def fail(self, host: str, code: str, message: str) -> RunMaker:
         """One host breaks."""
         problem = HostProblem(t=self.t, host=host, phase="measure", code=code, message=message)
@@ -281,10 +289,7 @@ class RunMaker:
         for host in self.hosts:
             if host in broken:
                 continue
-            end = TaskEnded(
-                t=self.t, host=host, step=0, phase="measure", exit_code=0, reason="exit", stdout_bytes=1, stderr_bytes=0
-            )
-            self.add(end, self.result(host), HostState(t=self.t, host=host, state="done"))
+            self.add(self._end(host), self.result(host), HostState(t=self.t, host=host, state="done"))
         self.add(PhaseEnded(t=self.t + 0.3, phase="collect", step=0))
         exit_code = 0 if state == "complete" else 4
         return self.add(RunEnded(t=self.t, state=state, exit_code=exit_code, reason=reason))

@@ -69,7 +69,7 @@ async def test_live_shows_iteration_phase_and_estimates_of_those_before(maker: R
         assert shown[2].split() == ["create", "~100k", "·", "·"]
         assert shown[3].split() == ["›", "stat", "now", "·", "·"]
         assert not app.screen.query_one("#live-graphs").is_on_screen
-        assert "stale" not in app.text_of("#live-hosts")
+        assert "silent" not in app.text_of("#live-hosts")
 
 
 async def test_the_tools_own_figure_takes_the_place_of_an_estimate(maker: RunMaker) -> None:

@@ -52,7 +52,7 @@ def test_a_host_that_fell_silent_is_left_out_of_the_rate_and_marked() -> None:
     assert state.hosts["h1"].stale_s(6.0) is None
 
 
-def test_all_hosts_turn_stale_when_time_passes_without_events() -> None:
+def test_all_hosts_fall_silent_when_time_passes_without_events() -> None:
     state = state_after(*started("h1"), sample(1.0, "h1", [1000] * 30))
     assert state.cluster["read"].iops == pytest.approx(30)
     state.tick(4.5)
@@ -60,13 +60,13 @@ def test_all_hosts_turn_stale_when_time_passes_without_events() -> None:
     assert state.cluster["read"].interval_percentiles["99"] is None
 
 
-def test_a_host_that_never_sent_a_sample_is_stale_since_it_runs() -> None:
+def test_a_host_that_never_sent_a_sample_is_silent_since_it_runs() -> None:
     state = state_after(*started("h1"))
     assert state.hosts["h1"].stale_s(2.0) is None
     assert state.hosts["h1"].stale_s(5.0) == pytest.approx(5.0)
 
 
-def test_a_host_without_load_is_never_stale() -> None:
+def test_a_host_without_load_is_never_silent() -> None:
     state = state_after(*started("h1"), HostState(t=1.0, host="h1", state="done"))
     assert state.hosts["h1"].stale_s(100.0) is None
 

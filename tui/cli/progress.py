@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from tui.journal.reader import JournalEvent, JournalTail
 from tui.journal.state import RunState
+from tui.journal.waiting import silent_hosts_text, waiting_text
 from tui.metrics import units
 from tui.metrics.registry import direction, in_order
 from tui.model.event import (
@@ -190,10 +191,9 @@ def status_text(state: RunState, now_t: float, matrix: MatrixProgress | None = N
     metadata = state.at_step(state.step).metadata if state.step is not None and state.phase == "measure" else None
     if metadata is not None:
         parts.append(metadata.line(now_t))
-    stale = [name for name, host in state.hosts.items() if host.stale_s(now_t) is not None]
-    if stale:
-        parts.append(f"stale: {', '.join(stale[:3])}{' ...' if len(stale) > 3 else ''}")
-    return "  ".join(parts)
+    hosts = state.hosts.values()
+    parts.append(waiting_text(hosts, now_t) or silent_hosts_text(hosts, now_t))
+    return "  ".join(filter(None, parts))
 
 
 def plan_of(run_dir: Path) -> Plan | None:

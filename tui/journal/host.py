@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
@@ -11,6 +11,10 @@ from tui.journal.measurement import Measurement
 from tui.journal.views import FRESH_S, Clock, DirectionView, Group
 from tui.model.event import DirectionResult, HostResult, HostStateName
 from tui.model.hostfacts import Fact
+
+Activity = Literal["waiting", "running", "silent", "finished", "ended early", "failed", "lost"]
+LOADED: frozenset[HostStateName] = frozenset({"running", "layout"})
+END_OF: dict[bool, Literal["finished", "ended early"]] = {True: "finished", False: "ended early"}
 
 
 class HostFigures(Struct, frozen=True):
@@ -36,6 +40,7 @@ class HostView(Struct):
     problem_step: int | None = None  # whose it is; None: the run's
     result: HostResult | None = None  # of the current measurement, once its tool has told it
     gives_none: bool = False  # its tool gives no samples
+    load_ended: bool | None = None  # whether the load of now ended well; None: it has not ended
     version: int = 0
     jobs: Mapping[str, Measurement] = field(default_factory=dict)  # of the current measurement
 
@@ -55,9 +60,33 @@ class HostView(Struct):
             self.problem = self.problem_step = None
             self.version += 1
 
+    def enter(self, measurement: Measurement, load_ended: bool | None) -> None:
+        """Begin with a measurement, or go on with that of a run that was taken over."""
+        self.dirs, self.total = measurement.dirs_of(self.name), measurement.total_of(self.name)
+        self.jobs, self.load_ended = measurement.jobs, load_ended
+        self.last_sample_t, self.gives_none, self.result = None, False, None
+        self.version += 1
+
+    def end_load(self, *, well: bool) -> None:
+        """Its load is over: it is not silent any more."""
+        self.load_ended = well
+        self.version += 1
+
     def stale_s(self, now_t: float) -> float | None:
-        """Return the seconds since the last sample of a running host; None when it is fresh or has no load."""
-        if self.gives_none or self.state not in ("running", "layout") or self.running_since_t is None:
+        """Return the seconds since the last sample of a silent host; None when it is fresh or has no load."""
+        if self.gives_none or self.load_ended is not None or self.state not in LOADED or self.running_since_t is None:
             return None
         silent = now_t - max(self.running_since_t, self.last_sample_t or 0.0)
         return silent if silent > FRESH_S else None
+
+    def activity(self, now_t: float) -> Activity:
+        """Return what the host does: the one answer for every screen and for headless progress."""
+        if self.state in ("failed", "lost"):
+            return self.state
+        if self.state not in (*LOADED, "collecting", "done"):
+            return "waiting"
+        if self.load_ended is not None:
+            return END_OF[self.load_ended]
+        if self.state not in LOADED:
+            return "finished"
+        return "silent" if self.stale_s(now_t) is not None else "running"

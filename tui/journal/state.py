@@ -200,9 +200,8 @@ class RunState:
         """Return the view of a host, new when it was not named before."""
         view = self.hosts.get(name)
         if view is None:
-            current = self.current
-            view = HostView(name, current.total_of(name), current.dirs_of(name), jobs=current.jobs)
-            self.hosts[name] = view
+            now = self.current
+            view = self.hosts[name] = HostView(name, now.total_of(name), now.dirs_of(name), jobs=now.jobs)
         return view
 
     def apply(self, event: JournalEvent) -> None:
@@ -294,10 +293,7 @@ class RunState:
                 step.measurement = step.measurement if self.for_record else None
             self.at_step(measurement.step).measurement = measurement
         for view in self.hosts.values():
-            view.dirs, view.total = measurement.dirs_of(view.name), measurement.total_of(view.name)
-            view.jobs = measurement.jobs
-            view.last_sample_t, view.gives_none, view.result = None, False, None
-            view.version += 1
+            view.enter(measurement, self.at_step(measurement.step or 0).ended_well(measurement.phase, view.name))
 
     @HANDLERS.on(PhaseEnded)
     def _on_phase_ended(self, event: PhaseEnded) -> None:
@@ -372,8 +368,13 @@ class RunState:
     @HANDLERS.on(TaskEnded)
     def _on_task_ended(self, event: TaskEnded) -> None:
         early = event.t < self.phase_started_t + (self.phase_expected_s or float("inf"))
-        measuring = event.phase == "measure" and self.current.is_of("measure", event.step)
-        if measuring and early and ended_badly(event) and self.state != "stopping":
+        badly = early and ended_badly(event) and self.state != "stopping"
+        if not self.current.is_of(event.phase, event.step):
+            return
+        if not event.role:
+            self.host(event.host).end_load(well=not badly and (event.reason == "exit" or not early))
+            self.current.silence(event.host)
+        if badly and event.phase == "measure":
             self._drop(event.host)
 
     def _drop(self, host: str) -> None:

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from tui.journal.clock import Reading
 from tui.journal.handlers import Handlers
+from tui.journal.loss import ended_badly
 from tui.journal.measurement import Measurement
 from tui.journal.metadata import MetadataView
 from tui.journal.reader import SampleStamp
@@ -78,6 +79,11 @@ class StepState(Struct):
     def loads(self) -> dict[Load, TaskStarted]:
         """The one load of each host in each phase."""
         return {(task.phase, task.host): task for task in self.commands if not task.role}
+
+    def ended_well(self, phase: PhaseName | None, host: str) -> bool | None:
+        """Return whether a host's load ended as planned; None: it has not ended."""
+        end = self.ended.get((phase, host)) if phase is not None else None
+        return not ended_badly(end) if end is not None else None
 
     @property
     def open_loads(self) -> list[TaskStarted]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from tui.app.widgets.graph_area import merge_values
 from tui.journal.tails import p99_of
+from tui.journal.waiting import silent_text
 from tui.metrics.deviation import Spread, behind_text
 from tui.metrics.figures import total_rates
 from tui.metrics.sparkline import Symbols
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 RateName = Literal["iops", "bandwidth"]
 OLD_S = 5.0
-LATELY_S, LEAST_S = 5, 2  # seconds that hosts are compared over, and that they need for it
+LATELY_S, LEAST_S = 5, 2  # seconds that rates of hosts are shown and compared over, and that they need to be compared
 
 MARKS: dict[str, tuple[str, str, str]] = {  # state -> symbol, ASCII symbol, style
     "waiting": ("·", ".", LABEL),
@@ -38,7 +40,8 @@ MARKS: dict[str, tuple[str, str, str]] = {  # state -> symbol, ASCII symbol, sty
 }
 BROKEN = ("failed", "lost")
 NOTHING: Mapping[str, Run] = {}
-STATE_ORDER = ("failed", "lost", *(state for state in MARKS if state not in BROKEN))
+SAID = ("finished", "ended early", "silent")  # what a host does, where its state does not tell
+STATE_ORDER = (*BROKEN, *reversed(SAID), *(state for state in MARKS if state not in BROKEN))
 
 
 def known(value: float | None) -> float:
@@ -64,23 +67,29 @@ def age_role(seen: HostTelemetry | None, now: float) -> str:
     return TEXT if newest_t is not None and now - newest_t <= OLD_S else LABEL
 
 
-def rate_of(figures: HostFigures, metric: RateName) -> float | None:
-    """Return a rate over the last interval; the mean of the whole load once it is over."""
-    total = figures.total
-    if not total.intervals():
-        whole = total_rates(figures.results) if figures.results else None
-        return merge_values(total.series(metric)) if whole is None else whole[0 if metric == "iops" else 1]
-    return total.iops if metric == "iops" else total.bw_bytes_per_s
+def rate_of(figures: HostFigures, metric: RateName, second: int | None = None) -> float | None:
+    """Return a host's rate, which it is compared by: over the last seconds, in one second, or of a load that is over.
 
-
-def lately_of(figures: HostFigures, metric: RateName, second: int | None = None) -> float | None:
-    """Return the rate that hosts are compared by: over the last seconds, of one second, or of a load that is over."""
+    Before there are enough seconds to compare hosts, over the last interval.
+    """
     if second is not None:
         return merge_values(figures.total.values(metric, second, second + 1))
     if not figures.total.intervals():
-        return rate_of(figures, metric)
-    known = [value for value in figures.total.series(metric, last=LATELY_S) if value is not None]
-    return sum(known) / len(known) if len(known) >= LEAST_S else None
+        whole = total_rates(figures.results) if figures.results else None
+        return merge_values(figures.total.series(metric)) if whole is None else whole[0 if metric == "iops" else 1]
+    known = _lately(figures, metric)
+    if len(known) < LEAST_S:
+        return figures.total.iops if metric == "iops" else figures.total.bw_bytes_per_s
+    return sum(known) / len(known)
+
+
+def is_comparable(figures: HostFigures) -> bool:
+    """Tell whether a host's rate is of enough seconds to be compared."""
+    return not figures.total.intervals() or len(_lately(figures, "iops")) >= LEAST_S
+
+
+def _lately(figures: HostFigures, metric: RateName) -> list[float]:
+    return [value for value in figures.total.series(metric, last=LATELY_S) if value is not None]
 
 
 def latency_of(figures: HostFigures, name: str, direction: str = "") -> float | None:
@@ -100,36 +109,42 @@ def mark_of(
     host: HostView, now: float, symbols: Symbols, found: Mapping[str, Run] = NOTHING, spread: Spread | None = None
 ) -> Run:
     """Return the symbol of a host's state and its style; of one that lags, or in which something was found, that."""
-    if host.stale_s(now) is not None:
+    activity = host.activity(now)
+    if activity in ("silent", "ended early"):
         return "!", "warn"
     if spread is not None and spread.lags(host.name) and host.state not in BROKEN:
         return "v" if symbols == "ascii" else "▼", "bad"
     if host.name in found and host.state not in BROKEN:
         return "!", found[host.name][1]
-    symbol, plain, key = MARKS.get(host.state, ("?", "?", LABEL))
+    symbol, plain, key = MARKS.get("done" if activity == "finished" else host.state, ("?", "?", LABEL))
     return (plain if symbols == "ascii" else symbol), key
 
 
 def message_of(host: HostView, now: float, found: Mapping[str, Run] = NOTHING, spread: Spread | None = None) -> Run:
     """Return what there is to say of a host beside its figures: that it is silent, that it lags, what was found."""
-    if (silent := host.stale_s(now)) is not None:
-        return f"stale {silent:.0f} s", "warn"
+    if silent := silent_text(host, now):
+        return silent, "warn"
     if spread is not None and spread.lags(host.name):
         return f"lags: {behind_text(spread.shares[host.name] or 0.0).replace('the ', '')}", "bad"
-    if host.name in found and host.state == "running":
-        return found[host.name]
+    does, over = state_text(host, now), host.activity(now) in ("finished", "ended early")
+    if host.name in found and (over or host.state == "running"):
+        text, role = found[host.name]
+        return (f"{does}: {text}" if over else text), role
     if host.problem:
-        return f"{host.state}: {host.problem}", "warn"
-    return f"{host.state}: {host.detail}" if host.detail else host.state, LABEL
+        return f"{does}: {host.problem}", "warn"
+    return f"{does}: {host.detail}" if host.detail else does, LABEL
+
+
+def state_text(host: HostView, now: float) -> str:
+    """Return what a host does in a word or two; before and between loads what the engine does with it."""
+    activity = host.activity(now)
+    return activity if activity in SAID else host.state
 
 
 def count_states(hosts: Sequence[HostView], now: float) -> str:
-    """Return ``62 running, 1 stale, 1 failed``: what needs a look comes last."""
-    counts: dict[str, int] = {}
-    for host in hosts:
-        name = "stale" if host.stale_s(now) is not None else host.state
-        counts[name] = counts.get(name, 0) + 1
-    order = [*(state for state in MARKS if state not in BROKEN), "stale", *BROKEN]
+    """Return ``62 running, 1 silent, 1 failed``: what needs a look comes last."""
+    counts = Counter(state_text(host, now) for host in hosts)
+    order = [*(state for state in MARKS if state not in BROKEN), *SAID, *BROKEN]
     return ", ".join(f"{counts[name]} {name}" for name in order if name in counts)
 
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from statistics import median
 from typing import TYPE_CHECKING, ClassVar
 
 from tui.app.widgets.graph_area import nice_ceiling
 from tui.app.widgets.host_rows import (
     BROKEN,
-    MARKS,
+    LATELY_S,
     NOTHING,
     STATE_ORDER,
     RateName,
     age_role,
     count_states,
+    is_comparable,
     is_urgent,
     known,
-    lately_of,
     latency_of,
     mark_of,
     message_of,
@@ -26,6 +25,7 @@ from tui.app.widgets.host_rows import (
     quick_p99,
     ranked,
     rate_of,
+    state_text,
 )
 from tui.app.widgets.picklist import Heading, PickList
 from tui.metrics import units
@@ -117,7 +117,7 @@ class HostTable(PickList["HostView"]):
             *(column for column in self._telemetry_columns() if column.title in self.told),
             *tails,
             Column("state", lambda host: message_of(host, self.now, self.found, self.spread), least=20, drop=1,
-                   order=lambda host: STATE_ORDER.index(host.state)),
+                   order=lambda host: STATE_ORDER.index(state_text(host, self.now))),
         )  # fmt: skip
 
     def _rate_columns(self, of: str) -> tuple[Column[HostView], ...]:
@@ -299,17 +299,23 @@ class HostTable(PickList["HostView"]):
     def _of(self, host: HostView) -> HostFigures:
         return host.figures(self.job)
 
+    @property
+    def _runs(self) -> bool:
+        """Whether figures of a load that runs are shown."""
+        return (
+            not self.blank and any(host.activity(self.now) == "running" for host in self.hosts) and bool(self.counted)
+        )
+
     def _lately(self, host: HostView, second: int | None) -> float | None:
         if self.blank or host.state in BROKEN or (second is None and host.stale_s(self.now) is not None):
             return None
-        return lately_of(self._of(host), "iops", second)
+        own = self._of(host)
+        return rate_of(own, "iops", second) if second is not None or is_comparable(own) else None
 
     def _rate(self, host: HostView, metric: RateName = "iops") -> float | None:
         if self.blank:
             return None
-        if self.cursor_s is None:
-            return rate_of(self._of(host), metric)
-        return lately_of(self._of(host), metric, self.cursor_s)
+        return rate_of(self._of(host), metric, self.cursor_s)
 
     @property
     def head(self) -> int:
@@ -323,6 +329,7 @@ class HostTable(PickList["HostView"]):
         if self.head == HEADING:
             counts = count_states(self.hosts, self.now)
             title = f"Hosts · {self.job}" if self.job else "Hosts"
+            title += f" · rates over {LATELY_S} s" if self.spread is self.spread_now and self._runs else ""
             title += {"fit": "", "all": " · all", "bad": " · only bad"}[self.view]
             title += f" · /{self.wanted}" if self.wanted else ""
             title += f" · {self.cursor_text}" if self.cursor_text else ""
@@ -370,23 +377,15 @@ class HostTable(PickList["HostView"]):
         return Line.of(*clip([*runs, *key], width), fill=fill)
 
     def _folded(self) -> list[Run]:
-        symbol, plain, role = MARKS["running"]
         like = self._folds
         count = len(like)
         hosts = f"{count} host{'s' if count != 1 else ''} "
         if self.spread.middle is None or not count:
             return [(" ", TEXT), (" " + hosts, TEXT), (count_states(like, self.now), LABEL)]
-        mark: Run = (plain if self.symbols == "ascii" else symbol, role)
+        mark = mark_of(like[0], self.now, self.symbols)
         within = within_text(self.spread.widest([host.name for host in like]))
-        of = f" of the median {iops(self._middle)}"
+        of = f" of the median {iops(self.spread.middle)}"
         return [mark, (" " + hosts + within, TEXT), (of, LABEL), *self._worst_of_folded(like)]
-
-    @property
-    def _middle(self) -> float | None:
-        """The median of the rates that the column of rates has: hosts are compared over more seconds than one."""
-        alike = (host for host in self.hosts if self.spread.shares.get(host.name) is not None)
-        rates = [rate for host in alike if (rate := self._rate(host)) is not None]
-        return median(rates) if rates else self.spread.middle
 
     def _worst_of_folded(self, like: list[HostView]) -> list[Run]:
         runs: list[Run] = []

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui.app.widgets.host_rows import BROKEN
+from tui.journal.waiting import silent_hosts_text, waiting_text
 from tui.metrics import units
 from tui.metrics.deviation import Spread, behind_text
 from tui.metrics.steady import ROUND_S, ROUNDS, Window, window_across
@@ -57,6 +58,8 @@ def health(
         return []
     first, counts = worst(found, state, hosts, planned_of(state, plan)), counts_of(found)
     steady, limiter = steadiness(state, plan), limiter_runs(found, state, plan)
+    if _waiting(state):  # the load of all hosts together is over
+        steady = limiter = Said([], [])
     rest = _after(steady.whole, limiter.whole)
     if width_of_runs([*first, *rest, *counts]) + 2 <= width:
         return [_line([*first, *rest], counts, width)]
@@ -97,10 +100,15 @@ def planned_of(state: RunState, plan: Plan | None) -> float | None:
 
 
 def worst(found: LiveFindings | None, state: RunState, hosts: Spread, planned_s: float | None = None) -> list[Run]:
-    """Return what is worst now: hosts that are gone, errors, laggards, silent hosts, warnings; else that it is well."""
+    """Return what is worst now: hosts that are gone, errors, laggards, silent hosts, warnings; else that it is well.
+
+    At the end of a load that is which hosts it waits for.
+    """
     now = found.now if found is not None else []
     errors = [each for each in now if each.severity == "error"]
-    for said in (_gone(state), _finding(errors), _lagging(now, hosts), _silent(state), _finding(now)):
+    waiting = _waiting(state)
+    first = waiting if silent_hosts_text(state.hosts.values(), state.clock.now) else []
+    for said in (first, _gone(state), _finding(errors), _lagging(now, hosts), _silent(state), _finding(now), waiting):
         if said:
             return said
     if found is not None and found.was:
@@ -133,8 +141,13 @@ def _lagging(now: list[LiveFinding], hosts: Spread) -> list[Run]:
 
 
 def _silent(state: RunState) -> list[Run]:
-    silent = [host.name for host in state.hosts.values() if host.stale_s(state.clock.now) is not None]
-    return [("! ", WARN), (f"{plural(len(silent), 'host')} silent: {some(silent, 3)}", BRIGHT)] if silent else []
+    text = silent_hosts_text(state.hosts.values(), state.clock.now)
+    return [("! ", WARN), (text, BRIGHT)] if text else []
+
+
+def _waiting(state: RunState) -> list[Run]:
+    text = waiting_text(state.hosts.values(), state.clock.now)
+    return [("! ", WARN), (text, BRIGHT)] if text and not state.ended else []
 
 
 def _finding(found: list[LiveFinding]) -> list[Run]:
