@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -160,6 +161,54 @@ def test_a_run_of_a_package_that_is_gone_still_shows(measured: Measured) -> None
     assert "write p99" in done.stdout
 
 
+def without_it(measured: Measured, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run `benchtui WORDS` where the package is not installed."""
+    return subprocess.run(
+        command(*words), env=environment(measured.home), capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+
+
+def test_a_run_is_verified_with_its_package_and_without_it_the_package_is_named(
+    measured: Measured, installed: Path
+) -> None:
+    assert benchtui(installed, measured.home, "runs", "verify", measured.run_dir.name).returncode == 0
+    done = without_it(measured, "runs", "verify", measured.run_dir.name)
+    assert done.returncode != 0 and "Traceback" not in done.stderr
+    for name in ("ddsync", "benchtui-ddsync 1.0", "benchtui_ddsync.workload:DdSync"):
+        assert name in done.stdout + done.stderr
+
+
+def test_its_record_names_its_package(measured: Measured) -> None:
+    (step,) = measured.record["steps"]
+    assert (step["provider"]["package"], step["provider"]["version"]) == ("benchtui-ddsync", "1.0")
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+    [
+        ("lat=waits.buckets", "lat={}", "feed[0].dirs['write'].lat: found {} (dict), allowed is Buckets"),
+        ("done = sum(", "done = 1 // 0 + sum(", "result failed: ZeroDivisionError"),
+    ],
+)
+def test_what_its_reader_does_wrong_is_a_problem_of_the_run_that_names_the_package(
+    installed: Path, tmp_path: Path, right: str, wrong: str, message: str
+) -> None:
+    broken = tmp_path / "site"
+    shutil.copytree(installed, broken)
+    reader = broken / "benchtui_ddsync" / "reader.py"
+    reader.write_text(reader.read_text().replace(right, wrong))
+    settings = ["--set", f"directory={tmp_path}", "--set", "runtime=2s"]
+    done = benchtui(broken, tmp_path / "home", "run", PROFILE, "--hosts", "local", *settings, "--json")
+    assert done.returncode == 4, done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    (problem,) = [each for each in json.loads(done.stdout)["steps"][0]["errors"] if each["code"] == "plugin-failed"]
+    assert message in problem["message"] and "plug-in ddsync (benchtui-ddsync 1.0" in problem["message"]
+
+
 def test_nothing_in_the_product_names_it() -> None:
-    naming = [path for path in (ROOT / "tui").rglob("*") if path.is_file() and b"ddsync" in path.read_bytes()]
+    naming = [
+        path
+        for path in (ROOT / "tui").rglob("*")
+        if path.suffix != ".pyc" and path.is_file() and b"ddsync" in path.read_bytes()
+    ]
     assert naming == []

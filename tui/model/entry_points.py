@@ -19,6 +19,11 @@ def installed_in(group: str) -> dict[str, EntryPoint]:
     return {point.name: point for point in sorted(entry_points(group=group), key=lambda point: point.name)}
 
 
+def is_foreign(point: EntryPoint) -> bool:
+    """Tell whether another package brought an entry point."""
+    return not point.value.startswith("tui.")
+
+
 def load_from(group: str, name: str, kind: str, unknown: tuple[str, str], *, made: bool = False) -> Any:
     """Return what stands under a name of a group; `kind` is what it is, `unknown` what is said before the
     nearest name and before the names there are, when there is none. `made`: it is a class, and one of it is wanted.
@@ -33,5 +38,8 @@ def load_from(group: str, name: str, kind: str, unknown: tuple[str, str], *, mad
     try:
         found = point.load()
         return found() if made else found
-    except Exception as error:  # a package of somebody else's
-        raise UsageError(f"the {kind} '{name}' ({point.value}) cannot be loaded: {error!r}") from error
+    except (Exception, SystemExit) as error:  # a package of somebody else's
+        from tui.model.provider import provider_of  # msgspec is for those who need it
+
+        whence = provider_of(point).text()
+        raise UsageError(f"the {kind} '{name}' ({whence}) cannot be loaded: {error!r}") from error

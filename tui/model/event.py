@@ -108,10 +108,7 @@ class HostClock(Event, tag="host_clock"):
 
 
 class RunResumed(Event, tag="run_resumed"):
-    """Another engine took the run over after its first one had died. `gap_s`: seconds without an engine.
-
-    `going_on`: it does what the run lacks, whatever had been asked for before.
-    """
+    """Another engine took the run over `gap_s` after its first one had died; `going_on`: to do what the run lacks."""
 
     utc: str
     gap_s: float
@@ -207,6 +204,7 @@ class DirectionSample(Struct, omit_defaults=True):
     lat_sum_ns: Count = 0
     lat_max_ns: Count = 0  # exact maximum since the start of the measurement
     lat: Buckets = field(default_factory=Buckets)
+    printed_ns: dict[str, int] = field(default_factory=dict)  # percentiles that the tool printed: never merged
 
 
 class Sample(Event, tag="sample"):

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from tui.model.address import HostAddress
 from tui.model.proof import Proof
+from tui.model.provider import Provider
 from tui.model.search import Search
 
 Answer = Literal["yes", "no", "unknown"]
@@ -192,6 +193,7 @@ class Step(Struct, omit_defaults=True):
     latency_kind: Literal["clat", "lat"] | None = None
     drop_caches: Literal["no", "try", "require"] | None = None
     added_options: dict[str, str] = field(default_factory=dict)  # what benchtui adds to the profile's job, by name
+    provider: Provider | None = None  # what brought the load generator, when that is another package
 
     @property
     def cell_key(self) -> str:

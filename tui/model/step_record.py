@@ -339,12 +339,23 @@ class LimiterRecord(Part):
     proof: ProofRecord | None = Field(None, description="what a counter-experiment said of it; null: none was made")
 
 
+class ProviderRecord(Part):
+    """What brought a load generator that is not benchtui's own."""
+
+    entry_point: str = Field(description="module:Class of the group benchtui.workloads")
+    package: str = Field("", description="distribution package that it is of; empty: unknown")
+    version: str = Field("", description="version of that package")
+
+
 class StepRecord(Part):
     """One measurement on all hosts at once."""
 
     index: int = Field(description="position in the plan, from 0")
     name: str = Field(description="name of the step")
     tool: str | None = Field(None, description="load generator: fio")
+    provider: ProviderRecord | None = Field(
+        None, description="the package that brought the load generator; null: benchtui, or unknown"
+    )
     params: dict[str, Scalar] = Field(default_factory=dict, description="parameters that this step ran with")
     repetition: int = Field(1, description="which repetition of the same measurement, from 1")
     profile: str | None = Field(None, description="tag of the profile, when it is a member of a suite")

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tui.model.entry_points import installed_in, load_from
+from tui.model.entry_points import installed_in, is_foreign, load_from
 from tui.model.problem import Problem
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from tui.model.profile import Profile
+    from tui.model.provider import Provider
     from tui.model.yaml_text import Document, KeyPath
 
 GROUP = "benchtui.workloads"
@@ -62,7 +63,19 @@ def installed() -> dict[str, EntryPoint]:
 
 def foreign() -> list[str]:
     """Return the names of load generators that other packages brought."""
-    return [name for name, point in installed().items() if not point.value.startswith("tui.")]
+    return [name for name, point in installed().items() if is_foreign(point)]
+
+
+def provider(name: str) -> Provider:
+    """Return what brought an installed load generator."""
+    from tui.model.provider import provider_of
+
+    return provider_of(installed()[name])
+
+
+def named(name: str) -> str:
+    """Return a load generator of another package for people: ``plug-in other (benchtui-other 1.0, ...)``."""
+    return f"plug-in {name} ({provider(name).text()})"
 
 
 @functools.cache
@@ -71,7 +84,18 @@ def load(name: str) -> Any:
     return load_from(GROUP, name, "load generator", (f"tool '{name}' is not supported", "supported"), made=True)
 
 
+@functools.cache
 def rules(name: str) -> InProfile:
-    """Return what a load generator says of profiles. Raises UsageError."""
+    """Return what a load generator says of profiles. Raises UsageError; PluginError of one of another package."""
     found: InProfile = load(name)
-    return found
+    if name not in foreign():
+        return found
+    from pydantic import BaseModel
+
+    from tui.model.plugin import Contract, Plugin, guarded_model
+    from tui.model.typed import Types
+    from tui.model.yaml_text import KeyPath
+
+    types = Types({"BaseModel": BaseModel, "KeyPath": KeyPath}, {})
+    contract = Contract(types.methods_of(InProfile), types.attributes_of(InProfile), ("body",), {"body": guarded_model})
+    return Plugin(found, named(name), contract)

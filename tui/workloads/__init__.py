@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from tui.model import tool
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
+    from tui.model.plan import Step
     from tui.workloads.base import Workload
 
 
@@ -45,7 +47,27 @@ def expected() -> list[Workload]:
     return [workload for workload in every() if workload.expected]
 
 
+@functools.cache
 def get(name: str) -> Workload:
-    """Return the load generator of a profile's ``tool``. Raises UsageError for one that is not installed."""
+    """Return the load generator of a profile's ``tool``. Raises UsageError for one that is not installed.
+
+    One of another package is held to its contract: what it does wrong raises PluginError with its name.
+    """
     found: Workload = tool.load(name)
-    return found
+    if name not in tool.foreign():
+        return found
+    from tui.workloads.contract import plugged_in  # few runs are of a plug-in
+
+    return plugged_in(found, tool.named(name), tool.provider(name))
+
+
+def of(step: Step) -> Workload:
+    """Return the load generator of a planned step. Raises UsageError, with the package that it was planned with."""
+    try:
+        return get(step.tool)
+    except UsageError as error:
+        if step.tool in names() or step.provider is None:
+            raise
+        whence = step.provider.text()
+        install = f"; install {step.provider.package}" if step.provider.package else ""
+        raise UsageError(f"the load generator '{step.tool}' ({whence}) is not installed here{install}") from error

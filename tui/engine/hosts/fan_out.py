@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from tui.model.address import HostAddress
+from tui.model.plugin import PLUGIN_FAILED, PluginError
 from tui.remote.transport import HostError
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def host_error(host: str, error: Exception) -> HostError:
     """Return what went wrong on a host as an error of that host; a fault of ours is told with its place."""
     if isinstance(error, HostError):
         return error
+    if isinstance(error, PluginError):
+        return HostError(PLUGIN_FAILED, host, str(error))
     if isinstance(error, TimeoutError):
         return HostError("timeout", host, str(error) or "no answer in time")
     frames = traceback.extract_tb(error.__traceback__)

@@ -40,7 +40,7 @@ async def look_for_lacking(plan: Plan, connections: Connections) -> Lacking:
 async def _look(plan: Plan, address: HostAddress, connections: Connections) -> list[str]:
     steps = [step for step in plan.steps if address.name in step.hosts]
     programs = dict.fromkeys(name for step in steps for name in programs_of(step))
-    required = [need for step in steps for need in workloads.get(step.tool).requirements([step])]
+    required = [need for step in steps for need in workloads.of(step).requirements([step])]
     needs = {need.command: need.version_args for need in required}
     async with looking_on(address, connections, "look") as agent:
         probe = await agent.probe((), needs)
@@ -61,13 +61,13 @@ def lacking_by_checks(plan: Plan, checks: Mapping[str, HostCheck]) -> Lacking:
 
 def programs_of(step: Step) -> list[str]:
     """Return the program that a step launches over all its hosts, if it does."""
-    workload = workloads.get(step.tool)
+    workload = workloads.of(step)
     return [workload.program(step).launch.program] if workload.course == "mpi" else []
 
 
 def needed(step: Step) -> list[str]:
     """Return the commands without which a step cannot run."""
-    return [*programs_of(step), *(need.command for need in workloads.get(step.tool).requirements([step]))]
+    return [*programs_of(step), *(need.command for need in workloads.of(step).requirements([step]))]
 
 
 def without(plan: Plan, lacking: Lacking) -> Plan:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def launches(ctx: RunContext) -> dict[str, Step]:
     """Return the first step of each launch of the plan that differs from the others."""
-    steps = [step for step in ctx.plan.steps if workloads.get(step.tool).course == "mpi"]
+    steps = [step for step in ctx.plan.steps if workloads.of(step).course == "mpi"]
     return {key_of(step): step for step in reversed(steps)}
 
 

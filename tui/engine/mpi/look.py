@@ -24,7 +24,7 @@ TRIAL = "benchtui-trial"  # its folder in the run's own directory
 
 def program_of(step: Step) -> MpiProgram:
     """Return what a step launches."""
-    return workloads.get(step.tool).program(step)
+    return workloads.of(step).program(step)
 
 
 def key_of(step: Step) -> str:

@@ -34,7 +34,7 @@ def proof_plan(plan: Plan, question: Question, seconds: float | None = None) -> 
 def _planned(plan: Plan, question: Question, experiment: Experiment, seconds: float | None) -> Plan:
     step = plan.steps[question.step]
     ref = next((member for member in plan.members if member.tag == step.profile), plan.profile)
-    profile, tool = kept_profile(ref), workloads.get(step.tool)
+    profile, tool = kept_profile(ref), workloads.of(step)
     length = seconds or min(MOST_S, max(LEAST_S, step.runtime_s or MOST_S))
     as_it_was = tool.warm(profile, length)
     changed = as_it_was
@@ -111,7 +111,7 @@ def _hosts(plan: Plan, step: Step) -> list[HostAddress]:
 def _one(plan: Plan, step: Step, profile: Profile, run_id: str, name: str, index: int) -> Step:
     hosts = _hosts(plan, step)
     seeds = {host.name: randseed(f"{run_id} {name}", host.name, 1) for host in hosts}
-    (made,) = workloads.get(step.tool).build_steps(profile, step.params, hosts, seeds)
+    (made,) = workloads.of(step).build_steps(profile, step.params, hosts, seeds)
     title = f"{profile.profile} {name}"
     kind = plan.latency_kind_of(step)
     return replace(made, index=index, name=title, cell=title, point={AXIS: name}, latency_kind=kind)

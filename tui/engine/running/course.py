@@ -47,12 +47,13 @@ class Course(Protocol):
 
 def course_of(step: Step) -> Course:
     """Return the course of a step. Raises UsageError for a load generator that is not installed."""
-    return _room(workloads.get(step.tool).course)
+    return _room(workloads.of(step).course)
 
 
 def courses_of(plan: Plan) -> list[Course]:
     """Return the courses that the steps of a plan take, each once."""
-    names = dict.fromkeys(workloads.get(tool).course for tool in dict.fromkeys(step.tool for step in plan.steps))
+    first = {step.tool: step for step in reversed(plan.steps)}
+    names = dict.fromkeys(workloads.of(step).course for step in reversed(first.values()))
     return [_room(name) for name in names]
 
 

@@ -89,7 +89,7 @@ async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
         return
 
     def more(code: str) -> str:
-        advice = workloads.get(step.tool).advice(code)
+        advice = workloads.of(step).advice(code)
         return f" ({advice})" if advice else ""
 
     found = await session.ask(lambda agent: agent.files([spec.path for spec in task.files]))
@@ -133,7 +133,7 @@ async def _look(ctx: RunContext, step: Step, session: HostSession) -> list[FileN
 
 
 def _layout_run(ctx: RunContext, step: Step, session: HostSession, needs: list[FileNeed]) -> TaskRun:
-    workload = workloads.get(step.tool)
+    workload = workloads.of(step)
     specs = [need.spec for need in needs]
     task = replace(ctx.task_of(step, session), job_file=workload.layout_job(specs), argv=workload.layout_argv())
     fresh = [need.spec for need in needs if need.why == "missing" or need.spec.path in session.short]

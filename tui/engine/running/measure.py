@@ -77,7 +77,7 @@ def task_run(
 ) -> TaskRun:
     """Return the command of a step on a host, not yet started, or one of a dead engine, not yet reopened."""
     task = ctx.task_of(step, session)
-    reader = workloads.get(step.tool).reader(session.name, step, phase, ctx.plan.latency_kind_of(step))
+    reader = workloads.of(step).reader(session.name, step, phase, ctx.plan.latency_kind_of(step))
     run = TaskRun(session, step, phase, task, reader, ctx.run_dir, ctx.plan.lease_s, resume=resume)
     run.hear = ctx.hear
     return run
@@ -184,5 +184,5 @@ def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
     if outcome.reason == "exit":
         return problems
     end = ENDS.get(outcome.reason, (f"agent-{outcome.reason}", f"the agent ended it: {outcome.reason}"))
-    only_ended = workloads.get(run.step.tool).end_codes
+    only_ended = workloads.of(run.step).end_codes
     return [end, *(problem for problem in problems if problem[0] not in only_ended)]

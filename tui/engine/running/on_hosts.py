@@ -17,6 +17,7 @@ from tui.engine.hosts.fan_out import OUR_FAULT, host_error
 from tui.engine.running.context import RunContext, RunRefused, RunStopped
 from tui.engine.running.session import HostSession
 from tui.model.event import PhaseName
+from tui.model.plugin import PLUGIN_FAILED
 from tui.remote.transport import HostError
 
 T = TypeVar("T")
@@ -112,9 +113,9 @@ def faults_of(
 
 
 def told(session: HostSession, fault: Exception) -> HostError:
-    """Return a fault as the host's error; the traceback of one of ours goes to engine.log."""
+    """Return a fault as the host's error; the traceback of one of ours, or of a plug-in, goes to engine.log."""
     error = host_error(session.name, fault)
-    if error.code == OUR_FAULT:
+    if error.code in (OUR_FAULT, PLUGIN_FAILED):
         traceback.print_exception(fault)
         return HostError(error.code, error.host, f"{error.message}; details in engine.log")
     return error

@@ -208,7 +208,7 @@ def requirements_of(plan: Plan) -> list[Requirement]:
     """Return what the load generators of a plan need on every host."""
     tools = dict.fromkeys(step.tool for step in plan.steps)
     steps = {tool: [step for step in plan.steps if step.tool == tool] for tool in tools}
-    return [need for tool in tools for need in workloads.get(tool).requirements(steps[tool])]
+    return [need for tool in tools for need in workloads.of(steps[tool][0]).requirements(steps[tool])]
 
 
 def commands_of(needs: Iterable[Requirement]) -> dict[str, tuple[str, ...]]:

@@ -131,7 +131,7 @@ class TaskRun:
 
     def files(self) -> dict[str, str]:
         """Return the files that the command finds in its directory."""
-        return {workloads.get(self.step.tool).job_file: self.task.job_file}
+        return {workloads.of(self.step).job_file: self.task.job_file}
 
     async def go(self) -> None:
         """Let an armed command begin: one small write on a channel that is already open.

@@ -7,11 +7,21 @@ import os
 import shlex
 from collections.abc import Mapping
 
+from msgspec.structs import asdict
+
 from tui.journal.state import RunState
 from tui.journal.step import PhaseSpan, StepState, StepStateName
 from tui.model.event import HostResult
 from tui.model.plan import HostTask, Plan, Step
-from tui.model.step_record import AggregateRecord, CacheDropRecord, PhaseRecord, StepError, StepRecord, TaskRecord
+from tui.model.step_record import (
+    AggregateRecord,
+    CacheDropRecord,
+    PhaseRecord,
+    ProviderRecord,
+    StepError,
+    StepRecord,
+    TaskRecord,
+)
 from tui.results.record.columns import series_record
 from tui.results.record.coverage import coverage, coverage_text
 from tui.results.record.figures import StepFigures
@@ -33,6 +43,7 @@ def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
         index=step.index,
         name=step.name,
         tool=step.tool,
+        provider=_provider(step),
         params=dict(step.params),
         repetition=step.repetition,
         in_flight=step.in_flight,
@@ -62,6 +73,11 @@ def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
         errors=_errors(seen, step, results),
         added_options=dict(step.added_options),
     )
+
+
+def _provider(step: Step) -> ProviderRecord | None:
+    """Return what brought the load generator; None: benchtui itself, or the run is older than this field."""
+    return None if step.provider is None else ProviderRecord(**asdict(step.provider))
 
 
 def measured_s(aggregate: Mapping[str, AggregateRecord]) -> float | None:

@@ -96,7 +96,7 @@ def _of_host(run_dir: Path, plan: Plan, step: Step, host: str, told: Told) -> It
             yield f"{path.relative_to(run_dir)}: is missing, and the journal has figures of it"
         return
     step = replace(step, attempt=told.attempt)
-    reader = workloads.get(step.tool).reader(host, step, "measure", plan.latency_kind_of(step))
+    reader = workloads.of(step).reader(host, step, "measure", plan.latency_kind_of(step))
     items = [item for piece in readable(path) for item in reader.feed(piece)]
     errors = raw_file(run_dir, step.index, host, told.attempt, "err")
     for piece in readable(errors) if errors.is_file() else ():
@@ -144,7 +144,7 @@ def _of_operations(run_dir: Path, step: Step, journalled: Journalled, said: Meta
     if path is None:
         yield f"step {step.name}: the raw output is missing, and the journal has figures of it"
         return
-    reader = workloads.get(step.tool).program(step).reader(len(step.hosts))
+    reader = workloads.of(step).program(step).reader(len(step.hosts))
     for piece in readable(path):
         reader.feed(piece)
     reader.flush()

@@ -1,0 +1,133 @@
+"""What other packages bring is called through here: whatever goes wrong in it is told with its name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from tui.model.problem import BenchtuiError, UsageError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from tui.model.typed import Rule
+
+PLUGIN_FAILED = "plugin-failed"
+
+
+class PluginError(UsageError):
+    """A plug-in raised something, or returned what its contract does not allow; the text names it."""
+
+
+class Contract(Struct, frozen=True):
+    """What an object of a plug-in must do: rules of what it `returns` by method, and of its attributes.
+
+    `made`: what is made of an answer, by method, with the plug-in's name.
+    """
+
+    returns: Mapping[str, Rule]
+    attributes: Mapping[str, Rule] = {}
+    required: tuple[str, ...] = ()
+    made: Mapping[str, Callable[[Any, str], Any]] = {}
+
+
+class Plugin:
+    """An object of another package, called by its contract. Raises PluginError, and what the contract allows.
+
+    Methods are held to what they return; an error that is no BenchtuiError becomes one with the plug-in's name.
+    """
+
+    def __init__(self, inner: Any, who: str, contract: Contract, accept: Callable[[str, Any], str] | None = None):
+        own = self.__dict__
+        own["_inner"], own["_who"], own["_contract"], own["_accept"] = inner, who, contract, accept
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        inner, who, contract = self._inner, self._who, self._contract
+        if name in contract.required and not hasattr(type(inner), name):
+            raise PluginError(f"{who}: it has no {name}, which every plug-in of its kind must have")
+        found = guarded(who, name, getattr, inner, name)
+        if name in contract.returns and not callable(found):
+            raise PluginError(f"{who}: {name} is no method")
+        if not callable(found) or name in contract.attributes:
+            return self._checked(name, found, contract.attributes.get(name))
+        called = self._caller(name, found)
+        self.__dict__[name] = called  # looked up once
+        return called
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._inner, name, value)
+
+    def _caller(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        who, rule, make = self._who, self._contract.returns.get(name), self._contract.made.get(name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            value = self._checked(name, guarded(who, name, function, *args, **kwargs), rule)
+            return value if make is None or value is None else make(value, who)
+
+        return call
+
+    def _checked(self, name: str, value: Any, rule: Rule | None) -> Any:
+        told = rule(value) if rule is not None else ""
+        if not told and self._accept is not None:
+            told = self._accept(name, value)
+        if told:
+            raise PluginError(f"{self._who}: {name}{_joined(told)}")
+        return value
+
+
+def _joined(told: str) -> str:
+    return told if told[0] in ".[" else f": {told}"
+
+
+def guarded(who: str, what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call something of a plug-in; what it yields is read to its end. Raises PluginError."""
+    try:
+        value = function(*args, **kwargs)
+        return list(value) if isinstance(value, Iterator) else value
+    except BenchtuiError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise PluginError(f"{who}: {what} failed: {error!r}{_place(error)}") from error
+
+
+def _place(error: BaseException) -> str:
+    import traceback
+
+    frames = traceback.extract_tb(error.__traceback__)[1:]
+    return f" ({frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno})" if frames else ""
+
+
+@functools.cache
+def guarded_model(model: type[BaseModel], who: str) -> type[BaseModel]:
+    """Return a pydantic model of a plug-in whose validators raise nothing but what is wrong with a profile."""
+    from pydantic import create_model, model_validator
+
+    def validate(_: Any, value: Any, handler: Callable[[Any], Any]) -> Any:
+        return guarded_validation(who, handler, value)
+
+    wrapped: Any = model_validator(mode="wrap")(classmethod(validate))  # type: ignore[arg-type]  # any model's
+    made: Any = create_model(
+        model.__name__,
+        __base__=model,
+        __module__=model.__module__,
+        __doc__=model.__doc__,
+        __validators__={"guarded_validation": wrapped},
+    )
+    return made
+
+
+def guarded_validation(who: str, handler: Callable[[Any], Any], value: Any) -> Any:
+    """Validate by a plug-in's model: pydantic's own errors are of the profile, others of the plug-in."""
+    from pydantic_core import PydanticCustomError, PydanticOmit, PydanticUseDefault
+
+    try:
+        return handler(value)
+    except (ValueError, AssertionError, PydanticCustomError, PydanticOmit, PydanticUseDefault, BenchtuiError):
+        raise
+    except (Exception, SystemExit) as error:
+        raise PluginError(f"{who}: its model of a profile failed: {error!r}{_place(error)}") from error

@@ -1,0 +1,195 @@
+"""The contract of `tui/workloads/base.py` as rules: what a load generator of another package returns is held to them.
+
+The types are those of the interface's own annotations; what else must hold of samples and results is here. Ours are not
+held to it when they run: tests replay what they printed through `tui.workloads.testing`.
+"""
+
+from __future__ import annotations
+
+import functools
+from operator import lt
+from typing import TYPE_CHECKING, Any
+
+from tui.model.event import Buckets, DirectionResult, DirectionSample, HostResult, LatencyResult, Sample
+from tui.model.plugin import Contract, Plugin, PluginError, guarded_model
+from tui.model.typed import Rule, Types
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tui.model.address import HostAddress
+    from tui.model.plan import Step
+    from tui.model.provider import Provider
+    from tui.workloads.base import Workload
+
+REQUIRED = ("name", "body", "build_steps", "reader")
+JOINT_WITH = frozenset({"read", "write"})
+
+
+# -- what holds beyond types
+
+
+def _buckets(each: Buckets) -> str:
+    if len(each.idx) != len(each.n):
+        return f": idx has {len(each.idx)} entries, n has {len(each.n)}"
+    if not all(map(lt, each.idx, each.idx[1:])):
+        return ".idx: the indices are not ascending"
+    return ".n: a bucket that is told must count something" if 0 in each.n else ""
+
+
+def _direction_sample(each: DirectionSample) -> str:
+    return _printed(each.printed_ns, ".printed_ns")
+
+
+def _printed(values: Mapping[str, int], place: str) -> str:
+    """Return which percentile is none: keys are such as "99.9"."""
+    for name, value in values.items():
+        if not _is_percentile(name):
+            return f"{place}: found the percentile '{name}', allowed are numbers from 0 to 100 such as '99.9'"
+        if value < 0:
+            return f"{place}['{name}']: found {value}, allowed are ns from 0"
+    return ""
+
+
+def _is_percentile(name: str) -> bool:
+    try:
+        return name == f"{float(name):g}" and 0 <= float(name) <= 100
+    except ValueError:
+        return False
+
+
+def _sample(each: Sample) -> str:
+    if each.interval_s <= 0:
+        return f".interval_s: found {each.interval_s:g}, allowed is more than 0"
+    return f".host_time_ms: found {each.host_time_ms}, allowed is from 0" if each.host_time_ms < 0 else ""
+
+
+def _latency_result(each: LatencyResult) -> str:
+    if each.n < 0 or each.min_ns < 0:
+        return f": found n={each.n}, min_ns={each.min_ns}, allowed is from 0"
+    if each.n and not each.min_ns <= each.mean_ns <= each.max_ns:
+        return f": min_ns {each.min_ns}, mean_ns {each.mean_ns:g} and max_ns {each.max_ns} are not in this order"
+    if each.buckets is not None and sum(each.buckets.n) != each.n:
+        return f".buckets: they count {sum(each.buckets.n)}, and n is {each.n}"
+    return _printed(each.percentiles_ns, ".percentiles_ns")
+
+
+def _direction_result(each: DirectionResult) -> str:
+    negative = [name for name in each.__struct_fields__[:7] if getattr(each, name) < 0]
+    return f".{negative[0]}: found {getattr(each, negative[0])}, allowed is from 0" if negative else ""
+
+
+FURTHER: Mapping[type, Any] = {
+    Buckets: _buckets,
+    DirectionSample: _direction_sample,
+    Sample: _sample,
+    LatencyResult: _latency_result,
+    DirectionResult: _direction_result,
+}
+
+
+# -- the contract
+
+
+@functools.cache
+def types() -> Types:
+    """Return the rules of all types of the interface."""
+    from tui.model import address, event, plan, problem, profile, proof, tool, yaml_text
+    from tui.workloads import base, mpi, reading
+
+    rooms = (yaml_text, problem, proof, address, event, plan, profile, tool, mpi, base, reading)
+    names: dict[str, Any] = {}
+    for room in rooms:
+        names |= vars(room)
+    from pydantic import BaseModel
+
+    names |= {"BaseModel": BaseModel, "LogLine": tuple[event.Severity, str]}  # that one is written as text
+    return Types(names, FURTHER)
+
+
+@functools.cache
+def reader_contract() -> Contract:
+    """Return what a reader must do, that of an MPI program too."""
+    from tui.workloads.mpi import ProgramReader
+    from tui.workloads.reading import Reader
+
+    return Contract(types().methods_of(Reader, ProgramReader), types().attributes_of(ProgramReader))
+
+
+@functools.cache
+def workload_contract() -> Contract:
+    """Return what a load generator must do."""
+    from tui.model.tool import InProfile
+    from tui.workloads import base
+    from tui.workloads.mpi import MpiProgram
+
+    pieces = (InProfile, base.Planning, base.OnHost, base.Reading, base.Showing, base.Importing)
+    attributes: dict[str, Rule] = {}
+    for piece in (*pieces, base.Workload):
+        attributes |= types().attributes_of(piece)
+    read = {"reader": lambda made, who: Plugin(made, who, reader_contract())}
+    program = Contract(types().methods_of(MpiProgram), types().attributes_of(MpiProgram), made=read)
+    made = dict.fromkeys(("program", "simplest"), lambda made, who: Plugin(made, who, program))
+    return Contract(types().methods_of(*pieces), attributes, REQUIRED, {**made, "body": guarded_model})
+
+
+class PluggedIn(Plugin):
+    """A load generator of another package. Its steps say who brought it; its readers say whose samples they are."""
+
+    def __init__(self, inner: Any, who: str, provider: Provider):
+        super().__init__(inner, who, workload_contract())
+        self.__dict__["_provider"] = provider
+
+    def _caller(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        call, who = super()._caller(name, function), self._who
+        if name == "build_steps":
+            return lambda profile, params, hosts, seeds: self._steps(name, call(profile, params, hosts, seeds), hosts)
+        if name == "pace":
+            return lambda *args: self._paced(call(*args), args[2])
+        if name == "reader":
+            return lambda host, step, phase, kind: checked_reader(call(host, step, phase, kind), who, host, step, phase)
+        return call
+
+    def _steps(self, name: str, steps: Sequence[Step], hosts: Sequence[HostAddress]) -> Sequence[Step]:
+        told = f": found {len(steps)} steps, allowed is one" if len(steps) != 1 else self._told_of(steps[0], hosts)
+        if told:
+            raise PluginError(f"{self._who}: {name}{told}")
+        steps[0].provider = self._provider
+        return steps
+
+    def _told_of(self, step: Step, hosts: Sequence[HostAddress]) -> str:
+        """Return what is wrong with a step: whose it is, on which hosts."""
+        if step.tool != self.name:
+            return f"[0].tool: found {step.tool!r}, allowed is {self.name!r}"
+        asked = [host.name for host in hosts]
+        return "" if step.hosts == asked else f"[0].tasks: they are of the hosts {step.hosts}, asked for was {asked}"
+
+    def _paced(self, made: Any, hosts: Sequence[HostAddress]) -> Any:
+        self._steps("pace", [made.step], hosts)
+        return made
+
+
+def checked_reader(reader: Any, who: str, host: str, step: Step, phase: str) -> Any:
+    """Return a reader of a plug-in that is held to its contract: types, and whose output it reads."""
+
+    def accept(name: str, value: Any) -> str:
+        if name in ("feed", "flush"):
+            return next((told for each in value if isinstance(each, Sample) and (told := foreign(each))), "")
+        return foreign(value) if name == "result" and isinstance(value, HostResult) else ""
+
+    def foreign(each: Sample | HostResult) -> str:
+        if (each.host, each.step) != (host, step.index):
+            return f": it is of {each.host!r}, step {each.step}; the reader is of {host!r}, step {step.index}"
+        if isinstance(each, Sample) and each.phase != phase:
+            return f": its phase is {each.phase!r}, that of the reader {phase!r}"
+        return ""
+
+    return Plugin(reader, who, reader_contract(), accept)
+
+
+def plugged_in(inner: Any, who: str, provider: Provider) -> Workload:
+    """Return a load generator of another package, held to the contract. Raises PluginError of what it lacks."""
+    found = PluggedIn(inner, who, provider)
+    for name in (*REQUIRED, *found._contract.attributes):
+        getattr(found, name)
+    return found
