@@ -19,6 +19,7 @@ from tui.model.profile_schema import profile_file_schema
 from tui.model.record import run_json_schema
 from tui.model.schemas import KINDS, made, path_of
 from tui.model.settings import KEYS
+from tui.remote.ssh_options import HONOURED, IGNORED, OPTIONS, REFUSED, TOLD, Option
 from tui.results.findings.catalogue import CHECKS
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
@@ -167,6 +168,33 @@ def kind(each: Schema) -> str:
     return str(each.get("type", "any"))
 
 
+# -- ssh_config
+
+FATES = {
+    HONOURED: "honoured",
+    REFUSED: "refused: an error that names file and line",
+    TOLD: "left out; named with file and line when a connection fails for want of it",
+    IGNORED: "ignored: harmless",
+}
+
+
+def ssh_config() -> Iterator[str]:
+    """Every option of ssh_config(5)."""
+    yield "# Options of ssh_config\n\nEach option of ssh_config(5); [how hosts are reached](../hosts.md)."
+    yield (
+        "The first value of an option wins, as in ssh. An option that OpenSSH does not have is an error, unless "
+        "`IgnoreUnknown` names it."
+    )
+    rows = sorted(OPTIONS.values(), key=lambda option: option.name.lower())
+    yield table(("option", "benchtui", "note"), [(f"`{row.name}`", FATES[row.fate], note_of(row)) for row in rows])
+
+
+def note_of(option: Option) -> str:
+    """What to know of an option; of one that is not honoured, the values that ask for nothing."""
+    allowed = " or ".join(f"`{value}`" for value in option.harmless)
+    return f"{option.why}; {allowed} is fine" if option.fate in (REFUSED, TOLD) and allowed else option.why
+
+
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "commands.md": commands,
     "keys.md": keys,
@@ -174,6 +202,7 @@ PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "metrics.md": metrics,
     "facts.md": facts,
     "settings.md": settings,
+    "ssh-config.md": ssh_config,
     "profile.md": lambda: schema(
         "Profile", "Every key of a profile; [how to write one](../profiles.md).", profile_file_schema()
     ),

@@ -1,9 +1,9 @@
-"""SSH configurations: read once and matched per host, with the same result as asyncssh's own loader."""
+"""SSH configurations: what a value may be, which options are refused, limits of files that include each other."""
 
 from __future__ import annotations
 
-import getpass
 import inspect
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,83 +11,211 @@ from typing import Any
 import asyncssh
 import pytest
 from asyncssh.agent import SSHAgentKeyPair
-from asyncssh.config import SSHClientConfig
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tui.engine.hosts.ssh_names import words_in
 from tui.model.address import HostAddress
 from tui.remote.keys import AgentKeyPair
-from tui.remote.sshconfig import Keyring, resolve
-from tui.remote.sshfile import ConfigFiles, HostConfig
+from tui.remote.ssh_options import ALIASES, OPTIONS, REFUSED
+from tui.remote.sshconfig import Keyring, Resolved, resolve
+from tui.remote.sshfile import ConfigFiles
 from tui.remote.transport import HostError
 
-LINES = st.sampled_from(
+PIECES = st.sampled_from(
     [
-        "Host web1",
-        "Host web1 web2",
-        "Host WEB1",
-        "host\tweb2 # comment",
-        "Host=web1",
-        '"Host" web2',
-        "=Host web1",
-        "\x0bHost web1",
-        "Host web* !web2",
-        "Host web2,web1",
-        "Host *",
-        "Host",
-        "Match host web1",
-        "Match exec true",
-        "Match exec false user root",
-        "Match originalhost web2",
-        "Match final",
-        "HostName 10.0.0.%%",
-        "  HostName %h.example",
-        "  Port 2222",
-        "  Port = 2223",
-        "  Port nonsense",
-        "  User 'quoted name'",
-        "  User unclosed'",
-        "  IdentityFile ~/.ssh/%h-%n-%r",
-        "  IdentityFile one two",
-        "  ProxyJump bastion",
-        "  ProxyCommand ssh -W %h:%p b",
-        "  Compression maybe",
-        "# gr\u00fc\u00dfe",
-        "",
-        "Include ANOTHER",
+        *(option.name for option in OPTIONS.values()),
+        *"=#\"'\\%!*?,[]{}@:~/\t\f\x0b\x1b\u202e\u00fc",
+        "${",
+        "none",
+        "yes",
+        "h1",
     ]
 )
+LINES = st.lists(st.one_of(PIECES, st.text(max_size=6)), max_size=6).map(" ".join)
+REFUSED_LINES = {
+    "bindinterface": "eth0",
+    "canonicalizehostname": "yes",
+    "knownhostscommand": "/usr/bin/keys %H",
+    "proxyusefdpass": "yes",
+    "requiredrsasize": "3072",
+}
 
 
-def theirs(path: Path, name: str) -> object:
-    none: Any = None
+def read(path: Path, *lines: str, name: str = "h1", **more: Any) -> Resolved:
+    """How a host is reached by a file with these lines."""
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return resolve(HostAddress(name=name, **more), path, ())
+
+
+def refusal(path: Path, *lines: str) -> str:
+    with pytest.raises(HostError) as caught:
+        read(path, *lines)
+    assert caught.value.code == "config"
+    return caught.value.message
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(LINES, max_size=8))
+@example(["= hHost *"])
+@example(["[]"])
+@example(["Host", "Match", "Include", "="])
+@example(["Host h1", "Port " + "9" * 5000])
+@example(["HostName %", "IdentityFile ${HOME"])
+@example(["HostName " + "*" * 400, "Match host " + "*a" * 200])
+def test_no_text_is_more_than_one_printable_line_of_error(tmp_path: Path, lines: list[str]) -> None:
+    path = tmp_path / "config"
+    path.write_text("\n".join(line for line in lines if "exec" not in line.lower()), encoding="utf-8")
     try:
-        config = SSHClientConfig.load(none, [path], False, False, False, getpass.getuser(), "root", name, 7)
-    except asyncssh.ConfigParseError as error:
-        return str(error)
-    return config.get_options(False)
+        found = resolve(HostAddress(name="h1"), path, ())
+    except HostError as error:
+        assert error.code == "config" and error.message.isprintable()
+    else:
+        assert 0 < found.port < 65536
 
 
-def ours(path: Path, name: str, files: ConfigFiles) -> object:
-    config = HostConfig(files, getpass.getuser(), "root", name, 7)
-    try:
-        config.parse(path)
-    except asyncssh.ConfigParseError as error:
-        return str(error)
-    return config.get_options(False)
+def test_every_refused_option_names_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    assert set(REFUSED_LINES) == {name for name, option in OPTIONS.items() if option.fate == REFUSED}
+    for name, value in REFUSED_LINES.items():
+        message = refusal(path, "Host h1", f"  {OPTIONS[name].name} {value}")
+        assert f"{path} line 2" in message and OPTIONS[name].name in message and OPTIONS[name].why in message
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(LINES, max_size=14), st.lists(LINES.filter(lambda line: "Include" not in line), max_size=6))
-@example(["Host web1", "  Port 1", "Include ANOTHER", "  User x"], ["Host web2", "  Port 2"])
-def test_result_is_that_of_asyncssh(tmp_path: Path, lines: list[str], other: list[str]) -> None:
-    path, another = tmp_path / "config", tmp_path / "other"
-    path.write_text("\n".join(lines).replace("ANOTHER", str(another)))
-    another.write_text("\r\n".join(other))
+def test_refused_option_of_another_host_does_no_harm(tmp_path: Path) -> None:
+    assert read(tmp_path / "c", "Host other", "  ProxyUseFdpass yes", "Host h1", "  Port 2022").port == 2022
+    assert read(tmp_path / "c", "ProxyUseFdpass no", "BindInterface none", "CanonicalizeHostname no").port == 22
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("Prot 22", "Port"),
+        ("Port twenty", "twenty"),
+        ("Port 0", "65535"),
+        ("Port 22 23", "23"),
+        ("ConnectTimeout soon", "soon"),
+        ("IdentitiesOnly maybe", "maybe"),
+        ("AddressFamily inet5", "inet"),
+        ("User", "no value"),
+        ("User 'open", "no closing"),
+        ("IdentityFile ${NO_SUCH_VARIABLE}/k", "NO_SUCH_VARIABLE"),
+        ("HostName %q", "%q"),
+        ("ProxyCommand nc %C", "%C"),
+        ("ProxyJump b:99999", "b:99999"),
+        ("Match hosts h1", "host"),
+        ("Match host", "no value"),
+        ("Match localnetwork 10.0.0.0/8", "localnetwork"),
+        ('Match exec "exit %q"', "%q"),
+        ("RefuseConnection closed", "closed"),
+        ("KexAlgorithms no-such-kex", "no-such-kex"),
+        ("PreferredAuthentications gssapi-with-mic", "publickey"),
+        ("Include ~no-such-user/x", "home directory"),
+    ],
+)
+def test_what_ssh_refuses_is_refused_with_its_place(tmp_path: Path, line: str, hint: str) -> None:
+    message = refusal(tmp_path / "config", "# comment", line)
+    assert f"{tmp_path / 'config'} line 2" in message and hint in message
+
+
+def test_every_alias_is_of_an_option() -> None:
+    assert [name for name in ALIASES.values() if name not in OPTIONS] == []
+    assert [name for name in ALIASES if name in OPTIONS] == []
+
+
+def test_tokens_of_keys_certificates_and_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHERE", "/keys")
+    lines = (
+        "HostName %h.example.com",
+        "User u-%n",
+        "Port 2022",
+        "IdentityFile ${WHERE}/%r@%h:%p-%n",
+        "CertificateFile %d/%u",
+    )
+    found = read(tmp_path / "config", *lines)
+    assert found.user == "u-h1"
+    assert found.identities == ("/keys/u-h1@h1.example.com:2022-h1",)
+    assert found.certificates == (f"{Path.home()}/{os.environ.get('USER', 'root') if os.getuid() else 'root'}",)
+
+
+def test_what_is_given_comes_before_the_configuration(tmp_path: Path) -> None:
+    lines = ("HostName 10.0.0.%h", "User a", "Port 1", "Match user b", "HostKeyAlias for-b")
+    found = read(tmp_path / "config", *lines, address="10.0.0.9", user="b", port=7)
+    assert (found.host, found.user, found.port, found.host_key_alias) == ("10.0.0.9", "b", 7, "for-b")
+
+
+@pytest.mark.parametrize(
+    ("lines", "methods"),
+    [
+        ((), "publickey,keyboard-interactive,password"),
+        (("PasswordAuthentication no",), "publickey,keyboard-interactive"),
+        (("BatchMode yes",), "publickey"),
+        (("PreferredAuthentications password,gssapi-with-mic,publickey",), "password,publickey"),
+        (("PubkeyAuthentication no", "ChallengeResponseAuthentication no"), "password"),
+    ],
+)
+def test_ways_to_log_in(tmp_path: Path, lines: tuple[str, ...], methods: str) -> None:
+    assert read(tmp_path / "config", *lines).methods == methods
+
+
+def test_algorithms_that_asyncssh_does_not_have_are_left_out(tmp_path: Path) -> None:
+    lines = ("Ciphers 3des-cbc-none,aes*-ctr", "MACs -hmac-md5*", "KexAlgorithms sntrup0@x,curve25519-sha256")
+    found = dict(read(tmp_path / "config", *lines).algorithms)
+    assert found["encryption_algs"] == "aes*-ctr" and found["kex_algs"] == "curve25519-sha256"
+
+
+def test_command_of_match_runs_once_for_all_hosts(tmp_path: Path) -> None:
+    path, log = tmp_path / "config", tmp_path / "log"
+    path.write_text(f'Match exec "echo ran >>{log}"\n  Port 2022\n')
     files = ConfigFiles()
-    for name in ("web1", "web2", "db"):
-        assert ours(path, name, files) == theirs(path, name)
+    assert [resolve(HostAddress(name=f"h{number}"), path, (), files).port for number in range(5)] == [2022] * 5
+    assert log.read_text() == "ran\n"
+
+
+def test_command_of_match_that_hangs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.remote.ssh_match.EXEC_TIMEOUT_S", 0.05)
+    assert "sleep 7" in refusal(tmp_path / "config", 'Match exec "exec sleep 7"')
+
+
+@pytest.mark.parametrize("mode", [0o666, 0o660])
+def test_included_file_that_others_can_write_to_is_refused(tmp_path: Path, mode: int) -> None:
+    part = tmp_path / "part"
+    part.write_text("Port 2022\n")
+    part.chmod(mode)
+    assert "permissions" in refusal(tmp_path / "config", f"Include {part}")
+
+
+def test_without_a_named_file_the_users_and_the_systems_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("tui.remote.sshconfig.SYSTEM_FOLDER", tmp_path / "etc")
+    monkeypatch.setattr("tui.remote.ssh_settings.SYSTEM_FOLDER", tmp_path / "etc")
+    for folder, text in ((".ssh", "Host h1\n  Port 2022\nInclude more"), ("etc", "Port 2023\nInclude more")):
+        (tmp_path / folder).mkdir(mode=0o700)
+        (tmp_path / folder / ("config" if folder == ".ssh" else "ssh_config")).write_text(text)
+        (tmp_path / folder / "more").write_text(f"IdentityFile {folder}\n")
+        for path in (tmp_path / folder).iterdir():
+            path.chmod(0o600)
+    found = {name: resolve(HostAddress(name=name), None, ()) for name in ("h1", "h2")}
+    assert (found["h1"].port, found["h2"].port) == (2022, 2023)
+    assert found["h1"].identities == (".ssh", "etc")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("Include /**/*\n", "too many files"), ("Include /dev/zero\n", ""), ("#" * (5 << 20), "longer than")],
+    ids=["whole-file-system", "device", "long-file"],
+)
+def test_configuration_that_would_fill_the_memory_is_refused(tmp_path: Path, text: str, why: str) -> None:
+    path = tmp_path / "config"
+    path.write_text(text)
+    files = ConfigFiles()
+    if why:
+        with pytest.raises(HostError, match=f"{why}|permissions"):
+            resolve(HostAddress(name="h1"), path, (), files)
+    else:
+        assert resolve(HostAddress(name="h1"), path, (), files).port == 22
 
 
 def test_each_file_is_read_once_for_all_hosts(tmp_path: Path) -> None:
@@ -101,14 +229,6 @@ def test_each_file_is_read_once_for_all_hosts(tmp_path: Path) -> None:
     assert first.port == 1001
 
 
-def test_lines_of_other_hosts_cost_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "config"
-    path.write_text("".join(f"Host h{number}\n  Port 22\n" for number in range(500)))
-    text = ConfigFiles().text(path, "h7")
-    assert [line for line in text.splitlines() if line] == [b"Host h7", b"  Port 22"]
-    assert text.count(b"\n") >= 1000, "line numbers stay"
-
-
 @pytest.mark.parametrize("text", ["Include {path}", "Include {folder}/*"], ids=["by-name", "by-pattern"])
 def test_file_that_includes_itself_is_told(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config"
@@ -119,12 +239,12 @@ def test_file_that_includes_itself_is_told(tmp_path: Path, text: str) -> None:
 
 
 def test_files_that_multiply_are_told(tmp_path: Path) -> None:
-    for number in range(20):
+    for number in range(13):
         again = f"{tmp_path}/{number + 1}"
         (tmp_path / str(number)).write_text(f"Include {again} {again}\nHost h{number}\n")
     with pytest.raises(HostError, match="too many files"):
         resolve(HostAddress(name="h1"), tmp_path / "0", ())
-    assert sorted(words_in(tmp_path / "0")) == sorted(f"h{number}" for number in range(20))
+    assert sorted(words_in(tmp_path / "0")) == sorted(f"h{number}" for number in range(13))
 
 
 def test_control_characters_of_a_configuration_do_not_reach_the_terminal(tmp_path: Path) -> None:
@@ -161,13 +281,8 @@ def test_a_home_directory_of_nobody_is_no_file(tmp_path: Path) -> None:
     assert list(words_in(path)) == ["h1"]
 
 
-def test_private_parts_of_asyncssh_that_we_use_are_there(tmp_path: Path) -> None:
+def test_private_parts_of_asyncssh_that_we_use_are_there() -> None:
     """asyncssh is pinned to one minor version for these; a new one is tried with this test first."""
-    config = HostConfig(ConfigFiles(), "me", (), "h", ())
-    (tmp_path / "c").write_text("Host h\n")
-    config.parse(tmp_path / "c")
-    assert [name for name in ("_error", "_line_no", "_orig_host") if not hasattr(config, name)] == []
-    assert words_of(SSHClientConfig.__init__) == "last_config reload canonical final local_user user host port"
     pair = "algorithm sig_algorithm sig_algorithms host_key_algorithms public_data comment cert"
     assert words_of(asyncssh.SSHKeyPair.__init__).startswith(pair)
     agent: Any = None

@@ -134,12 +134,12 @@ class Connections:
 
     def resolve(self, address: HostAddress) -> Resolved:
         """Return how a host is reached. Raises HostError for a broken configuration."""
-        from tui.remote.sshconfig import resolve, user_config
+        from tui.remote.sshconfig import resolve
         from tui.remote.sshfile import ConfigFiles
 
         self._files = self._files or ConfigFiles()
         own = Path(address.ssh_config) if address.ssh_config else None
-        return resolve(address, own or self.ssh_config or user_config(), self.pins, self._files)
+        return resolve(address, own or self.ssh_config, self.pins, self._files)
 
     async def tunnel(self, target: Resolved, above: tuple[str, ...] = ()) -> asyncssh.SSHClientConnection | None:
         """Return the connection to a target's last bastion, shared by all who need it; None without bastion."""
@@ -239,14 +239,14 @@ class Connections:
         self, target: Resolved, tunnel: asyncssh.SSHClientConnection | None, attempt: Attempt
     ) -> asyncssh.SSHClientConnection:
         from tui.remote import hostkeys
-        from tui.remote.login import METHODS
         from tui.remote.ssh_library import asyncssh
 
         keys, unusable = await asyncio.to_thread(self.keyring.client_keys, target)
         attempt.locked, _ = await asyncio.to_thread(self.keyring.locked, target)
         attempt.agent_keys = await self.keyring.agent_keys(target.agent).of(target) if target.agent else []
         on_file = await asyncio.to_thread(self.keyring.trusted, target)
-        attempt.time_limit_s = self.connect_timeout_s * 2
+        connect_timeout_s = target.connect_timeout_s or self.connect_timeout_s
+        attempt.time_limit_s = connect_timeout_s * 2
         try:
             async with asyncio.timeout(attempt.time_limit_s) as attempt.clock:
                 return await asyncssh.connect(
@@ -262,12 +262,13 @@ class Connections:
                     known_hosts=on_file,
                     host_key_alias=target.host_key_alias,
                     gss_host=None,
-                    preferred_auth=METHODS,
+                    preferred_auth=target.methods,
                     compression_algs="none",
-                    connect_timeout=None if attempt.interview else self.connect_timeout_s,
+                    connect_timeout=None if attempt.interview else connect_timeout_s,
                     login_timeout=0,  # the clock covers it, and waits while a person types
                     keepalive_interval=self.keepalive_s,
                     keepalive_count_max=self.keepalive_count,
+                    **target.local,
                     **target.algorithm_options,
                 )
         except asyncssh.HostKeyNotVerifiable as error:
@@ -335,10 +336,11 @@ def explained(target: Resolved, error: Exception, unusable: Sequence[LockedKey |
 
 def refused(target: Resolved, unusable: Sequence[LockedKey | str]) -> DeniedError:
     """Return why a login was refused, as far as it lies with the key files."""
-    why = f"; {'; '.join(map(str, unusable))}" if unusable else ""
+    why = "".join(f"; {each}" for each in unusable)
     encrypted = not all(isinstance(each, str) for each in unusable)
     code = "auth-failed"
     if unusable and len(unusable) == len(target.identities):
         code = "key-encrypted" if encrypted else "key-unreadable"
     what = "no key was accepted" if code == "auth-failed" else "there is no usable key"
-    return DeniedError(code, target.name, target.place, f"{what}{why}")
+    left_out = "".join(f"; benchtui leaves out {each}" for each in target.told_at_log_in)
+    return DeniedError(code, target.name, target.place, f"{what}{why}{left_out}")

@@ -47,6 +47,7 @@ async def collect(target: Resolved, tunnel: asyncssh.SSHClientConnection | None)
                 tunnel=tunnel,
                 proxy_command=target.proxy_command,
                 config=None,
+                **target.local,
                 kex_algs=target.algorithm_options["kex_algs"],
             )
     except (asyncssh.ConnectionLost, *HUNG_UP) as error:
@@ -77,11 +78,9 @@ async def explain(
     except HostError as error:
         return HostError("host-key-unknown", target.name, f"host key not trusted: {reason}; {error.message}")
     if not on_file:
-        return HostError(
-            "host-key-unknown",
-            target.name,
-            f"unknown host key {fingerprint(key)}; compare it, then: benchtui hosts trust {target.name}",
-        )
+        left_out = "".join(f"; benchtui leaves out {each}" for each in target.told_at_host_key)
+        trust = f"compare it, then: benchtui hosts trust {target.name}"
+        return HostError("host-key-unknown", target.name, f"unknown host key {fingerprint(key)}; {trust}{left_out}")
     return changed(target, key, on_file)
 
 

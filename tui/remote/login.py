@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tui.remote.sshconfig import Keyring, Resolved
 
 Connection = asyncssh.SSHClientConnection
-METHODS = "publickey,keyboard-interactive,password"
 IN_A_TERMINAL = "run this in a terminal"
 SET_UP_A_KEY = "or set up a key (ssh-copy-id) or an SSH agent (ssh-add)"
 ROUNDS = 12  # more than any honest server needs: key, password and code, each three times

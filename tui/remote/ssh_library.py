@@ -10,7 +10,7 @@ import contextlib
 import ctypes.util
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 ABSENT = "asyncssh.crypto.x509"
@@ -42,6 +42,18 @@ def lean() -> Iterator[None]:
 with lean():
     import asyncssh
     from asyncssh.agent import SSHAgentKeyPair
-    from asyncssh.config import SSHClientConfig
+    from asyncssh.encryption import get_encryption_algs
+    from asyncssh.kex import get_kex_algs
+    from asyncssh.mac import get_mac_algs
+    from asyncssh.public_key import get_certificate_algs, get_public_key_algs
 
-__all__ = ["SSHAgentKeyPair", "SSHClientConfig", "asyncssh"]
+# by option of ssh_config(5)
+ALGORITHMS: dict[str, Callable[[], Sequence[bytes]]] = {
+    "kexalgorithms": get_kex_algs,
+    "ciphers": get_encryption_algs,
+    "macs": get_mac_algs,
+    "hostkeyalgorithms": lambda: [*get_certificate_algs(), *get_public_key_algs()],
+    "casignaturealgorithms": get_public_key_algs,
+}
+
+__all__ = ["ALGORITHMS", "SSHAgentKeyPair", "asyncssh"]

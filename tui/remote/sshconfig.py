@@ -7,18 +7,20 @@ loop: 40 s of CPU for 256 hosts with an RSA key.
 from __future__ import annotations
 
 import asyncio
-import getpass
 import ipaddress
 import os
+import re
+import socket
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from msgspec import Struct
 
 from tui.model.address import HostAddress
 from tui.model.paths import from_home
+from tui.remote.algorithms import algorithms_of
 from tui.remote.answers import quoted
 from tui.remote.keys import (
     AgentKeyPair,
@@ -32,18 +34,19 @@ from tui.remote.keys import (
     with_certificates,
 )
 from tui.remote.ssh_library import asyncssh
-from tui.remote.sshfile import ConfigFiles, HostConfig
+from tui.remote.ssh_options import AT_HOST_KEY, AT_LOG_IN
+from tui.remote.ssh_settings import DEFAULT_PORT, SYSTEM_FOLDER, Settings, Source
+from tui.remote.ssh_values import port_of
+from tui.remote.sshfile import ConfigError, ConfigFiles
 from tui.remote.transport import HostError
 
 DEFAULT_KEYS = ("id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk")
 USER_KNOWN_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
-OTHER_ALGORITHMS = {"mac_algs": "MACs", "server_host_key_algs": "HostKeyAlgorithms"}
 GLOBAL_KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
-DEFAULT_PORT = 22
+FAMILIES = {"any": socket.AF_UNSPEC, "inet": socket.AF_INET, "inet6": socket.AF_INET6}
+JUMP = re.compile(r"(?:.+@)?(?:\[[^]]+\]|[^@:\s]+)(?::([^:]+))?")
+METHODS = "publickey,keyboard-interactive,password"
 AGENT_TIMEOUT_S = 5.0
-# Measured on 256 hosts: curve25519 and AES-GCM cost the least CPU. The rest of asyncssh's own lists follows.
-FAST_KEX = "^curve25519-sha256,curve25519-sha256@libssh.org"
-FAST_CIPHERS = "^aes128-gcm@openssh.com,aes256-gcm@openssh.com"
 KnownKeys = tuple[Sequence[Any], ...]  # trusted, authorities, revoked, then the same of X.509
 
 
@@ -61,9 +64,16 @@ class Resolved(Struct, frozen=True):
     known_hosts: tuple[str, ...]
     host_key_alias: str | None
     jumps: tuple[str, ...]
-    proxy_command: str | None
-    config: Path | None = None  # where the bastions are described as well
+    proxy_command: str | None  # its tokens replaced
+    config: Path | None = None  # where the bastions are described as well; None: the files that ssh reads by itself
     algorithms: tuple[tuple[str, str], ...] = ()  # asyncssh's argument names and lists
+    methods: str = METHODS
+    revoked: tuple[str, ...] = ()  # files of host keys
+    address_family: int = socket.AF_UNSPEC
+    bind_address: str | None = None
+    connect_timeout_s: float | None = None
+    told_at_log_in: tuple[str, ...] = ()  # options that benchtui leaves out, for the message of a failure
+    told_at_host_key: tuple[str, ...] = ()
 
     @property
     def known_name(self) -> str:
@@ -80,71 +90,136 @@ class Resolved(Struct, frozen=True):
         """The algorithms as asyncssh's keyword arguments."""
         return dict(self.algorithms)
 
+    @property
+    def local(self) -> dict[str, Any]:
+        """AddressFamily and BindAddress as asyncssh's keyword arguments."""
+        address = (self.bind_address, 0) if self.bind_address else None
+        return {"family": self.address_family, **({"local_addr": address} if address else {})}
 
-def user_config() -> Path | None:
-    """Return the user's ~/.ssh/config when there is one."""
-    path = from_home("~/.ssh/config")
-    return path if path.is_file() else None
+
+def sources_of(config_path: Path | None) -> list[Source]:
+    """Return the files that say how hosts are reached: the one that was named alone, or those that ssh reads."""
+    if config_path is not None:
+        return [Source(config_path)]
+    found = [Source(from_home("~/.ssh/config"), checked=True), Source(SYSTEM_FOLDER / "ssh_config", of_user=False)]
+    return [source for source in found if source.path.is_file()]
 
 
 def resolve(
     address: HostAddress, config_path: Path | None, pins: Sequence[Path], files: ConfigFiles | None = None
 ) -> Resolved:
-    """Return how to connect to a host: explicit values first, then the configuration, then SSH's defaults."""
-    config = read_config(address, config_path, files or ConfigFiles())
-    get = config.get
-    known = [*cast(list[str], get("UserKnownHostsFile", list(USER_KNOWN_HOSTS)))]
-    known += cast(list[str], get("GlobalKnownHostsFile", list(GLOBAL_KNOWN_HOSTS)))
-    jump = str(get("ProxyJump", "") or "")
+    """Return how to connect to a host: explicit values first, then the configuration, then SSH's defaults.
+
+    Without a path, the user's and the system's files are read, as ssh does. Raises HostError for what cannot be used.
+    """
+    sources = sources_of(config_path)
+    try:
+        settings = read_settings(address, sources, files or ConfigFiles())
+        return resolved(address, settings, config_path, pins)
+    except (ValueError, OSError, RuntimeError) as error:  # ~ of nobody
+        where = " " + ", ".join(str(source.path) for source in sources) if isinstance(error, OSError) else ""
+        raise HostError("config", address.name, quoted(f"SSH configuration{where}: {error}", 500)) from error
+
+
+def read_settings(address: HostAddress, sources: Sequence[Source], files: ConfigFiles) -> Settings:
+    """Return the settings of one host. Raises ValueError, OSError."""
+    given = {"hostname": address.address, "port": address.port, "user": address.user}
+    settings = Settings(address.name, files, {name: value for name, value in given.items() if value})
+    settings.read(sources)
+    settings.expand_user()
+    return settings
+
+
+def resolved(address: HostAddress, settings: Settings, config_path: Path | None, pins: Sequence[Path]) -> Resolved:
+    """Return how to connect to a host by its settings. Raises ConfigError."""
+    known = settings.words("userknownhostsfile")
+    own = [settings.path("userknownhostsfile", path) for path in (USER_KNOWN_HOSTS if known is None else known)]
+    common = settings.words("globalknownhostsfile")
     return Resolved(
         name=address.name,
-        host=address.address or str(get("Hostname", address.name)),
-        port=address.port or int(cast(int, get("Port", DEFAULT_PORT))),
-        user=address.user or str(get("User", getpass.getuser())),
-        identities=identities_of(address, get("IdentityFile", None)),
-        certificates=tuple(expanded(path) for path in cast(list[str], get("CertificateFile", []))),
-        identities_only=bool(get("IdentitiesOnly", False)),
-        agent=agent_path(get("IdentityAgent", "")),
-        known_hosts=existing([*known, *map(str, pins)]),
-        host_key_alias=cast("str | None", get("HostKeyAlias", None)),
-        jumps=() if jump.lower() in ("", "none") else tuple(part.strip() for part in jump.split(",")),
-        proxy_command=cast("str | None", get("ProxyCommand", None)),
+        host=settings.hostname,
+        port=settings.number("port", DEFAULT_PORT),
+        user=settings.user,
+        identities=identities_of(address, settings),
+        certificates=paths_of(settings, "certificatefile") or (),
+        identities_only=settings.text("identitiesonly") == "yes",
+        agent=agent_path(settings),
+        known_hosts=existing([*own, *(GLOBAL_KNOWN_HOSTS if common is None else common), *map(str, pins)]),
+        host_key_alias=settings.text("hostkeyalias") or None,
+        jumps=jumps_of(settings),
+        proxy_command=settings.command("proxycommand"),
         config=config_path,
-        algorithms=(
-            ("kex_algs", str(get("KexAlgorithms", FAST_KEX))),
-            ("encryption_algs", str(get("Ciphers", FAST_CIPHERS))),
-            *((name, str(get(key))) for name, key in OTHER_ALGORITHMS.items() if get(key, None)),
-        ),
+        algorithms=tuple(algorithms_of(settings)),
+        methods=methods_of(settings),
+        revoked=tuple(settings.path("revokedhostkeys", path) for path in settings.words("revokedhostkeys") or ()),
+        address_family=FAMILIES[settings.text("addressfamily", "any")],
+        bind_address=settings.text("bindaddress") or None,
+        connect_timeout_s=settings.number("connecttimeout", 0) or None,
+        told_at_log_in=tuple(settings.told(AT_LOG_IN)),
+        told_at_host_key=tuple(settings.told(AT_HOST_KEY)),
     )
 
 
-def identities_of(address: HostAddress, configured: object) -> tuple[str, ...]:
+def jumps_of(settings: Settings) -> tuple[str, ...]:
+    """Return the bastions of ProxyJump as [USER@]HOST[:PORT]. Raises ConfigError."""
+    text = settings.command("proxyjump")
+    words = [word.strip().removeprefix("ssh://").rstrip("/") for word in text.split(",")] if text else []
+    for word in words:
+        if not is_jump(word):
+            raise ConfigError(f"ProxyJump{settings.at('proxyjump')}: {word!r} is not [USER@]HOST[:PORT]")
+    return tuple(words)
+
+
+def is_jump(word: str) -> bool:
+    """Return whether a word is [USER@]HOST[:PORT]."""
+    match = JUMP.fullmatch(word)
+    try:
+        return match is not None and port_of(match[1] or "22") > 0
+    except ValueError:
+        return False
+
+
+def identities_of(address: HostAddress, settings: Settings) -> tuple[str, ...]:
     """Return the key files to try: the host's own, those of the configuration, or those that SSH tries by itself."""
     if address.identity:
         return (expanded(address.identity),)
-    if configured is None:
-        return default_identities()
-    return tuple(expanded(path) for path in cast(list[str], configured))
+    found = paths_of(settings, "identityfile")
+    return default_identities() if found is None else found
 
 
-def read_config(address: HostAddress, path: Path | None, files: ConfigFiles) -> HostConfig:
-    """Return asyncssh's view of the configuration for one host. Raises HostError for a broken file."""
-    config = HostConfig(files, getpass.getuser(), address.user or (), address.name, address.port or ())
-    try:
-        if path is not None:
-            config.parse(path)
-    except (asyncssh.ConfigParseError, OSError, UnicodeDecodeError, RuntimeError) as error:  # ~ of nobody, recursion
-        raise HostError("config", address.name, quoted(f"SSH configuration {path}: {error}", 500)) from error
-    return config
-
-
-def agent_path(configured: object) -> str | None:
-    """Return the socket of the SSH agent, or None when none is to be used."""
-    if isinstance(configured, str) and configured.lower() == "none":
+def paths_of(settings: Settings, name: str) -> tuple[str, ...] | None:
+    """Return the files of an option, without `none`; None when nothing sets it. Raises ConfigError."""
+    words = settings.words(name)
+    if words is None:
         return None
-    if isinstance(configured, str) and configured and configured != "SSH_AUTH_SOCK":
-        return expanded(os.path.expandvars(configured))
-    return os.environ.get("SSH_AUTH_SOCK") or None
+    return tuple(expanded(settings.path(name, word)) for word in words if word.lower() != "none")
+
+
+def agent_path(settings: Settings) -> str | None:
+    """Return the socket of the SSH agent, or None when none is to be used. Raises ConfigError."""
+    configured = settings.text("identityagent", "SSH_AUTH_SOCK")
+    if configured.lower() == "none":
+        return None
+    if configured == "SSH_AUTH_SOCK":
+        return os.environ.get("SSH_AUTH_SOCK") or None
+    if configured.startswith("$") and not configured.startswith("${"):
+        return os.environ.get(configured[1:]) or None
+    return expanded(settings.path("identityagent", configured))
+
+
+def methods_of(settings: Settings) -> str:
+    """Return the ways to log in that are left, in order. Raises ConfigError when there is none."""
+    preferred = settings.text("preferredauthentications", METHODS).split(",")
+    batch = settings.text("batchmode") == "yes"
+    off = {
+        "publickey": settings.text("pubkeyauthentication") == "no",
+        "keyboard-interactive": batch or settings.text("kbdinteractiveauthentication") == "no",
+        "password": batch or settings.text("passwordauthentication") == "no",
+    }
+    left = [method for method in preferred if not off.get(method, True)]
+    if not left:
+        raise ConfigError(f"no way to log in is left{settings.at('preferredauthentications')} of {METHODS}")
+    return ",".join(left)
 
 
 def existing(paths: Sequence[str]) -> tuple[str, ...]:
@@ -173,6 +248,7 @@ class Keyring:
         self._keys: dict[str, ClientKey | LockedKey | str] = {}
         self._certificates: dict[str, asyncssh.SSHCertificate | None] = {}
         self._known: dict[tuple[str, ...], asyncssh.SSHKnownHosts] = {}
+        self._revoked_keys: dict[str, list[asyncssh.SSHKey]] = {}
         self._agents: dict[str, AgentKeys] = {}
 
     def client_keys(self, target: Resolved) -> tuple[list[ClientKey], list[LockedKey | str]]:
@@ -213,7 +289,7 @@ class Keyring:
 
     def known_hosts(self, target: Resolved) -> asyncssh.SSHKnownHosts:
         """Return the known hosts of a target's files."""
-        files = target.known_hosts
+        files = (*target.known_hosts, *target.revoked)
         with self._lock:
             if files not in self._known:
                 self._known[files] = read_known_hosts(target)
@@ -221,7 +297,15 @@ class Keyring:
 
     def trusted(self, target: Resolved) -> KnownKeys:
         """Return what is on file for a target. A hashed file costs milliseconds a host: call this off the loop."""
-        return entries_of(target, self.known_hosts(target))
+        kept = entries_of(target, self.known_hosts(target))
+        return (*kept[:2], [*kept[2], *self._revoked(target)], *kept[3:])
+
+    def _revoked(self, target: Resolved) -> list[asyncssh.SSHKey]:
+        with self._lock:
+            for path in target.revoked:
+                if path not in self._revoked_keys:
+                    self._revoked_keys[path] = read_revoked(target, path)
+            return [key for path in target.revoked for key in self._revoked_keys[path]]
 
     def agent_keys(self, path: str) -> AgentKeys:
         """Return the keys of an SSH agent, asked once for all hosts."""
@@ -284,6 +368,15 @@ def read_known_hosts(target: Resolved) -> asyncssh.SSHKnownHosts:
         return asyncssh.read_known_hosts(list(target.known_hosts))
     except (OSError, ValueError, asyncssh.Error) as error:
         raise HostError("config", target.name, f"known_hosts {', '.join(target.known_hosts)}: {error}") from error
+
+
+def read_revoked(target: Resolved, path: str) -> list[asyncssh.SSHKey]:
+    """Return the keys of a RevokedHostKeys file. Raises HostError: ssh refuses all hosts without it, too."""
+    try:
+        return list(asyncssh.read_public_key_list(path))
+    except (OSError, ValueError, asyncssh.Error) as error:
+        why = f"RevokedHostKeys {path}: {error}; a file of public keys is wanted, one a line (no KRL)"
+        raise HostError("config", target.name, why) from error
 
 
 def entries_of(target: Resolved, known: asyncssh.SSHKnownHosts) -> KnownKeys:

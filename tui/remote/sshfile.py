@@ -1,39 +1,65 @@
-"""SSH configuration files, each read and split once: of a file, asyncssh's parser is given what can speak of one host.
-
-asyncssh splits every line of every file again for each host. Here the blocks of other hosts become empty lines, so
-that Match, Include, tokens and the line numbers of its errors stay its own business.
-"""
+"""SSH configuration files, each read and split once for all hosts: lines as OpenSSH's readconf.c takes them apart."""
 
 from __future__ import annotations
 
+import glob
+import itertools
 import os
 import re
-from collections.abc import Iterator
-from itertools import pairwise
+import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TypeVar
 
 from msgspec import Struct
 
-from tui.remote.ssh_library import SSHClientConfig, asyncssh
+from tui.model.problem import did_you_mean
+from tui.remote.ssh_options import ALIASES, IGNORED, OPTIONS
+from tui.remote.ssh_values import Value, read_value
 
-MOST_FILES = 1000  # of one host: files that include each other multiply
-BLOCK = re.compile(rb"(?im)^[ \t]*(?:host|match)(?=[\s=])")
-PLAIN = re.compile(rb"(?i)^[ \t]*host[ \t]+([^\s\"'\\=*?!,\[\]]+(?:[ \t]+[^\s\"'\\=*?!,\[\]]+)*)[ \t]*$", re.MULTILINE)
-UNSURE = re.compile(rb"[\"'\\]|[^\t\n -~]|^[ \t]*=", re.MULTILINE)  # another line may be a Host line to asyncssh
-DEEP = re.compile(rb"(?im)^([ \t]*include\b.*?)\*\*+")  # glob(7) knows no **: it would search whole file systems
+MOST_FILES = 1000  # of all hosts: files that include each other multiply
+MOST_BYTES = 4 << 20  # of one file
+DEEPEST = 16  # files that include each other, as in OpenSSH
+BLANK = " \t\r\n"
+KEYWORD = re.compile(r'[ \t\r\n]*=?[ \t\r\n]*(?:"([^"]*)"|([^ \t\r\n"=]+))[ \t\r\n]*(?:=[ \t\r\n]*)?(.*)', re.DOTALL)
+PLAIN = re.compile(r"[^*?!]+")
+Key = TypeVar("Key", Path, str)
+Found = TypeVar("Found")
+
+
+class ConfigError(ValueError):
+    """Something in a configuration that cannot be used; the message begins with file and line."""
+
+
+class Line(Struct, frozen=True):
+    """One directive. `keyword` in small letters; `rest`: what follows it; `value`: as its option reads it."""
+
+    path: Path
+    number: int
+    keyword: str
+    arguments: tuple[str, ...]
+    rest: str
+    value: Value = ""
+    unknown: bool = False
+
+    @property
+    def place(self) -> str:
+        """Where it stands."""
+        return f"{self.path} line {self.number}"
+
+    def error(self, why: str) -> ConfigError:
+        """Return an error about this line."""
+        return ConfigError(f"{self.place}: {why}")
 
 
 class Block(Struct, frozen=True):
-    """Lines up to the next Host or Match. `names`: the hosts that alone it can speak of; None: anybody can tell."""
+    """A Host or Match line (None: the top of a file) and the lines below it. `names`: the only hosts it can match."""
 
-    names: frozenset[bytes] | None
-    text: bytes
-
-    def for_host(self, host: bytes) -> bytes:
-        """Return the lines, or as many empty ones."""
-        return self.text if self.names is None or host in self.names else b"\n" * self.text.count(b"\n")
+    condition: Line | None
+    names: frozenset[str] | None
+    lines: tuple[Line, ...]
+    stays: tuple[Line, ...]  # those that are looked at also where the condition does not hold
 
 
 class ConfigFiles:
@@ -41,53 +67,147 @@ class ConfigFiles:
 
     def __init__(self) -> None:
         self._blocks: dict[Path, list[Block]] = {}
+        self._matches: dict[str, list[Path]] = {}
+        self._ends: dict[str, bool] = {}
         self._lock = Lock()
 
-    def text(self, path: Path, host: str) -> bytes:
-        """Return a file as far as it may speak of a host. Raises OSError."""
+    def blocks(self, path: Path) -> list[Block]:
+        """Return a file's blocks. Raises ConfigError, OSError."""
+        return self._once(self._blocks, path, lambda: list(blocks(path, text_of(path))))
+
+    def matching(self, pattern: str) -> list[Path]:
+        """Return the files that a pattern of glob(7) names, in order. Raises ConfigError for too many."""
+        return self._once(self._matches, pattern, lambda: files_of(pattern))
+
+    def ends_well(self, command: str, run: Callable[[str], bool]) -> bool:
+        """Return whether a command of `Match exec` ends with 0; it is run once for all hosts."""
+        return self._once(self._ends, command, lambda: run(command))
+
+    def _once(self, kept: dict[Key, Found], key: Key, make: Callable[[], Found]) -> Found:
         with self._lock:
-            if path not in self._blocks:
-                self._blocks[path] = list(blocks(path.read_bytes()))
-            found = self._blocks[path]
-        name = os.fsencode(host)
-        return b"".join(block.for_host(name) for block in found)
+            if key not in kept:
+                if len(kept) >= MOST_FILES and isinstance(key, Path):
+                    raise ConfigError(f"{key}: too many files are included (more than {MOST_FILES})")
+                kept[key] = make()
+            return kept[key]
 
 
-def blocks(text: bytes) -> Iterator[Block]:
-    """Yield a file's blocks in order. What may be an error, or is quoted, is left to asyncssh for every host."""
-    text = DEEP.sub(rb"\1*", text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")) + b"\n"
-    starts = [0, *(match.start() for match in BLOCK.finditer(text)), len(text)]
-    for start, end in pairwise(starts):
-        part = text[start:end]
-        match = PLAIN.match(part)
-        yield Block(frozenset(match[1].split()) if match and not UNSURE.search(part) else None, part)
+def text_of(path: Path) -> str:
+    """Return a file's text. Raises ConfigError when it is too long, OSError."""
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ConfigError(f"{path}: longer than {MOST_BYTES >> 20} MiB")
+    return data.decode(errors="surrogateescape")
 
 
-class HostConfig(SSHClientConfig):
-    """asyncssh's view of the configuration for one host, from files that are read once."""
+def files_of(pattern: str) -> list[Path]:
+    """Return the regular files that a pattern names; a `**` is a `*`, as it is to glob(7)."""
+    found = itertools.islice(glob.iglob(pattern), MOST_FILES * 10)  # noqa: PTH207  # Path.glob has ** and hidden names
+    paths = [Path(path) for path in sorted(found) if not Path(path).is_dir()]
+    if len(paths) > MOST_FILES:
+        raise ConfigError(f"{pattern}: too many files are included (more than {MOST_FILES})")
+    return [path for path in paths if path.is_file() or path == Path(os.devnull)]
 
-    def __init__(self, files: ConfigFiles, local_user: str, user: Any, host: str, port: Any) -> None:
-        none: Any = None
-        super().__init__(none, False, False, False, local_user, user, host, port)
-        self._files = files
-        self._open: list[Path] = []
-        self._count = 0
 
-    def parse(self, path: Path) -> None:
-        """Read a file, or one that it includes. Raises asyncssh.ConfigParseError, OSError, UnicodeDecodeError."""
-        self._count += 1
-        if path in self._open or self._count > MOST_FILES:
-            why = f"{path} includes itself" if path in self._open else "too many files are included"
-            raise asyncssh.ConfigParseError(why)
-        text = self._files.text(path, self._orig_host)
-        self._open.append(path)
-        memory = os.memfd_create("ssh_config")
-        try:
-            os.write(memory, text)
-            super().parse(Path(f"/proc/self/fd/{memory}"))
-        finally:
-            os.close(memory)
-            self._open.pop()
+def check_owner(path: Path) -> None:
+    """Raise ConfigError for a file that other users can write to: ssh refuses it, for it may run commands."""
+    status = path.stat()
+    if status.st_uid not in (0, os.getuid()) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise ConfigError(f"{path}: bad owner or permissions: other users can write to it")
 
-    def _error(self, reason: str) -> Any:
-        raise asyncssh.ConfigParseError(f"{self._open[-1]} line {self._line_no}: {reason}")
+
+def blocks(path: Path, text: str) -> Iterator[Block]:
+    """Yield a file's blocks in order. Raises ConfigError."""
+    condition: Line | None = None
+    lines: list[Line] = []
+    for line in lines_of(path, text):
+        if line.keyword in ("host", "match"):
+            yield block(condition, lines)
+            condition, lines = line, []
+        else:
+            lines.append(line)
+    yield block(condition, lines)
+
+
+def block(condition: Line | None, lines: list[Line]) -> Block:
+    """Return a block; a Host line without patterns names all hosts it can match."""
+    names = None
+    if condition and condition.keyword == "host" and all(map(PLAIN.fullmatch, condition.arguments)):
+        names = frozenset(condition.arguments)
+    stays = tuple(line for line in lines if line.unknown or line.keyword == "include")
+    return Block(condition, names, tuple(lines), stays)
+
+
+def lines_of(path: Path, text: str) -> Iterator[Line]:
+    """Yield the directives of a file. Raises ConfigError."""
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = line_of(path, number, raw.partition("\0")[0])
+        if line is not None:
+            yield line
+
+
+def line_of(path: Path, number: int, raw: str) -> Line | None:
+    """Return the directive of one line, None for comments and empty lines. Raises ConfigError."""
+    match = KEYWORD.fullmatch(raw.rstrip(BLANK + "\f"))
+    word = (match[1] or match[2] or "") if match else ""
+    if match is None or not word or word.startswith("#"):
+        return None
+    keyword, rest = ALIASES.get(word.lower(), word.lower()), match[3]
+    line = Line(path, number, keyword, (), rest)
+    if not rest:
+        raise line.error(f"{word} has no value")
+    option = OPTIONS.get(keyword)
+    if option is None:
+        return Line(path, number, keyword, (), word, unknown=True)
+    try:
+        arguments = split(rest)
+        value = "" if option.fate == IGNORED else read_value(option, arguments, rest)
+    except ValueError as error:
+        raise line.error(f"{option.name}: {error}") from None
+    return Line(path, number, keyword, tuple(arguments), rest, value)
+
+
+def unknown(line: Line) -> ConfigError:
+    """Return the error about an option that OpenSSH does not have."""
+    hint = did_you_mean(line.rest, [option.name for option in OPTIONS.values()])
+    return line.error(f"bad configuration option {line.rest}{hint}")
+
+
+def split(text: str) -> list[str]:
+    r"""Return the arguments of a line: quotes, a # that begins a comment, and \ before a quote, itself or a space.
+
+    Another \ stays, so that DOMAIN\user needs no quotes. Raises ValueError when a quote does not end.
+    """
+    found: list[str] = []
+    at = 0
+    while at < len(text):
+        if text[at] in " \t":
+            at += 1
+        elif text[at] == "#":
+            break
+        else:
+            word, at = _word(text, at)
+            found.append(word)
+    return found
+
+
+def _word(text: str, at: int) -> tuple[str, int]:
+    """Return the argument that begins at a place, and where it ends."""
+    word: list[str] = []
+    quote = ""
+    while at < len(text) and (quote or text[at] not in " \t"):
+        char, after = text[at], text[at + 1 : at + 2]
+        if char == "\\" and after and after in ("'\"\\" if quote else "'\"\\ "):
+            word.append(after)
+            at += 1
+        elif char == quote:
+            quote = ""
+        elif not quote and char in "'\"":
+            quote = char
+        else:
+            word.append(char)
+        at += 1
+    if quote:
+        raise ValueError(f"no closing {quote}")
+    return "".join(word), at

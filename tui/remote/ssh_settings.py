@@ -1,0 +1,288 @@
+"""What SSH configurations say of one host: of every option the first value, as ssh takes it (ssh.c, readconf.c)."""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import os
+import pwd
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tui.model.paths import from_home
+from tui.remote.ssh_match import VERSION, host_holds, list_holds, match_holds, run_in_shell
+from tui.remote.ssh_options import HONOURED, IGNORED, OPTIONS, REFUSED, TOLD, Option
+from tui.remote.ssh_values import Value, expand
+from tui.remote.sshfile import DEEPEST, MOST_FILES, Block, ConfigError, ConfigFiles, Line, check_owner, unknown
+
+SYSTEM_FOLDER = Path("/etc/ssh")
+DEFAULT_PORT = 22
+COMMAND = "exec /bin/sh"  # what `Match command` is compared with: the one command that is run on hosts
+PROXY_TOKENS = "hknpr"
+
+
+class Source:
+    """A configuration file that is read for every host. `of_user`: relative names in it are in ~/.ssh."""
+
+    def __init__(self, path: Path, *, of_user: bool = True, checked: bool = False) -> None:
+        self.path = path
+        self.of_user = of_user
+        self.checked = checked
+
+    @property
+    def folder(self) -> Path:
+        """Where relative names of Include are."""
+        return from_home("~/.ssh") if self.of_user else SYSTEM_FOLDER
+
+
+class Settings:
+    """The values of one host. `given`: what is known without a file, such as user and port; it comes first."""
+
+    def __init__(self, host: str, files: ConfigFiles, given: Mapping[str, Value]) -> None:
+        self.original = host
+        self.local_user = local_user()
+        self.final = False
+        self._files = files
+        self._values: dict[str, Value] = dict(given)
+        self._lines: dict[str, Line] = {}
+        self._given = frozenset(given)
+        self._lists: dict[str, list[str]] = {}
+        self._wants_final = self._resolved = False
+        self._host = host
+        self._open: list[Path] = []
+        self._count = 0
+
+    def read(self, sources: Sequence[Source]) -> None:
+        """Read the files, again when they have lines for a final pass. Raises ConfigError, OSError, ValueError."""
+        for source in sources:
+            self._file(source.path, source, active=True)
+        self._values["hostname"] = self._host = canonical(self.hostname)
+        self._resolved = True
+        if self._wants_final:
+            self.final = True
+            for source in sources:
+                self._file(source.path, source, active=True)
+
+    @property
+    def hostname(self) -> str:
+        """The name that is connected to."""
+        value = self._values.get("hostname")
+        if value is None:
+            return self.original
+        if self._resolved or "hostname" in self._given:
+            return str(value)
+        return self._expanded("hostname", str(value), {"h": self.original}, None)
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return the value of an option, as it stands."""
+        return str(self._values.get(name, default))
+
+    def number(self, name: str, default: int) -> int:
+        """Return a number or a time in seconds."""
+        value = self._values.get(name, default)
+        return value if isinstance(value, int) else default
+
+    def words(self, name: str) -> tuple[str, ...] | None:
+        """Return the values of an option that takes several; None when nothing sets it."""
+        value = self._lists.get(name, self._values.get(name))
+        return None if value is None else tuple(value) if isinstance(value, list | tuple) else (str(value),)
+
+    def at(self, name: str) -> str:
+        """Return where an option was set, as a text in brackets."""
+        line = self._lines.get(name)
+        return f" ({line.place})" if line else ""
+
+    def told(self, when: str) -> list[str]:
+        """Return the options that benchtui leaves out and that may be why a connection failed, with their places."""
+        found = ((OPTIONS[name], line) for name, line in self._lines.items())
+        return [
+            f"{option.name} ({line.place}): {option.why}"
+            for option, line in found
+            if option.fate == TOLD and option.when == when and asks(option, line.value)
+        ]
+
+    # -- tokens
+
+    def tokens(self) -> dict[str, str]:
+        """Return the %-tokens as they are now."""
+        name = socket.gethostname()
+        host, user, port = self.hostname, self.user, str(self.number("port", DEFAULT_PORT))
+        jump = self.last_jump
+        whole = hashlib.sha1(f"{name}{host}{port}{user}{jump}".encode(errors="surrogateescape"), usedforsecurity=False)
+        return {
+            "C": whole.hexdigest(),
+            "L": name.partition(".")[0],
+            "d": str(from_home("~")),
+            "h": host,
+            "i": str(os.getuid()),
+            "j": jump,
+            "k": self.text("hostkeyalias") or self.original,
+            "l": name,
+            "n": self.original,
+            "p": port,
+            "r": user,
+            "u": self.local_user,
+        }
+
+    @property
+    def user(self) -> str:
+        """The user to log in as; its tokens are replaced once the files are read."""
+        return self.text("user") or self.local_user
+
+    @property
+    def last_jump(self) -> str:
+        """The host of the last bastion of ProxyJump."""
+        jump = self.text("proxyjump").rpartition(",")[2].strip()
+        return "" if jump.lower() == "none" else jump.rpartition("@")[2].partition(":")[0]
+
+    def expand_user(self) -> None:
+        """Replace the tokens of User; those of other options may have the user in them. Raises ConfigError."""
+        if "user" in self._lines:
+            known = {name: value for name, value in self.tokens().items() if name not in "rC"}
+            self._values["user"] = self._expanded("user", self.user, known, os.environ)
+
+    def path(self, name: str, text: str) -> str:
+        """Return a path of an option: ~, tokens and ${NAME} replaced. Raises ConfigError."""
+        home = str(from_home(text)) if text.startswith("~") else text
+        return self._expanded(name, home, self.tokens(), os.environ)
+
+    def command(self, name: str) -> str | None:
+        """Return ProxyCommand or ProxyJump with its tokens replaced, None where there is none. Raises ConfigError."""
+        text = self.text(name)
+        if text.lower() in ("", "none"):
+            return None
+        return self._expanded(name, text, {key: self.tokens()[key] for key in PROXY_TOKENS}, None)
+
+    def _expanded(self, name: str, text: str, tokens: Mapping[str, str], environment: Mapping[str, str] | None) -> str:
+        try:
+            return expand(text, tokens, environment)
+        except ValueError as error:
+            raise ConfigError(f"{OPTIONS[name].name}{self.at(name)}: {error}") from None
+
+    # -- what Match asks
+
+    def subject(self, criterion: str) -> str:
+        """Return what a criterion of Match is compared with."""
+        return {
+            "host": self.hostname,
+            "originalhost": self.original,
+            "user": self.user,
+            "localuser": self.local_user,
+            "tagged": self.text("tag"),
+            "version": VERSION,
+            "sessiontype": "exec",
+            "command": COMMAND,
+        }[criterion]
+
+    def ends_well(self, command: str) -> bool:
+        """Return whether a command of `Match exec` ends with 0. Raises ValueError."""
+        return self._files.ends_well(expand(command, self.tokens()), run_in_shell)
+
+    # -- files
+
+    def _file(self, path: Path, source: Source, *, active: bool) -> None:
+        if path in self._open:
+            raise ConfigError(f"{path} includes itself")
+        if len(self._open) > DEEPEST:
+            raise ConfigError(f"{path}: files include each other more than {DEEPEST} deep")
+        self._count += 1
+        if self._count > MOST_FILES:
+            raise ConfigError(f"{path}: too many files are included (more than {MOST_FILES})")
+        if source.checked or self._open:
+            check_owner(path)
+        self._open.append(path)
+        for block in self._files.blocks(path):
+            holds = active and self._holds(block)
+            for line in block.lines if holds else block.stays:
+                self._take(line, source, active=holds)
+        self._open.pop()
+
+    def _holds(self, block: Block) -> bool:
+        line = block.condition
+        if line is None:
+            return True
+        if line.keyword == "match":
+            holds, wants_final = match_holds(line, self)
+            self._wants_final = self._wants_final or wants_final
+            return holds
+        return self._host in block.names if block.names is not None else host_holds(self._host, line.arguments)
+
+    def _take(self, line: Line, source: Source, *, active: bool) -> None:
+        if line.unknown:
+            if not list_holds(line.keyword, self.text("ignoreunknown"), lower=True):
+                raise unknown(line)
+        elif line.keyword == "include":
+            self._include(line, source, active=active)
+        elif OPTIONS[line.keyword].fate != IGNORED:
+            self._set(line)
+
+    def _include(self, line: Line, source: Source, *, active: bool) -> None:
+        for argument in line.arguments:
+            try:
+                name = expand(argument, self.tokens(), os.environ)
+            except ValueError as error:
+                raise line.error(f"Include {argument}: {error}") from None
+            if name.startswith("~") and not source.of_user:
+                raise line.error(f"Include {name}: not in a file of the system")
+            home = from_home(name)
+            if name.startswith("~") and str(home).startswith("~"):
+                raise line.error(f"Include {name}: there is no such home directory")
+            for path in self._files.matching(str(source.folder / home)):
+                self._file(path, source, active=active)
+
+    def _set(self, line: Line) -> None:
+        name, value = line.keyword, line.value
+        option = OPTIONS[name]
+        if option.kind == "list":
+            kept = self._lists.setdefault(name, [])
+            if value not in kept:
+                kept.append(str(value))
+        elif name in ("proxyjump", "proxycommand"):
+            self._set_proxy(line)
+            return
+        elif name in self._values:
+            return
+        self._values.setdefault(name, value)
+        self._lines.setdefault(name, line)
+        if option.fate == REFUSED and asks(option, value):
+            raise line.error(f"{option.name} {value} is not supported: {option.why}")
+        if name == "refuseconnection":
+            raise line.error(f"RefuseConnection: {value}")
+
+    def _set_proxy(self, line: Line) -> None:
+        """The first of ProxyCommand and ProxyJump wins over both; `ProxyJump none` leaves room for a command."""
+        name, value = line.keyword, str(line.value)
+        if name in self._values:
+            return
+        if name == "proxyjump" and value.lower() != "none":
+            value = value.partition("#")[0].rstrip()
+            if "proxycommand" in self._values:
+                return
+            self._values["proxycommand"] = "none"
+        self._values[name] = value
+        self._lines.setdefault(name, line)
+
+
+def asks(option: Option, value: Value) -> bool:
+    """Return whether a value of a refused or told option asks for something."""
+    return option.fate != HONOURED and str(value).lower() not in option.harmless
+
+
+def local_user() -> str:
+    """Return the name of whoever runs this; as ssh does, not what the environment says."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return getpass.getuser()
+
+
+def canonical(host: str) -> str:
+    """Return a name in small letters, an address as the system writes it."""
+    if "%" not in host and ":" not in host and host.strip("0123456789."):
+        return host.lower()
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+        return str(socket.getnameinfo(found[0][4], socket.NI_NUMERICHOST)[0])
+    except (OSError, UnicodeError):
+        return host
