@@ -250,6 +250,9 @@ class BenchtuiApp(Shell):
 
     def action_go(self, name: str) -> None:
         """Jump to a step."""
+        here = getattr(self.screen, "SCOPE", "")
+        if name == "runs" and here != "runs":
+            self.runs_from = here
         self.go(name)
 
     def go(self, name: str, at: str = "") -> None:
@@ -327,7 +330,9 @@ class BenchtuiApp(Shell):
         """Go where Escape leads from the screen that is shown: to Hosts when there is nothing to show."""
         here = self.screen
         if isinstance(here, StepScreen) and here.back != here.SCOPE:
-            self.go(here.back if self.can_go(here.back) else "hosts")
+            back = here.back
+            self.runs_from = "" if here.SCOPE == "runs" else self.runs_from  # Escape leads back once, not to and fro
+            self.go(back if self.can_go(back) else "hosts")
 
     async def action_back(self) -> None:
         """Escape where no screen handles it."""

@@ -68,6 +68,8 @@ class Shell(TypeAheadApp[None]):
         self.subjects: dict[str, tuple[object, ...]] = {}
         self.outdated: set[str] = set()  # screens that are to be made anew when they are shown again
         self.watched: Path | None = None  # a run whose end nobody has seen yet
+        self.run_to_find: Path | None = None  # the run that was watched last, until Runs has its cursor there
+        self.runs_from = ""  # the screen that Runs was called from
         self.again_from = ""  # the screen where a run was asked for again, until something else is chosen
         self._fleet: Fleet | None = None
         self._catalogue: Catalogue | None = None
@@ -163,7 +165,7 @@ class Shell(TypeAheadApp[None]):
     def open_live(self, run_dir: Path, replay_speed: float | None = None) -> None:
         """Show a run as it goes on, or replay a finished one, which leaves the one that goes on where it is."""
         if replay_speed is None:
-            self.watched = run_dir
+            self.watched = self.run_to_find = run_dir
         self.open("live" if replay_speed is None else "replay", run_dir, replay_speed)
 
     def open_result(self, run_dir: Path) -> None:
@@ -173,6 +175,7 @@ class Shell(TypeAheadApp[None]):
     def run_ended(self, run_dir: Path) -> None:
         """From now on Result leads to this run, whatever it has shown before."""
         self.watched = None if self.watched == run_dir else self.watched
+        self.run_to_find = run_dir
         self.subjects["result"] = (run_dir,)
         self.outdated.add("result")
 

@@ -76,6 +76,13 @@ class FilteredScreen(StepScreen):
         self.filter.value = ""
         self.filter.remove_class("-shown")
 
+    def go_to(self, key: str) -> None:
+        """Put the cursor on a row; a filter that hides it is cleared."""
+        if key not in map(self.picklist.key_of, self.picklist.rows):
+            self.clear_filter()
+            self.show_rows()
+        self.picklist.move_to(key)
+
     def action_back(self) -> None:
         """Leave a text beside the list first, clear the filter, then go one step back."""
         if isinstance(self.focused, TextPane):

@@ -115,6 +115,11 @@ def why_not_compared(run: RunSummary) -> str:
     return f"nothing was measured in {run.run_id}: it cannot be compared" if run.state == "failed" else ""
 
 
+def with_run(runs: Sequence[RunSummary], run: RunSummary) -> list[RunSummary]:
+    """Return the runs with a newer summary of one of them, or with a run that is new."""
+    return [run, *(each for each in runs if key_of(each) != key_of(run))]
+
+
 def key_of(run: RunSummary) -> str:
     """Return what tells a run from the others: its id, of somebody else's its directory."""
     return run.directory or run.run_id

@@ -19,8 +19,8 @@ from textual.widgets import Static
 from tui.app.dialogs.confirm import Confirm
 from tui.app.dialogs.note import LineDialog, NoteDialog
 from tui.app.keys import actions
-from tui.app.screens.filtered import FilteredScreen
 from tui.app.screens.live.text import deliver
+from tui.app.screens.runs.listed import RunListScreen
 from tui.app.screens.runs.preview import preview, says_more
 from tui.app.screens.runs.rows import MARKS, OPTIONAL, columns, key_of, why_not_compared
 from tui.app.services.cleaning import ask_to_clean, clean_now
@@ -53,7 +53,7 @@ WITHOUT_RUNS = frozenset({"runs.import", "runs.filter"})  # actions that need no
 REREAD_S = 5.0
 
 
-class RunsScreen(FilteredScreen):
+class RunsScreen(RunListScreen):
     """The runs, with what each measured."""
 
     SCOPE = "runs"
@@ -61,7 +61,6 @@ class RunsScreen(FilteredScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self.runs: list[RunSummary] = []
         self.marked: list[str] = []
         self.read = False
         self.changed: dict[Path, dict[str, str]] = {}  # parameters by run, of those that were looked at
@@ -87,17 +86,6 @@ class RunsScreen(FilteredScreen):
         yield Static("reading the runs", id="runs-empty", markup=False)
         yield TextInput(placeholder="words, tag:NAME profile:TAG verdict:valid since:7d", id="runs-filter",
                         classes="filter")  # fmt: skip
-
-    @property
-    def run_at_hand(self) -> Path | None:
-        """The directory of the run under the cursor."""
-        key = self.picklist.cursor_key
-        return self.shell.paths.runs / key if key else None
-
-    @property
-    def summary_at_hand(self) -> RunSummary | None:
-        """What the list knows of the run under the cursor."""
-        return next((run for run in self.runs if key_of(run) == self.picklist.cursor_key), None)
 
     @on(events.Resize)
     def room_changed(self) -> None:
@@ -203,6 +191,7 @@ class RunsScreen(FilteredScreen):
         """Something may have run since."""
         if self._timer is not None:
             self._timer.resume()
+        self.find_run()
         self.load()
 
     @work(exclusive=True, group="load", exit_on_error=False)
@@ -305,11 +294,6 @@ class RunsScreen(FilteredScreen):
             self.notify("mark two runs or more with Space, then press c", severity="warning")
             return
         self.shell.open("compare", *(self.shell.paths.runs / run_id for run_id in chosen))
-
-    def state_of(self, run_dir: Path) -> str:
-        """Return the state a run had when the list was read."""
-        found = (run.state for run in self.runs if self.shell.paths.runs / key_of(run) == run_dir)
-        return next(found, "")
 
     def action_replay(self) -> None:
         """Play a run again."""
