@@ -115,8 +115,20 @@ async def test_answer_without_an_end_is_refused(place: str, lab: SshdLab, connec
     transport = here if place == "local" else await connections.connect(lab.address("h1"))
     if place == "ssh-again":
         await transport.call(Script("0badc0de", "true", ("base",)), 30)
-    with pytest.raises(HostError, match="answers with more than 16 MiB"):
+    with pytest.raises(HostError, match="answers one call with more than 16384 KiB") as refused:
         await transport.call(Script("0badc0de", "yes", ("base",)), 60)
+    assert refused.value.code == "flooded"
+
+
+@pytest.mark.parametrize("place", ["local", "ssh", "ssh-again"])
+async def test_stderr_without_an_end_is_refused(place: str, lab: SshdLab, connections: Connections) -> None:
+    here = LocalTransport(HostAddress(name="local", transport="local"))
+    transport = here if place == "local" else await connections.connect(lab.address("h1"))
+    if place == "ssh-again":
+        await transport.call(Script("0badc0de", "true", ("base",)), 30)
+    with pytest.raises(HostError) as refused:
+        await transport.call(Script("0badc0de", "yes >&2", ("base",)), 60)
+    assert refused.value.code == "flooded"
 
 
 async def test_clock_is_asked_in_the_shell_that_answers_the_other_calls(transport: SshTransport) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from tests.lab.faults import shells
 from tests.lab.sshd import SshdLab
 from tests.remote.conftest import new_run_id, put_away
 from tests.remote.helpers import FIO, collect, ended, fio_job, running, sh, start, until
@@ -223,7 +224,7 @@ async def test_sweep_finds_what_no_one_watches(ssh_agent: Agent, tmp_path: Path)
     directory = Path(await start(ssh_agent, FIO, files={"job.fio": fio_job(tmp_path)}))
     await running(ssh_agent, 4)
     supervisor = int((directory / "pid").read_text().split()[0])
-    watchers = (supervisor, *children(supervisor))  # beside it the guard and the runner
+    watchers = (supervisor, *(pid for pid in shells(ssh_agent.run_id) if pid != supervisor))
     for shell in watchers:
         os.kill(shell, signal.SIGSTOP)  # else one sees another one's end, and ends the load
     for shell in watchers:
@@ -267,7 +268,3 @@ def kill(pid: int) -> None:
     import signal
 
     os.kill(pid, signal.SIGKILL)
-
-
-def children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

@@ -39,7 +39,7 @@ from tui.remote.probe import DirFacts, HostProbe, parse_probe
 from tui.remote.scripts import Script, supervisor_script
 from tui.remote.signatures import windows
 from tui.remote.stream import AgentStream, Piece
-from tui.remote.transport import HostError, Transport
+from tui.remote.transport import HostError, Transport, slow_shell
 
 __all__ = [
     "Agent",
@@ -352,6 +352,8 @@ class Agent:
                 await stream.begin()
         except TimeoutError:
             await stream.close()
+            if not stream.begun:
+                raise slow_shell(self.host, STREAM_TIMEOUT_S, stream.noise) from None
             raise HostError("timeout", self.host, f"no stream in {STREAM_TIMEOUT_S:g}s") from None
         except BaseException:
             await stream.close()

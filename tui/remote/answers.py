@@ -30,7 +30,8 @@ class FileInfo(Struct, frozen=True):
 class TaskStatus(Struct, frozen=True):
     """What the agent knows of a command. `exit_code` None: not ended, or unknown.
 
-    `alive` is its supervisor. `left` counts processes that SIGKILL did not end.
+    `alive` is its supervisor. `left` counts processes that SIGKILL did not end. `flood` says of a load that printed
+    too much: stream, kB, seconds.
     """
 
     done: bool
@@ -42,6 +43,7 @@ class TaskStatus(Struct, frozen=True):
     rebooted: bool = False
     left: int = 0
     started: bool = False
+    flood: str = ""
 
 
 class CacheDrop(Struct, frozen=True):
@@ -199,6 +201,7 @@ def parse_status(answer: Answer) -> TaskStatus:
         rebooted=bool(values.get("rebooted")),
         left=int(values.get("left") or 0),
         started=bool(values.get("started")),
+        flood=values.get("flood", ""),
     )
 
 

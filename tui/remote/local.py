@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager
 
 from tui.model.address import HostAddress
 from tui.remote.scripts import Script
-from tui.remote.transport import READ_BYTES, Channel, Completed, HostError, read_all, talk_alone
+from tui.remote.transport import READ_BYTES, Channel, Completed, HostError, read_all, read_stderr, talk_alone
 
 SHELL = ("/bin/sh",)
 MARKS = ("BENCHTUI_RUN", "BENCHTUI_HOST", "BENCHTUI_TASK", "BENCHTUI_AGENT")  # of a load that we may be part of
@@ -121,7 +121,10 @@ class LocalTransport:
     async def _complete(self, process: Process, script: bytes) -> tuple[bytes, bytes]:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         host = self.address.name
-        reads = [asyncio.ensure_future(read_all(pipe.read, host)) for pipe in (process.stdout, process.stderr)]
+        reads = [
+            asyncio.ensure_future(read_all(process.stdout.read, host)),
+            asyncio.ensure_future(read_stderr(process.stderr.read, host)),
+        ]
         try:
             await feed(process.stdin, script)
             out, err = await asyncio.gather(*reads)

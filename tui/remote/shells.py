@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from typing import Protocol
 
 from tui.remote.scripts import Script
-from tui.remote.transport import Channel, Completed, HostError, talk_alone, too_much
+from tui.remote.transport import MOST_BYTES, MOST_NOISE, Channel, Completed, HostError, talk_alone, too_much
 
 READ_BYTES = 65536
 Read = Callable[[int], Awaitable[bytes]]
@@ -134,15 +134,15 @@ class Shell:
         """Return the outputs of a call up to its end. Raises HostError when the connection breaks."""
         mark = re.compile(rf"BT-OVER {token} (\d+)\n".encode())
         (out, code), (err, _) = await asyncio.gather(
-            self._until(mark, self.channel.read), self._until(mark, self.channel.read_stderr)
+            self._until(mark, self.channel.read, MOST_BYTES), self._until(mark, self.channel.read_stderr, MOST_NOISE)
         )
         if code is None:
             self.ended = True
             code = await self.channel.wait()
         return Completed(out, err, code)
 
-    async def _until(self, mark: re.Pattern[bytes], read: Read) -> tuple[bytes, int | None]:
-        """Return (what came before the mark, the code in it); None at the end of the output."""
+    async def _until(self, mark: re.Pattern[bytes], read: Read, most: int) -> tuple[bytes, int | None]:
+        """Return (what came before the mark, the code in it); None at the end of the output. Raises HostError."""
         seen = bytearray()
         while True:
             data = await read(READ_BYTES)
@@ -152,4 +152,4 @@ class Shell:
             seen += data
             if match := mark.search(seen, start):
                 return bytes(seen[: match.start()]), int(match[1])
-            too_much(len(seen), self._host)
+            too_much(len(seen), self._host, most)

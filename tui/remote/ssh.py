@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from tui.model.address import HostAddress
 from tui.remote.scripts import Script
 from tui.remote.shells import Shells
 from tui.remote.ssh_library import asyncssh
-from tui.remote.transport import Channel, Completed, HostError, read_all
+from tui.remote.transport import SHELL_S, Channel, Completed, HostError, read_all, read_stderr, slow_shell
 
 Connection = asyncssh.SSHClientConnection
 if TYPE_CHECKING:
@@ -110,15 +110,24 @@ class SshTransport:
 
     async def run(self, script: bytes, timeout_s: float) -> Completed:
         """Run a script to its end."""
-        host = self.address.name
+        host, seen, begun = self.address.name, bytearray(), False
+        until = asyncio.get_running_loop().time() + timeout_s
+
+        def on_begun() -> None:
+            nonlocal begun
+            begun = True
+            clock.reschedule(until)
+
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(min(timeout_s, SHELL_S)) as clock:
                 process = await self._start()
                 try:
-                    return await self._complete(process, script)
+                    return await self._complete(process, script, seen, on_begun)
                 finally:
                     process.close()
         except TimeoutError:
+            if not begun and timeout_s >= SHELL_S:
+                raise slow_shell(host, SHELL_S, seen) from None
             raise HostError("timeout", host, f"no answer in {timeout_s:g}s") from None
 
     async def open(self, script: bytes) -> SshChannel:
@@ -152,13 +161,15 @@ class SshTransport:
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await self.connection.wait_closed()
 
-    async def _complete(self, process: Process, script: bytes) -> Completed:
+    async def _complete(self, process: Process, script: bytes, seen: bytearray, begun: Callable[[], None]) -> Completed:
         host = self.address.name
         with self._unless_lost(), faults(host):
             process.stdin.write(script)
             process.stdin.write_eof()
         with faults(host):
-            out, err = await asyncio.gather(read_all(process.stdout.read, host), read_all(process.stderr.read, host))
+            out, err = await asyncio.gather(
+                read_all(process.stdout.read, host, seen, begun), read_stderr(process.stderr.read, host)
+            )
             await process.wait_closed()
         return Completed(out, err, None if process.exit_signal else process.exit_status)
 

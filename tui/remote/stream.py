@@ -29,6 +29,8 @@ class AgentStream:
         self.out_offset = out_offset
         self.err_offset = err_offset
         self.complete = False
+        self.begun = False  # whether the host has said anything of ours
+        self.noise = bytearray()  # what came before that
         self._channel = channel
         self._host = host
         self._token = token
@@ -52,8 +54,9 @@ class AgentStream:
 
     async def begin(self) -> None:
         """Read up to the marks that stand before the spooled bytes. Raises HostError when the agent refuses."""
-        first_out = await self._past_mark(self._channel.read)
-        first_err = await self._past_mark(self._channel.read_stderr)
+        first_out = await self._past_mark(self._channel.read, self.noise)
+        self.begun = True
+        first_err = await self._past_mark(self._channel.read_stderr, bytearray())
         self._pumps = [
             asyncio.create_task(self._pump("out", first_out)),
             asyncio.create_task(self._pump("err", first_err)),
@@ -114,9 +117,8 @@ class AgentStream:
         except TimeoutError:
             return None
 
-    async def _past_mark(self, read: Callable[[int], Awaitable[bytes]]) -> bytes:
+    async def _past_mark(self, read: Callable[[int], Awaitable[bytes]], seen: bytearray) -> bytes:
         """Return what was read after the line of the mark; login shells may print things before it."""
-        seen = bytearray()
         at = await place_of(f"BT-STREAM {self._token}".encode(), seen, read, self._host)
         end = await place_of(b"\n", seen, read, self._host, at) if at >= 0 else -1
         if end < 0:

@@ -14,6 +14,10 @@ from tui.model.problem import BenchtuiError, Problem
 from tui.remote.scripts import Script
 
 MOST_BYTES = 16 << 20  # of one answer; the longest of ours are lists of files, tens of KiB
+MOST_NOISE = 256 << 10  # of what a log-in shell prints before our script begins, or of what an answer has on stderr
+BEGIN = b"BT-BEGIN"  # our script has begun
+MOST_QUOTED = 160
+SHELL_S = 60.0  # a log-in shell may take so long before it starts our script
 READ_BYTES = 65536
 
 
@@ -22,7 +26,7 @@ class HostError(BenchtuiError):
 
     unreachable, refused, timeout, auth-failed, password-needed, one-time-code, key-unreadable, key-encrypted,
     host-key-unknown, host-key-changed, host-key-revoked, config, channel-failed, lost, agent-failed, processes-stuck,
-    forced-command.
+    forced-command, slow-shell, flooded.
     """
 
     exit_code = 3
@@ -66,10 +70,17 @@ class Completed(Struct, frozen=True):
     exit_status: int | None
 
 
-def too_much(size: int, host: str) -> None:
-    """Raise HostError when an answer is longer than any of ours."""
-    if size > MOST_BYTES:
-        raise HostError("agent-failed", host, f"it answers with more than {MOST_BYTES >> 20} MiB: is that our agent?")
+def too_much(size: int, host: str, most: int = MOST_BYTES, what: str = "it answers one call with") -> None:
+    """Raise HostError when an output is longer than any of ours."""
+    if size > most:
+        raise HostError("flooded", host, f"{what} more than {most >> 10} KiB: does something print without end there?")
+
+
+def slow_shell(host: str, seconds: float, seen: bytes | bytearray) -> HostError:
+    """Return what it means that nothing of our script has come by now, though the connection lives."""
+    said = printable(seen[:MOST_QUOTED].decode("utf-8", "replace")).strip()
+    text = f"logged in, but the login shell did not start within {seconds:g} s: does one of its start-up files wait?"
+    return HostError("slow-shell", host, text + (f" It printed: {said}" if said else ""))
 
 
 async def place_of(
@@ -85,16 +96,44 @@ async def place_of(
         if not data:
             return -1
         seen += data
-        too_much(len(seen), host)
+        check_noise(seen, host) if seen.find(mark, start) < 0 else too_much(len(seen), host)
     return at
 
 
-async def read_all(read: Callable[[int], Awaitable[bytes]], host: str) -> bytes:
-    """Return an output to its end. Raises HostError when it does not come to one."""
+async def read_all(
+    read: Callable[[int], Awaitable[bytes]],
+    host: str,
+    seen: bytearray | None = None,
+    begun: Callable[[], object] | None = None,
+) -> bytes:
+    """Return the stdout of a script to its end; `seen` has it as it comes, `begun` is told once our script began.
+
+    Raises HostError when it does not come to an end.
+    """
+    seen = bytearray() if seen is None else seen
+    began = False
+    while data := await read(READ_BYTES):
+        start = max(0, len(seen) - len(BEGIN))
+        seen += data
+        if not began and seen.find(BEGIN, start) >= 0:
+            began = True
+            if begun is not None:
+                begun()
+        check_noise(seen, host) if not began else too_much(len(seen), host)
+    return bytes(seen)
+
+
+def check_noise(seen: bytes | bytearray, host: str) -> None:
+    """Raise HostError when a host prints without end before our script begins."""
+    too_much(len(seen), host, MOST_NOISE, "its login shell did not start our script and printed")
+
+
+async def read_stderr(read: Callable[[int], Awaitable[bytes]], host: str) -> bytes:
+    """Return the stderr of a script to its end. Raises HostError when it does not come to one."""
     seen = bytearray()
     while data := await read(READ_BYTES):
         seen += data
-        too_much(len(seen), host)
+        too_much(len(seen), host, MOST_NOISE, "on stderr it printed")
     return bytes(seen)
 
 

@@ -61,10 +61,11 @@ class Explainer:
         self.errors: list[str] = []
         self._rules, self._unknown, self._in_parts = rules, unknown, in_parts
         self._seen: Counter[str] = Counter()
+        self._known: dict[str, tuple[Severity, str, str | None]] = {}
 
     def explain(self, line: str) -> LogLine | None:
         """Return what to tell of a line; None when it says nothing, or nothing new."""
-        severity, text, code = self._explained(line)
+        severity, text, code = self._remembered(line)
         if not text:
             return None
         if code:
@@ -79,6 +80,14 @@ class Explainer:
     def explain_all(self, lines: Sequence[str]) -> list[LogLine]:
         """Return what to tell of several lines."""
         return [told for line in lines if (told := self.explain(line)) is not None]
+
+    def _remembered(self, line: str) -> tuple[Severity, str, str | None]:
+        """Return what a line means; what floods repeats itself, and rules take their time."""
+        if (known := self._known.get(line)) is None:
+            known = self._explained(line)
+            if len(self._known) < MOST_KINDS:
+                self._known[line] = known
+        return known
 
     def _explained(self, line: str) -> tuple[Severity, str, str | None]:
         for each in self._rules:

@@ -11,6 +11,7 @@ from tui.engine.running.on_hosts import told
 from tui.engine.running.task import Outcome, TaskRun
 from tui.model.event import HostStateName
 from tui.model.problem import did_you_mean
+from tui.remote.budget import FLOODED
 
 DELIVERY_S = 8.0
 RETRY_S = 0.5
@@ -59,7 +60,7 @@ async def _give_up(run: TaskRun, fault: Exception) -> Outcome:
     except Exception as untold:
         reason = host_error(run.session.name, untold).message
         run.session.say("warning", f"its load could not be ended: {reason}; its lease will end it")
-    return run.lost(OUR_FAULT)
+    return run.lost(error.code if error.code == FLOODED else OUR_FAULT)
 
 
 async def _watch(

@@ -16,6 +16,7 @@ from tui.engine.running.task import Outcome, TaskRun
 from tui.journal.step import LEFT_BEHIND
 from tui.model.event import FileCreated, PhaseName
 from tui.model.plan import Step, is_device
+from tui.remote.budget import FLOODED
 from tui.remote.transport import HostError
 
 ASKED_TO_END = ("stop", "abort")
@@ -172,7 +173,7 @@ def _take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:
 
 def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
     """Return what makes this host's result less than complete, as (code, message)."""
-    if outcome.reason == OUR_FAULT:
+    if outcome.reason in (OUR_FAULT, FLOODED):
         return []  # it is told already
     if not outcome.collected:
         return [("host-lost", f"no connection to the end; the load's end is unknown ({outcome.reason})")]

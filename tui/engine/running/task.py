@@ -18,6 +18,7 @@ from tui.journal.raw import RawFile
 from tui.model.event import Artefact, HostStateName, PhaseName, Sample, TaskEnded, TaskStarted
 from tui.model.plan import HostTask, Step
 from tui.remote.agent import AgentError, AgentStream, TaskStatus
+from tui.remote.budget import FLOODED, Budget, flood_text
 from tui.remote.transport import HostError
 from tui.workloads.base import Item, Reader
 
@@ -26,6 +27,7 @@ RENEWALS_PER_LEASE = 6
 LONGEST_RENEWAL_S = 10.0
 SILENCE_S = 15.0  # without a word from the host: is it the load that is silent, or the stream that stands still?
 LOOK_S = 10.0
+LONGEST_AWAY_S = 86400.0  # for which a run that another engine takes over may have been printing
 
 
 class Outcome(Struct, frozen=True):
@@ -93,6 +95,7 @@ class TaskRun:
         self._masks = {kind: session.secrets.mask(task) for kind in ("out", "err")}
         self._stream: AgentStream | None = None
         self._heard = time.monotonic()
+        self._budget = Budget(session.name, f"{step.tool} ({phase})")
         self._orphaned = ""  # why the load has no supervisor any more, when it has none
 
     async def start(self, *, armed: bool) -> None:
@@ -149,6 +152,7 @@ class TaskRun:
         What had been collected is read again; samples up to that of `sampled_ms` (host clock) are in the journal.
         """
         found: list[Sample] = []
+        self._budget.grant(max(0.0, time.time() - sampled_ms / 1000) if sampled_ms else LONGEST_AWAY_S)
         for kind, file in self._files.items():
             for piece in file.restore():
                 items = self.reader.feed(piece) if kind == "out" else self.reader.feed_stderr(piece)
@@ -179,6 +183,9 @@ class TaskRun:
                 self._take_rest()
             self._journal_items(self.reader.flush())
             outcome = await self._outcome(state) if complete else Outcome(None, "lost", collected=False)
+        except HostError:
+            await self._let_go()
+            raise
         finally:
             renewing.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -207,8 +214,18 @@ class TaskRun:
                 await self._look_after()
                 await asyncio.sleep(FIRST_PAUSE_S)
             except HostError as error:
+                if error.code == FLOODED:
+                    raise
                 if not await self._resume(state, error.message):
                     return False
+
+    def _flooded(self, status: TaskStatus) -> HostError:
+        return HostError(FLOODED, self.session.name, flood_text(f"{self.step.tool} ({self.phase})", status.flood))
+
+    async def _let_go(self) -> None:
+        """Take no more of a host that floods."""
+        if self._stream is not None:
+            await self._stream.close()
 
     async def _take_all(self) -> bool:
         """Take pieces until the stream ends; True when the agent says that this was everything."""
@@ -248,6 +265,8 @@ class TaskRun:
     async def _look_after(self) -> None:
         """After a stream that ended early: end what has no supervisor any more, and open the stream again."""
         status = await self.session.agent.status(self.task_id)
+        if status.flood:
+            raise self._flooded(status)
         if status.rebooted:
             self._orphaned = "host-rebooted"
         elif not status.alive and not status.done:
@@ -263,6 +282,7 @@ class TaskRun:
         while (left := deadline - asyncio.get_running_loop().time()) > 0:
             if not await self.session.reconnect(left):
                 break
+            self._budget.grant(self.lease_s)
             try:
                 await self._open_stream()
             except AgentError as error:
@@ -290,7 +310,9 @@ class TaskRun:
     def _take(self, kind: str, data: bytes) -> None:
         self._heard = time.monotonic()
         mask = self._masks[kind]
+        began = time.thread_time()
         self._keep(kind, mask.feed(data) if mask else data)
+        self._budget.take(kind, len(data), time.thread_time() - began)
 
     def _take_rest(self) -> None:
         for kind, mask in self._masks.items():
@@ -324,6 +346,8 @@ class TaskRun:
         except HostError as error:
             self.session.say("warning", f"how the command ended is unknown: {error.message}")
             return Outcome(None, "unknown", collected=True)
+        if status.flood:
+            raise self._flooded(status)
         return Outcome(status.exit_code, self._orphaned or status.reason or "unknown", collected=True)
 
     async def _status(self, state: HostStateName) -> TaskStatus:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -19,6 +20,7 @@ from tui.model.event import Event, TelemetryColumns, TelemetrySample
 from tui.model.plan import Plan, Step
 from tui.remote.agent import Agent, AgentError, AgentStream
 from tui.remote.answers import last_line
+from tui.remote.budget import FLOODED, Budget, flood_text
 from tui.remote.telemetry import (
     Columns,
     Device,
@@ -160,6 +162,7 @@ class TelemetryRun:
         self._offsets = {"out": 0, "err": 0}
         self._stream: AgentStream | None = None
         self._said = ""
+        self._budget = Budget(session.name, TASK)
 
     async def run(self) -> None:
         """Start and follow it to its end. Raises nothing but what ends this process."""
@@ -211,12 +214,16 @@ class TelemetryRun:
             except AgentError:
                 raise  # its directory is gone
             except HostError as error:
+                if error.code == FLOODED and self._stream is not None:
+                    with contextlib.suppress(HostError):
+                        await self._stream.stop(abort=True)
                 if error.code not in BROKEN or self.over:
                     raise
                 self._stream = None
                 await self._await_connection()
         if not self.over and not self.reader.after_ms:  # that of a dead engine ends by its lease
-            self._tell(self._said or "it ended by itself")
+            flood = (await self.session.agent.status(self.task_id)).flood
+            self._tell(flood_text("it", flood) if flood else self._said or "it ended by itself")
         for name, reason in self.reader.lacking().items():
             self.session.say("info", f"telemetry: {name} is unknown here: {reason}")
 
@@ -225,11 +232,13 @@ class TelemetryRun:
         while (piece := await stream.next()) is not None:
             kind, data = piece
             self._offsets[kind] += len(data)
+            began = time.thread_time()
             if kind == "err":
                 self._said = last_line(data) or self._said
-                continue
-            for event in self.reader.feed(data):
-                self.session.journal.append(event)
+            else:
+                for event in self.reader.feed(data):
+                    self.session.journal.append(event)
+            self._budget.take(kind, len(data), time.thread_time() - began)
             if self.session.failed and not self.over:  # it takes no further part
                 self.over = True
                 await stream.stop(abort=True)

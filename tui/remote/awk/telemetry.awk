@@ -10,7 +10,23 @@ BEGIN {
   for (round = 0; ; round++) {
     tick()
     pause()
+    if (alone()) exit 1
   }
+}
+
+# Whether those who would end it are gone, with all that looks after them: the supervisor in the file `pid`, for a while.
+function alone(   line, word, stat) {
+  if ((getline line < "pid") > 0) split(line, word, " ")
+  close("pid")
+  if (line != "") watched = 1
+  if (!watched) return 0 # nobody has begun to
+  if (line != "" && (getline stat < (proc word[1] "/stat")) > 0) {
+    close(proc word[1] "/stat")
+    sub(/.*\) /, "", stat)
+    split(stat, field, " ")
+    if (field[20] == word[2]) { orphaned = 0; return 0 }
+  }
+  return ++orphaned > 10
 }
 
 function prepare(   words, i) {

@@ -172,6 +172,14 @@ bt_record() { # sets BT_SUP, BT_SUP_START, BT_EPOCH, BT_BOOT of the task in the 
   [ -e pid ] && read -r BT_SUP BT_SUP_START BT_EPOCH BT_BOOT 2>/dev/null <pid
 }
 
+bt_end_streamer() { # ends who streams the task in the current directory, with all that it has started
+  local pid='' start=''
+  [ -e streamer ] && read -r _ pid start <streamer
+  bt_alive "$pid" "$start" || return 0
+  if [ "$BT_PGRP" = "$pid" ]; then kill -s KILL -- "-$pid" 2>/dev/null; else kill -KILL "$pid" 2>/dev/null; fi
+  return 0
+}
+
 bt_boot_id() { bt_get /proc/sys/kernel/random/boot_id || BT_GOT=unknown; }
 
 bt_supervised() { # is the supervisor of the task in the current directory alive?

@@ -21,11 +21,10 @@ bt_stream() { # RUN HOST TASK OUT_FROM ERR_FROM GENERATION POLL: the first byte 
 }
 
 bt_fence() { # GENERATION: a newer stream ends the older one; an older one that arrives late does nothing
-  local old=0 pid='' start=''
-  [ -e streamer ] && read -r old pid start <streamer
+  local old=0
+  [ -e streamer ] && read -r old _ <streamer
   expr "$old" \< "$1" >/dev/null || { bt_kv fenced "$old"; bt_die "a newer controller streams this task"; }
-  bt_alive "$pid" "$start" || return 0
-  if [ "$BT_PGRP" = "$pid" ]; then kill -s KILL -- "-$pid" 2>/dev/null; else kill -KILL "$pid" 2>/dev/null; fi
+  bt_end_streamer
 }
 
 bt_listen() { # RUN HOST GENERATION: words of the controller; its end of file ends the streamer, never the load

@@ -1,14 +1,21 @@
-# The supervisor of a task, its guard and its runner: on the host, without us. The supervisor watches the lease and ends
-# the load; the guard does so when the supervisor is killed or stopped; the runner waits for GO, starts the load, and
-# writes down its exit code. None of them waits for ever: the runner reads a FIFO that only the supervisor holds open for
-# writing, the guard watches the supervisor and the lease, and a directory that was removed ends them all.
+# The supervisor of a task, its guard, its runner and the runner's keeper: on the host, without us. The supervisor watches
+# the lease and how much the load prints, and ends the load; the guard does so when the supervisor is killed or stopped,
+# the keeper when both are; the runner waits for GO, starts the load, and writes down its exit code. None of them waits
+# for ever: the runner reads a FIFO that only the supervisor holds open for writing, guard and keeper watch those before
+# them and the lease, and a directory that was removed ends them all. What no lease ends by then has lost all four shells
+# at one moment: a load that never ends by itself must watch the supervisor, as telemetry.awk does.
+
+# What a load may print, in kB: so much a second, and so much at once beyond that. fio's snapshots are 45 kB for each
+# group and direction; the most that was measured is 2 MB a second, of 100 jobs that do not report as a group. Of errors
+# it prints a line a failed job. The engine has the same bounds: tui/remote/budget.py.
+BT_OUT_RATE=4000 BT_OUT_BURST=16000 BT_ERR_RATE=250 BT_ERR_BURST=2000
 
 bt_supervise() { # RUN HOST TASK LEASE GRACE ARMED UMASK ARGV...: in the task's directory, until the load is over
   BT_RUN=$1 BT_HOST=$2 BT_TASK=$3 BT_LEASE=$4 BT_GRACE=$5 BT_ARMED=$6 BT_UMASK=$7
   shift 7
   trap : HUP INT TERM PIPE USR1 # caught, not ignored: the load gets the default ones
   umask 077
-  exec </dev/null >>sup.log 2>&1
+  exec </dev/null >>sup.log 2>&1 8>>out 9>>err # the load prints to these: their positions say how much it has printed
   [ "$BT_ARMED" = 0 ] || exec 5<>go 6<go || exit 1 # held open, so that a word written early is not lost
   bt_proc $$
   BT_SUP=$$ BT_SUP_START=$BT_START
@@ -18,14 +25,16 @@ bt_supervise() { # RUN HOST TASK LEASE GRACE ARMED UMASK ARGV...: in the task's 
   bt_proc "$BT_RUNNER" && BT_RUNNER_START=$BT_START
   bt_boot_id
   bt_put pid "$BT_SUP $BT_SUP_START $(date +%s) $BT_GOT"
-  (bt_guard) 5>&- &
+  (bt_guard) 5>&- 8>&- 9>&- &
   BT_GUARD=$!
+  bt_proc "$BT_GUARD" && bt_put guard "$BT_GUARD $BT_START"
   bt_watch
   bt_finish
-  kill -TERM "$BT_GUARD" 2>/dev/null
-  kill -CONT "$BT_GUARD" 2>/dev/null
+  bt_dismiss "$BT_GUARD"
   exit 0
 }
+
+bt_dismiss() { kill -TERM "$1" 2>/dev/null; kill -CONT "$1" 2>/dev/null; } # PID
 
 # ---- the runner ------------------------------------------------------------------------------------------------
 
@@ -38,17 +47,22 @@ bt_run_load() { # ARGV...: waits for GO when armed, runs the load, records its e
   unset BENCHTUI_AGENT
   [ "$BT_ARMED" = 0 ] || bt_await_go || { bt_put exit unknown; bt_wake; exit 0; }
   umask "$BT_UMASK"
-  "$@" </dev/null >>out 2>>err &
+  "$@" </dev/null >&8 2>&9 8>&- 9>&- &
   load=$!
   umask 077
   bt_proc "$load"
   bt_put load "$load $BT_START"
+  read -r BT_RUNNER code </proc/self/stat
+  bt_proc "$BT_RUNNER" && BT_RUNNER_START=$BT_START
+  (bt_keep) 8>&- 9>&- &
+  BT_KEEPER=$!
   while :; do # wait returns early, above 128, when a trapped signal comes
     wait "$load"
     code=$?
     [ "$code" -gt 128 ] && kill -0 "$load" 2>/dev/null || break
   done
   until bt_put exit "$code" || [ "$tries" -ge 20 ]; do tries=$((tries + 1)); bt_nap 0.5; done # the supervisor makes room
+  if bt_alive "$BT_SUP" "$BT_SUP_START" || bt_guarded; then bt_dismiss "$BT_KEEPER"; fi
   bt_wake
 }
 
@@ -69,9 +83,12 @@ bt_wake() { if bt_alive "$BT_SUP" "$BT_SUP_START"; then kill -USR1 "$BT_SUP"; fi
 
 bt_watch() { # until the load ended or must end: sets BT_WHY
   local rounds=0
-  BT_LAST='' BT_SINCE=0
+  BT_LAST='' BT_SINCE=0 BT_OUT_AT=0 BT_OUT_LEVEL=0 BT_ERR_AT=0 BT_ERR_LEVEL=0
+  bt_uptime
+  BT_LOOKED=$BT_UP
   while :; do
     rounds=$((rounds + 1))
+    if bt_flooded; then BT_WHY=flooded; return; fi
     if [ $((rounds % 4)) = 0 ] && bt_full; then BT_WHY=spool-full; return; fi
     if [ -e exit ]; then BT_WHY='exit'; return; fi
     if bt_get stop; then BT_WHY=$BT_GOT; return; fi
@@ -83,16 +100,51 @@ bt_watch() { # until the load ended or must end: sets BT_WHY
 }
 
 bt_guard() { # a supervisor that was killed or stopped watches no lease: its load must end all the same
-  trap 'kill "$BT_SLEEPER" 2>/dev/null; exit 0' TERM
-  BT_LAST='' BT_SINCE=0 BT_SLEEPER=''
+  bt_begin_guard
   while bt_alive "$BT_SUP" "$BT_SUP_START"; do
     [ ! -e done ] || exit 0
-    if bt_lease_out $((BT_LEASE + BT_GRACE + 10)); then kill -KILL "$BT_SUP"; fi
+    if bt_overdue 1; then bt_kill "$BT_SUP" "$BT_SUP_START"; fi
     bt_tick 2
   done
+  bt_instead
+}
+
+bt_keep() { # the same behind both, begun with the load
+  unset BENCHTUI_RUN BENCHTUI_HOST BENCHTUI_TASK # it is no load
+  bt_begin_guard
+  while bt_alive "$BT_SUP" "$BT_SUP_START" || bt_guarded; do
+    [ ! -e done ] || exit 0
+    if bt_overdue 2; then
+      bt_kill "$BT_SUP" "$BT_SUP_START"
+      ! bt_guarded || bt_kill "$BT_GUARD" "$BT_GUARD_START"
+    fi
+    bt_tick 2
+  done
+  bt_instead
+}
+
+bt_begin_guard() { # sets BT_LATE: how much later than who stands before it, so that all is over after two leases
+  trap 'kill "$BT_SLEEPER" 2>/dev/null; exit 0' TERM
+  BT_LAST='' BT_SINCE=0 BT_SLEEPER='' BT_WHY=supervisor-died BT_LATE=$((BT_LEASE / 4))
+  [ "$BT_LATE" -lt $((BT_GRACE + 10)) ] || BT_LATE=$((BT_GRACE + 10))
+}
+
+bt_overdue() { # TIMES: has nobody ended the load though the lease is out? Who has begun to is given the time for it
+  bt_lease_out $((BT_LEASE + BT_LATE * $1)) || return 1
+  [ ! -e reason ] || bt_lease_out $((BT_LEASE + BT_GRACE + 10)) || return 1
+  BT_WHY=lease BT_GRACE=1
+}
+
+bt_guarded() { # is there a guard? Sets BT_GUARD and BT_GUARD_START
+  BT_GUARD='' BT_GUARD_START=''
+  [ -e guard ] && read -r BT_GUARD BT_GUARD_START <guard
+  bt_alive "$BT_GUARD" "$BT_GUARD_START"
+}
+
+bt_instead() { # does what the supervisor cannot do any more
   [ ! -e done ] || exit 0
-  BT_WHY=supervisor-died
   bt_finish
+  exit 0
 }
 
 bt_lease_out() { # SECONDS: has nobody renewed the lease for so long? Keeps what it saw in BT_LAST and BT_SINCE
@@ -113,13 +165,47 @@ bt_full() { # is there no room for another file here? Then output is lost, and s
   [ -e lease ]
 }
 
+bt_flooded() { # does the load print more than it may? Then BT_KEEP is what stays of it, and the file `flood` says how much
+  local seconds=''
+  bt_uptime
+  seconds=$((BT_UP - BT_LOOKED))
+  BT_LOOKED=$BT_UP
+  bt_level 8 "$BT_OUT_AT" "$BT_OUT_LEVEL" $((BT_OUT_RATE * seconds))
+  if [ "$BT_LEVEL" -gt "$BT_OUT_BURST" ]; then
+    BT_FLOOD=out BT_KEEP=$((BT_OUT_AT + BT_OUT_BURST))
+    bt_put flood "stdout $((BT_AT - BT_OUT_AT)) $seconds"
+    return
+  fi
+  BT_OUT_AT=$BT_AT BT_OUT_LEVEL=$BT_LEVEL
+  bt_level 9 "$BT_ERR_AT" "$BT_ERR_LEVEL" $((BT_ERR_RATE * seconds))
+  if [ "$BT_LEVEL" -gt "$BT_ERR_BURST" ]; then
+    BT_FLOOD=err BT_KEEP=$((BT_ERR_AT + BT_ERR_BURST))
+    bt_put flood "stderr $((BT_AT - BT_ERR_AT)) $seconds"
+    return
+  fi
+  BT_ERR_AT=$BT_AT BT_ERR_LEVEL=$BT_LEVEL
+  return 1
+}
+
+bt_level() { # FD AT LEVEL CREDIT, in kB: sets BT_AT, where the file is now, and BT_LEVEL, what of it is not paid for yet
+  local key='' at=''
+  BT_AT=$2 BT_LEVEL=$3
+  while read -r key at; do [ "$key" != pos: ] || break; done 2>/dev/null <"/proc/$BT_SUP/fdinfo/$1"
+  at=${at%???}
+  bt_is_count "${at:-0}" || return 0
+  BT_AT=${at:-0}
+  BT_LEVEL=$(($3 + BT_AT - $2 - $4))
+  [ "$BT_LEVEL" -ge 0 ] || BT_LEVEL=0
+}
+
 # ---- the end ---------------------------------------------------------------------------------------------------
 
 bt_finish() { # ends what is left of the load and of its runner, and says why
-  if bt_full; then BT_WHY=spool-full; fi
+  if [ "$BT_WHY" != flooded ] && bt_full; then BT_WHY=spool-full; fi
   bt_put reason "$BT_WHY"
-  [ "$BT_WHY" = exit ] || bt_end_load
+  case $BT_WHY in exit | flooded) ;; *) bt_end_load ;; esac # a flood does not go on while it is asked to end
   bt_kill_load
+  [ "$BT_WHY" != flooded ] || bt_cut
   rm -f reserve # room for our last words, now that the load cannot take it
   bt_put reason "$BT_WHY"
   bt_await_exit 2
@@ -127,6 +213,11 @@ bt_finish() { # ends what is left of the load and of its runner, and says why
   [ -e exit ] || bt_put exit unknown
   bt_put left "$BT_LEFT"
   bt_put done "$BT_WHY"
+}
+
+bt_cut() { # keeps the beginning of a flood; who has begun to send the rest is ended
+  dd if=/dev/null of="$BT_FLOOD" bs=1000 seek="$BT_KEEP" 2>/dev/null
+  bt_end_streamer
 }
 
 bt_kill_load() { bt_kill_marked "BENCHTUI_TASK=$BT_TASK" "BENCHTUI_RUN=$BT_RUN" "BENCHTUI_HOST=$BT_HOST"; }

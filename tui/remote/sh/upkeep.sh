@@ -8,6 +8,7 @@ bt_status() { # RUN HOST TASK
   bt_get exit; bt_kv exit "$BT_GOT"
   bt_get reason; bt_kv reason "$BT_GOT"
   bt_get left; bt_kv left "$BT_GOT"
+  bt_get flood; bt_kv flood "$BT_GOT"
   bt_record
   bt_boot_id
   bt_flag rebooted [ "${BT_BOOT:-$BT_GOT}" != "$BT_GOT" ]
