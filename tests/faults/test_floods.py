@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,7 +20,7 @@ MOST_SPOOLED = 4 * sum(BURST.values())  # what is cut off is measured a moment l
 
 
 @contextmanager
-def flooding(root: Path, floods: dict[str, str], sign: str) -> Iterator[SshdLab]:
+def flooding(root: Path, floods: Mapping[str, str], sign: str) -> Iterator[SshdLab]:
     """Hosts that flood once their job has this sign, and one that does not."""
     if not Path(SSHD).exists():
         pytest.skip("no sshd on this machine")
