@@ -103,7 +103,7 @@ async def test_runs_that_have_nothing_in_common_are_no_sides(tmp_path: Path) -> 
         await user.press("s")
         await user.is_told("no two of these runs are alike")
         await user.press("p")
-        await user.sees("No difference detected: ")
+        await user.sees("Inconclusive: ")
 
 
 async def test_why_there_is_no_report_is_said(tmp_path: Path) -> None:

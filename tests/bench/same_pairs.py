@@ -16,9 +16,13 @@ import numpy as np
 from tests.results.compare_runs import latency_of, run, step
 from tui.model.record import RunRecord
 from tui.results.compare.compare import compare
+from tui.results.compare.noise import NoiseFloors, measure
 
 DATA = Path(__file__).parents[1] / "data" / "compare" / "series.json"
 SECONDS = 60
+FLOOR_RUNS = 6
+BETWEEN = (0.0, 0.02, 0.05)  # how far apart runs of the same come out
+PAIRS = ((1, 1.0), (2, 1.1))  # seed, and how much quicker the other side is
 DIFFERENT = ("better", "worse")
 IOS_A_SECOND = 40
 P99 = float(np.exp(0.3 * 2.326 - 0.045))  # of a second, in its means
@@ -91,15 +95,31 @@ def sources() -> dict[str, Source]:
     return found
 
 
-def shares(source: Source, pairs: int, seed: int, factor: float = 1.0) -> tuple[float, float]:
-    """Return in how many of the pairs the headline, and any figure at all, is said to differ, as shares."""
+def shares(
+    source: Source, pairs: int, seed: int, factor: float = 1.0, *, between: float = 0.0, floor: int = FLOOR_RUNS
+) -> tuple[float, float]:
+    """Return in how many of the pairs the headline, and any figure at all, is said to differ, as shares.
+
+    Runs of the same differ by `between` (deviation of their speed, as a share). Each pair goes by a noise floor that
+    was measured over `floor` runs of the same; 0: by none.
+    """
     random = np.random.default_rng(seed)
-    found = [_said(record_of(source(random), random), record_of(source(random), random, factor)) for _ in range(pairs)]
+
+    def one(factor: float = 1.0) -> RunRecord:
+        return record_of(source(random), random, factor * float(np.exp(random.normal(0.0, between))))
+
+    found = []
+    for _ in range(pairs):
+        floors = NoiseFloors(Path("noise.json"))
+        if floor:
+            known = measure([one() for _ in range(floor)])
+            floors = NoiseFloors(floors.path, {known.key: known})
+        found.append(_said(one(), one(factor), floors))
     return sum(head for head, _ in found) / pairs, sum(some for _, some in found) / pairs
 
 
-def _said(a: RunRecord, b: RunRecord) -> tuple[bool, bool]:
-    compared = compare([a], [b])
+def _said(a: RunRecord, b: RunRecord, floors: NoiseFloors | None = None) -> tuple[bool, bool]:
+    compared = compare([a], [b], floors)
     return compared.word in DIFFERENT, any(change.word in DIFFERENT for change in compared.changes)
 
 
@@ -113,10 +133,12 @@ def real_pairs(seed: int = 1) -> Iterator[tuple[str, int, int, int]]:
 
 def main(pairs: int = 200) -> int:
     """Print the shares of all sources."""
-    print(f"compare says 'different' of {pairs} pairs of the same, {SECONDS} s each; then of a true change of 5 %")
+    print(f"single runs of {SECONDS} s, {pairs} pairs each, noise floor of {FLOOR_RUNS} runs: called different")
     for name, source in sources().items():
-        (head, some), (found, _) = shares(source, pairs, 1), shares(source, pairs, 2, 1.05)
-        print(f"  {name:<42} headline {head:5.1%}  any figure {some:5.1%}  found 5 %: {found:5.1%}", flush=True)
+        for between in BETWEEN:
+            (head, some), (found, _) = (shares(source, pairs, seed, by, between=between) for seed, by in PAIRS)
+            said = f"{name}, {between:.0%} between runs"
+            print(f"  {said:<62} headline {head:5.1%}  any figure {some:5.1%}  a true 10 %: {found:5.1%}", flush=True)
     for name, count, head_of, some_of in real_pairs():
         print(f"  {name + ', real pairs':<42} headline {head_of}/{count}  any figure {some_of}/{count}")
     return 0

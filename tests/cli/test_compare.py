@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.patience import PATIENCE_S
-from tests.results.compare_runs import IOPS, latencies, latency_of, repeated, run, step
+from tests.results.compare_runs import IOPS, calm, latencies, latency_of, repeated, run, step
 from tui.cli.main import main
 from tui.model.record import RunRecord
+from tui.results.compare.noise import NoiseFloors
 from tui.results.store.rundir import write_atomic
 
 SAME, OTHER = "20260101T000000Z-test-p-000a", "20260102T000000Z-test-p-000b"
@@ -24,9 +25,17 @@ def keep(runs: Path, record: RunRecord) -> None:
     write_atomic(runs / record.run_id / "run.json", record.to_json().encode())
 
 
+def keep_floors(home: Path, *records: RunRecord) -> None:
+    """Keep a small noise floor for the configurations of these runs."""
+    kept = NoiseFloors(home / "noise.json")
+    for record in records:
+        kept.keep(calm(record))
+
+
 @pytest.fixture
 def runs(home: Path) -> Path:
-    """A store with two runs that are alike, a slower one, and the newest of another profile."""
+    """A store with two runs that are alike, a slower one, and the newest of another profile; with a noise floor."""
+    keep_floors(home, run())
     foreign = run(run_id=FOREIGN)
     foreign.profile.tag = "test/q"
     slower = run(step(IOPS * 0.8, seed=3), run_id=SLOWER)
@@ -160,6 +169,13 @@ def test_a_change_of_runs_that_are_not_comparable_breaks_no_threshold(
     assert (suite.get("errors"), suite.get("failures")) == ("2", "0")
 
 
+def test_single_runs_pass_no_build_without_a_noise_floor(runs: Path, home: Path) -> None:
+    (home / "noise.json").unlink()
+    for other in (OTHER, SLOWER):
+        assert main(["compare", SAME, other]) == 3
+        assert main(["compare", SAME, other, "--allow-undecided"]) == 0
+
+
 def test_json_is_one_document(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", SAME, SLOWER, "--json"]) == 1
     (told,) = json.loads(capsys.readouterr().out)["comparisons"]
@@ -268,6 +284,7 @@ def test_a_record_that_cannot_be_read_is_not_said_to_be_worse(runs: Path, capsys
 
 def test_junit_fails_what_the_exit_code_goes_by(home: Path, tmp_path: Path) -> None:
     """Of single runs the headline: their tails come and go with a stall."""
+    keep_floors(home, run())
     for record in (run(run_id=SAME), run(step(scale=1.5), run_id=OTHER)):
         keep(home / "runs", record)
     assert main(["compare", SAME, OTHER, "--junit", str(tmp_path / "out.xml")]) == 0

@@ -36,7 +36,9 @@ def test_noise_is_kept_where_compare_finds_it(runs: Path, home: Path, capsys: py
     assert "read.iops" in captured.out
     main(["compare", NAMES[0], NAMES[4], "--json"])
     (told,) = json.loads(capsys.readouterr().out)["comparisons"]
-    assert told["points"][0]["figures"][0]["threshold"] > 0.03
+    figure = told["points"][0]["figures"][0]
+    assert figure["method"] == "one run, noise floor"
+    assert 0.03 < figure["ratio"] - figure["low"] < 0.05
 
 
 def test_noise_of_what_is_not_the_same_is_refused(runs: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:

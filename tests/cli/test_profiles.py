@@ -109,11 +109,10 @@ def test_check_says_what_is_right_and_all_that_is_wrong(home: Path, capsys: Capt
     code, out, err = run(capsys, "profiles", "check", str(bad), str(good), str(tmp_path / "none.yaml"))
     assert code == 2
     assert out == f"{good}: ok (demo/quick)\n"
-    assert err.splitlines() == [
-        f"{bad}:6:7: tool: found 'foo'; allowed are 'fio', 'mdtest', 'suite'",
-        f"{bad}:25:38: unknown fio option 'bss' (did you mean 'ss'?)",
-        f"{tmp_path}/none.yaml: cannot be read: No such file or directory",
-    ]
+    tool, option, missing = err.splitlines()
+    assert tool == f"{bad}:6:7: tool: found 'foo'; allowed are 'fio', 'mdtest', 'suite'"
+    assert option.startswith(f"{bad}:25:38: unknown fio option 'bss' (did you mean ") and "'bs'" in option
+    assert missing == f"{tmp_path}/none.yaml: cannot be read: No such file or directory"
 
 
 def test_check_of_good_files_ends_with_0(home: Path, capsys: Captured) -> None:

@@ -53,17 +53,19 @@ def test_runs_joined_by_commas_are_sides_as_compare_has_them(
     assert why in told(capsys, *sides, *redact)
 
 
-def test_a_change_within_the_noise_floor_is_none_in_a_report_either(
+def test_the_noise_floor_sets_the_interval_of_single_runs_in_a_report_too(
     runs: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = run(step(IOPS * 0.97, seed=9, params={"numjobs": 1, "directory": "/mnt/a"}), run_id=B[0].replace("b", "c"))
     keep(runs, other)
-    assert "B is worse: 3.0 % fewer" in told(capsys, A[0], other.run_id)
+    assert "Inconclusive: B does 3.0 % fewer read IOPS than A (95 % within the runs: -3" in told(
+        capsys, A[0], other.run_id
+    )
     assert main(["noise", *A]) == 0
     capsys.readouterr()
     for redact in ([], ["--redact"]):
         said = told(capsys, A[0], other.run_id, *redact)
-        assert "No difference detected: B does 3.0 % fewer" in said and "less than 3." in said
+        assert "Inconclusive: B does 3.0 % fewer read IOPS than A (95 %: -6" in said
 
 
 def test_a_report_of_runs_begins_with_the_sentence_that_compare_begins_with(

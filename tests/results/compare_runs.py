@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from tui.model.step_record import (
     SeriesRecord,
     StepRecord,
 )
+from tui.results.compare.measured import points_of
+from tui.results.compare.noise import Configuration, Floor, NoiseFloors, configuration, name_of
 
 IOPS = 10_000.0
 
@@ -128,6 +131,19 @@ def run(*steps: StepRecord, run_id: str = "20260101T000000Z-a", facts: Mapping[s
 def repeated(values: Sequence[float], run_id: str = "20260101T000000Z-a") -> RunRecord:
     """Return a run of one point with these figures."""
     return run(*(step(each, index=at, repetition=at + 1, seed=at) for at, each in enumerate(values)), run_id=run_id)
+
+
+def quiet(*records: RunRecord, cov: float = 0.002, n: int = 30) -> NoiseFloors:
+    """Return the noise floors of a target on which runs of the same come out alike; without a run that of `run()`."""
+    found = [calm(record, cov, n) for record in records or (run(),)]
+    return NoiseFloors(Path("noise.json"), {each.key: each for each in found})
+
+
+def calm(record: RunRecord, cov: float = 0.002, n: int = 30) -> Configuration:
+    """Return a run's configuration with the same noise floor for every figure."""
+    found, points = configuration(record), points_of([record]).values()
+    found.figures = {name_of(point, figure): Floor(n, cov) for point in points for figure in point.figures}
+    return found
 
 
 def metadata_run(rates: Mapping[str, Sequence[float]], run_id: str = "20260101T000000Z-m") -> RunRecord:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.results.compare_runs import IOPS, latencies, latency_of, metadata_run, repeated, run, step
+from tests.results.compare_runs import IOPS, latencies, latency_of, metadata_run, quiet, repeated, run, step
 from tui.model.criteria import parse_criterion
 from tui.model.plan import Headline
 from tui.model.record import Finding, RunRecord
@@ -38,30 +38,56 @@ def text(found: Comparison) -> str:
 
 
 def test_a_run_beside_itself_does_not_differ() -> None:
-    found = compare([run()], [run(run_id="b")])
+    found = compare([run()], [run(run_id="b")], quiet())
     assert found.word == "no difference detected"
     assert {change.word for change in found.changes} <= {"no difference detected", "inconclusive"}
 
 
 def test_five_per_cent_more_iops_are_better_and_a_longer_latency_is_worse() -> None:
-    found = compare([run()], [run(step(IOPS * 1.05, scale=1.1, seed=2), run_id="b")])
+    found = compare([run()], [run(step(IOPS * 1.05, scale=1.1, seed=2), run_id="b")], quiet())
     assert (found.word, headline(found).title) == ("better", "read IOPS")
     assert headline(found).change == pytest.approx(0.05)
     assert named(found, "read.mean").word == "worse"
 
 
 def test_what_is_surely_different_but_less_than_matters_is_no_difference() -> None:
-    found = compare([run(step(noise=0.001))], [run(step(IOPS * 1.01, noise=0.001, seed=2))])
+    found = compare([run(step(noise=0.001))], [run(step(IOPS * 1.01, noise=0.001, seed=2))], quiet(cov=0.001))
     assert (headline(found).word, headline(found).why) == ("no difference detected", "less than 2 %")
 
 
 def test_a_noisy_run_is_inconclusive() -> None:
-    found = compare([run(step(noise=0.6))], [run(step(IOPS * 1.05, noise=0.6, seed=2))])
-    assert found.word == "inconclusive"
+    found = compare([run(step(noise=0.6))], [run(step(IOPS * 1.05, noise=0.6, seed=2))], quiet())
+    assert (found.word, headline(found).why) == ("inconclusive", "wide interval")
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.95, 1.0, 1.05, 2.0])
+def test_single_runs_without_a_noise_floor_are_never_better_or_worse(factor: float) -> None:
+    found = compare([run(step(noise=0.001))], [run(step(IOPS * factor, noise=0.001, scale=1 / factor, seed=2))])
+    assert {change.word for change in found.changes} == {"inconclusive"}
+    assert found.undecided
+    assert headline(found).change == pytest.approx(factor - 1)
+
+
+def test_single_runs_are_as_sure_as_the_noise_floor_lets_them_be() -> None:
+    a, b = run(step(noise=0.001)), run(step(IOPS * 1.03, noise=0.001, seed=2))
+    loud, calm = compare([a], [b], quiet(cov=0.05)), compare([a], [b], quiet(cov=0.002))
+    assert (loud.word, calm.word) == ("inconclusive", "better")
+    wide, narrow = headline(loud).effect, headline(calm).effect
+    assert wide is not None and narrow is not None
+    assert (wide.half_width or 0) == pytest.approx(2.0452 * 2**0.5 * 0.05, rel=0.1)
+    assert (narrow.half_width or 0) < 0.01
+    assert loud.undecided and not calm.undecided
+
+
+def test_the_noise_floor_makes_noisy_runs_no_surer() -> None:
+    a, b = run(step(noise=0.6)), run(step(noise=0.6, seed=2))
+    within, between = (headline(compare([a], [b], floors)).effect for floors in (None, quiet(cov=0.001)))
+    assert within is not None and between is not None
+    assert (between.low, between.high, between.p) == (within.low, within.high, within.p)
 
 
 def test_where_reasons_have_no_room_beside_their_words_they_stand_below_whole() -> None:
-    found = compare([run()], [run(step(IOPS * 1.01, noise=0.001, scale=1.3, seed=2))])
+    found = compare([run()], [run(step(IOPS * 1.01, noise=0.001, scale=1.3, seed=2))], quiet())
     reasons = {f"{each.word}: {each.why}" for each in found.changes if each.why}
     assert reasons
     wide, narrow = (plain_lines(comparison_lines(found, width)) for width in (120, 76))
@@ -99,7 +125,7 @@ def test_single_runs_are_said_to_tell_of_themselves_alone() -> None:
     assert headline(found).effect is not None
     assert headline(found).effect.method == "within one run"  # type: ignore[union-attr]
     assert named(found, "read.p99").effect.method == "one run, order statistics"  # type: ignore[union-attr]
-    assert "within one run: seconds resampled in moving blocks" in text(found)
+    assert "within-run only: seconds resampled in moving blocks" in text(found)
 
 
 def test_a_run_without_seconds_has_too_few_repetitions_to_say() -> None:
@@ -164,7 +190,7 @@ def few_samples() -> tuple[list[RunRecord], list[RunRecord]]:
 def test_metadata_runs_are_compared_by_their_operations() -> None:
     rates = {"create": [100.0, 101.0, 102.0, 103.0], "stat": [900.0, 910.0, 920.0, 930.0]}
     slower = {name: [each * 0.8 for each in values] for name, values in rates.items()}
-    found = compare([metadata_run(rates)], [metadata_run(slower)])
+    found = compare([metadata_run(rates)], [metadata_run(slower)], quiet(metadata_run(rates)))
     assert (found.word, headline(found).title) == ("worse", "creates")
     assert named(found, "stat").change == pytest.approx(-0.2, abs=0.02)
 
@@ -175,7 +201,7 @@ def test_a_matrix_is_compared_cell_by_cell() -> None:
         figures = [IOPS, 2 * IOPS, 3 * IOPS * factor]
         return run(*(step(each, index=at, point=points[at]) for at, each in enumerate(figures)))
 
-    found = compare([swept(1.0)], [swept(0.8)])
+    found = compare([swept(1.0)], [swept(0.8)], quiet(swept(1.0)))
     assert [(point.name, point.headline.word if point.headline else "") for point in found.points] == [
         ("numjobs=1", "no difference detected"),
         ("numjobs=2", "no difference detected"),
@@ -311,7 +337,7 @@ def test_runs_without_a_common_point_are_not_comparable() -> None:
 
 
 def test_the_document_holds_what_is_shown() -> None:
-    found = compare([run()], [run(step(IOPS * 1.1), run_id="b")])
+    found = compare([run()], [run(step(IOPS * 1.1), run_id="b")], quiet())
     (told,) = json.loads(as_json([(found, [])]))["comparisons"]
     first = told["points"][0]["figures"][0]
     assert (told["word"], told["comparable"], first["name"], first["word"]) == ("better", True, "read.iops", "better")

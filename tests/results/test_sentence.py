@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.results.compare_runs import IOPS, repeated, run, step
+from tests.results.compare_runs import IOPS, quiet, repeated, run, step
 from tui.model.record import HeadlineRecord, RunRecord
 from tui.results.compare.compare import compare
 from tui.results.compare.sentence import sentence
@@ -32,9 +32,15 @@ def test_better_and_worse_are_said_with_their_interval_and_how_many_runs_stand_b
     assert said.startswith("B is worse: 20 % fewer read IOPS than A (95 %: -2") and said.endswith(
         " %), over 4 runs each"
     )
-    said = sentence(compare([run()], [run(step(IOPS * 1.25))]))
+    said = sentence(compare([run()], [run(step(IOPS * 1.25))], quiet()))
     assert said.startswith("B is better: 25 % more read IOPS than A (95 %: +2")
-    assert "in one measurement each: another may come out elsewhere" in said
+    assert said.endswith("in one measurement each")
+
+
+def test_of_single_runs_without_a_noise_floor_the_interval_is_said_to_be_within_them() -> None:
+    said = sentence(compare([run()], [run(step(IOPS * 1.25))]))
+    assert said.startswith("Inconclusive: B does 25 % more read IOPS than A (95 % within the runs: +2")
+    assert said.endswith("run-to-run noise is unknown; run each 4 times (benchtui ab)")
 
 
 def test_a_latency_is_slower_or_faster() -> None:
@@ -43,10 +49,10 @@ def test_a_latency_is_slower_or_faster() -> None:
 
 
 def test_what_does_not_differ_and_what_may_be_chance_are_said_so() -> None:
-    assert sentence(compare([run()], [run(step(seed=2))])).startswith(
+    assert sentence(compare([run()], [run(step(seed=2))], quiet())).startswith(
         "No difference detected: B does as many read IOPS as A"
     )
-    noisy = compare([run(step(noise=0.6))], [run(step(IOPS * 1.05, noise=0.6, seed=2))])
+    noisy = compare([run(step(noise=0.6))], [run(step(IOPS * 1.05, noise=0.6, seed=2))], quiet())
     assert sentence(noisy).startswith("Inconclusive: B does ") and "it may be chance" in sentence(noisy)
 
 
@@ -79,7 +85,8 @@ def test_of_a_sweep_it_is_said_at_how_many_points() -> None:
         return run(*(step(IOPS * factor, index=at, seed=at + 1, point={"bs": f"{4 << at}k"})
                      for at, factor in enumerate(factors)), run_id=run_id)  # fmt: skip
 
-    said = sentence(compare([swept(1, 1, 1, run_id="a")], [swept(0.5, 1.3, 1, run_id="b")]))
+    a, b = swept(1, 1, 1, run_id="a"), swept(0.5, 1.3, 1, run_id="b")
+    said = sentence(compare([a], [b], quiet(a)))
     most = "most at bs=4k: 50 % fewer read IOPS than A"
     assert said == f"Of 3 points B is worse at 1, better at 1, not found to differ at 1; {most}"
 

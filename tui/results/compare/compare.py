@@ -27,6 +27,7 @@ Word = Literal["better", "worse", "no difference detected", "inconclusive", "too
 THRESHOLD = 0.02  # what is less is not worth a word, however surely it is known
 HEADLINE_ALPHA, OTHERS_ALPHA = 0.04, 0.01  # of the 5 %: what others lack they get from headlines that all differ
 WIDE = 0.05  # an interval that reaches further says that a difference may well be there
+WITHIN_RUNS: tuple[stats.Method, ...] = ("within one run", "one run, order statistics")
 UNKNOWN_WORDS = ("inconclusive", "too few repetitions to say", "too few samples", "not measured")
 
 
@@ -55,6 +56,11 @@ class Change:
         return self.headline or (self.effect is not None and self.effect.method == "repetitions")
 
     @property
+    def within_runs(self) -> bool:
+        """Whether the figure is of single runs whose run-to-run noise is unknown."""
+        return self.effect is not None and self.effect.method in WITHIN_RUNS
+
+    @property
     def change(self) -> float | None:
         """B / A - 1; None when either is not known."""
         if self.effect is None and self.a and self.b == 0:
@@ -63,10 +69,12 @@ class Change:
 
     @property
     def undecided(self) -> bool:
-        """Whether B may be worse for all that is known, by more than 5 %, or the noise floor where that is more."""
+        """Whether B may be worse by more than 5 %, or with repetitions by the noise floor where that is more."""
         effect = self.effect
-        if self.word != "inconclusive" or effect is None or effect.low is None or effect.high is None:
+        if self.word != "inconclusive" or self.within_runs:
             return self.word in UNKNOWN_WORDS
+        if effect is None or effect.low is None or effect.high is None:
+            return True
         loss = 1 - effect.low if METRICS[self.figure.metric].better == "higher" else effect.high - 1
         return loss > max(WIDE, self.threshold)
 
@@ -184,9 +192,11 @@ def _change(a: Point, b: Point, figure: Headline, floor: Floor | None) -> Change
     if min(*values[0], *values[1]) <= 0:
         return _of_nothing(change)
     effect = effect_of(a.attempts, b.attempts, figure, values)
-    single = effect.method != "repetitions"
-    threshold = max(THRESHOLD, (floor.of_one_run if single else floor.cov) if floor is not None else 0.0)
-    return replace(change, effect=effect, threshold=threshold)
+    if floor is None:
+        return replace(change, effect=effect)
+    if effect.method == "repetitions":
+        return replace(change, effect=effect, threshold=max(THRESHOLD, floor.cov))
+    return replace(change, effect=stats.with_noise(effect, floor.cov, floor.n))
 
 
 def _of_nothing(change: Change) -> Change:
@@ -291,16 +301,27 @@ def _judged(changes: Iterable[Change]) -> list[Change]:
 
     Both families share the error of 5 %; where all headlines differ their part goes to the others (Wiens 2003).
     """
-    found = list(changes)
+    found = [each if _is_tested(each) else _untested(each) for each in changes]
     alpha = HEADLINE_ALPHA
     for headline in (True, False):
-        family = [at for at, each in enumerate(found) if each.headline is headline and each.effect is not None]
+        family = [at for at, each in enumerate(found) if each.headline is headline and _is_tested(each)]
         effects = [effect for at in family if (effect := found[at].effect) is not None]
         corrected = stats.holm([each.p for each in effects])
         for at, p in zip(family, corrected, strict=True):
             found[at] = _worded(replace(found[at], p_corrected=p), len(family), alpha)
         alpha = stats.ALPHA if all(p is not None and p <= alpha for p in corrected) else OTHERS_ALPHA
     return found
+
+
+def _is_tested(change: Change) -> bool:
+    return change.effect is not None and not change.within_runs
+
+
+def _untested(change: Change) -> Change:
+    """Return a change of single runs of which nothing is known between runs: whatever it is, it may be noise."""
+    if change.effect is None or change.effect.p is None:
+        return _worded(change, 0, 0.0)
+    return replace(change, word="inconclusive", why="within-run only; run-to-run noise is unknown")
 
 
 def _worded(change: Change, family: int, alpha: float) -> Change:

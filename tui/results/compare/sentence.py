@@ -18,6 +18,7 @@ NAMED = 2  # reasons that stand in the sentence; the rest is listed
 VERBS = {"iops": "does", "ops": "does", "bandwidth": "has", "latency": "is"}
 WITH_ARTICLE = ("profile", "version", "number", "text")
 MORE_RUNS = f"run each {LEAST_REPETITIONS} times (benchtui ab)"
+NOISE = "run-to-run noise is unknown"
 
 
 def sentence(found: Comparison, *, advice: bool = True, name: str = "B") -> str:
@@ -44,10 +45,7 @@ def _advice(heads: Sequence[Change]) -> Iterator[str]:
     """Yield what would tell where single measurements stand against each other, and nobody can be sure."""
     if any(len(each.values_a) != 1 or len(each.values_b) != 1 or each.effect is None for each in heads):
         return
-    words = {each.word for each in heads}
-    if len(heads) == 1 and words <= {"better", "worse"}:
-        yield f"to be sure {MORE_RUNS}"
-    elif words <= set(UNKNOWN_WORDS):
+    if {each.word for each in heads} <= set(UNKNOWN_WORDS):
         yield MORE_RUNS
 
 
@@ -97,8 +95,10 @@ def _of_one(change: Change, name: str) -> str:
     single = (len(change.values_a), len(change.values_b)) == (1, 1)
     interval = _interval(change.effect.low, change.effect.high)
     if change.word in ("better", "worse"):
-        again = ": another may come out elsewhere"
-        return f"{name} is {change.word}: {_amount(change)}{interval}, {over}{again if single else ''}"
+        return f"{name} is {change.word}: {_amount(change)}{interval}, {over}"
+    if change.within_runs and change.word == "inconclusive":
+        interval = _interval(change.effect.low, change.effect.high, "within the runs")
+        return f"Inconclusive: {apart}{interval}, {over}: {NOISE}"
     if change.word == "no difference detected":
         why = f", {change.why}" if change.why else ""
         return f"No difference detected: {apart}{interval}{why}, {over}"
@@ -150,10 +150,11 @@ def percent(share: float) -> str:
     return f"{size:.1f} %" if size < 9.95 else f"{size:.0f} %"
 
 
-def _interval(low: float | None, high: float | None) -> str:
+def _interval(low: float | None, high: float | None, where: str = "") -> str:
+    """Return a 95 % interval in brackets; `where`: of what alone it holds."""
     if low is None or high is None:
         return ""
-    return f" (95 %: {(low - 1) * 100:+.1f} to {(high - 1) * 100:+.1f} %)"
+    return f" (95 %{where and f' {where}'}: {(low - 1) * 100:+.1f} to {(high - 1) * 100:+.1f} %)"
 
 
 def _over(change: Change) -> str:

@@ -17,7 +17,7 @@ from scipy import special  # scipy.stats takes a second and a half of CPU to loa
 
 from tui.metrics.buckets import TOP_BUCKET, index_to_value
 
-Method = Literal["repetitions", "within one run", "one run, order statistics"]
+Method = Literal["repetitions", "within one run", "one run, order statistics", "one run, noise floor"]
 Array = np.ndarray
 
 ALPHA = 0.05
@@ -169,6 +169,22 @@ def of_spreads(a: float, b: float, spread_a: Spread, spread_b: Spread, method: M
     shift = log(b / a)
     p = 2 * float(special.stdtr(degrees, -abs(shift) / error))
     return Effect(b / a, exp(shift - reach), exp(shift + reach), p, method)
+
+
+def with_noise(effect: Effect, deviation: float, runs: int) -> Effect:
+    """Return the effect of single runs as known between runs, from the deviation of `runs` runs of the same.
+
+    `deviation` is that of one run, as a share. The interval is Student's of a difference of two single runs on
+    logarithms, or the one within the runs where that reaches further: these runs may be noisier than those were.
+    """
+    error, degrees = sqrt(2) * deviation, runs - 1
+    shift = log(effect.ratio)
+    reach = float(special.stdtrit(degrees, 1 - ALPHA / 2)) * error
+    p = 2 * float(special.stdtr(degrees, -abs(shift) / error)) if error else float(shift == 0)
+    low, high = exp(shift - reach), exp(shift + reach)
+    if effect.low is not None and effect.high is not None and effect.p is not None:
+        low, high, p = min(low, effect.low), max(high, effect.high), max(p, effect.p)
+    return Effect(effect.ratio, low, high, p, "one run, noise floor")
 
 
 # -- percentiles of one run: ranks in its histogram

@@ -26,10 +26,12 @@ ROLES: dict[Word, str] = {
 BRIEF: dict[Word, str] = {"too few repetitions to say": "too few", "no difference detected": "no difference"}
 METHODS = {
     "repetitions": "repetitions: Mann-Whitney U, exact; Hodges-Lehmann shift of the logarithms with its interval",
-    "within one run": "within one run: seconds resampled in moving blocks (of metadata, its iterations); "
-    "another run may come out elsewhere, see benchtui noise",
+    "within one run": "within-run only: seconds resampled in moving blocks (of metadata, its iterations); "
+    "repeat the runs, or measure run-to-run noise with benchtui noise",
     "one run, order statistics": "percentiles of one run: ranks in its histogram, widened by how much neighbouring "
-    "seconds are alike; likewise within one run",
+    "seconds are alike; within-run only too",
+    "one run, noise floor": "one run each: interval of two single runs by the measured noise floor, or within the runs "
+    "where that is wider",
 }
 HOLM = "the headline is tested by itself; the other figures together (Holm)"
 LABELS = 10
