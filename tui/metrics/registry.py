@@ -15,6 +15,7 @@ MetricName = Literal["iops", "bandwidth", "latency", "ops"]
 UnitName = Literal["iops", "bytes_per_s", "ns", "ops_per_s"]
 OPERATIONS = {"create": "creates", "stat": "stats", "read": "reads", "remove": "removals"}
 MIXED = "mixed"
+BOTH = "both"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ DIRECTIONS = {
         Direction("write"),
         Direction("trim"),
         Direction(MIXED),
+        # reads and writes once more, of a tool with one histogram for both: its latencies count, its I/Os are theirs
+        Direction(BOTH, in_total=False),
     )
 }
 """All directions, in the order in which they are shown."""

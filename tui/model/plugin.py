@@ -22,6 +22,10 @@ class PluginError(UsageError):
     """A plug-in raised something, or returned what its contract does not allow; the text names it."""
 
 
+class LackingError(PluginError, AttributeError):
+    """A plug-in lacks something, so that `hasattr` says so."""
+
+
 class Contract(Struct, frozen=True):
     """What an object of a plug-in must do: rules of what it `returns` by method, and of its attributes.
 
@@ -30,7 +34,6 @@ class Contract(Struct, frozen=True):
 
     returns: Mapping[str, Rule]
     attributes: Mapping[str, Rule] = {}
-    required: tuple[str, ...] = ()
     made: Mapping[str, Callable[[Any, str], Any]] = {}
 
 
@@ -48,8 +51,8 @@ class Plugin:
         if name.startswith("__"):
             raise AttributeError(name)
         inner, who, contract = self._inner, self._who, self._contract
-        if name in contract.required and not hasattr(type(inner), name):
-            raise PluginError(f"{who}: it has no {name}, which every plug-in of its kind must have")
+        if not hasattr(type(inner), name) and name not in getattr(inner, "__dict__", {}):
+            raise LackingError(f"{who}: it has no {name}")
         found = guarded(who, name, getattr, inner, name)
         if name in contract.returns and not callable(found):
             raise PluginError(f"{who}: {name} is no method")

@@ -97,5 +97,5 @@ def rules(name: str) -> InProfile:
     from tui.model.yaml_text import KeyPath
 
     types = Types({"BaseModel": BaseModel, "KeyPath": KeyPath}, {})
-    contract = Contract(types.methods_of(InProfile), types.attributes_of(InProfile), ("body",), {"body": guarded_model})
+    contract = Contract(types.methods_of(InProfile), types.attributes_of(InProfile), {"body": guarded_model})
     return Plugin(found, named(name), contract)

@@ -130,7 +130,7 @@ def workload_contract() -> Contract:
     read = {"reader": lambda made, who: Plugin(made, who, reader_contract())}
     program = Contract(types().methods_of(MpiProgram), types().attributes_of(MpiProgram), made=read)
     made = dict.fromkeys(("program", "simplest"), lambda made, who: Plugin(made, who, program))
-    return Contract(types().methods_of(*pieces), attributes, REQUIRED, {**made, "body": guarded_model})
+    return Contract(types().methods_of(*pieces), attributes, {**made, "body": guarded_model})
 
 
 class PluggedIn(Plugin):

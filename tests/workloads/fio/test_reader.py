@@ -187,11 +187,6 @@ def test_result_and_flush_may_be_asked_for_in_any_order() -> None:
     assert reader.flush() == []
 
 
-@pytest.mark.parametrize("chunk", [1000, 4096, 10**7])
-def test_events_do_not_depend_on_how_the_bytes_arrive(chunk: int) -> None:
-    assert read("stream/slat-master", chunk=chunk)[1] == read("stream/slat-master")[1]
-
-
 def test_load_of_the_layout_phase_is_never_ramp_load() -> None:
     reader = FioReader("h1", step(ramp_s=30.0), "layout")
     items = reader.feed(recording("stream/ramp-3.33").stdout)

@@ -10,7 +10,6 @@ from typing import Any
 from tui import workloads
 from tui.model import profile_type, tool
 from tui.model.entry_points import installed_in
-from tui.workloads.base import Workload
 
 
 class _Given(EntryPoint):
@@ -22,7 +21,7 @@ class _Given(EntryPoint):
 
 
 @contextmanager
-def standing_in(kind: type[Workload]) -> Iterator[str]:
+def standing_in(kind: type[Any]) -> Iterator[str]:
     """Have a class be found as a load generator under its own name; yields the name.
 
     An installed one of the same class stays as it is, with its package; one of another class is hidden meanwhile.
@@ -45,7 +44,7 @@ def standing_in(kind: type[Workload]) -> Iterator[str]:
         _forget()
 
 
-def _is(point: EntryPoint | None, kind: type[Workload]) -> bool:
+def _is(point: EntryPoint | None, kind: type[Any]) -> bool:
     return point is not None and point.value == f"{kind.__module__}:{kind.__qualname__}" and point.load() is kind
 
 

@@ -1,0 +1,122 @@
+"""Reading recorded output in pieces of every size: what comes out must be the same."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from tui.model.event import HostResult, MetadataPhase, MetadataResult, Sample
+from tui.workloads.base import Item, Reader
+from tui.workloads.testing.mistakes import Mistake
+
+SINGLY = 1 << 15  # bytes that are fed one by one; the rest of a longer output in pages
+PAGE = 1 << 12
+SEEDS = (1, 2, 3)
+CUTS = (0.3, 0.6, 0.9)
+BAD_EXITS = (1, 137)
+GARBAGE = b"\x00\xff{[<\x1b[31m" * 3 + b"\n"
+
+Make = Callable[[], Reader]
+
+
+class Output(Struct, frozen=True):
+    """What one host printed, and how its command ended."""
+
+    out: bytes
+    err: bytes = b""
+    exit_code: int = 0
+
+
+class Read(Struct):
+    """What a reader made of an output. `figures`: of an MPI program over all hosts."""
+
+    items: list[Item] = field(default_factory=list)
+    result: HostResult | None = None
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    figures: MetadataResult | None = None
+
+    @property
+    def samples(self) -> list[Sample]:
+        """The samples in the order in which they came."""
+        return [item for item in self.items if isinstance(item, Sample)]
+
+
+def read(reader: Reader, pieces: Sequence[bytes], err: bytes, exit_code: int | None) -> Read:
+    """Return what a new reader makes of an output in these pieces, asked for as the engine does."""
+    found = Read()
+    for piece in pieces:
+        found.items += reader.feed(piece)
+    found.items += reader.feed_stderr(err)
+    found.items += reader.flush()
+    found.items = [_timeless(item) for item in found.items]
+    found.result = reader.result(exit_code)
+    found.problems = list(reader.problems(exit_code))
+    if hasattr(reader, "figures"):
+        found.figures = reader.figures(exit_code)
+    return found
+
+
+def _timeless(item: Item) -> Item:
+    """Return an item without what it owes to when its bytes arrived."""
+    return replace(item, seconds=None) if isinstance(item, MetadataPhase) else item
+
+
+def ways(data: bytes) -> Iterator[tuple[str, list[bytes]]]:
+    """Yield an output cut into pieces in many ways, each with its name."""
+    pages = [data[at : at + PAGE] for at in range(SINGLY, len(data), PAGE)]
+    yield "byte by byte", [*(data[at : at + 1] for at in range(min(SINGLY, len(data)))), *pages]
+    yield "line by line", data.splitlines(keepends=True)
+    for seed in SEEDS:
+        yield f"in pieces of random lengths (seed {seed})", list(_random(data, seed))
+
+
+def _random(data: bytes, seed: int) -> Iterator[bytes]:
+    lengths, at = random.Random(seed), 0
+    while at < len(data):
+        end = at + lengths.choice((1, 2, 7, 100, PAGE))
+        yield data[at:end]
+        at = end
+
+
+def check_chunks(make: Make, output: Output, whole: Read, where: str) -> Iterator[Mistake]:
+    """Yield what depends on how the output is cut into pieces."""
+    for name, pieces in ways(output.out):
+        other = read(make(), pieces, output.err, output.exit_code)
+        for part in Read.__struct_fields__:
+            if getattr(other, part) != getattr(whole, part):
+                what = "samples" if part == "items" and other.samples != whole.samples else part
+                yield Mistake("chunks", f"{where}: {what} are others when it is fed {name} than all at once")
+                return
+
+
+def check_ends(make: Make, output: Output, whole: Read, where: str) -> Iterator[Mistake]:
+    """Yield what is not told of output that was cut off, of a bad end, or of bytes that mean nothing."""
+    if whole.result is None:
+        return
+    for share in CUTS:
+        cut = output.out[: round(len(output.out) * share)]
+        found = read(make(), [cut], b"", None)
+        if found.result is not None and found.result.final and not found.problems:
+            yield Mistake("too-final", f"{where}: its first {share:.0%} give a final result without a problem")
+            break
+    for exit_code in BAD_EXITS:
+        found = read(make(), [output.out], output.err, exit_code)
+        if found.result is not None and found.result.final and not found.problems:
+            yield Mistake("too-final", f"{where}: exit code {exit_code} gives a final result without a problem")
+            break
+    read(make(), [GARBAGE, output.out, GARBAGE], GARBAGE, 0)
+    read(make(), [], b"", None)
+
+
+def check_twice(make: Make, output: Output, where: str) -> Iterator[Mistake]:
+    """Yield what is another answer when it is asked for again."""
+    reader = make()
+    reader.feed(output.out)
+    reader.flush()
+    for name in ("result", "problems"):
+        ask = getattr(reader, name)
+        if ask(output.exit_code) != ask(output.exit_code):
+            yield Mistake("asked-twice", f"{where}: {name}")
