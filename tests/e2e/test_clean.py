@@ -102,10 +102,51 @@ def test_what_is_not_the_runs_stays_and_is_named(own: Path, ran: Path, target: P
     ]
     assert sorted(path.name for path in target.rglob("*") if path.is_file()) == ["data.0.0", "somebody.else"]
     assert left(ran)["h2"] is None
-    assert left(ran)["h1"] == {
-        "paths": [f"{target}/h1", f"{target}/h1/deep", f"{target}/h1/deep/data.0.0"],
-        "bytes": 1 << 20,
-    }
+    still = left(ran)["h1"]
+    assert isinstance(still, dict)
+    assert still["paths"] == [f"{target}/h1", f"{target}/h1/deep", f"{target}/h1/deep/data.0.0"]
+    assert still["bytes"] == 1 << 20
+    assert set(still["identities"]) == set(still["paths"])
+
+
+@pytest.mark.e2e
+def test_a_directory_that_became_a_link_to_another_is_not_cleaned(own: Path, ran: Path, target: Path) -> None:
+    """On h1 the directory is a link now, on h2 another file has the name; both have files of the same name and size."""
+    precious = target / "precious"
+    precious.mkdir()
+    for number in (0, 1):
+        (precious / f"data.0.{number}").write_bytes(b"precious" * (1 << 17))
+    (target / "h1/deep").rename(target / "h1/deep.old")
+    (target / "h1/deep").symlink_to(precious)
+    (precious / "data.0.1").rename(target / "h2/deep/data.0.0")
+    (precious / "data.0.1").write_bytes(b"precious" * (1 << 17))
+    done = benchtui(own, "clean", ran.name, "--yes")
+    assert done.returncode == 4
+    assert f"h1: {target}/h1/deep/data.0.0: stayed: {target}/h1/deep leads to {precious} now: it was" in done.stdout
+    assert f"h2: {target}/h2/deep/data.0.0: stayed: replaced since the run made it" in done.stdout
+    assert f"h2: {target}/h2/deep/data.0.1, 1 MiB: removed" in done.stdout
+    assert len(list(precious.iterdir())) == 2
+    assert (target / "h2/deep/data.0.0").exists()
+    assert len(list((target / "h1/deep.old").iterdir())) == 2
+
+
+@pytest.mark.e2e
+def test_a_record_that_identifies_nothing_is_not_cleaned(own: Path, ran: Path, target: Path) -> None:
+    """As versions before 0.9 wrote it."""
+    journal = ran / "journal.jsonl"
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    for line in lines:
+        line.pop("known", None)
+    journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    record = json.loads((ran / "run.json").read_text())
+    for host in record["hosts"]:
+        for key in ("identities", "directories"):
+            host["files_left"].pop(key)
+    (ran / "run.json").write_text(json.dumps(record))
+    done = benchtui(own, "clean", ran.name, "--yes")
+    assert done.returncode == 4
+    assert done.stdout.count("not identified in the record") == 8
+    assert len(list(target.rglob("data.*"))) == 4
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import uuid
@@ -17,10 +16,10 @@ from tui.engine.safety.made_files import MadeFiles
 from tui.model.address import HostAddress
 from tui.model.plan import FILE_NUMBER, FileSpec, HostTask, Plan, ProfileRef, Step
 from tui.model.problem import BenchtuiError
-from tui.remote import mpi
 from tui.remote.agent import Agent
 from tui.remote.connections import Connections
 from tui.remote.local import LocalTransport
+from tui.remote.made import identify, unmake_tree
 from tui.remote.transport import HostError
 
 HOST = HostAddress(name="h1", transport="local")
@@ -32,9 +31,12 @@ def agent(tmp_path: Path) -> Agent:
     return Agent(LocalTransport(HOST, environ=environ), f"test-{uuid.uuid4().hex[:12]}")
 
 
-def made(*paths: Path, target: str = "", mount: str = "") -> Created:
+async def made(agent: Agent, *paths: Path, target: str = "", mount: str = "") -> Created:
+    """What a run made at these paths, as it is now; a dot in the name of a file."""
     files = {str(path): 4 for path in paths if "." in path.name}
-    return Created(HOST, tuple(map(str, paths)), files, complete=False, target=target, mount=mount)
+    names = tuple(map(str, paths))
+    known = await identify(agent, names)
+    return Created(HOST, names, files, complete=False, target=target, mount=mount, known=known)
 
 
 async def test_what_could_not_be_removed_is_told_and_not_settled(agent: Agent, tmp_path: Path) -> None:
@@ -42,7 +44,7 @@ async def test_what_could_not_be_removed_is_told_and_not_settled(agent: Agent, t
     ours.parent.mkdir()
     ours.write_bytes(b"1234")
     others.write_bytes(b"precious")
-    done = await remove_created(agent, made(ours.parent, ours))
+    done = await remove_created(agent, await made(agent, ours.parent, ours))
     assert done.settled == [str(ours)]
     assert done.stays == {str(ours.parent): "it is not empty"}
     assert others.read_bytes() == b"precious"
@@ -50,7 +52,7 @@ async def test_what_could_not_be_removed_is_told_and_not_settled(agent: Agent, t
 
 async def test_a_file_that_has_grown_since_is_not_removed(agent: Agent, tmp_path: Path) -> None:
     (tmp_path / "f.0").write_bytes(b"precious")
-    done = await remove_created(agent, made(tmp_path / "f.0"))
+    done = await remove_created(agent, await made(agent, tmp_path / "f.0"))
     assert (done.settled, list(done.stays)) == ([], [str(tmp_path / "f.0")])
     assert (tmp_path / "f.0").exists()
 
@@ -61,7 +63,8 @@ async def test_numbered_files_go_as_far_as_the_run_counted(agent: Agent, tmp_pat
         (tmp_path / f"f.{number}").touch()
     (tmp_path / "f.10").write_bytes(holding)
     spec = FileSpec(str(tmp_path / f"f.{FILE_NUMBER}"), 0, 5)
-    created = created_on(plan_of(spec), HOST, [spec.path], {}, complete=True)
+    known = await identify(agent, [spec.path], {spec.path: 5})
+    created = created_on(plan_of(spec), HOST, [spec.path], {}, known, complete=True)
     assert (await remove_created(agent, created)).settled == [spec.path]
     assert [path.name for path in tmp_path.glob("f.*")] == ["f.10"]
 
@@ -72,7 +75,8 @@ async def test_numbered_files_stay_when_one_of_them_holds_something(agent: Agent
     (tmp_path / "f.3").write_bytes(b"precious")
     (tmp_path / "f.0").unlink()
     spec = FileSpec(str(tmp_path / f"f.{FILE_NUMBER}"), 0, 5)
-    created = created_on(plan_of(spec), HOST, [spec.path], {}, complete=True)
+    known = await identify(agent, [spec.path], {spec.path: 5})
+    created = created_on(plan_of(spec), HOST, [spec.path], {}, known, complete=True)
     done = await remove_created(agent, created)
     assert done.stays == {spec.path: f"{tmp_path}/f.3 is no empty file, the run made it empty"}
     assert (tmp_path / "f.3").read_bytes() == b"precious"
@@ -86,7 +90,7 @@ def plan_of(spec: FileSpec) -> Plan:
 
 async def test_what_is_gone_is_settled_only_where_its_directory_is_there(agent: Agent, tmp_path: Path) -> None:
     here, away = tmp_path / "f.0", tmp_path / "unmounted" / "f.0"
-    done = await remove_created(agent, made(here, away))
+    done = await remove_created(agent, await made(agent, here, away))
     assert done.settled == [str(here)]
     why = f"it cannot be seen, and {away.parent} is not there: is its file system mounted?"
     assert done.stays == {str(away): why}
@@ -94,11 +98,11 @@ async def test_what_is_gone_is_settled_only_where_its_directory_is_there(agent: 
 
 async def test_a_directory_of_the_run_that_went_with_its_files_is_settled(agent: Agent, tmp_path: Path) -> None:
     paths = (tmp_path / "h1", tmp_path / "h1" / "f.0")
-    assert (await remove_created(agent, made(*paths))).settled == [str(path) for path in paths]
+    assert (await remove_created(agent, await made(agent, *paths))).settled == [str(path) for path in paths]
 
 
 async def test_nothing_is_settled_while_another_file_system_is_mounted(agent: Agent, tmp_path: Path) -> None:
-    created = made(tmp_path / "f.0", target=str(tmp_path), mount="/mnt/of-the-run")
+    created = await made(agent, tmp_path / "f.0", target=str(tmp_path), mount="/mnt/of-the-run")
     done = await remove_created(agent, created)
     assert done.settled == []
     assert "nothing is mounted at /mnt/of-the-run now" in done.stays[str(tmp_path / "f.0")]
@@ -109,15 +113,15 @@ async def test_nothing_goes_while_a_process_of_the_run_is_alive(agent: Agent, tm
     environ = {**os.environ, "BENCHTUI_RUN": agent.run_id, "BENCHTUI_HOST": agent.mark}
     with subprocess.Popen(["sleep", "60"], env=environ) as load:
         try:
-            done = await remove_under_lock(agent, made(tmp_path / "f.0"))
+            done = await remove_under_lock(agent, await made(agent, tmp_path / "f.0"))
         finally:
             load.kill()
     assert done.error == "1 processes of this run are alive: not cleaned"
     assert (tmp_path / "f.0").exists()
-    assert (await remove_under_lock(agent, made(tmp_path / "f.0"))).settled == [str(tmp_path / "f.0")]
+    assert (await remove_under_lock(agent, await made(agent, tmp_path / "f.0"))).settled == [str(tmp_path / "f.0")]
 
 
-async def test_no_engine_goes_on_with_a_run_that_is_being_cleaned(tmp_path: Path) -> None:
+async def test_no_engine_goes_on_with_a_run_that_is_being_cleaned(agent: Agent, tmp_path: Path) -> None:
     run_dir = tmp_path / "runs" / "r1"
     run_dir.mkdir(parents=True)
 
@@ -131,30 +135,48 @@ async def test_no_engine_goes_on_with_a_run_that_is_being_cleaned(tmp_path: Path
     MadeFiles.beside(run_dir).add("h1", [FileSpec(str(tmp_path / "f.0"), 4)])
     async with Connections() as connections:
         with sole_engine(run_dir), pytest.raises(BenchtuiError, match="has an engine already"):
-            await clean(run_dir, [made(tmp_path / "f.0")], connections, keep)
+            await clean(run_dir, [await made(agent, tmp_path / "f.0")], connections, keep)
         assert kept == []
-        await clean(run_dir, [made(tmp_path / "f.0")], connections, keep)
+        await clean(run_dir, [await made(agent, tmp_path / "f.0")], connections, keep)
     assert [each.settled for each in kept] == [[str(tmp_path / "f.0")]]
     assert MadeFiles.beside(run_dir).sizes("h1") == {}
 
 
 @pytest.mark.parametrize("name", ["benchtui-r1/home", "data", "benchtui-"])
 async def test_a_tree_is_removed_by_its_own_name_alone(agent: Agent, tmp_path: Path, name: str) -> None:
+    path = str(tmp_path / name)
     (tmp_path / name).mkdir(parents=True)
-    for call in (mpi.remove_rest(agent, str(tmp_path / name)), mpi.remove_share(agent, str(tmp_path / name), 0, 1)):
-        with pytest.raises(HostError, match="not a directory of ours"):
-            await call
+    with pytest.raises(HostError, match="not a directory of ours"):
+        await unmake_tree(agent, "remove", path, await identify(agent, [path]))
     assert (tmp_path / name).exists()
-    await asyncio.to_thread((tmp_path / "benchtui-r2").mkdir)
-    await mpi.remove_rest(agent, str(tmp_path / "benchtui-r2"))
-    assert not (tmp_path / "benchtui-r2").exists()
+
+
+async def test_a_tree_goes_whole_unless_it_was_replaced_or_something_is_mounted_below(
+    agent: Agent, tmp_path: Path
+) -> None:
+    tree = tmp_path / "benchtui-r2"
+    path = str(tree)
+    tree.mkdir()
+    known = await identify(agent, [path])
+    tree.rename(tmp_path / "moved")
+    (tree / "deep").mkdir(parents=True)
+    assert await unmake_tree(agent, "remove", path, known) == "other"
+    assert (tree / "deep").exists()
+    (tree / "deep").rmdir()
+    tree.rmdir()
+    (tmp_path / "moved").rename(tree)
+    (tree / "deep").mkdir()
+    (tree / "deep" / ".hidden").touch()
+    assert await unmake_tree(agent, "empty", path, known) == "stuck"
+    assert await unmake_tree(agent, "remove", path, known) == "removed"
+    assert not tree.exists()
 
 
 async def test_a_directory_of_mpi_that_goes_whole_is_told_as_removed(agent: Agent, tmp_path: Path) -> None:
     own = tmp_path / f"benchtui-{agent.run_id}"
     (own / "0" / "test-dir.0-0").mkdir(parents=True)
     (own / "0" / "test-dir.0-0" / "file.mdtest.0").write_bytes(b"")
-    done = await remove_under_lock(agent, made(own))
+    done = await remove_under_lock(agent, await made(agent, own))
     assert not own.exists()
     assert (list(done.goes), done.absent, done.stays) == ([str(own)], [], {})
     assert any("removed" in line for line in done.lines(done=True))

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from tests.engine.test_planning import H1, H2, plan
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue
-from tui.engine.safety.destroy import judge_again, judge_targets, names_for, ours, unnamed_devices
+from tui.engine.safety.destroy import judge_again, judge_targets, names_for, ours, to_identify, unnamed_devices
 from tui.engine.safety.host_look import HostFindings
+from tui.engine.safety.made_files import Files
 from tui.engine.safety.preview import check_names, overwrites
 from tui.model.plan import FileSpec, HostTask, Plan, Step
 from tui.model.problem import UsageError
@@ -190,7 +191,14 @@ def test_a_link_to_a_disk_would_be_laid_out() -> None:
 
 def test_a_file_that_has_grown_since_a_run_made_it_is_not_ours() -> None:
     files = {"/a": FileInfo(100, 100), "/b": FileInfo(101, 101), "/c": FileInfo(5, 5), "/d": None}
-    assert ours(files, {"/a": 100, "/b": 100, "/c": 0, "/d": 1}) == {"/a", "/c"}
+    assert ours(files, Files({"/a": 100, "/b": 100, "/c": 0, "/d": 1}), {}) == {"/a", "/c"}
+
+
+def test_another_file_in_the_place_of_one_that_a_run_made_is_not_ours() -> None:
+    files = {"/a": FileInfo(100, 100), "/b": FileInfo(100, 100), "/c": FileInfo(100, 100)}
+    made = Files({"/a": 100, "/b": 100, "/c": 100}, {"/a": "7 b:1.5", "/b": "8 b:1.5"})
+    assert to_identify(files, made) == ["/a", "/b"]
+    assert ours(files, made, {"/a": "7 b:1.5", "/b": "8 b:2.5"}) == {"/a", "/c"}
 
 
 @pytest.mark.parametrize(

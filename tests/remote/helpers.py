@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from tests.patience import PATIENCE_S, seen
+from tui.remote import made
 from tui.remote.agent import Agent, AgentStream, TaskStatus
 
 
@@ -76,3 +77,14 @@ def fio_job(directory: Path, *, jobs: int = 3, runtime_s: int = 60) -> str:
 
 
 FIO = ["fio", "--output-format=json+", "--status-interval=1", "--eta=never", "job.fio"]
+
+
+async def removed(agent: Agent, paths: Sequence[str], counts: dict[str, int] | None = None) -> list[str]:
+    """Remove files and directories as they are now; what is gone, in the order asked."""
+    counts = counts or {}
+    directories = {path for path in paths if Path(path).is_dir() and not Path(path).is_symlink()}
+    items = [
+        made.Item(path, "directory" if path in directories else "file", count=counts.get(path, 0)) for path in paths
+    ]
+    said = await made.unmake(agent, "remove", items, await made.identify(agent, paths, counts))
+    return [path for path in paths if said[path] == made.REMOVED]

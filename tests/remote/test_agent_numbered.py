@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from tests.remote.helpers import removed
 from tui.model.plan import FILE_NUMBER
+from tui.remote import made
 from tui.remote.agent import Agent, FileInfo
 
 
@@ -26,7 +30,7 @@ async def test_numbered_files_are_removed_and_nothing_else(shell_agent: Agent, t
     (directory / "f.9999.x").symlink_to(others[0])
     (directory / "f.7777.x").mkdir()
     numbered_path = str(directory / f"f.{FILE_NUMBER}.x")
-    assert await shell_agent.remove([numbered_path, str(directory)], {numbered_path: 450}) == [numbered_path]
+    assert await removed(shell_agent, [numbered_path, str(directory)], {numbered_path: 450}) == [numbered_path]
     left = {each.name for each in directory.iterdir()}
     assert left == {"f.9999.x", "f.7777.x", *(each.name for each in others)}
 
@@ -36,16 +40,48 @@ async def test_a_directory_goes_with_its_numbered_files(shell_agent: Agent, tmp_
     directory.mkdir()
     (directory / "f.0").write_bytes(b"")
     path = str(directory / f"f.{FILE_NUMBER}")
-    assert await shell_agent.remove([str(directory), path], {path: 1}) == [path, str(directory)]
+    assert await removed(shell_agent, [str(directory), path], {path: 1}) == [str(directory), path]
 
 
-async def test_what_holds_something_stays_and_is_told(shell_agent: Agent, tmp_path: Path) -> None:
+async def test_what_holds_something_is_told(shell_agent: Agent, tmp_path: Path) -> None:
     for number in range(12):
         (tmp_path / f"f.{number}").write_bytes(b"precious" if number == 10 else b"")
-    path = str(tmp_path / f"f.{FILE_NUMBER}")
-    assert await shell_agent.remove([path]) == [], "nobody said how many"
-    found = await shell_agent.numbered(path, 12)
+    found = await shell_agent.numbered(str(tmp_path / f"f.{FILE_NUMBER}"), 12)
     assert (found.there, found.full) == (12, str(tmp_path / "f.10"))
-    assert await shell_agent.remove([path], {path: 5}) == [path]
-    assert await shell_agent.remove([path], {path: 12}) == []
-    assert [each.name for each in tmp_path.iterdir()] == ["f.10"]
+
+
+async def test_numbered_files_go_up_to_their_count_and_not_without_one(shell_agent: Agent, tmp_path: Path) -> None:
+    for number in range(12):
+        (tmp_path / f"f.{number}").touch()
+    path = str(tmp_path / f"f.{FILE_NUMBER}")
+    assert await removed(shell_agent, [path]) == [], "nobody said how many"
+    assert await removed(shell_agent, [path], {path: 5}) == [path]
+    assert {each.name for each in tmp_path.iterdir()} == {f"f.{number}" for number in range(5, 12)}
+
+
+@pytest.mark.parametrize("change", ["written", "replaced", "linked", "one more", "one less"])
+async def test_numbered_files_stay_when_one_of_them_is_not_the_same(
+    shell_agent: Agent, tmp_path: Path, change: str
+) -> None:
+    (tmp_path / "d").mkdir()
+    for number in (0, 1, 2, 4):
+        (tmp_path / "d" / f"f.{number}").touch()
+    path = str(tmp_path / "d" / f"f.{FILE_NUMBER}")
+    known = await made.identify(shell_agent, [path], {path: 5})
+    file = tmp_path / "d" / "f.2"
+    match change:
+        case "written":
+            file.write_bytes(b"precious")
+        case "replaced":
+            (tmp_path / "other").touch()
+            (tmp_path / "other").rename(file)
+        case "linked":
+            (tmp_path / "link").hardlink_to(file)
+        case "one more":
+            (tmp_path / "d" / "f.3").touch()
+        case _:
+            file.unlink()
+    before = set((tmp_path / "d").iterdir())
+    said = await made.unmake(shell_agent, "remove", [made.Item(path, "file", count=5)], known)
+    assert said == {path: "other"}
+    assert set((tmp_path / "d").iterdir()) == before

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.remote.helpers import FIO, allocated, collect, ended, fio_job, running, sh, start
+from tests.remote.helpers import FIO, allocated, collect, ended, fio_job, removed, running, sh, start
 from tui.remote.agent import Agent, FileInfo
+from tui.remote.made import make_directories
 
 
 async def test_probe_tells_what_the_host_is(shell_agent: Agent, tmp_path: Path) -> None:
@@ -120,8 +121,8 @@ async def test_files_and_directories(shell_agent: Agent, tmp_path: Path) -> None
     assert found[str(holes)] == FileInfo(1 << 20, on_disk[holes], "file")
     assert found[str(tmp_path / "none")] is None
     assert (info := found[str(tmp_path)]) is not None and info.kind == "directory"
-    assert await shell_agent.make_dirs([str(inner), str(tmp_path)]) == [str(tmp_path / "a"), str(inner)]
+    assert await make_directories(shell_agent, [str(inner), str(tmp_path)]) == [str(tmp_path / "a"), str(inner)]
     (inner / "file").write_text("x")
-    gone = await shell_agent.remove([str(tmp_path / "a"), str(inner), str(inner / "file"), str(tmp_path / "none")])
-    assert gone == [str(inner / "file"), str(inner), str(tmp_path / "a")]
+    gone = await removed(shell_agent, [str(tmp_path / "a"), str(inner), str(inner / "file"), str(tmp_path / "none")])
+    assert gone == [str(tmp_path / "a"), str(inner), str(inner / "file")]
     assert whole.exists()

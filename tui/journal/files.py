@@ -5,21 +5,26 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from tui.model.event import FileCreated, FilesRemoved
+from tui.model.made import Identities
 
 
 class HostFiles(Struct):
     """Files of one host. `removed` are the events that say what is gone, oldest first."""
 
     removed: list[FilesRemoved] = field(default_factory=list)
+    known: Identities = field(default_factory=Identities)  # what they are
     _groups: list[tuple[dict[str, None], int]] = field(default_factory=list)  # paths made together, and their bytes
 
     def create(self, event: FileCreated) -> None:
         """Take files that were made; the bytes are those of all of them."""
         self._groups.append((dict.fromkeys(event.paths), event.bytes))
+        if event.known is not None:
+            self.known.take(event.known)
 
     def remove(self, event: FilesRemoved) -> None:
         """Take files that are gone."""
         self.removed.append(event)
+        self.known.forget(event.paths)
         gone, rest = set(event.paths), event.bytes
         groups, self._groups = self._groups, []
         for paths, size in groups:

@@ -6,12 +6,14 @@ replay and record see the same times. Counts are integers, latencies are nanosec
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Struct, field
 
 from tui.model.hostfacts import Fact
+from tui.model.made import Identities
 from tui.model.plan import Step
 from tui.model.proof import ProofResult
 from tui.model.search import Offer, Point
@@ -389,11 +391,12 @@ class Artefact(Event, tag="artefact"):
 
 
 class FileCreated(Event, tag="file_created"):
-    """Files and directories that the run created on a host and that stay behind."""
+    """Files and directories that the run created on a host and that stay behind; told again with what they are."""
 
     host: str
     paths: list[str]
     bytes: int
+    known: Identities | None = None
 
 
 class FilesRemoved(Event, tag="files_removed"):
@@ -476,8 +479,7 @@ AnyEvent = (
     | RunEnded
 )
 
-AFTERWORDS = (Note, FilesRemoved, LimiterProved)
-"""Events that may stand behind the last one of a run: they neither go on with it nor make it longer."""
+AFTERWORDS = (Note, FilesRemoved, LimiterProved)  # may follow the last event of a run, and do not make it longer
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
@@ -488,8 +490,6 @@ def encode(event: Event) -> bytes:
     try:
         return _encoder.encode(event) + b"\n"
     except UnicodeEncodeError:  # a note of somebody whose terminal speaks no UTF-8
-        import json
-
         return json.dumps(msgspec.to_builtins(event), ensure_ascii=False).encode(errors="replace") + b"\n"
 
 

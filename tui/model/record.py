@@ -33,11 +33,24 @@ class ClockRecord(Part):
     )
 
 
+class PlaceRecord(Part):
+    """A directory in which the run created something."""
+
+    real: str = Field(description="its path without symbolic links")
+    mark: str = Field(description="file system, inode, time of birth (b:)")
+
+
 class FilesLeft(Part):
     """Files that the run created on a host and did not remove."""
 
     paths: list[str] = Field(default_factory=list, description="files and directories")
     bytes: int | None = Field(None, description="their size together")
+    identities: dict[str, str] = Field(
+        default_factory=dict,
+        description="by path: inode, and time of birth (b:) or of change (c:); of numbered files a checksum of these. "
+        "clean removes what is still that",
+    )
+    directories: dict[str, PlaceRecord] = Field(default_factory=dict, description="by path: what these lie in")
 
 
 class FilesRemovedRecord(Part):

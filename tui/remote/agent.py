@@ -164,36 +164,6 @@ class Agent:
             found.update(parse_room(await self.call("room", *part), part))
         return found
 
-    async def make_dirs(self, paths: Sequence[str]) -> list[str]:
-        """Create directories with their parents and return those that were not there, parents first.
-
-        When one cannot be made, those that this call made are removed again.
-        """
-        wanted = with_parents(paths)
-        created: list[str] = []
-        for start, part in batches(wanted):
-            try:
-                answer = await self.call("mkdirs", str(start), *part)
-            except AgentError as error:
-                created += [wanted[int(index)] for index in error.answer.all("created")]
-                await self.remove(created)
-                raise
-            created += [wanted[int(index)] for index in answer.all("created")]
-        return created
-
-    async def remove(self, paths: Sequence[str], counts: Mapping[str, int] | None = None) -> list[str]:
-        """Remove plain files, then directories that are empty, deepest first; return what is gone.
-
-        Of a path with FILE_NUMBER the empty files below its count go; without a count none, and it does not count
-        as gone.
-        """
-        numbered = {path: (counts or {}).get(path, 0) for path in paths if FILE_NUMBER in path}
-        gone = await self._remove("remove", [path for path in paths if FILE_NUMBER not in path])
-        gone += [path for path, count in numbered.items() if count and not (await self._remove_numbered(path, count))]
-        rest = set(paths).difference(gone, numbered)
-        deepest_first = sorted(rest, key=lambda path: path.count("/"), reverse=True)
-        return gone + await self._remove("rmdirs", deepest_first)
-
     async def start(
         self,
         task: str,
@@ -315,24 +285,10 @@ class Agent:
         script = self._script(command, *words, environ=environ)
         return parse_answer(await self.transport.call(script, timeout_s), script.token, self.host)
 
-    async def _remove(self, command: str, paths: list[str]) -> list[str]:
-        gone: list[str] = []
-        for start, part in batches(paths):
-            answer = await self.call(command, str(start), *part)
-            gone += [paths[int(index)] for index in answer.all("removed")]
-        return gone
-
     async def numbered(self, path: str, count: int) -> Numbered:
         """Return what there is of the `count` files that a path with FILE_NUMBER stands for."""
-        return await self._call_numbered("numbered", path, count)
-
-    async def _remove_numbered(self, path: str, count: int) -> int:
-        """Remove the empty ones of the files that a path with FILE_NUMBER stands for; return how many are left."""
-        return (await self._call_numbered("remove_numbered", path, count)).there
-
-    async def _call_numbered(self, command: str, path: str, count: int) -> Numbered:
         prefix, _, suffix = path.partition(FILE_NUMBER)
-        values = (await self.call(command, prefix, suffix, str(count), timeout_s=SYNC_TIMEOUT_S)).values
+        values = (await self.call("numbered", prefix, suffix, str(count), timeout_s=SYNC_TIMEOUT_S)).values
         return Numbered(int(values["left"]), values.get("first", ""), values.get("full", ""))
 
     async def _sweep(self, run: str, mark: str, *, kill: bool) -> list[MarkedProcess]:

@@ -15,7 +15,6 @@ from tui.remote.answers import Answer
 
 Family = Literal["mpich", "openmpi", "intel"]
 TIMEOUT_S = 60.0
-REMOVE_TIMEOUT_S = 3600.0
 LAUNCHERS: Mapping[Family, tuple[str, ...]] = {
     "mpich": ("mpiexec.hydra", "mpiexec.mpich", "mpiexec"),
     "openmpi": ("mpirun.openmpi", "mpirun", "mpiexec"),
@@ -105,21 +104,6 @@ async def ranks(agent: Agent) -> tuple[int, list[int]]:
 async def make_scratch(agent: Agent) -> str:
     """Make the run's directory for shared memory, with one in it for this host; empty where there is none."""
     return (await call(agent, "scratch", agent.run_id, agent.mark)).values.get("scratch", "")
-
-
-async def take_empty(agent: Agent, directory: str) -> bool:
-    """Remove a directory of ours as far as it is empty; return whether something is left."""
-    return bool((await call(agent, "empty", directory)).values.get("left"))
-
-
-async def remove_share(agent: Agent, directory: str, index: int, count: int) -> None:
-    """Remove the `index`-th of `count` shares of a tree of ours, so that all hosts remove at once."""
-    await call(agent, "remove", directory, str(index), str(count), timeout_s=REMOVE_TIMEOUT_S)
-
-
-async def remove_rest(agent: Agent, directory: str) -> None:
-    """Remove what is left of a tree of ours. Raises HostError."""
-    await call(agent, "remove_rest", directory, timeout_s=REMOVE_TIMEOUT_S)
 
 
 async def call(agent: Agent, command: str, *words: str, timeout_s: float = TIMEOUT_S) -> Answer:

@@ -71,7 +71,7 @@ async def _look(
             async def ask(call: Callable[[Agent], Awaitable[T]]) -> T:
                 return await call(agent)
 
-            findings = await look_at(plan, address.name, ask, made_files.sizes(address.name))
+            findings = await look_at(plan, address.name, ask, made_files.on(address.name))
             facts, holder = await facts_of(plan, address.name, ask, findings), await agent.locked()
             launches = {key: step.mpi for key, step in launched(plan).items() if address.name in step.hosts}
             seen = {key: await probe(agent, each.directory, each.program) for key, each in launches.items() if each}

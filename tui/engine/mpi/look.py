@@ -15,7 +15,7 @@ from tui.engine.running.on_hosts import JUDGE, LOOK, on_hosts, refuse_failed
 from tui.engine.running.session import HostSession
 from tui.engine.running.task import Outcome
 from tui.model.plan import MpiLaunch, Plan, Step
-from tui.remote import mpi
+from tui.remote import made, mpi
 from tui.remote.transport import HostError
 from tui.workloads.mpi import MpiProgram
 
@@ -130,7 +130,7 @@ async def trial(ctx: RunContext, step: Step, cluster: Cluster) -> None:
         await _finish_trial(job, head)
     finally:
         with suppress(HostError):  # options may leave a file a rank; what cannot be removed now is named by tidy
-            await head.ask(lambda agent: mpi.remove_rest(agent, directory))
+            await head.ask(lambda agent: made.unmake_tree(agent, "remove", directory, head.known))
         await tidy(ctx, sessions_of(ctx, step), cluster.launch)
     cluster.tried = job.reader.tried()
 

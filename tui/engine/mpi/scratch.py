@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tui.engine.running.context import RunContext
+from tui.engine.running.identify import identify_paths
 from tui.engine.running.on_hosts import CLEAN_UP, LOOK, on_hosts
 from tui.engine.running.session import HostSession
+from tui.engine.safety.kept import why_kept
 from tui.model.event import FileCreated, FilesRemoved
-from tui.remote import mpi
+from tui.remote import made, mpi
 from tui.remote.transport import HostError
 
 
@@ -22,8 +24,15 @@ async def make_scratch(ctx: RunContext, sessions: Sequence[HostSession]) -> str:
     path = directory_of(ctx.run_id)
     for session in sessions:
         session.journal.append(FileCreated(t=0.0, host=session.name, paths=[path], bytes=0))
-    made = await on_hosts(ctx, LOOK, sessions, lambda session: session.ask(mpi.make_scratch), _without)
-    return path if all(made.get(session.name) == path for session in sessions) else ""
+    there = await on_hosts(ctx, LOOK, sessions, _make, _without)
+    return path if all(there.get(session.name) == path for session in sessions) else ""
+
+
+async def _make(session: HostSession) -> str:
+    path = await session.ask(mpi.make_scratch)
+    if path:
+        await identify_paths(session, [path])
+    return path
 
 
 def _without(session: HostSession, error: HostError) -> None:
@@ -35,7 +44,9 @@ async def remove_scratch(ctx: RunContext, sessions: Sequence[HostSession]) -> No
     path = directory_of(ctx.run_id)
 
     async def remove(session: HostSession) -> None:
-        await mpi.remove_rest(session.agent, path)
+        said = await made.unmake_tree(session.agent, "remove", path, session.known)
+        if why := why_kept(path, said):
+            raise HostError("stays", session.name, why)
         session.journal.append(FilesRemoved(t=0.0, host=session.name, paths=[path]))
 
     await on_hosts(ctx, CLEAN_UP, sessions, remove, lambda session, error: _stays(session, path, error))

@@ -16,6 +16,7 @@ from tui.engine.recovery.reopen import not_reached, reopen_all
 from tui.engine.running.context import RunContext
 from tui.engine.running.course import Adopted, course_of
 from tui.engine.running.load import run_load
+from tui.engine.running.measure import identify_written
 from tui.engine.running.on_hosts import CONNECT, EXIT_PARTIAL, LOOK, REACH, on_hosts, refuse_failed
 from tui.engine.running.precondition import not_filled
 from tui.engine.running.preflight import preflight
@@ -170,6 +171,7 @@ async def _adopt_layout(ctx: RunContext, history: History, step: Step, tasks: di
     with ctx.phase("collect", step.index):
         for run in runs:
             run.keep()
+        await identify_written(ctx, step, runs)
     complete = len(runs) == len(tasks) and all(alive)
     if complete:
         await run_steps(ctx, [replace(step, attempt=step.attempt + 1, pause_s=0.0)])

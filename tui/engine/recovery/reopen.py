@@ -10,7 +10,7 @@ from tui.engine.recovery.history import History
 from tui.engine.running.context import RunContext
 from tui.engine.running.course import Adopted
 from tui.engine.running.load import run_load
-from tui.engine.running.measure import on_runs, take_result, task_run
+from tui.engine.running.measure import identify_written, on_runs, take_result, task_run
 from tui.engine.running.on_hosts import REACH
 from tui.engine.running.session import HostSession
 from tui.engine.running.task import TaskRun
@@ -32,6 +32,7 @@ async def adopt(ctx: RunContext, history: History, step: Step, tasks: dict[str, 
     with ctx.phase("collect", step.index):
         for run in runs:
             take_result(ctx, run, outcomes[run.session.name])
+        await identify_written(ctx, step, runs)
     everywhere = len(runs) == len(tasks)
     whole = everywhere and all(outcome.reason == "exit" for outcome in outcomes.values())
     before = len(history.at(step.index).problems)

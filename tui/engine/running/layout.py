@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from tui import workloads
 from tui.engine.running.context import RunContext
 from tui.engine.running.file_needs import FileNeed, needs_of
+from tui.engine.running.identify import identify_files, identify_paths
 from tui.engine.running.load import run_load
 from tui.engine.running.on_hosts import (
     CLEAN_UP,
@@ -28,6 +29,7 @@ from tui.engine.safety.clean import NAMES_SHOWN, created_on, remove_created
 from tui.model.event import FileCreated, FilesRemoved
 from tui.model.plain import some
 from tui.model.plan import FILE_NUMBER, HostTask, Step
+from tui.remote import made
 from tui.remote.agent import Agent, Numbered
 from tui.remote.transport import HostError
 
@@ -51,6 +53,8 @@ async def layout(ctx: RunContext, step: Step) -> None:
                 if outcome := outcomes.get(name):
                     _judge(run, outcome.exit_code, outcome.reason)
                 run.keep()
+        for name, run in runs.items():
+            await identify_files(ctx, step, run.session, {need.spec.path for need in wanted[name]})
         ctx.check_stop()
         refuse_failed(LAYOUT, busy)
 
@@ -65,8 +69,8 @@ async def make_directories(ctx: RunContext, step: Step) -> None:
 async def clean_up(ctx: RunContext) -> None:
     """Remove from the hosts what this run created."""
     with ctx.phase("cleanup"):
-        made = [session for session in ctx.sessions if session.created]
-        await on_hosts(ctx, CLEAN_UP, made, partial(_clean_host, ctx), _stays_behind)
+        holding = [session for session in ctx.sessions if session.created]
+        await on_hosts(ctx, CLEAN_UP, holding, partial(_clean_host, ctx), _stays_behind)
 
 
 def _stays_behind(session: HostSession, error: HostError) -> None:
@@ -76,10 +80,11 @@ def _stays_behind(session: HostSession, error: HostError) -> None:
 async def _make_on(session: HostSession, task: HostTask) -> None:
     if not task.directories:
         return
-    made = await session.ask(lambda agent: agent.make_dirs(task.directories))
-    if made:
-        session.remember_created(made)
-        session.journal.append(FileCreated(t=0.0, host=session.name, paths=made, bytes=0))
+    new = await session.ask(lambda agent: made.make_directories(agent, task.directories))
+    if new:
+        session.remember_created(new)
+        session.journal.append(FileCreated(t=0.0, host=session.name, paths=new, bytes=0))
+        await identify_paths(session, new)
 
 
 async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
@@ -164,7 +169,7 @@ def _judge(run: TaskRun, exit_code: int | None, reason: str) -> None:
 
 
 async def _clean_host(ctx: RunContext, session: HostSession) -> None:
-    created = created_on(ctx.plan, session.address, session.created, session.facts, complete=False)
+    created = created_on(ctx.plan, session.address, session.created, session.facts, session.known)
     if session.failed:
         cleaning = await remove_created(session.agent, created)
     else:

@@ -9,6 +9,7 @@ from typing import TypeVar
 from tui import workloads
 from tui.engine.hosts.fan_out import OUR_FAULT
 from tui.engine.running.context import RunContext, RunRefused, RunStopped
+from tui.engine.running.identify import identify_files, rewritten
 from tui.engine.running.load import DELIVERY_S, run_load
 from tui.engine.running.on_hosts import ARM, DISARM, FREE_SPOOL, GO, Duty, faults_of, on_hosts
 from tui.engine.running.session import HostSession
@@ -43,10 +44,17 @@ async def measure(ctx: RunContext, step: Step) -> None:
     with ctx.phase("collect", step.index):
         for run in runs:
             take_result(ctx, run, outcomes[run.session.name])
+        await identify_written(ctx, step, runs)
         await ctx.journal.settled()
         if step is not ctx.plan.steps[-1] and not ctx.journal.failed:
             kept = [run for run in runs if outcomes[run.session.name].collected and has_result(ctx, run)]
             await on_runs(ctx, FREE_SPOOL, kept, _free_spool, lambda *_: None)  # what is left goes with the run
+
+
+async def identify_written(ctx: RunContext, step: Step, runs: Sequence[TaskRun]) -> None:
+    """Take down what the files are that the loads of a step have made."""
+    sessions = [run.session for run in runs]
+    await asyncio.gather(*(identify_files(ctx, step, each, rewritten(ctx, step, each)) for each in sessions))
 
 
 async def on_runs(

@@ -19,13 +19,16 @@ from tui.engine.running.locks import take_locks
 from tui.engine.running.on_hosts import DEVICES, JUDGE, LOOK, on_hosts, refuse_failed
 from tui.engine.running.session import HostSession
 from tui.engine.running.sharing import tell_sharing
-from tui.engine.safety.destroy import HARMLESS, device_line, devices_of, judge_again, judge_targets, ours
+from tui.engine.safety.destroy import HARMLESS, device_line, devices_of, judge_again, judge_targets, ours, to_identify
 from tui.engine.safety.host_look import HostFindings, Problem, sizes_of, tasks_of
+from tui.engine.safety.made_files import Files
 from tui.journal.loss import names_of
 from tui.model.event import HostClock, HostFacts
 from tui.model.hostfacts import Fact
+from tui.model.made import Identities
 from tui.model.plan import HostTask, Plan, Step, is_device
 from tui.remote.agent import Agent, ClockOffset, FileInfo, TaskDir
+from tui.remote.made import identify
 from tui.remote.probe import HostProbe
 from tui.workloads.base import Requirement
 
@@ -127,8 +130,8 @@ class Ask(Protocol):
         """Return the agent's answer. Raises HostError."""
 
 
-async def look_at(plan: Plan, host: str, ask: Ask, made: Mapping[str, int]) -> HostFindings:
-    """Look at one host for the rules that judge it; `made` are sizes of files that runs of ours made there."""
+async def look_at(plan: Plan, host: str, ask: Ask, made: Files) -> HostFindings:
+    """Look at one host for the rules that judge it; `made` are the files that runs of ours made there."""
     tasks = tasks_of(plan, host)
     directories = required_directories(tasks)
     paths = sorted({spec.path for task in tasks for spec in task.files})
@@ -141,7 +144,10 @@ async def look_at(plan: Plan, host: str, ask: Ask, made: Mapping[str, int]) -> H
     if not directories:  # the profile names its files one by one: what it says of a target holds for where they lie
         probe = replace(probe, dirs=room)
     trials = await try_commands(ask, plan, probe)
-    return HostFindings(probe, files, devices, room, ours(files, made), trials)
+    counts = {spec.path: spec.count for task in tasks for spec in task.files}
+    known = to_identify(files, made)
+    now = await ask(lambda agent: identify(agent, known, counts)) if known else Identities()
+    return HostFindings(probe, files, devices, room, ours(files, made, now.files), trials)
 
 
 async def facts_of(plan: Plan, host: str, ask: Ask, found: HostFindings) -> dict[str, Fact]:
@@ -158,7 +164,7 @@ def required_directories(tasks: Sequence[HostTask]) -> list[str]:
 
 
 async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
-    found = await look_at(ctx.plan, session.name, session.ask, ctx.made_files.sizes(session.name))
+    found = await look_at(ctx.plan, session.name, session.ask, ctx.made_files.on(session.name))
     known = await facts_of(ctx.plan, session.name, session.ask, found)
     clock = await session.ask(lambda agent: agent.clock())
     tell_leftovers(session, await session.ask(lambda agent: agent.tasks()))

@@ -25,6 +25,7 @@ from tui.engine.running.steps import run_steps
 from tui.journal.search import plan_as_run
 from tui.journal.writer import Journal, Resume
 from tui.model.event import ONLY_SAMPLES, RunEnded, RunResumed, RunStarted, RunStateName
+from tui.model.made import Identities
 from tui.model.plain import some
 from tui.model.plan import Plan
 from tui.model.rundir import begun_utc
@@ -86,6 +87,7 @@ def take_up(ctx: RunContext, history: History) -> None:
     for session in ctx.sessions:
         files = history.seen.files.get(session.name)
         session.created = files.paths if files is not None else []
+        session.known = files.known if files is not None else Identities()
     for index, tasks in history.uncollected(ctx.plan).items():
         for session in ctx.sessions:
             session.holds |= {index} if session.name in {task.host for task in tasks} else set()

@@ -11,6 +11,7 @@ from tui.engine.running.secrets import Secrets
 from tui.model.address import HostAddress
 from tui.model.event import HostProblem, HostState, HostStateName, Message, PhaseName, Severity
 from tui.model.hostfacts import Fact
+from tui.model.made import Identities
 from tui.remote.agent import Agent
 from tui.remote.transport import BusyError, HostError, Transport
 
@@ -48,6 +49,7 @@ class HostSession:
         self.refusal = ""  # why attempts to reconnect failed: what a host said last, not that time was up
         self.holds: set[int] = set()  # steps of which it has output that could not be collected
         self.created: list[str] = []  # paths this run made on the host, in the order it made them
+        self.known = Identities()  # what these are
         self._transport: Transport | None = None
         self._agent: Agent | None = None
 

@@ -1,7 +1,8 @@
 """Removing from hosts what a run that is over has created there: exactly what its record names, and nothing else.
 
-A file goes when it is what the run made: a plain file that has not grown since, and, when the run was complete, is no
-smaller either. A directory goes when it is empty; only the one that an MPI run made under its own name goes whole.
+A file goes when it is what the run made: the same file in the same directory, by inode and time of birth, that has not
+grown since, and, when the run was complete, is no smaller either. A directory goes when it is empty; only the one that
+an MPI run made under its own name goes whole. What no record identifies stays.
 """
 
 from __future__ import annotations
@@ -19,17 +20,19 @@ from msgspec.structs import replace
 from tui.engine.hosts.fan_out import agent_on, fan_out
 from tui.engine.process.identity import no_engine, owner
 from tui.engine.safety.host_look import sizes_of, tasks_of
+from tui.engine.safety.kept import why_kept
 from tui.engine.safety.made_files import MadeFiles
 from tui.metrics import units
 from tui.model.address import HostAddress
+from tui.model.made import Identities, Place
 from tui.model.plain import some
 from tui.model.plan import FILE_NUMBER, Plan
-from tui.remote import mpi
+from tui.remote import made
 from tui.remote.agent import Agent, FileInfo
 from tui.remote.transport import HostError
 
 if TYPE_CHECKING:
-    from tui.model.record import RunRecord
+    from tui.model.record import FilesLeft, RunRecord
     from tui.remote.connections import Connections
 
 CLEAN_S = 600.0
@@ -54,6 +57,7 @@ class Created(Struct, frozen=True):
     mount: str = ""
     grown: Mapping[str, int] = field(default_factory=dict)
     shared_with: tuple[str, ...] = ()  # hosts for which these files are the same ones
+    known: Identities = field(default_factory=Identities)  # what the paths are, as far as it was recorded
 
 
 class Cleaning(Struct):
@@ -91,14 +95,27 @@ def created_of(plan: Plan, record: RunRecord) -> list[Created]:
     addresses = {host.name: host for host in plan.hosts}
     whole = record.state == "complete"
     return [
-        created_on(plan, addresses[host.name], host.files_left.paths, host.facts, complete=whole)
+        created_on(
+            plan, addresses[host.name], host.files_left.paths, host.facts, _known(host.files_left), complete=whole
+        )
         for host in record.hosts
         if host.files_left is not None and host.name in addresses
     ]
 
 
+def _known(left: FilesLeft) -> Identities:
+    places = {path: Place(place.real, place.mark) for path, place in left.directories.items()}
+    return Identities(dict(left.identities), places)
+
+
 def created_on(
-    plan: Plan, address: HostAddress, paths: Sequence[str], facts: Mapping[str, object], *, complete: bool
+    plan: Plan,
+    address: HostAddress,
+    paths: Sequence[str],
+    facts: Mapping[str, object],
+    known: Identities,
+    *,
+    complete: bool = False,
 ) -> Created:
     """Return these paths with what the plan, and the facts of the preflight, say of them."""
     specs = [spec for task in tasks_of(plan, address.name) for spec in task.files]
@@ -108,7 +125,7 @@ def created_on(
     target, mount = (str(facts.get(name) or "") for name in ("target", "target_mount"))
     sharing = tuple(str(facts.get("shares_files_with") or "").split())
     sizes = sizes_of(plan, address.name)
-    return Created(address, tuple(paths), sizes, complete, counts, target, mount, shared_with=sharing)
+    return Created(address, tuple(paths), sizes, complete, counts, target, mount, shared_with=sharing, known=known)
 
 
 async def look(run_dir: Path, found: Sequence[Created], connections: Connections) -> list[Cleaning]:
@@ -117,9 +134,16 @@ async def look(run_dir: Path, found: Sequence[Created], connections: Connections
 
 
 def with_grown(run_dir: Path, found: Iterable[Created]) -> list[Created]:
-    """Return the same, with the sizes to which later runs of this user have made these files larger."""
+    """Return the same, with what later runs of this user have made of these files: their sizes, and what they are."""
     made_files = MadeFiles.beside(run_dir)
-    return [replace(each, grown=made_files.sizes(each.address.name)) for each in found]
+    return [_as_later_runs_left(each, made_files) for each in found]
+
+
+def _as_later_runs_left(created: Created, made_files: MadeFiles) -> Created:
+    later = made_files.identities(created.address.name)
+    files = {path: later.get(path, identity) for path, identity in created.known.files.items()}
+    known = Identities(files, created.known.directories)
+    return replace(created, grown=made_files.sizes(created.address.name), known=known)
 
 
 async def clean(
@@ -157,8 +181,28 @@ async def _everywhere(
 async def _look(agent: Agent, created: Created) -> Cleaning:
     cleaning = judge(created, await agent.files(created.paths))
     await _look_at_numbered(agent, created, cleaning)
+    await _keep_replaced(agent, created, cleaning)
     await _doubt_absent(agent, created, cleaning)
     return cleaning
+
+
+async def _keep_replaced(agent: Agent, created: Created, cleaning: Cleaning) -> None:
+    """Keep what is not what the run made, whatever it is called."""
+    said = await made.unmake(agent, "look", _items(created, cleaning.goes), created.known)
+    for path, word in said.items():
+        if why := why_kept(path, word):
+            del cleaning.goes[path]
+            cleaning.stays[path] = why
+
+
+def _items(created: Created, goes: Mapping[str, int]) -> list[made.Item]:
+    """Return what goes, with the size that each file has been seen with: it must not change any more."""
+    return [
+        made.Item(path, "file", size if FILE_NUMBER not in path else None, created.counts.get(path, 0))
+        if path in created.sizes or FILE_NUMBER in path
+        else made.Item(path, "directory")
+        for path, size in goes.items()
+    ]
 
 
 async def _look_at_numbered(agent: Agent, created: Created, cleaning: Cleaning) -> None:
@@ -217,14 +261,14 @@ def judge(created: Created, infos: Mapping[str, FileInfo | None]) -> Cleaning:
         info = infos.get(path)
         if info is None:
             cleaning.absent.append(path)
-        elif why := why_kept(created, path, info):
+        elif why := why_unlike(created, path, info):
             cleaning.stays[path] = why
         else:
             cleaning.goes[path] = info.size if info.kind == "file" else 0
     return cleaning
 
 
-def why_kept(created: Created, path: str, info: FileInfo) -> str:
+def why_unlike(created: Created, path: str, info: FileInfo) -> str:
     """Return why a path is not what the run made; an empty text when it is."""
     size = created.sizes.get(path)
     if FILE_NUMBER in path and not created.counts.get(path):
@@ -255,26 +299,24 @@ async def _remove_locked(agent: Agent, created: Created) -> Cleaning:
         return Cleaning(agent.host, error=f"{len(alive)} processes of this run are alive: not cleaned")
     looked = await _look(agent, created)
     whole = [path for path in looked.goes if is_own_directory(agent.run_id, path) and path not in created.sizes]
-    for path in whole:
-        await mpi.remove_rest(agent, path)
+    said = {path: await made.unmake_tree(agent, "remove", path, created.known) for path in whole}
     rest = replace(created, paths=tuple(path for path in created.paths if path not in whole))
     cleaning = await remove_created(agent, rest)
-    still = await agent.files(whole) if whole else {}
-    cleaning.goes |= {path: 0 for path in whole if still[path] is None}
-    cleaning.stays |= {path: "it could not be removed" for path in whole if still[path] is not None}
+    cleaning.goes |= {path: 0 for path in whole if not why_kept(path, said[path])}
+    cleaning.stays |= {path: why for path in whole if (why := why_kept(path, said[path]))}
     return cleaning
 
 
 async def remove_created(agent: Agent, created: Created) -> Cleaning:
     """Remove what is as the run made it, and return what has become of everything. Raises HostError."""
     cleaning = await _look(agent, created)
-    gone = set(await agent.remove(list(cleaning.goes), created.counts))
-    infos = await agent.files([path for path in cleaning.goes if path not in gone])
-    for path, info in infos.items():
-        if info is not None or FILE_NUMBER in path:
+    items = {item.path: item for item in _items(created, cleaning.goes)}
+    said = await made.unmake(agent, "remove", list(items.values()), created.known)
+    for path, word in said.items():
+        if why := why_kept(path, word):
             del cleaning.goes[path]
-            empty = info is not None and info.kind == "directory"
-            cleaning.stays[path] = "it is not empty" if empty else "it could not be removed"
+            full = word == made.STUCK and items[path].kind == "directory"
+            cleaning.stays[path] = "it is not empty" if full else why
     return cleaning
 
 

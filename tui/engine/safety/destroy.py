@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tui.engine.running.file_needs import needs_of
 from tui.engine.safety.host_look import HostFindings, Problem, parents, tasks_of
+from tui.engine.safety.made_files import Files
 from tui.metrics import units
 from tui.model.plain import some
 from tui.model.plan import HostTask, Plan, is_device
@@ -189,10 +190,20 @@ def is_full(info: FileInfo | None) -> bool:
     return info is not None and info.kind == "file" and info.size > 0
 
 
-def ours(files: Mapping[str, FileInfo | None], made: Mapping[str, int]) -> frozenset[str]:
-    """Return the files that runs of ours have made. A file that has grown since then is somebody else's."""
-    there = ((path, info) for path, info in files.items() if info is not None and path in made)
-    return frozenset(path for path, info in there if info.size <= (made[path] or info.size))
+def ours(files: Mapping[str, FileInfo | None], made: Files, now: Mapping[str, str]) -> frozenset[str]:
+    """Return the files that runs of ours have made. `now`: what those are that stand there.
+
+    A file that has grown since then, or that is another one, is somebody else's. A run that was cut off could not tell
+    what its files are: these go by their size alone, so that it can be resumed.
+    """
+    there = ((path, info) for path, info in files.items() if info is not None and path in made.sizes)
+    fitting = (path for path, info in there if info.size <= (made.sizes[path] or info.size))
+    return frozenset(path for path in fitting if path not in made.known or made.known[path] == now.get(path))
+
+
+def to_identify(files: Mapping[str, FileInfo | None], made: Files) -> list[str]:
+    """Return the plain files that are there and that a run of ours has made and identified."""
+    return [path for path, info in files.items() if info is not None and info.kind == "file" and path in made.known]
 
 
 def is_named(path: str, named: Sequence[str]) -> bool:

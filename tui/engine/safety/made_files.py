@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -29,6 +29,14 @@ class Entry(Struct, omit_defaults=True):
     size: int = 0
     made: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
+    known: dict[str, str] = field(default_factory=dict)  # what they are, by path: see tui/model/made.py
+
+
+class Files(Struct):
+    """Files of a host: the sizes they were made with, and what they are."""
+
+    sizes: dict[str, int] = field(default_factory=dict)
+    known: dict[str, str] = field(default_factory=dict)
 
 
 _decoder = msgspec.json.Decoder(Entry)
@@ -39,7 +47,7 @@ class MadeFiles:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._known: dict[str, dict[str, int]] | None = None  # read once: what other engines add meanwhile is theirs
+        self._read_files: dict[str, Files] | None = None  # read once: what other engines add meanwhile is theirs
 
     @classmethod
     def beside(cls, run_dir: Path) -> MadeFiles:
@@ -48,18 +56,35 @@ class MadeFiles:
 
     def sizes(self, host: str) -> dict[str, int]:
         """Return the files made on a host, with the size they were made with."""
-        if self._known is None:
-            self._known = self._read()
-        return self._known.get(host, {})
+        return self.on(host).sizes
+
+    def identities(self, host: str) -> dict[str, str]:
+        """Return what these files are, as far as it is known: a run that was cut off could not tell."""
+        return self.on(host).known
+
+    def on(self, host: str) -> Files:
+        """Return both."""
+        if self._read_files is None:
+            self._read_files = self._read()
+        return self._read_files.setdefault(host, Files())
 
     def add(self, host: str, specs: Iterable[FileSpec]) -> None:
         """Remember files that are about to be written."""
         wanted: dict[int, list[str]] = {}
-        known = self.sizes(host)
+        files = self.on(host)
         for spec in specs:
-            if known.get(spec.path, -1) < spec.size_bytes:
+            changes = " c:" in files.known.get(spec.path, "")  # a time of change, which the writing will not leave
+            if files.sizes.get(spec.path, -1) < spec.size_bytes or changes:
                 wanted.setdefault(spec.size_bytes, []).append(spec.path)
         self._append([Entry(host, size, made=paths) for size, paths in wanted.items()])
+
+    def identify(self, host: str, known: Mapping[str, str]) -> None:
+        """Remember what files are that were made."""
+        before = self.on(host)
+        if new := {
+            path: what for path, what in known.items() if path in before.sizes and before.known.get(path) != what
+        }:
+            self._append([Entry(host, known=new)])
 
     def forget(self, host: str, paths: Iterable[str]) -> None:
         """Forget files that were removed: what stands there next is not ours."""
@@ -67,8 +92,8 @@ class MadeFiles:
         if gone := [path for path in paths if path in known]:
             self._append([Entry(host, gone=gone)])
 
-    def _read(self) -> dict[str, dict[str, int]]:
-        found: dict[str, dict[str, int]] = {}
+    def _read(self) -> dict[str, Files]:
+        found: dict[str, Files] = {}
         with suppress(OSError), self.path.open("rb") as lines:
             for line in lines:
                 with suppress(*NO_JSON):
@@ -79,7 +104,7 @@ class MadeFiles:
         if not entries:
             return
         for entry in entries:
-            _apply(self._known if self._known is not None else {}, entry)
+            _apply(self._read_files if self._read_files is not None else {}, entry)
         with suppress(OSError), self._locked() as descriptor:
             os.write(descriptor, b"".join(msgspec.json.encode(entry) + b"\n" for entry in entries))
             if os.fstat(descriptor).st_size > COMPACT_BYTES:
@@ -96,19 +121,23 @@ class MadeFiles:
 
     def _compact(self, descriptor: int) -> None:
         """Write anew what is still true; cut short, it only forgets."""
-        known = self._read()
+        found = self._read()
         os.ftruncate(descriptor, 0)
-        for host, sizes in known.items():
+        for host, files in found.items():
             by_size: dict[int, list[str]] = {}
-            for path, size in sizes.items():
+            for path, size in files.sizes.items():
                 by_size.setdefault(size, []).append(path)
-            entries = (Entry(host, size, made=paths) for size, paths in by_size.items())
+            entries = [Entry(host, size, made=paths) for size, paths in by_size.items()]
+            entries += [Entry(host, known=files.known)] if files.known else []
             os.write(descriptor, b"".join(msgspec.json.encode(entry) + b"\n" for entry in entries))
 
 
-def _apply(found: dict[str, dict[str, int]], entry: Entry) -> None:
-    sizes = found.setdefault(entry.host, {})
+def _apply(found: dict[str, Files], entry: Entry) -> None:
+    files = found.setdefault(entry.host, Files())
     for path in entry.made:
-        sizes[path] = max(entry.size, sizes.get(path, 0))
+        files.sizes[path] = max(entry.size, files.sizes.get(path, 0))
+        files.known.pop(path, None)  # about to be made anew: told again once it is there
+    files.known.update(entry.known)
     for path in entry.gone:
-        sizes.pop(path, None)
+        files.sizes.pop(path, None)
+        files.known.pop(path, None)

@@ -21,6 +21,7 @@ from tui.engine.safety.destroy import (
     ours,
     overwritten,
     refusals,
+    to_identify,
     unnamed_devices,
 )
 from tui.engine.safety.host_look import HostFindings, tasks_of
@@ -28,6 +29,7 @@ from tui.model.address import HostAddress
 from tui.model.plan import FileSpec, Plan, is_device
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.remote.devices import DeviceFacts
+from tui.remote.made import identify
 from tui.remote.probe import HostProbe
 
 if TYPE_CHECKING:
@@ -142,8 +144,10 @@ async def _look(plan: Plan, address: HostAddress, connections: Connections, made
         wanted = sorted({spec.path for task in tasks for spec in task.files})
         files = await agent.files(wanted) if wanted else {}
         paths = devices_of(tasks, files)
+        made = made_files.on(address.name)
+        now = await identify(agent, to_identify(files, made))
         devices = await agent.devices(paths) if paths else {}
-    findings = HostFindings(HostProbe({}, {}), files, devices, ours=ours(files, made_files.sizes(address.name)))
+    findings = HostFindings(HostProbe({}, {}), files, devices, ours=ours(files, made, now.files))
     touched = overwritten(tasks, files)
     return HostTargets(
         address.name,

@@ -38,38 +38,6 @@ bt_mkdirs() { # OFFSET DIR...: parents first; reports the numbers of those that 
 bt_is_plain() { [ -f "$1" ] && [ ! -L "$1" ]; }
 bt_is_empty() { bt_is_plain "$1" && [ ! -s "$1" ]; }
 
-bt_remove() { # OFFSET FILE...: regular files only; reports the numbers of those that are gone now
-  local index="$1" file=''
-  shift
-  for file; do # keeps the regular ones as arguments
-    shift
-    if bt_is_plain "$file"; then set -- "$@" "$file"; else set -- "$@" ''; fi
-  done
-  bt_rm "$@"
-  for file; do
-    if [ -n "$file" ] && [ ! -e "$file" ]; then bt_say "removed=$index"; fi
-    index=$((index + 1))
-  done
-}
-
-bt_rm() { # FILE...: empty words are none
-  local file=''
-  for file; do shift; [ -z "$file" ] || set -- "$@" "$file"; done
-  [ $# -eq 0 ] || rm -f -- "$@" 2>/dev/null
-}
-
-bt_remove_numbered() { # PREFIX SUFFIX COUNT: empty plain files with a number below COUNT between both
-  local prefix="$1" suffix="$2" count="$3" file=''
-  set --
-  for file in "$prefix"[0-9]*"$suffix"; do
-    bt_is_numbered "$file" "$prefix" "$suffix" "$count" && bt_is_empty "$file" || continue
-    set -- "$@" "$file"
-    [ $# -lt 200 ] || { bt_rm "$@"; set --; }
-  done
-  bt_rm "$@"
-  bt_numbered "$prefix" "$suffix" "$count"
-}
-
 bt_numbered() { # PREFIX SUFFIX COUNT: how many of these numbers there are; the first, and the first that is not empty
   local file='' left=0 first='' full=''
   for file in "$1"[0-9]*"$2"; do
@@ -88,15 +56,6 @@ bt_is_numbered() { # FILE PREFIX SUFFIX COUNT: does a number as fio writes it, a
   number=${number%"$3"}
   case $number in '' | *[!0-9]* | 0?*) return 1 ;; esac
   [ ${#number} -le ${#4} ] && [ "$number" -lt "$4" ] # a longer number may not fit the shell's arithmetic
-}
-
-bt_rmdirs() { # OFFSET DIR...: only empty ones; reports the numbers of those that are gone now
-  local index="$1" dir=''
-  shift
-  for dir; do
-    if [ -d "$dir" ] && [ ! -L "$dir" ] && rmdir -- "$dir" 2>/dev/null; then bt_say "removed=$index"; fi
-    index=$((index + 1))
-  done
 }
 
 bt_drop_caches() {

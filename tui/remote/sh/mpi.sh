@@ -101,34 +101,6 @@ bt_mpi_ranks() { # RUN HOST: how many ranks there are, and which of them hang in
   bt_kv stuck "$stuck"
 }
 
-bt_mpi_is_ours() { # DIR: its last name decides, not one somewhere above it
-  case $1 in /*) case ${1##*/} in benchtui-?*) return 0 ;; esac ;; esac
-  bt_die "not a directory of ours: $1"
-}
-
-bt_mpi_remove() { # DIR INDEX COUNT: this host's share of a tree of ours: every COUNT-th of its largest parts
-  local part='' index=0
-  bt_mpi_is_ours "$1"
-  [ -d "$1" ] && [ ! -L "$1" ] || return 0
-  for part in "$1"/*/*/mdtest_tree.* "$1"/*/*/; do
-    [ -e "$part" ] || continue
-    case $part in */mdtest_tree.*) [ $((index % $3)) = "$2" ] && rm -rf -- "$part" ;; esac
-    index=$((index + 1))
-  done
-}
-
-bt_mpi_remove_rest() { # DIR: what is left of a tree of ours
-  bt_mpi_is_ours "$1"
-  [ -L "$1" ] || rm -rf -- "$1"
-  [ ! -e "$1" ] || bt_die "$1 could not be removed"
-}
-
-bt_mpi_empty() { # DIR: takes away what is empty of a tree of ours; tells what is left
-  [ -d "$1" ] || return 0
-  rmdir -- "$1"/* "$1" 2>/dev/null
-  bt_flag left [ -e "$1" ]
-}
-
 bt_mpi_scratch() { # RUN HOST: makes a directory of ours for shared memory, where there is room for such; tells it
   BT_D=/dev/shm/benchtui-$1
   [ -d /dev/shm ] && [ -w /dev/shm ] && [ ! -L "$BT_D" ] && (umask 077; mkdir -p -- "$BT_D/$2") 2>/dev/null || return 0

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
+
 from tui.journal.state import RunState
 from tui.model.address import HostAddress
+from tui.model.made import Identities
 from tui.model.plan import Plan
-from tui.model.record import ClockRecord, FilesLeft, FilesRemovedRecord, HostProblemRecord, HostRecord
+from tui.model.record import ClockRecord, FilesLeft, FilesRemovedRecord, HostProblemRecord, HostRecord, PlaceRecord
 from tui.results.record.step import rounded
 
 
@@ -70,7 +73,15 @@ def _files_left(run: RunState, host: str) -> FilesLeft | None:
     sizes = files.sizes if files is not None else {}
     if not sizes or (files is not None and not files.removed and _cleaned(run, host)):
         return None
-    return FilesLeft(paths=list(sizes), bytes=sum(sizes.values()))
+    known = files.known if files is not None else Identities()
+    identities = {path: known.files[path] for path in sizes if path in known.files}
+    parents = {posixpath.dirname(path) for path in identities}
+    directories = {
+        path: PlaceRecord(real=place.real, mark=place.mark)
+        for path, place in known.directories.items()
+        if path in parents
+    }
+    return FilesLeft(paths=list(sizes), bytes=sum(sizes.values()), identities=identities, directories=directories)
 
 
 def _cleaned(run: RunState, host: str) -> bool:

@@ -284,6 +284,8 @@ def _without_free_text(data: dict[str, Any], *, own: bool) -> dict[str, Any]:
     profile = data["profile"]
     for each in (*data["hosts"], *data["servers"]):
         each["facts"] = {name: value for name, value in each["facts"].items() if name not in OWN_FACTS}
+        if each["files_left"]:
+            each["files_left"].update(identities={}, directories={})
     if own:
         profile.update(title="", text=None, source={}, bases=[], extends=[])
         for member in profile["members"]:

@@ -1,0 +1,163 @@
+"""What a run made on a host: telling what it is, and removing it as long as it is that. See sh/made.sh."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Literal
+
+from msgspec import Struct
+
+from tui.model.made import Identities, Place
+from tui.model.plan import FILE_NUMBER
+from tui.remote.agent import PATHS_AT_ONCE, Agent, batches, with_parents
+from tui.remote.answers import AgentError, Answer
+
+How = Literal["look", "remove"]
+TreeHow = Literal["look", "empty", "remove", "share"]
+REMOVE_TIMEOUT_S = 3600.0
+NUMBERED_TIMEOUT_S = 600.0
+AS_MADE, REMOVED, ABSENT, STUCK = "as-made", "removed", "absent", "stuck"
+UNKNOWN = "unknown"
+
+
+class Item(Struct, frozen=True):
+    """Something to look at or to remove. `size`: what a file must have, None: any. `count`: of numbered files."""
+
+    path: str
+    kind: Literal["file", "directory"]
+    size: int | None = None
+    count: int = 0
+
+
+async def make_directories(agent: Agent, paths: Sequence[str]) -> list[str]:
+    """Create directories with their parents and return those that were not there, parents first.
+
+    When one cannot be made, those that this call made are removed again. Raises HostError.
+    """
+    wanted = with_parents(paths)
+    created: list[str] = []
+    for start, part in batches(wanted):
+        try:
+            answer = await agent.call("mkdirs", str(start), *part)
+        except AgentError as error:
+            created += [wanted[int(index)] for index in error.answer.all("created")]
+            items = [Item(path, "directory") for path in created]
+            await unmake(agent, "remove", items, await identify(agent, created))
+            raise
+        created += [wanted[int(index)] for index in answer.all("created")]
+    return created
+
+
+async def identify(agent: Agent, paths: Sequence[str], counts: Mapping[str, int] | None = None) -> Identities:
+    """Return what stands at these paths now, without those that are not there. Raises HostError."""
+    found = Identities()
+    for directory, names in by_directory(path for path in paths if FILE_NUMBER not in path):
+        for _, part in batches(names):
+            answer = await agent.call("identify", directory, *map(word, part))
+            _take(found, directory, [posixpath.join(directory, name) for name in part], answer)
+    for path in paths:
+        if FILE_NUMBER in path and (count := (counts or {}).get(path)):
+            directory, prefix, suffix = numbered_parts(path)
+            words = (directory, prefix, suffix, str(count))
+            _take(found, directory, [path], await agent.call("identify_numbered", *words, timeout_s=NUMBERED_TIMEOUT_S))
+    return found
+
+
+def _take(found: Identities, directory: str, paths: Sequence[str], answer: Answer) -> None:
+    real = bytes.fromhex(answer.values.get("real", "")).removesuffix(b"\n").decode(errors="surrogateescape")
+    if not real:
+        return
+    found.directories[directory] = Place(real, answer.values.get("place", ""))
+    for line in answer.all("at"):
+        index, _, identity = line.partition(" ")
+        if index.isdigit() and int(index) < len(paths) and identity != "-":
+            found.files[paths[int(index)]] = identity
+
+
+async def unmake(agent: Agent, how: How, items: Sequence[Item], known: Identities) -> dict[str, str]:
+    """Look at what was made, or remove it; return a word for each: `as-made`, `removed`, `absent`, or why it stays.
+
+    Files go first, then directories that are empty, deepest first. Nothing is removed that is not what was recorded in
+    the place that was recorded. Raises HostError.
+    """
+    said = {item.path: UNKNOWN for item in items}
+    told = [item for item in items if item.path in known.files and posixpath.dirname(item.path) in known.directories]
+    for (_, kind, directory), group in groupby(sorted(told, key=_order), key=_order):
+        await _unmake_in(agent, how, kind, directory, list(group), known, said)
+    return said
+
+
+def _order(item: Item) -> tuple[int, str, str]:
+    """Numbered and other files before directories, directories deepest first."""
+    depth = -item.path.count("/") if item.kind == "directory" else -1_000_000
+    return depth, "numbered" if FILE_NUMBER in item.path else item.kind, posixpath.dirname(item.path)
+
+
+async def _unmake_in(
+    agent: Agent, how: How, kind: str, directory: str, items: list[Item], known: Identities, said: dict[str, str]
+) -> None:
+    place = words_of(directory, known.directories[directory])
+    if kind == "numbered":
+        for item in items:
+            _, prefix, suffix = numbered_parts(item.path)
+            words = (how, *place, known.files[item.path], prefix, suffix, str(item.count))
+            answer = await agent.call("unmake_numbered", *words, timeout_s=NUMBERED_TIMEOUT_S)
+            said[item.path] = _words(answer).get(0, STUCK)
+        return
+    for start in range(0, len(items), PATHS_AT_ONCE):
+        part = items[start : start + PATHS_AT_ONCE]
+        expected = "\n".join(expected_of(item, known) for item in part)
+        names = [word(posixpath.basename(item.path)) for item in part]
+        found = _words(await agent.call("unmake", how, kind, *place, expected, *names))
+        said.update({item.path: found.get(index, STUCK) for index, item in enumerate(part)})
+
+
+async def unmake_tree(agent: Agent, how: TreeHow, path: str, known: Identities, share: tuple[int, int] = (0, 1)) -> str:
+    """Remove a directory of the run's own name with all that is in it, what is empty of it, or a host's share of it.
+
+    Return what became of it, as `unmake` does. `share`: index and count of hosts. Raises HostError.
+    """
+    directory, name = posixpath.split(path)
+    if path not in known.files or directory not in known.directories:
+        return UNKNOWN
+    place = words_of(directory, known.directories[directory])
+    words = (how, *place, expected_of(Item(path, "directory"), known), word(name), *map(str, share))
+    return _words(await agent.call("unmake_tree", *words, timeout_s=REMOVE_TIMEOUT_S)).get(0, STUCK)
+
+
+def by_directory(paths: Iterable[str]) -> list[tuple[str, list[str]]]:
+    """Return names by the directory they are in."""
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        directory, name = posixpath.split(path)
+        found.setdefault(directory, []).append(name)
+    return list(found.items())
+
+
+def numbered_parts(path: str) -> tuple[str, str, str]:
+    """Return directory, and what stands before and after the number in the name."""
+    directory, name = posixpath.split(path)
+    prefix, _, suffix = name.partition(FILE_NUMBER)
+    return directory, prefix, suffix
+
+
+def expected_of(item: Item, known: Identities) -> str:
+    """Return the line that `bt_is_it` compares with: size, inode, stamp."""
+    return f"{'-' if item.size is None else item.size} {known.files[item.path]}"
+
+
+def words_of(directory: str, place: Place) -> tuple[str, str, str]:
+    """Return the words of `bt_stand_in`."""
+    return directory, f"{place.real}\n".encode(errors="surrogateescape").hex(), place.mark
+
+
+def word(name: str) -> str:
+    """Return a name as a path in the current directory, so that none reads like an option."""
+    return f"./{name}"
+
+
+def _words(answer: Answer) -> dict[int, str]:
+    found = (line.partition(" ") for line in answer.all("at"))
+    return {int(index): words for index, _, words in found if index.isdigit()}
