@@ -132,7 +132,7 @@ def test_a_directory_that_became_a_link_to_another_is_not_cleaned(own: Path, ran
 
 @pytest.mark.e2e
 def test_a_record_that_identifies_nothing_is_not_cleaned(own: Path, ran: Path, target: Path) -> None:
-    """As versions before 0.9 wrote it."""
+    """As older versions wrote it."""
     journal = ran / "journal.jsonl"
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
     for line in lines:

@@ -16,6 +16,7 @@ from typing import Protocol
 import tui
 from tui.cli.arguments import Arguments
 from tui.model.problem import BenchtuiError, did_you_mean
+from tui.model.umask import keep_private
 
 VERBS: dict[str, tuple[str, str]] = {
     "run": ("tui.cli.run", "run a profile on hosts and keep the result"),
@@ -62,6 +63,7 @@ class VerbModule(Protocol):
 def entry() -> None:
     """Run the command and exit with its code. A reader of our stdout that goes away ends us quietly."""
     gc.set_threshold(COLLECTED_EVERY)
+    keep_private()
     open_what_is_closed()
     take_any_text()
     try:

@@ -28,7 +28,7 @@ async def make_directory(head: HostSession, directory: str) -> None:
     head.journal.append(FileCreated(t=0.0, host=head.name, paths=[posixpath.dirname(directory)], bytes=0))
     try:
         await head.ask(lambda agent: made.make_directories(agent, [directory]))
-        await identify_paths(head, [posixpath.dirname(directory), directory])
+        await identify_paths(head, [posixpath.dirname(directory)], [directory])
     except HostError as error:
         head.problem("barrier", error.code, error.message)
         raise RunRefused("failed", EXIT_PARTIAL, f"{directory} could not be made on {head.name}") from error

@@ -21,6 +21,7 @@ from tui.engine.process.identity import announce, owner
 from tui.journal.plan_file import load_plan
 from tui.journal.reader import JournalTail, complete_bytes
 from tui.metrics import units
+from tui.model import umask
 from tui.model.event import RunResumed
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError, Problem, UsageError
@@ -121,7 +122,9 @@ def start_program(arguments: Sequence[str], stdin: int, log: int, directory: Pat
     """Start `benchtui ARGUMENTS` in a session of its own that no hangup ends, and return its pid."""
     # ignored by the shell before exec: between fork and setsid a hangup of the terminal would kill the engine
     words = ["/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh", sys.executable, "-P", "-m", "tui", *arguments]
-    return subprocess.Popen(words, stdin=stdin, stdout=log, stderr=log, start_new_session=True, cwd=directory).pid
+    return subprocess.Popen(
+        words, stdin=stdin, stdout=log, stderr=log, start_new_session=True, cwd=directory, umask=umask.given()
+    ).pid
 
 
 def journal_end(run_dir: Path) -> int:

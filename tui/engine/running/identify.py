@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Collection, Sequence
 from functools import partial
 
@@ -15,12 +16,15 @@ from tui.remote.agent import Agent
 from tui.remote.transport import HostError
 
 
-async def identify_paths(session: HostSession, paths: Sequence[str]) -> None:
-    """Take down what stands at paths that this run has just made. Raises HostError."""
-    found = await session.ask(partial(made.identify, paths=paths))
+async def identify_paths(session: HostSession, paths: Sequence[str], passing: Sequence[str] = ()) -> None:
+    """Take down what stands at paths that this run has just made. Those that are `passing` are for no record.
+
+    Raises HostError.
+    """
+    found = await session.ask(partial(made.identify, paths=[*paths, *passing]))
     session.known.take(found)
     told = [path for path in paths if path in found.files]
-    session.journal.append(FileCreated(t=0.0, host=session.name, paths=told, bytes=0, known=found))
+    session.journal.append(FileCreated(t=0.0, host=session.name, paths=told, bytes=0, known=_of(found, told)))
 
 
 async def identify_files(ctx: RunContext, step: Step, session: HostSession, wrote: Collection[str]) -> None:
@@ -52,7 +56,9 @@ async def _identify(specs: Sequence[FileSpec], agent: Agent) -> Identities:
 
 
 def _of(found: Identities, paths: Sequence[str]) -> Identities:
-    return Identities({path: found.files[path] for path in paths}, found.directories)
+    parents = {posixpath.dirname(path) for path in paths}
+    places = {path: place for path, place in found.directories.items() if path in parents}
+    return Identities({path: found.files[path] for path in paths}, places)
 
 
 def rewritten(ctx: RunContext, step: Step, session: HostSession) -> set[str]:

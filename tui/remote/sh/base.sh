@@ -42,7 +42,11 @@ bt_flag() { # KEY COMMAND...: 1 when the command succeeds, else nothing
   if "$@"; then bt_say "$key=1"; else bt_say "$key="; fi
 }
 
-bt_begin() { BT_TOKEN=$1; bt_say "BT-BEGIN $BT_TOKEN"; }
+bt_begin() { # TOKEN: what we write is for this user alone; the load, and directories for it, keep the umask of the user
+  BT_TOKEN=$1 BT_GIVEN_UMASK=$(umask)
+  umask 077
+  bt_say "BT-BEGIN $BT_TOKEN"
+}
 bt_end() { bt_say "BT-END $BT_TOKEN $1"; exit "$1"; }
 bt_die() { bt_kv error "$1"; bt_end 1; }
 

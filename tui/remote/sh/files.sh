@@ -27,6 +27,7 @@ bt_file() { # PATH: one line, also where stat has no -c, or when the file has ju
 bt_mkdirs() { # OFFSET DIR...: parents first; reports the numbers of those that were created
   local index="$1" dir='' said=''
   shift
+  umask "$BT_GIVEN_UMASK"
   for dir; do
     if [ ! -d "$dir" ]; then
       said=$(mkdir -- "$dir" 2>&1) && bt_say "created=$index" || bt_die "$said"

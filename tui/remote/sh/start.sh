@@ -1,11 +1,9 @@
 # Starting a task: its directory, its supervisor.
 
 bt_start() { # RUN HOST TASK LEASE GRACE ARMED NFILES [NAME TEXT]... ARGV...
-  local run="$1" host="$2" task="$3" lease="$4" grace="$5" armed="$6" files="$7" mask=''
+  local run="$1" host="$2" task="$3" lease="$4" grace="$5" armed="$6" files="$7"
   bt_name "$run" "$host" "$task"
   shift 7
-  mask=$(umask) # the load keeps it; what we write is for this user alone
-  umask 077
   bt_enter_new "$run/$host" "$task"
   if [ "$BT_NEW" = 1 ]; then
     while [ "$files" -gt 0 ]; do
@@ -15,7 +13,7 @@ bt_start() { # RUN HOST TASK LEASE GRACE ARMED NFILES [NAME TEXT]... ARGV...
       files=$((files - 1))
     done
     bt_furnish "$armed"
-    bt_spawn "$run" "$host" "$task" "$lease" "$grace" "$armed" "$mask" "$@"
+    bt_spawn "$run" "$host" "$task" "$lease" "$grace" "$armed" "$BT_GIVEN_UMASK" "$@"
   fi
   bt_wait_started "$armed"
   bt_kv dir "$BT_BASE/$run/$host/$task"

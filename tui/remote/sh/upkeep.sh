@@ -18,7 +18,6 @@ bt_status() { # RUN HOST TASK
 
 bt_stop() { # RUN HOST TASK stop|abort
   bt_task "$1" "$2" "$3"
-  umask 077
   bt_stop_here "$4"
   bt_flag alive bt_supervised
 }
@@ -134,6 +133,7 @@ bt_clean() { # RUN HOST: removes its directories, and what is left of the agent
     ! bt_supervised || bt_die "task ${dir##*/} of run $1 still runs"
   done
   [ -z "$(bt_marked "BENCHTUI_RUN=$1" "BENCHTUI_HOST=$2")" ] || bt_die "processes of run $1 still run"
+  [ ! -L "$BT_BASE/$1" ] || bt_die "$BT_BASE/$1 is a link"
   bt_kill_shells "$1/$2/"
   cd / || bt_die "there is no /"
   rm -rf -- "${BT_BASE:?}/$1/$2"
