@@ -13,6 +13,7 @@ from textual.widgets import Input, Static
 from tests.app.driver import User, opened, options, write_inventory
 from tests.app.journal_maker import RunMaker
 from tests.remote.conftest import new_run_id
+from tui.app.screens.review import guard
 from tui.app.screens.review import screen as review_screen
 from tui.app.screens.review.ahead_text import unready
 from tui.app.shell import Options
@@ -388,7 +389,7 @@ async def test_enter_starts_a_search_and_live_follows_it_to_its_answer(home: Pat
 async def test_no_key_starts_a_plan_before_it_has_been_on_the_screen(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(review_screen, "READ_S", 3600.0)
+    monkeypatch.setattr(guard, "READ_S", 3600.0)
     async with opened(options(home)) as user:
         await user.press("enter")
         await user.sees(lambda: user.cursor == "demo/quick")
@@ -406,7 +407,7 @@ async def test_no_key_starts_a_plan_before_it_has_been_on_the_screen(
 async def test_the_footer_has_enter_once_it_is_taken_and_one_that_came_early_is_told_so(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(review_screen, "READ_S", 3600.0)
+    monkeypatch.setattr(guard, "READ_S", 3600.0)
     async with opened(review(home)) as user:
         await user.sees("What will happen")
         assert user.text.splitlines()[-1].split()[:2] == ["e", "change"]

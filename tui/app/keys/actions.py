@@ -167,7 +167,7 @@ EDITOR = (
 
 REVIEW = (
     Action("review.launch", ("enter", "r"), "run", "Start the run exactly as it is shown", footer=1),
-    Action("review.edit", ("e",), "change", "Change the first parameter; Tab goes to the next one", footer=2),
+    Action("review.edit", ("e",), "change", "Change the field that was left last; Tab goes to the next one", footer=2),
     Action("review.preflight", ("p",), "preflight", "Ask every host now whether it would take this run", footer=3),
     Action("review.view", ("v",), "job file", "Switch between the plan and the job file of each step", footer=4),
     Action("review.defaults", ("d",), "defaults", "Put every field back to what the profile says", footer=5),

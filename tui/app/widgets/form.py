@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from msgspec import Struct
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -17,6 +18,7 @@ from textual.widgets import Input, Label, Static
 from tui.app.widgets.field import ChoiceInput, SecretInput, TextInput
 
 CHOOSE = "Left, Right or Space: another one"
+WAS = 9  # cells of a default beside what stands in its place
 Check = Callable[[str, str], str | None]
 """(field's name, text) -> what is wrong with it in one line, or None."""
 
@@ -42,9 +44,12 @@ class Field(Vertical):
         & > Horizontal { height: 1; }
         & .field-label { width: 13; height: 1; color: $dim; text-overflow: ellipsis; text-wrap: nowrap; }
         & TextInput { width: 1fr; }
+        & .field-was { display: none; width: auto; height: 1; color: $dim; }
         & .field-error { display: none; height: auto; color: $bad; padding-left: 2; }
         & .field-hint { display: none; height: auto; color: $dim; padding-left: 2; }
         &.-changed .field-label { color: $accent; }
+        &.-changed .field-was { display: block; }
+        &:focus-within .field-was { display: none; }
         &.-swept TextInput { color: $edge; }
         &.-wrong .field-label { color: $bad; }
         &.-wrong .field-error { display: block; }
@@ -53,16 +58,18 @@ class Field(Vertical):
     }
     """
 
-    def __init__(self, spec: FieldSpec, mark: str) -> None:
+    def __init__(self, spec: FieldSpec, mark: str, arrow: str) -> None:
         super().__init__()
         self.spec = spec
         self.mark = mark
+        self.arrow = arrow
         self.error: str | None = None
 
     def compose(self) -> ComposeResult:
         """One line, and two that show up when needed."""
         with Horizontal():
             yield Label(self.label, classes="field-label", markup=False)
+            yield Label(self.was, classes="field-was", markup=False)
             yield self.make_input()
         yield Static(classes="field-error")
         yield Static(self.spec.hint + (f"; {CHOOSE}" if self.spec.choices else ""), classes="field-hint", markup=False)
@@ -80,6 +87,15 @@ class Field(Vertical):
         return self.spec.label or self.spec.name
 
     @property
+    def was(self) -> str:
+        """What stands before a value that is not the default; empty where that is nothing, or secret."""
+        default = self.spec.default
+        if not (self.arrow and default) or self.spec.masked:
+            return ""
+        cut = "…" if self.arrow == "→" else "~"
+        return f"{default if len(default) <= WAS else default[: WAS - 1] + cut} {self.arrow}"
+
+    @property
     def value(self) -> str:
         """The text as typed."""
         return self.query_one(TextInput).value.strip()
@@ -87,9 +103,13 @@ class Field(Vertical):
     def show_state(self, error: str | None) -> None:
         """Show whether the field is wrong, and whether it differs from the default."""
         self.error = error
-        self.query_one(".field-error", Static).update(Content(f"{self.mark} {error}" if error else ""))
-        self.set_class(error is not None, "-wrong")
+        self.show_wrong(error)
         self.set_class(self.value != self.spec.default, "-changed")
+
+    def show_wrong(self, said: str | None) -> None:
+        """Say below the field what is wrong: with its text, or with what it leads to."""
+        self.query_one(".field-error", Static).update(Content(f"{self.mark} {said}" if said else ""))
+        self.set_class(bool(said), "-wrong")
 
 
 class Form(VerticalScroll, can_focus=False):
@@ -106,14 +126,16 @@ class Form(VerticalScroll, can_focus=False):
     class Done(Message):
         """Enter was pressed in a field that is right."""
 
-    def __init__(self, check: Check, mark: str, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, check: Check, mark: str, arrow: str = "", id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.check = check
         self.mark = mark
+        self.arrow = arrow
+        self.last = ""  # the field that had the focus last
 
     async def set_fields(self, specs: Iterable[FieldSpec]) -> None:
         """Show these fields instead of what was there."""
-        fields = [Field(spec, self.mark) for spec in specs]
+        fields = [Field(spec, self.mark, self.arrow) for spec in specs]
         await self.remove_children()
         await self.mount_all(fields)
         for field in fields:
@@ -136,11 +158,28 @@ class Form(VerticalScroll, can_focus=False):
         return {field.spec.name: field.error for field in self.fields if field.error}
 
     def focus_first(self) -> None:
-        """Put the cursor into the first wrong field, else the first."""
+        """Put the cursor into the first wrong field, else into the one that had it last, else into the first."""
         fields = self.fields
-        target = next((field for field in fields if field.error), fields[0] if fields else None)
-        if target is not None:
+        wrong = [field for field in fields if field.has_class("-wrong")]
+        last = [field for field in fields if field.spec.name == self.last]
+        for target in (*wrong, *last, *fields)[:1]:
             self.screen.set_focus(target.query_one(TextInput))
+
+    def show_problem(self, problem: str) -> None:
+        """Say a problem with what stands in the fields below the one that it names, a changed one before others.
+
+        Empty: there is none. It keeps no field from being left, as what is wrong with a text alone does.
+        """
+        named = [field for field in self.fields if re.search(rf"(?<!\w){re.escape(field.label)}(?!\w)", problem)]
+        named.sort(key=lambda field: not field.has_class("-changed"))
+        for field in self.fields:
+            if not field.error:
+                field.show_wrong(problem if field in named[:1] else None)
+
+    @on(events.DescendantFocus)
+    def remember(self, event: events.DescendantFocus) -> None:
+        """Who comes back comes to the field that was left."""
+        self.last = next((field.spec.name for field in self.fields if field in event.widget.ancestors), self.last)
 
     def focus_on(self, name: str, *, typing: bool = False) -> None:
         """Put the cursor behind the text of a field; while somebody is `typing` there, nothing is selected."""

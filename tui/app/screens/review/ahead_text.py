@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui.app.screens.review.plan_text import INDENT
 from tui.app.terminal.theme import Symbols
+from tui.metrics import units
 from tui.metrics.fact_groups import compare
 from tui.model.hostfacts import Fact
 from tui.model.plain import some
@@ -17,11 +18,20 @@ if TYPE_CHECKING:
     from tui.engine.hosts.ahead import Answer
 
 
-def ahead_lines(answers: Sequence[Answer], symbols: Symbols, width: int) -> list[Line]:
-    """Return the answers, refusals first; hosts that say the same share a line."""
+AGES_S = 5.0  # the step in which an age is told
+
+
+def age_text(age_s: float) -> str:
+    """Return how old a preflight is."""
+    steps = int(age_s // AGES_S)
+    return f"{units.duration(steps * AGES_S)} ago" if steps else "just now"
+
+
+def ahead_lines(answers: Sequence[Answer], age_s: float, symbols: Symbols, width: int) -> list[Line]:
+    """Return the answers and how old they are, refusals first; hosts that say the same share a line."""
     bad = [each for each in answers if each.problems]
-    ready = len(answers) - len(bad)
-    lines = [heading(f"preflight: {ready} of {len(answers)} hosts ready" if len(answers) > 1 else "preflight")]
+    ready = f": {len(answers) - len(bad)} of {len(answers)} hosts ready" if len(answers) > 1 else ""
+    lines = [heading(f"preflight {age_text(age_s)}{ready}")]
     for problems in dict.fromkeys(each.problems for each in bad):
         hosts = some(each.host for each in bad if each.problems == problems)
         mark: Run = (f"{symbols.bad} ", BAD)

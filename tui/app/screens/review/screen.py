@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from textual import events, on, work
 from textual.containers import Center, Horizontal
 from textual.content import Content
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
 from tui.app.dialogs import log_in
 from tui.app.dialogs.confirm import Confirm
-from tui.app.screens.base import StepScreen
 from tui.app.screens.review import missing, plan_text
-from tui.app.screens.review.ahead_text import ahead_lines, difference_lines, refusal, unready
+from tui.app.screens.review.ahead import Preflight
+from tui.app.screens.review.ahead_text import AGES_S, ahead_lines, difference_lines, refusal, unready
 from tui.app.screens.review.form import check_field, fields_words, form_of, keep_typed, of_run_alone, sweep_values
+from tui.app.screens.review.guard import GuardedScreen
 from tui.app.screens.review.launch_line import Launch, launch_content
 from tui.app.screens.review.overwrite import OverwriteDialog
 from tui.app.screens.review.search_form import SEARCH, set_aside
@@ -42,14 +42,13 @@ if TYPE_CHECKING:
     from tui.model.plan import Plan
     from tui.remote.vault import Asker
 
-READ_S = 0.5  # how long a plan is on the screen before a key starts it
 ANYWHERE = (("?", "help"), ("q", "quit"))
 FIELD_KEYS = (("Tab", "next field"), ("Enter", "done"), ("Esc", "leave"))
 FORM_KEYS = (*FIELD_KEYS, ("Ctrl+U", "clear"), ("F1", "help"), ("Ctrl+C", "quit"))
 CHOICE_KEYS = (("← →", "choose"), *FIELD_KEYS, ("F1", "help"), ("Ctrl+C", "quit"))
 
 
-class ReviewScreen(StepScreen):
+class ReviewScreen(GuardedScreen):
     """Parameters at the left, what they lead to at the right."""
 
     SCOPE = "review"
@@ -62,10 +61,7 @@ class ReviewScreen(StepScreen):
         self.problem: str | None = None
         self.shows_jobs = False
         self.starting = False
-        self.was_seen = False  # the plan has been on the screen: a key may start it
-        self.came_early = False  # a key that starts it was pressed before that
-        self._seeing: Timer | None = None
-        self.asked: tuple[Plan | None, list[Answer]] = (None, [])
+        self.preflight = Preflight()
         self.at_logout = AtLogout()
         self.person: Asker | None = None  # who is asked while a launch is prepared
         self._made_for: object = None
@@ -73,7 +69,8 @@ class ReviewScreen(StepScreen):
 
     def compose_body(self) -> Iterable[Widget]:
         """Form and plan side by side, then warnings and the line that says what Enter does."""
-        form = Form(self.check_field, self.shell.symbols.bad, id="review-form")
+        arrow = "->" if self.shell.symbols.name == "ascii" else "→"
+        form = Form(self.check_field, self.shell.symbols.bad, arrow, id="review-form")
         form.add_class("pane", update=False)
         form.border_title = "Parameters"
         plan = TextPane(id="review-plan")
@@ -82,6 +79,10 @@ class ReviewScreen(StepScreen):
         yield Static(id="review-warnings", markup=False)
         yield Static(id="review-launch")
         yield Center(Static(id="review-missing"), id="review-empty")
+
+    def on_mount(self) -> None:
+        """Tell from time to time how old a preflight is."""
+        self.set_interval(AGES_S, self.age_answers)
 
     @property
     def form(self) -> Form:
@@ -130,33 +131,10 @@ class ReviewScreen(StepScreen):
             self.set_focus(self.plan_pane)
         self.show_keys()
 
-    def hold_launch(self) -> None:
-        """Let no key start what nobody has seen: one that is held down, or was meant for the screen before."""
-        self.was_seen = False
-        self.call_after_refresh(self.wait_for_reader)
-
-    def wait_for_reader(self) -> None:
-        """The plan is on the screen; begin to wait, again when a key was pressed too early."""
-        if self._seeing is not None:
-            self._seeing.stop()
-        self._seeing = self.set_timer(READ_S, self.plan_seen)
-
-    def plan_seen(self) -> None:
-        """Say which key starts the plan, and obey it."""
-        self.was_seen = True
-        if self.query(Form):  # where the app ends, widgets go before timers do
-            self.show_launch()
-
-    def come_again(self) -> None:
-        """Say that the key came too early: it is not taken for a plan that nobody could read."""
-        self.came_early = True
-        if self.plan is not None:
-            self.show_launch()
-            self.wait_for_reader()
-
-    def on_screen_suspend(self) -> None:
-        """Whoever comes back has pressed nothing yet."""
-        self.came_early = False
+    @property
+    def can_launch(self) -> bool:
+        """Whether a key that came early may start the plan now."""
+        return self.plan is not None and self.is_current and not self.in_form
 
     async def fill_form(self) -> None:
         """Make the fields of the profile's parameters and of the run's own choices."""
@@ -212,15 +190,20 @@ class ReviewScreen(StepScreen):
         """Build the plan from what is chosen now and show it."""
         self.plan, self.problem = None, None
         self.dim_unused()
+        self.form.show_problem("")
         if self.form.errors:
+            self.preflight.hold_for(None)
             wrong = [field.label for field in self.form.fields if field.error]
             self.show_problem(f"{', '.join(wrong)}: not right yet, see the form")
             return
         try:
             self.plan = self.build_plan()
         except BenchtuiError as error:
+            self.preflight.hold_for(None)
+            self.form.show_problem(str(error).splitlines()[0])
             self.show_problem(str(error))
             return
+        self.preflight.hold_for(self.plan)
         self.show_plan(self.plan)
 
     def dim_unused(self) -> None:
@@ -273,7 +256,8 @@ class ReviewScreen(StepScreen):
         """Return the job files, or the plan behind what its hosts answered, with the job files where these fit too."""
         if self.shows_jobs:
             return plan_text.job_files(plan)
-        answered = ahead_lines(self.answers, self.shell.symbols, width) if self.answers else []
+        age_s = self.preflight.age_s
+        answered = ahead_lines(self.answers, age_s, self.shell.symbols, width) if self.answers else []
         lines = [*answered, *difference_lines(self.facts_of(plan), width), *plan_text.plan_lines(plan, width)]
         room = self.plan_pane.scrollable_content_region.height - len(lines) - 1
         jobs = plan_text.job_files(plan, room)
@@ -286,10 +270,14 @@ class ReviewScreen(StepScreen):
         return {each.host: each.facts for each in self.answers} or checked
 
     @property
-    def answers(self) -> list[Answer]:
+    def answers(self) -> Sequence[Answer]:
         """What the hosts said of this very plan."""
-        plan, answers = self.asked
-        return answers if plan == self.plan else []
+        return self.preflight.answers if self.preflight.plan == self.plan else ()
+
+    def age_answers(self) -> None:
+        """Tell how old the answers of the hosts are by now."""
+        if self.is_current and self.answers and self.plan is not None:
+            self.plan_pane.show(partial(self.plan_lines, self.plan))
 
     def missing_tools(self, plan: Plan) -> list[str]:
         """Return what checked hosts lack for some of the steps: the launch offers to leave these out."""
@@ -308,12 +296,15 @@ class ReviewScreen(StepScreen):
 
     def show_launch(self) -> None:
         """Say which key starts the plan, once it does; in a field Enter ends the typing."""
-        starts = self.was_seen and self.plan is not None
+        if not self.query(Form):
+            return  # where the app ends, widgets go before timers do
+        starts = self.guard.seen and self.plan is not None
         self.query_one(KeyBar).leave_out(*(() if starts else ("review.launch",)))
         if self.plan is None:
             return
         said = plan_text.launch_line(self.plan)
-        launch = Launch(said, self.was_seen, self.came_early, self.in_form, unready(self.answers))
+        early, waits = bool(self.guard.early), self.guard.waits
+        launch = Launch(said, self.guard.seen, early, waits, self.in_form, unready(self.answers))
         self.query_one("#review-launch", Static).update(launch_content(launch))
 
     def show_changes(self) -> None:
@@ -367,8 +358,8 @@ class ReviewScreen(StepScreen):
         pane.border_subtitle = f"preflight: 0 of {len(plan.hosts)} answered"
         person = Remembering(partial(log_in.ask, self.app))
         answers = await ask_ahead(plan, self.shell.paths, person, hear)
-        self.asked = (plan, answers)
         if plan == self.plan:
+            self.preflight.take(plan, answers)
             self.shows_jobs = False
             self.show_plan(plan)
             pane.scroll_home(animate=False)
@@ -425,8 +416,8 @@ class ReviewScreen(StepScreen):
         """Start what is shown, after a look at what it overwrites: a name must be typed for what is lost."""
         if self.starting:
             return  # Enter was pressed twice
-        if not self.was_seen and self.problem is None and self.shell.selection.ready:
-            self.come_again()
+        if not self.guard.seen and self.problem is None and self.shell.selection.ready:
+            self.come_early()
         elif self.plan is None:
             self.notify(self.problem or "nothing to run yet", severity="error")
             self.form.focus_first()

@@ -1,0 +1,142 @@
+"""Review while it is changed: which field opens, what was changed, how old a preflight is, a key that came early."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from tests.app.driver import User, opened, options
+from tui.app.screens.review import guard
+from tui.app.screens.review.ahead import Preflight
+from tui.app.screens.review.ahead_text import age_text
+from tui.app.screens.review.screen import ReviewScreen
+from tui.app.shell import Options
+from tui.app.widgets.form import Field
+from tui.engine.hosts.ahead import Answer
+
+
+def review(home: Path, **changes: object) -> Options:
+    return options(home, hosts=("local",), profile="demo/quick", review=True, **changes)
+
+
+def screen_of(user: User) -> ReviewScreen:
+    assert isinstance(user.app.screen, ReviewScreen)
+    return user.app.screen
+
+
+def field(user: User, name: str) -> Field:
+    return next(each for each in screen_of(user).form.fields if each.spec.name == name)
+
+
+async def change(user: User, name: str, text: str) -> None:
+    next(box for box in user.app.screen.query(Input) if box.name == name).focus()
+    await user.press("ctrl+u")
+    await user.types(text)
+
+
+async def test_e_opens_the_field_that_was_left_last(home: Path) -> None:
+    async with opened(review(home)) as user:
+        await change(user, "numjobs", "2")
+        await user.press("escape", "e")
+        await user.sees(lambda: isinstance(user.app.focused, Input) and user.app.focused.name == "numjobs")
+
+
+async def test_e_opens_the_field_that_is_wrong_before_the_one_that_was_left_last(home: Path) -> None:
+    async with opened(review(home)) as user:
+        await change(user, "runtime", "soon")
+        await change(user, "numjobs", "2")
+        await user.press("escape", "e")
+        await user.sees(lambda: isinstance(user.app.focused, Input) and user.app.focused.name == "runtime")
+
+
+async def test_a_changed_field_shows_what_stood_there_before(home: Path) -> None:
+    async with opened(review(home)) as user:
+        was = field(user, "runtime").query_one(".field-was")
+        assert not was.display
+        await change(user, "runtime", "30s")
+        await user.press("escape")
+        await user.sees("10s →")
+        await user.press("d")
+        await user.sees(lambda: "10s →" not in user.text)
+
+
+async def test_one_enter_that_came_early_starts_the_plan_once_it_has_been_seen(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "READ_S", 3600.0)
+    async with opened(review(home)) as user:
+        await user.sees("What will happen")
+        started: list[object] = []
+        screen_of(user).look_first = started.append  # type: ignore[assignment, method-assign]
+        await user.press("enter")
+        await user.sees("starts in a moment")
+        assert not started
+        screen_of(user).plan_seen()
+        assert started == [screen_of(user).plan]
+
+
+@pytest.mark.parametrize("keys", [("enter", "enter"), ("enter", "v"), ("enter", "e")], ids=str)
+async def test_a_held_enter_and_another_key_start_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(guard, "READ_S", 3600.0)
+    async with opened(review(home)) as user:
+        await user.sees("What will happen")
+        started: list[object] = []
+        screen_of(user).look_first = started.append  # type: ignore[assignment, method-assign]
+        await user.press(*keys)
+        screen_of(user).plan_seen()
+        await user.sees("runs on local")
+        assert not started
+
+
+async def test_a_preflight_has_its_age(home: Path) -> None:
+    async with opened(review(home), size=(120, 36)) as user:
+        now = [100.0]
+        screen = screen_of(user)
+        screen.preflight = Preflight(lambda: now[0])
+        assert screen.plan is not None
+        screen.preflight.take(screen.plan, [Answer("local", said="ready for it")])
+        screen.show_plan(screen.plan)
+        await user.sees("preflight just now")
+        now[0] = 172.0
+        screen.age_answers()
+        await user.sees("preflight 1:10 ago")
+
+
+async def test_any_change_makes_a_preflight_void_also_when_it_is_taken_back(home: Path) -> None:
+    async with opened(review(home), size=(120, 36)) as user:
+        screen = screen_of(user)
+        assert screen.plan is not None
+        screen.preflight.take(screen.plan, [Answer("local", ("full",))])
+        screen.replan()
+        await user.sees("local is not ready; Enter tries anyway")
+        await change(user, "numjobs", "2")
+        await change(user, "numjobs", "4")
+        await user.press("escape")
+        await user.sees("Enter runs on local")
+        assert "preflight just" not in user.text and not screen.answers
+
+
+@pytest.mark.parametrize(
+    ("age_s", "said"), [(0.0, "just now"), (4.9, "just now"), (12.0, "0:10 ago"), (3720.0, "1h 02m ago")]
+)
+def test_an_age_is_told_in_steps(age_s: float, said: str) -> None:
+    assert age_text(age_s) == said
+
+
+async def test_a_problem_of_the_plan_is_told_at_the_field_that_it_names_until_that_is_right(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(review(home)) as user:
+        await change(user, "@sweep", "size=1M")
+        await change(user, "@repeat", "2")
+        await user.press("escape")
+        form = screen_of(user).form
+        form.show_problem("size 2 is smaller than one block of 4k")
+        assert [each.spec.name for each in form.fields if each.has_class("-wrong")] == ["size"]
+        assert form.errors == {}, "it can be left"
+        form.show_problem("")
+        assert [each.spec.name for each in form.fields if each.has_class("-wrong")] == []
