@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tui.remote.hostkeys import Presented
     from tui.remote.keys import LockedKey
     from tui.remote.login import Attempt, Entered
+    from tui.remote.proxy import ProxyCommand, Tunnel
     from tui.remote.ssh import SshTransport
     from tui.remote.ssh_library import asyncssh
     from tui.remote.sshconfig import Keyring, Resolved
@@ -77,6 +78,7 @@ class Connections:
         self._all = asyncio.Semaphore(handshakes)
         self.turn = asyncio.Lock()  # of those who have work for the loop: see `in_turn`
         self._transports: list[SshTransport] = []
+        self._proxies: list[ProxyCommand] = []
 
     async def __aenter__(self) -> Connections:
         return self
@@ -93,6 +95,7 @@ class Connections:
             else:
                 task.cancel()
         await asyncio.gather(*self._bastions.values(), return_exceptions=True)
+        await asyncio.gather(*(proxy.over() for proxy in self._proxies))
         if self._keyring is not None:
             self._keyring.close()
 
@@ -238,6 +241,17 @@ class Connections:
     async def _handshake(
         self, target: Resolved, tunnel: asyncssh.SSHClientConnection | None, attempt: Attempt
     ) -> asyncssh.SSHClientConnection:
+        from tui.remote.proxy import ProxyCommand, way_to
+
+        async with way_to(target, tunnel) as way:
+            connection = await self._shake_hands(target, tunnel, way, attempt)
+        if isinstance(way, ProxyCommand):
+            self._proxies = [*(other for other in self._proxies if other.status is None), way]
+        return connection
+
+    async def _shake_hands(
+        self, target: Resolved, tunnel: asyncssh.SSHClientConnection | None, way: Tunnel | None, attempt: Attempt
+    ) -> asyncssh.SSHClientConnection:
         from tui.remote import hostkeys
         from tui.remote.ssh_library import asyncssh
 
@@ -252,8 +266,7 @@ class Connections:
                 return await asyncssh.connect(
                     target.host,
                     target.port,
-                    tunnel=tunnel,
-                    proxy_command=target.proxy_command,
+                    tunnel=way,
                     config=None,
                     client_factory=lambda: attempt,
                     username=target.user,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from tui.remote.proxy import ProxyCommand, Tunnel, way_to
 from tui.remote.ssh_library import asyncssh
 from tui.remote.transport import HUNG_UP, BusyError, HostError
 
@@ -39,13 +40,20 @@ class Presented(Struct, frozen=True):
 
 async def collect(target: Resolved, tunnel: asyncssh.SSHClientConnection | None) -> asyncssh.SSHKey:
     """Return the key that a host presents, without logging in. Raises HostError, or BusyError when it hangs up."""
+    async with way_to(target, tunnel) as way:
+        key = await _collect(target, way)
+    if isinstance(way, ProxyCommand):
+        await way.over()
+    return key
+
+
+async def _collect(target: Resolved, way: Tunnel | None) -> asyncssh.SSHKey:
     try:
         async with asyncio.timeout(TIMEOUT_S):
             key = await asyncssh.get_server_host_key(
                 target.host,
                 target.port,
-                tunnel=tunnel,
-                proxy_command=target.proxy_command,
+                tunnel=way,
                 config=None,
                 **target.local,
                 kex_algs=target.algorithm_options["kex_algs"],

@@ -57,8 +57,8 @@ HUNG_UP = (ConnectionResetError, BrokenPipeError)
 class BusyError(HostError):
     """A server hung up before it said anything: it is too busy (MaxStartups), or no SSH server. Worth another try."""
 
-    def __init__(self, host: str, place: str) -> None:
-        message = f"{place} hangs up before it greets: not an SSH server, or its MaxStartups is too low"
+    def __init__(self, host: str, place: str, why: str | None = None) -> None:
+        message = why or f"{place} hangs up before it greets: not an SSH server, or its MaxStartups is too low"
         super().__init__("lost", host, message)
 
 

@@ -1,0 +1,186 @@
+"""ProxyCommand: run by the user's shell, as ssh does, and gone when its connection is, or the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+from tui.remote.answers import quoted
+from tui.remote.transport import BusyError, DeniedError, HostError
+
+if TYPE_CHECKING:
+    from tui.remote.sshconfig import Resolved
+
+Tunnel = Any  # what asyncssh takes as one: it has create_connection
+STDOUT, STDERR = 1, 2
+KEPT_BYTES = 4096  # of its last words
+LAST_WORDS_S = 1.0  # that a failed command has to say why
+STDERR_S = 0.2  # to read the rest of it after the exit
+CLOSE_TIMEOUT_S = 3.0
+NOT_FOUND = (126, 127)  # a shell's words for a command that cannot be run: another try is of no use
+# The watcher waits for the end of a pipe that only we hold, so a kill -9 of us ends the command too, and all of its
+# group: what `exec` leaves of a pipeline are several processes. $1: that pipe, $2: the user's shell, $3: the command.
+WATCHED = """
+{ trap '' HUP; read -r _; kill -HUP -$$; sleep 1; kill -KILL -$$; } <"/proc/self/fd/$1" >/dev/null 2>&1 &
+exec "$2" -c "$3"
+"""
+
+
+class ProxyCommand(asyncio.SubprocessProtocol):
+    """One process that carries a connection. It is a tunnel to asyncssh, and the transport of its connection."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+        self.connection: Any = None
+        self._make: Callable[[], Any] | None = None
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._life: int | None = None
+        self._words = bytearray()
+        self._lost: set[int] = set()
+        self._exited = False
+        self._over = asyncio.Event()
+        self._over.set()  # until it runs
+
+    async def create_connection(self, factory: Callable[[], Any], _host: str, _port: int) -> tuple[ProxyCommand, Any]:
+        """Start the command and make a connection over it."""
+        self._make = factory
+        shell = os.environ.get("SHELL") or "/bin/sh"
+        heard, self._life = os.pipe()
+        words = ("/bin/sh", "-c", WATCHED, "sh", str(heard), shell, f"exec {self.command}")
+        try:
+            loop = asyncio.get_running_loop()
+            await loop.subprocess_exec(lambda: self, *words, pass_fds=(heard,), start_new_session=True)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            os.close(heard)
+        return self, self.connection
+
+    async def over(self, timeout_s: float = CLOSE_TIMEOUT_S) -> bool:
+        """Wait for the end of the command; False when it still runs."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._over.wait()
+        return self._over.is_set()
+
+    @property
+    def status(self) -> int | None:
+        """Its exit status; None while it runs, and when a signal ended it."""
+        code = self._transport.get_returncode() if self._transport else None
+        return code if code is not None and code >= 0 else None
+
+    @property
+    def last_line(self) -> str:
+        """The last line that it wrote to stderr."""
+        lines = self._words.decode(errors="replace").strip().splitlines()
+        return quoted(lines[-1], 300) if lines else ""
+
+    # -- as a protocol of asyncio
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin the connection."""
+        self._over.clear()
+        self._transport = cast(asyncio.SubprocessTransport, transport)
+        assert self._make is not None
+        self.connection = self._make()
+        self.connection.connection_made(self)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """Take what arrived: of the server on stdout, of the command itself on stderr."""
+        if fd == STDOUT:
+            self.connection.data_received(data)
+        elif fd == STDERR:
+            self._words += data
+            del self._words[:-KEPT_BYTES]
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        """End the connection with stdout; a command may close its stderr, and stop reading."""
+        self._lost.add(fd)
+        if fd == STDOUT:
+            self.connection.connection_lost(exc)
+            self.close()
+        self._settle()
+
+    def process_exited(self) -> None:
+        """Note its exit; what it left behind may still carry the connection."""
+        self._exited = True
+        self._settle()
+
+    def _settle(self) -> None:
+        if self._exited and STDOUT in self._lost:
+            # others may hold stderr for ever, such as an ssh that stays for ControlPersist
+            wait_s = 0 if STDERR in self._lost else STDERR_S
+            asyncio.get_running_loop().call_later(wait_s, self._finish)
+
+    def _finish(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+        self._over.set()
+
+    # -- as a transport of asyncssh
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        """Return what is known of the process."""
+        return self._transport.get_extra_info(name, default) if self._transport else default
+
+    def write(self, data: bytes) -> None:
+        """Write to its stdin."""
+        pipe = self._transport.get_pipe_transport(0) if self._transport else None
+        if pipe is not None:
+            cast(asyncio.WriteTransport, pipe).write(data)
+
+    def close(self) -> None:
+        """End the command: its stdin ends; what does not end by that gets HUP, a second later KILL."""
+        pipe = self._transport.get_pipe_transport(0) if self._transport else None
+        if pipe is not None:
+            pipe.close()
+        if self._life is not None:
+            os.close(self._life)
+            self._life = None
+
+    def abort(self) -> None:
+        """End the command."""
+        self.close()
+
+
+@asynccontextmanager
+async def way_to(target: Resolved, tunnel: Tunnel | None) -> AsyncIterator[Tunnel | None]:
+    """Yield what carries a connection: a bastion's, a proxy command's, or None. A failure names the command."""
+    if tunnel is not None or target.proxy_command is None:
+        yield tunnel
+        return
+    proxy = ProxyCommand(target.proxy_command)
+    try:
+        yield proxy
+    except HostError as error:
+        raise await failure(proxy, error) from error
+    except BaseException:
+        proxy.close()
+        raise
+
+
+async def failure(proxy: ProxyCommand, error: HostError) -> HostError:
+    """Return why a connection over a command failed: what the server said, or what became of the command."""
+    if isinstance(error, DeniedError) or error.code.startswith("host-key"):
+        proxy.close()
+        await proxy.over()
+        return error
+    if error.code != "timeout":
+        await proxy.over(LAST_WORDS_S)
+    proxy.close()
+    await proxy.over()
+    name = f"ProxyCommand {quoted(proxy.command, 200)!r}"
+    said = f": {proxy.last_line}" if proxy.last_line else ""
+    if error.code == "timeout":
+        return HostError("timeout", error.host, f"{name} has brought no answer; {error.message}{said}")
+    ended = f"ended with status {proxy.status}" if proxy.status else "ended before the server greeted"
+    if proxy.status in NOT_FOUND:
+        return HostError("unreachable", error.host, f"{name} {ended}{said}")
+    if isinstance(error, BusyError):
+        return BusyError(error.host, "", f"{name} {ended}{said}")
+    return HostError(error.code, error.host, f"{error.message}; {name}{said}" if said else error.message)
