@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tui.remote.sshconfig import Resolved
 
 Tunnel = Any  # what asyncssh takes as one: it has create_connection
-STDOUT, STDERR = 1, 2
+STDIN, STDOUT, STDERR = 0, 1, 2
 KEPT_BYTES = 4096  # of its last words
 LAST_WORDS_S = 1.0  # that a failed command has to say why
 STDERR_S = 0.2  # to read the rest of it after the exit
@@ -99,10 +99,11 @@ class ProxyCommand(asyncio.SubprocessProtocol):
             del self._words[:-KEPT_BYTES]
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        """End the connection with stdout; a command may close its stderr, and stop reading."""
+        """End the connection with stdout, or with a stdin that is not read any more; stderr may be closed."""
         self._lost.add(fd)
-        if fd == STDOUT:
-            self.connection.connection_lost(exc)
+        ours = fd == STDIN and self._life is None
+        if fd != STDERR and not ours:
+            self.connection.connection_lost(exc or (BrokenPipeError() if fd == STDIN else None))
             self.close()
         self._settle()
 
