@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tui.journal.metadata import MetadataView
@@ -16,9 +18,12 @@ from tui.results.record.metadata import (
     metadata_lines,
     metadata_record,
     metadata_remarks,
+    metadata_tables,
     operation_value,
 )
+from tui.workloads.mdtest.output import Output
 
+MDTEST = Path(__file__).parents[1] / "data" / "mdtest"
 STEP = Step(0, "x", "mdtest", {}, [HostTask(f"h{n}", 0, "", []) for n in (1, 2)], None, mpi=MpiLaunch("/d", 2, 100, 3))
 
 
@@ -98,10 +103,48 @@ def test_the_table_fits_80_columns() -> None:
     record = metadata_record(view, STEP)
     assert record is not None
     lines = metadata_lines(record)
-    assert max(map(len, lines)) <= 80 and [line.split()[0] for line in lines[1:]] == ["create", "stat"]
-    assert lines[0].endswith("it. 2  it. 3/9")
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[0] for line in lines] == ["operations/s", "create", "stat", "rank", "create", "stat"]
+    assert lines[3].endswith("it. 5    it. 6/9")
     assert max(map(len, metadata_lines(record, 76))) <= 76
-    assert metadata_lines(record, 200)[0].endswith("it. 8    it. 9")
+    assert metadata_lines(record, 200)[3].endswith("it. 8      it. 9")
+
+
+def test_digits_are_grouped() -> None:
+    view = running()
+    view.result = result(operations={"stat": OperationResult(max=1499629.4, min=99.5, mean=12345.0, stddev=1.0)})
+    record = metadata_record(view, STEP)
+    assert record is not None
+    assert metadata_lines(record)[1].split() == ["stat", "1,499,629", "99.5", "12,345", "1"]
+
+
+@pytest.mark.parametrize("name", ["main", "3.3.0", "1.9.3"])
+def test_an_iteration_is_never_a_column_beside_a_maximum_that_it_exceeds(name: str) -> None:
+    output = Output()
+    for line in (MDTEST / f"mdtest-{name}-profile-v.out").read_text().splitlines():
+        output.line(line)
+    view = running()
+    view.result = result(operations=output.results(), version=output.version)
+    record = metadata_record(view, STEP)
+    assert record is not None
+    outside = [
+        rate
+        for each in record.operations.values()
+        for rate in each.iterations
+        if each.min is not None and each.max is not None and not each.min <= rate <= each.max
+    ]
+    assert outside or name == "3.3.0", "rank 0 alone is another definition"
+    figures, iterations = metadata_tables(record, 80)
+    assert "it. 1" not in figures[0] and iterations[0].startswith("rank 0 alone")
+    assert any("rank 0 alone" in text for text in metadata_remarks(record))
+
+
+def test_a_single_iteration_is_not_shown_again() -> None:
+    view = running()
+    one = OperationResult(max=50.0, min=50.0, mean=50.0, stddev=0.0, iterations=[50.2])
+    view.result = result(operations={"create": one}, iterations=1)
+    record = metadata_record(view, STEP)
+    assert record is not None and len(metadata_tables(record, 80)) == 1
 
 
 @pytest.mark.parametrize(

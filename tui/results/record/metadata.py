@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import fmean, stdev
 
 from tui import workloads
@@ -12,7 +13,8 @@ from tui.model.plan import Step
 from tui.model.step_record import MetadataRecord, OperationRecord
 
 NAME_WIDTH = 14
-FIGURE_WIDTH = 9
+FIGURE_WIDTH = 11
+RANK_0 = "iterations are by the clock of rank 0 alone, and may lie outside of min and max"
 
 
 def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | None:
@@ -66,23 +68,41 @@ def operation_value(metadata: MetadataRecord, direction: str) -> float | None:
 
 
 def metadata_lines(metadata: MetadataRecord, width: int = 80) -> list[str]:
-    """Return the table of operations: max, min, mean, standard deviation, and as many iterations as there is room for.
+    """Return the tables of operations as lines."""
+    return [line for table in metadata_tables(metadata, width) for line in table]
 
-    Where there are more, the last title tells how many.
+
+def metadata_tables(metadata: MetadataRecord, width: int = 80) -> list[list[str]]:
+    """Return the tables of operations, each with its titles first: the figures, then the iterations.
+
+    A table of its own, because the tool's figures and its lines of iterations are measured by different clocks: an
+    iteration of rank 0 alone may lie above the maximum. There are as many iterations as there is room for; where there
+    are more, the last title tells how many. A single one is not repeated.
     """
-    most = max((len(each.iterations) for each in metadata.operations.values()), default=0)
-    shown = min(most, max(0, (width - NAME_WIDTH - 4 * FIGURE_WIDTH - 1) // FIGURE_WIDTH))
-    titles = [f"it. {number}" for number in range(1, shown + 1)]
-    if shown and shown < most:
-        titles[-1] += f"/{most}"
-    head = "".join(f"{title:>{FIGURE_WIDTH}}" for title in ("max", "min", "mean", "std dev"))
-    lines = [f"{'operations/s':<{NAME_WIDTH}}{head} " + "".join(f"{title:>{FIGURE_WIDTH}}" for title in titles)]
+    titles = "".join(f"{title:>{FIGURE_WIDTH}}" for title in ("max", "min", "mean", "std dev"))
+    tables = [[f"{'operations/s':<{NAME_WIDTH}}{titles}"]]
     for name, each in metadata.operations.items():
-        mark = "~" if each.from_iterations else ""
-        figures = "".join(f"{_rate(value):>{FIGURE_WIDTH}}" for value in (each.max, each.min, each.mean, each.stddev))
-        rates = "".join(f"{_rate(value):>{FIGURE_WIDTH}}" for value in each.iterations[:shown])
-        lines.append(f"{name + mark:<{NAME_WIDTH}}{figures} {rates}")
-    return lines
+        tables[0].append(_row(name, each, [each.max, each.min, each.mean, each.stddev]))
+    most = max((len(each.iterations) for each in metadata.operations.values()), default=0)
+    shown = min(most, max(1, (width - NAME_WIDTH) // FIGURE_WIDTH))
+    if most < 2:
+        return tables
+    numbers = [f"it. {number}" for number in range(1, shown + 1)]
+    numbers[-1] += f"/{most}" if shown < most else ""
+    head = "".join(f"{title:>{FIGURE_WIDTH}}" for title in numbers)
+    rows = [_row(name, each, each.iterations[:shown]) for name, each in metadata.operations.items()]
+    return [*tables, [f"{iterations_title(metadata):<{NAME_WIDTH}}{head}", *rows]]
+
+
+def iterations_title(metadata: MetadataRecord) -> str:
+    """Return whose rates those of the iterations are."""
+    made = any(each.from_iterations for each in metadata.operations.values())
+    return "iterations" if made else "rank 0 alone"
+
+
+def _row(name: str, each: OperationRecord, values: Sequence[float | None]) -> str:
+    mark = "~" if each.from_iterations else ""
+    return f"{name + mark:<{NAME_WIDTH}}" + "".join(f"{_rate(value):>{FIGURE_WIDTH}}" for value in values)
 
 
 def metadata_remarks(metadata: MetadataRecord) -> list[str]:
@@ -93,7 +113,7 @@ def metadata_remarks(metadata: MetadataRecord) -> list[str]:
     remarks = [f"{version}: {metadata.tasks or 'an unknown number of'} ranks{nodes}, {files}"]
     made = any(each.from_iterations for each in metadata.operations.values())
     if metadata.meaning:
-        remarks.append(metadata.meaning if made else f"{metadata.meaning}; iterations are rank 0's own times")
+        remarks.append(metadata.meaning if made else f"{metadata.meaning}; {RANK_0}")
     if metadata.shift_text:
         remarks.append(f"rank shift: {metadata.shift_text}")
     if made:
@@ -102,4 +122,4 @@ def metadata_remarks(metadata: MetadataRecord) -> list[str]:
 
 
 def _rate(value: float | None) -> str:
-    return units.UNKNOWN if value is None else f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+    return units.UNKNOWN if value is None else units.exact(round(value)) if value >= 100 else f"{value:.3g}"

@@ -142,9 +142,11 @@ def _host_rows(record: RunRecord, step: StepRecord, name: str) -> Iterator[list[
 
 
 def operations_table(found: MetadataRecord) -> Table:
-    """Return what a metadata benchmark printed, and each iteration."""
+    """Return what a metadata benchmark printed, and each iteration as rank 0 saw it."""
     shown = min(max((len(each.iterations) for each in found.operations.values()), default=0), 10)
-    heads = _right("max", "min", "mean", "std dev", *(f"iteration {number}" for number in range(1, shown + 1)))
+    made = any(each.from_iterations for each in found.operations.values())
+    by = "" if made else ", rank 0"  # the tool's figures are of all ranks
+    heads = _right("max", "min", "mean", "std dev", *(f"iteration {number}{by}" for number in range(1, shown + 1)))
     rows = [_operation(name, each, shown) for name, each in found.operations.items()]
     return Table("Operations per second", [Column("operation"), *heads], rows)
 

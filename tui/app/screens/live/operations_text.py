@@ -224,13 +224,14 @@ def result_lines(metadata: MetadataRecord, width: int) -> list[Line]:
     """Return the table of operations, and what must be known to read it right."""
     import textwrap
 
-    from tui.results.record.metadata import metadata_lines, metadata_remarks
+    from tui.results.record.metadata import metadata_remarks, metadata_tables
 
-    header, *rows = metadata_lines(metadata, width)
-    lines = [Line.of(*clip([(header, "title")], width))]
-    for row in rows:
-        name = row[:14].strip(" ~")
-        lines.append(Line.of(*clip([(row[:14], COLOURS.get(name, TEXT)), (row[14:], VALUE)], width)))
+    lines: list[Line] = []
+    for header, *rows in metadata_tables(metadata, width):
+        lines.append(Line.of(*clip([(header, "title")], width)))
+        for row in rows:
+            name = row[:14].strip(" ~")
+            lines.append(Line.of(*clip([(row[:14], COLOURS.get(name, TEXT)), (row[14:], VALUE)], width)))
     for text in metadata_remarks(metadata):
         lines += [Line.of((part, LABEL)) for part in textwrap.wrap(text, width, subsequent_indent="  ")]
     return lines
