@@ -13,6 +13,7 @@ from tests.results.compare_runs import IOPS, repeated
 from tui.cli.common import run_store
 from tui.cli.main import main
 from tui.cli.parsers import parser_with
+from tui.metrics.ranks import repetitions_needed
 from tui.results.store.marks import retag
 
 PAGE = (Path(__file__).parents[2] / "docs" / "ci.md").read_text()
@@ -53,3 +54,11 @@ def test_the_recipe_of_the_page_runs(
 def test_the_table_of_the_page_has_the_codes_of_the_verb() -> None:
     codes = re.findall(r"^\| (\d) \| (no worse|worse|wrong usage|nobody can tell)", PAGE, re.MULTILINE)
     assert codes == [("0", "no worse"), ("1", "worse"), ("2", "wrong usage"), ("3", "nobody can tell")]
+
+
+def test_the_table_of_repetitions_is_what_compare_goes_by() -> None:
+    rows = re.findall(r"^\| (\d+)(?: to (\d+))? \| (\d) \|$", PAGE, re.MULTILINE)
+    assert [int(rows[0][0]), len(rows)] == [1, 4]
+    for at, (first, last, times) in enumerate(rows):
+        assert repetitions_needed(int(first)) == repetitions_needed(int(last or first)) == int(times)
+        assert at + 1 == len(rows) or int(rows[at + 1][0]) == int(last or first) + 1

@@ -45,8 +45,8 @@ def test_bytes_are_told_in_all(tmp_path: Path) -> None:
         for task in step.tasks:
             task.layout = True
     lines = review_text(maker.plan).splitlines()
-    assert "layout    8 GiB in all, up to 4 GiB a host" in lines
-    assert "writes    nothing: reads only" in lines
+    assert "layout    4 GiB a host, 8 GiB in all, where missing" in lines
+    assert "writes    reads only" in lines
 
 
 def test_every_step_is_announced_with_its_place_and_name(tmp_path: Path) -> None:

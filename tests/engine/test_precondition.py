@@ -175,7 +175,7 @@ def test_the_review_says_what_is_filled_and_how_long_it_takes_at_most(tmp_path: 
     assert "prepares  writes its files whole twice: 7.81 MiB in all, up to 3.91 MiB a host" in text
     assert "prepares  at most 7 rounds of 0:30 of its own load, until 3 of them are within 20 %" in text
     assert "time      4:35 of load, plus fill" in text
-    assert "writes    nothing: reads only" in text
+    assert "writes    reads only" in text
 
 
 def test_the_jobs_of_fill_and_measurement_are_both_shown(tmp_path: Path) -> None:

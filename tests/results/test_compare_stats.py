@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.results.samples import histogram
+from tui.metrics.ranks import least_p
 from tui.results.compare import stats
 
 
@@ -53,7 +54,7 @@ def test_repetitions_that_are_all_the_same_do_not_differ() -> None:
 
 @pytest.mark.parametrize(("a", "b", "p"), [(3, 3, 0.1), (4, 4, 2 / 70), (5, 5, 2 / 252)])
 def test_the_smallest_p_there_can_be(a: int, b: int, p: float) -> None:
-    assert stats.least_p(a, b) == pytest.approx(p)
+    assert least_p(a, b) == pytest.approx(p)
 
 
 def test_holm_corrects_from_the_smallest_up_and_never_falls() -> None:

@@ -105,8 +105,9 @@ def carried_out(args: argparse.Namespace, wish: Wish) -> int:
         return 0
     from tui.cli.agree import agreed
     from tui.cli.launching import start
+    from tui.results.text.plan_facts import too_few_to_compare
 
-    for remark in plan.remarks:
+    for remark in filter(None, [*plan.remarks, too_few_to_compare(plan)]):
         say(f"benchtui: {remark}")
     for left in plan.left_out:
         say(f"benchtui: left out: {left.text()}")

@@ -36,6 +36,9 @@ class FileSpec(Struct, frozen=True, omit_defaults=True):
     start_bytes: int | None = 0
 
 
+HARMLESS = ("/dev/null", "/dev/zero", "/dev/full")  # nothing in them is lost
+
+
 def is_device(path: str) -> bool:
     """Tell whether a path names a device: it is read and written, but never laid out or removed."""
     return path.startswith("/dev/") and not path.startswith("/dev/shm/")
@@ -318,3 +321,11 @@ _decoder = msgspec.json.Decoder(Plan)  # made once, on import: two threads that 
 def parse_plan(data: bytes) -> Plan:
     """Return the plan that stands in plan.json. Raises msgspec.DecodeError, and ValueError of damaged text."""
     return _decoder.decode(data)
+
+
+def written_devices(plan: Plan) -> list[str]:
+    """Return the devices that the plan writes to, as far as their names say so, and the images of clusters."""
+    tasks = [task for step in plan.steps for task in step.tasks]
+    written = dict.fromkeys(spec.path for task in tasks for spec in task.written)
+    images = dict.fromkeys(image for task in tasks for image in task.images)
+    return [*(path for path in written if is_device(path) and path not in HARMLESS), *images]

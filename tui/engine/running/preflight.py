@@ -19,14 +19,14 @@ from tui.engine.running.locks import take_locks
 from tui.engine.running.on_hosts import DEVICES, JUDGE, LOOK, on_hosts, refuse_failed
 from tui.engine.running.session import HostSession
 from tui.engine.running.sharing import tell_sharing
-from tui.engine.safety.destroy import HARMLESS, device_line, devices_of, judge_again, judge_targets, ours, to_identify
+from tui.engine.safety.destroy import device_line, devices_of, judge_again, judge_targets, ours, to_identify
 from tui.engine.safety.host_look import HostFindings, Problem, sizes_of, tasks_of
 from tui.engine.safety.made_files import Files
 from tui.journal.loss import names_of
 from tui.model.event import HostClock, HostFacts
 from tui.model.hostfacts import Fact
 from tui.model.made import Identities
-from tui.model.plan import HostTask, Plan, Step, is_device
+from tui.model.plan import HARMLESS, HostTask, Plan, Step, is_device
 from tui.remote.agent import Agent, ClockOffset, FileInfo, TaskDir
 from tui.remote.made import identify
 from tui.remote.probe import HostProbe

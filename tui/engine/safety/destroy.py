@@ -14,11 +14,10 @@ from tui.engine.safety.host_look import HostFindings, Problem, parents, tasks_of
 from tui.engine.safety.made_files import Files
 from tui.metrics import units
 from tui.model.plain import some
-from tui.model.plan import HostTask, Plan, is_device
+from tui.model.plan import HARMLESS, HostTask, Plan, is_device, written_devices
 from tui.remote.agent import FileInfo
 from tui.remote.devices import DeviceFacts
 
-HARMLESS = ("/dev/null", "/dev/zero", "/dev/full")
 PARTITION_TABLES = ("dos", "gpt", "PMBR", "mac", "sun", "sgi", "bsd", "atari")
 NAMES_SHOWN = 3
 REFUSED = "a device in use is never written to"
@@ -28,14 +27,6 @@ def devices_of(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) 
     """Return the paths that are devices, by their name or by what they are on the host."""
     paths = dict.fromkeys(spec.path for task in tasks for spec in task.files)
     return [path for path in paths if is_device(path) or kind_of(files.get(path)) in ("block", "char")]
-
-
-def written_devices(plan: Plan) -> list[str]:
-    """Return the devices that the plan writes to, as far as their names say so, and the images of clusters."""
-    tasks = [task for step in plan.steps for task in step.tasks]
-    written = dict.fromkeys(spec.path for task in tasks for spec in task.written)
-    images = dict.fromkeys(image for task in tasks for image in task.images)
-    return [*(path for path in written if is_device(path) and path not in HARMLESS), *images]
 
 
 def unnamed_devices(plan: Plan) -> list[str]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from tui.engine.hosts.fan_out import fan_out, looking_on
 from tui.engine.safety.destroy import (
-    HARMLESS,
     device_line,
     devices_of,
     foreign_files,
@@ -26,7 +25,7 @@ from tui.engine.safety.destroy import (
 )
 from tui.engine.safety.host_look import HostFindings, tasks_of
 from tui.model.address import HostAddress
-from tui.model.plan import FileSpec, Plan, is_device
+from tui.model.plan import HARMLESS, FileSpec, Plan, is_device
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.remote.devices import DeviceFacts
 from tui.remote.made import identify

@@ -8,6 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 from tui.metrics.figures import Latency, percentile_of
+from tui.metrics.ranks import HEADLINE_ALPHA, LEAST_REPETITIONS, OTHERS_ALPHA, can_decide, repetitions_needed
 from tui.metrics.registry import METRICS, meaning
 from tui.metrics.units import Few
 from tui.model.plan import Headline
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 Word = Literal["better", "worse", "no difference detected", "inconclusive", "too few repetitions to say",
                "too few samples", "not measured", "not comparable"]  # fmt: skip
 THRESHOLD = 0.02  # what is less is not worth a word, however surely it is known
-HEADLINE_ALPHA, OTHERS_ALPHA = 0.04, 0.01  # of the 5 %: what others lack they get from headlines that all differ
 WIDE = 0.05  # an interval that reaches further says that a difference may well be there
 WITHIN_RUNS: tuple[stats.Method, ...] = ("within one run", "one run, order statistics")
 UNKNOWN_WORDS = ("inconclusive", "too few repetitions to say", "too few samples", "not measured")
@@ -222,7 +222,7 @@ def effect_of(
     """Return the effect: of repetitions, or of single runs as far as they tell within themselves."""
     if len(values[0]) == len(values[1]) == 1:
         iterations = a[0].iterations(figure), b[0].iterations(figure)
-        if min(map(len, iterations)) >= stats.LEAST_REPETITIONS and all(map(all, iterations)):
+        if min(map(len, iterations)) >= LEAST_REPETITIONS and all(map(all, iterations)):
             return replace(stats.of_repetitions(*iterations), method="within one run")
         spreads = [spread_of(side[0], figure) for side in (a, b)]
         if spreads[0] is not None and spreads[1] is not None:
@@ -338,8 +338,8 @@ def _worded(change: Change, family: int, alpha: float) -> Change:
         return replace(change, word="better" if (effect.ratio > 1) == larger_is_better else "worse")
     if surely:
         return replace(change, word="no difference detected", why=f"less than {_percent(change.threshold)}")
-    if effect.method == "repetitions" and stats.least_p(*counts) * family > alpha:
-        why = f"{family} figures at once need more than {min(counts)} repetitions"
+    if effect.method == "repetitions" and not can_decide(*counts, family, alpha):
+        why = f"{family} figures at once need {repetitions_needed(family, alpha)} repetitions, not {min(counts)}"
         return replace(change, word="too few repetitions to say", why=why)
     if max(effect.high - 1, 1 - effect.low) <= max(WIDE, change.threshold):
         return replace(change, word="no difference detected")
@@ -352,7 +352,7 @@ def _why_too_few(change: Change) -> str:
         return f"one run each, without {stats.LEAST_SECONDS} known seconds"
     apart = max(change.values_a) < min(change.values_b) or max(change.values_b) < min(change.values_a)
     said = "ranges do not overlap" if apart else "ranges overlap"
-    return f"{counts[0]} and {counts[1]}, {stats.LEAST_REPETITIONS} each are needed; {said}"
+    return f"{counts[0]} and {counts[1]}, {LEAST_REPETITIONS} each are needed; {said}"
 
 
 def _percent(share: float) -> str:

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tui.metrics.ranks import LEAST_REPETITIONS
 from tui.metrics.registry import METRICS
 from tui.results.compare.compare import UNKNOWN_WORDS, Change, Comparison
 from tui.results.compare.gate import Difference
-from tui.results.compare.stats import LEAST_REPETITIONS
 
 if TYPE_CHECKING:
     from tui.results.sizing.compare import SearchChange

@@ -16,12 +16,12 @@ import numpy as np
 from scipy import special  # scipy.stats takes a second and a half of CPU to load
 
 from tui.metrics.buckets import TOP_BUCKET, index_to_value
+from tui.metrics.ranks import LEAST_REPETITIONS
 
 Method = Literal["repetitions", "within one run", "one run, order statistics", "one run, noise floor"]
 Array = np.ndarray
 
 ALPHA = 0.05
-LEAST_REPETITIONS = 4  # of 3 and 3 the smallest p there can be is 0.10
 LEAST_SECONDS = 10
 MOST_ORDERS = 20_000  # ways to deal out tied repetitions that are all looked at: 8 and 8 have 12,870
 RESAMPLES = 999
@@ -114,11 +114,6 @@ def _orders(a: int, b: int) -> Array:
     dealt = np.zeros((a + b, len(chosen)))
     dealt[chosen.T, np.arange(len(chosen))] = 1
     return dealt
-
-
-def least_p(a: int, b: int) -> float:
-    """Return the smallest p that Mann and Whitney's test can give for so many repetitions."""
-    return min(1.0, 2 / comb(a + b, a))
 
 
 # -- one run: its seconds are resampled in blocks

@@ -9,6 +9,7 @@ from statistics import median
 from typing import Literal
 
 from tui.metrics import units
+from tui.metrics.ranks import LEAST_REPETITIONS
 from tui.model.search_record import IntervalRecord, SearchRecord
 from tui.results.sizing.curve import MEAN, CurvePoint, Trace, rate_unit, same_traces
 from tui.results.sizing.found import UNKNOWN
@@ -126,7 +127,7 @@ def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) 
     if effect.p is None:
         apart = max(a) < min(b) or max(b) < min(a)
         word, said = "too few repetitions to say", "do not overlap" if apart else "overlap"
-        why = why or f"{len(a)} and {len(b)}, {stats.LEAST_REPETITIONS} each are needed; ranges {said}"
+        why = why or f"{len(a)} and {len(b)}, {LEAST_REPETITIONS} each are needed; ranges {said}"
     elif effect.p > stats.ALPHA and word in ("better", "worse"):
         word = "inconclusive"
     word = "not comparable" if made.word == "not comparable" else word

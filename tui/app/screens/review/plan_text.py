@@ -5,43 +5,19 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from tui.engine.safety.destroy import written_devices
 from tui.metrics import units
-from tui.model.plain import some, some_in
+from tui.model.plain import some_in
 from tui.model.plan import HostTask, Plan
-from tui.model.sharing import sharing_note
-from tui.results.text.plan_sums import (
-    STEPS_IN_FULL,
-    added_text,
-    after_text,
-    layout_bytes,
-    parts_of,
-    precondition_texts,
-    search_texts,
-    steps_text,
-    targets_of,
-    time_bounds,
-    time_note,
-    time_told,
-    values_text,
-    writes_at_all,
-    written_bytes,
-)
+from tui.results.text.plan_facts import plan_facts, time_text, warnings
+from tui.results.text.plan_sums import STEPS_IN_FULL, parts_of, steps_text, time_bounds, values_text
 from tui.sizing.lacking import points_planned
 from tui.text.line import ACCENT, BRIGHT, LABEL, TEXT, Line, Run, heading, indented, labelled
 
-BIG_LAYOUT_BYTES = 100 * 2**30
+__all__ = ["job_files", "launch_line", "plan_lines", "summary", "time_text", "warnings"]
+
 INDENT = 10
 FILES_SHOWN = 3
-LOOKED_AT = " (looked at, no load)"
 POINTS_SHOWN = 24
-CACHES = {"no": "left as they are", "try": "dropped where that is allowed", "require": "dropped, or the run ends"}
-
-
-def nothing_written(plan: Plan) -> str:
-    """Return what a measurement does that writes no bytes: a metadata benchmark makes files all the same."""
-    made = sum(step.mpi.ranks(len(step.tasks)) * step.mpi.items for step in plan.steps[:1] if step.mpi is not None)
-    return f"makes and removes {made} empty files" if made else "reads only"
 
 
 def launch_line(plan: Plan) -> str:
@@ -57,27 +33,6 @@ def launch_line(plan: Plan) -> str:
     return f"runs on {hosts}, {time_text(plan.expected_s)}{steps}"
 
 
-def time_text(seconds: float | None) -> str:
-    """Return how long something is planned to take."""
-    return "as long as it takes" if seconds is None else units.duration(seconds)
-
-
-def warnings(plan: Plan) -> list[str]:
-    """Return what somebody should have read before the run starts."""
-    found: list[str] = []
-    total = sum(layout_bytes(plan).values())
-    if plan.allow_device and any(writes_at_all(step) for step in plan.steps):
-        found.append(f"writes to {some(written_devices(plan) or targets_of(plan))}: what is there is lost")
-    if total > BIG_LAYOUT_BYTES:
-        found.append(f"lays out {units.size(total)} of test files in all before it measures")
-    overwrites = any(writes_at_all(step) for step in plan.steps if any(task.files for task in step.tasks))
-    if overwrites and not plan.allow_device:
-        found.append(f"overwrites its test files in {plan.target or 'the target directory'}")
-    if note := sharing_note(plan):
-        found.append(note)
-    return [*found, *plan.remarks, *(f"left out: {left.text()}" for left in plan.left_out)]
-
-
 def plan_lines(plan: Plan, width: int) -> list[Line]:
     """Return the whole plan, most important first, for a pane of `width` columns."""
     told = summary(plan, width - INDENT)
@@ -86,38 +41,10 @@ def plan_lines(plan: Plan, width: int) -> list[Line]:
 
 
 def summary(plan: Plan, width: int) -> Iterator[tuple[str, list[Run]]]:
-    """Yield label and value of what answers what, where, how long, how much; `width` cells make a line of a value."""
-    yield pair("profile", plan.profile.title, f"  v{plan.profile.version}")
-    count = f"{len(plan.hosts)}: " if len(plan.hosts) > 1 else ""
-    yield "hosts", [(count, BRIGHT), (some_in((host.name for host in plan.hosts), width - len(count)), TEXT)]
-    if plan.servers:
-        servers = some_in((server.name for server in plan.servers), width - len(LOOKED_AT))
-        yield "servers", [(servers, TEXT), (LOOKED_AT, LABEL)]
-    yield pair("target", some(targets_of(plan)) or units.UNKNOWN)
-    yield pair("time", time_told(plan, time_text) or time_text(None), time_note(plan) if plan.expected_s else "")
-    yield pair("layout", *each_and_all(layout_bytes(plan), "nothing is laid out", "where missing"))
-    yield pair("writes", *each_and_all(written_bytes(plan), nothing_written(plan), "while it measures"))
-    for name, text in search_texts(plan):
-        yield pair(name, text)
-    for text in precondition_texts(plan):
-        yield pair("prepares", text)
-    yield pair("after", after_text(plan))
-    yield pair("caches", CACHES[plan.drop_caches])
-    for each in plan.attested:
-        yield pair("attested", each.answer, f"  {each.question}")
-
-
-def each_and_all(by_host: dict[str, int] | dict[str, int | None], none: str, when: str) -> tuple[str, str]:
-    """Return bytes a host and in all as (bright, dim) text."""
-    values = list(by_host.values())
-    if any(value is None for value in values):
-        return "without a bound", f" {when}"
-    known = [value or 0 for value in values]
-    if not any(known):
-        return none, ""
-    low, high = min(known), max(known)
-    each = units.size(high) if low == high else f"{units.size(low)} to {units.size(high)}"
-    return (each, f" {when}") if len(known) == 1 else (f"{each} a host", f", {units.size(sum(known))} in all, {when}")
+    """Yield label and value of each fact; `width` cells make a line of a value."""
+    for fact in plan_facts(plan):
+        names = some_in(fact.names, width - len(fact.text) - len(fact.more)) if fact.names else ""
+        yield fact.label, [(fact.text, BRIGHT), (names, TEXT), (fact.more, LABEL)]
 
 
 def steps(plan: Plan, width: int) -> Iterator[Line]:
@@ -156,8 +83,6 @@ def commands(plan: Plan, width: int) -> Iterator[Line]:
     yield heading("command on each host")
     for argv in dict.fromkeys(tuple(task.argv) for step in plan.steps for task in step.tasks):
         yield from indented([(shlex.join(argv), TEXT)], width)
-    if added := added_text(plan):
-        yield from indented([("added to the profile's options: ", LABEL), (added, TEXT)], width)
 
 
 def files(plan: Plan, width: int) -> Iterator[Line]:
@@ -211,8 +136,3 @@ def job_line(line: str) -> Line:
         return Line.of((line, LABEL))
     name, equals, value = line.partition("=")
     return Line.of((name + equals, LABEL), (value, BRIGHT))
-
-
-def pair(label: str, bright: str, dim: str = "") -> tuple[str, list[Run]]:
-    """Return a label, and a value with what is less important about it."""
-    return label, [(bright, BRIGHT), (dim, LABEL)]

@@ -1,0 +1,94 @@
+"""`--dry-run` and Review are two looks at one plan: what one of them says, the other says too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.engine.test_matrix import HOSTS
+from tests.engine.test_prove import DEPTH, kept, proof
+from tests.results.compare_runs import IOPS, run, step
+from tui.app.screens.review.plan_text import plan_lines
+from tui.cli.review import review_text
+from tui.engine.planning.plan import Choices, build_plan
+from tui.engine.planning.search import Wish
+from tui.engine.profiles.catalogue import Catalogue
+from tui.metrics.ranks import repetitions_needed
+from tui.model.plan import Attestation, Plan
+from tui.results.compare.compare import compare
+from tui.results.text.plan_facts import plan_facts, too_few_to_compare, warnings
+from tui.text.line import plain_lines
+
+SWEEP = {"sweep": {"numjobs": ["1", "2"]}}
+SEARCH = {"search": Wish("capacity", limits=("p99 < 5ms",))}
+
+
+def plan(profile: str = "weka/read-iops", **choices: Any) -> Plan:
+    """A plan of a preset for two hosts."""
+    return build_plan(Catalogue(Path("/nowhere")).load(profile), Choices(**{"hosts": HOSTS[:2], **choices}))
+
+
+PLANS = {
+    "one step": lambda: plan(),
+    "one host": lambda: plan(hosts=HOSTS[:1]),
+    "servers": lambda: plan(servers=HOSTS[2:3]),
+    "a mixed load": lambda: plan("demo/quick"),
+    "a sweep": lambda: plan(**SWEEP),
+    "repetitions": lambda: plan(repeat=4, **SWEEP),
+    "a suite": lambda: plan("weka/all"),
+    "metadata": lambda: plan("weka/mdtest"),
+    "a search": lambda: plan(**SEARCH),
+    "a device": lambda: replace(plan("demo/quick"), allow_device=True),
+    "remarks": lambda: replace(plan(), remarks=["numjobs=4 in every profile"]),
+    "attested": lambda: replace(plan(), attested=[Attestation("cold", "Is the cache cold?", "yes")]),
+    "a proof": lambda: proof(kept(), DEPTH),
+    "dropped caches": lambda: replace(plan(), drop_caches="require"),
+    "kept options": lambda: replace(plan(), cleanup=True),
+}
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("kind", PLANS)
+def test_both_show_every_fact_of_a_plan(kind: str) -> None:
+    made = PLANS[kind]()
+    shown = one_line("\n".join(plain_lines(plan_lines(made, 400))))
+    printed = one_line(review_text(made))
+    for fact in plan_facts(made):
+        said = one_line(f"{fact.label} {fact.text}{', '.join(fact.names)}{fact.more}")
+        assert said in printed
+        assert said in shown
+
+
+@pytest.mark.parametrize("kind", PLANS)
+def test_what_review_warns_of_is_printed_too(kind: str) -> None:
+    made = PLANS[kind]()
+    assert all(f"note {text}" in one_line(review_text(made)) for text in map(one_line, warnings(made)))
+
+
+def test_both_say_how_many_repetitions_compare_needs() -> None:
+    assert too_few_to_compare(plan(repeat=4, **SWEEP)) == (
+        "compare cannot decide: each of 2 points is measured 4 times, 5 are needed"
+    )
+    assert "2 points need 5 repetitions each, on both sides; planned: 4" in review_text(plan(repeat=4, **SWEEP))
+    assert too_few_to_compare(plan(repeat=5, **SWEEP)) == "" == too_few_to_compare(plan(repeat=4))
+    assert too_few_to_compare(plan(**SWEEP)) == "", "single runs are judged by their seconds"
+
+
+@pytest.mark.parametrize("points", [1, 2, 5, 6])
+def test_as_many_repetitions_as_are_said_decide_and_one_less_does_not(points: int) -> None:
+    needed = repetitions_needed(points)
+    for times, word in ((needed, "worse"), (needed - 1, "too few repetitions to say")):
+        a, b = (
+            run(*(step(IOPS * share * (1 + 0.001 * turn), index=point * times + turn, count=0, repetition=turn + 1,
+                       point={"bs": point})
+                  for point in range(points) for turn in range(times)))
+            for share in (1.0, 0.85)
+        )  # fmt: skip
+        found = compare([a], [b])
+        assert {each.word for each in found.changes if each.headline} == {word}, (points, times)
