@@ -22,8 +22,8 @@ from tui.results.compare.compare import compare
 from tui.results.text.plan_facts import plan_facts, too_few_to_compare, warnings
 from tui.text.line import plain_lines
 
-SWEEP = {"sweep": {"numjobs": ["1", "2"]}}
-SEARCH = {"search": Wish("capacity", limits=("p99 < 5ms",))}
+SWEEP: dict[str, Any] = {"sweep": {"numjobs": ["1", "2"]}}
+SEARCH: dict[str, Any] = {"search": Wish("capacity", limits=("p99 < 5ms",))}
 
 
 def plan(profile: str = "weka/read-iops", **choices: Any) -> Plan:
@@ -75,7 +75,7 @@ def test_both_say_how_many_repetitions_compare_needs() -> None:
     assert too_few_to_compare(plan(repeat=4, **SWEEP)) == (
         "compare cannot decide: each of 2 points is measured 4 times, 5 are needed"
     )
-    assert "2 points need 5 repetitions each, on both sides; planned: 4" in review_text(plan(repeat=4, **SWEEP))
+    assert "2 points need 5 repetitions on both sides; planned: 4" in review_text(plan(repeat=4, **SWEEP))
     assert too_few_to_compare(plan(repeat=5, **SWEEP)) == "" == too_few_to_compare(plan(repeat=4))
     assert too_few_to_compare(plan(**SWEEP)) == "", "single runs are judged by their seconds"
 

@@ -367,6 +367,41 @@ def test_the_schema_of_a_profile_offers_fio_s_options_and_words(home: Path, caps
     assert "stonewall" not in options
 
 
+UNKNOWN_OPTIONS = {
+    "randrd: 1": False,
+    "thinktim: 5": False,
+    "stonewall: 1": False,
+    "wait_for: a": False,
+    "thinktime: 5": True,
+    "blocksize: 4k": True,
+    "of_it: 1, ioengine: 'external:/opt/e.so'": True,
+    "of_it: 1, ioengine: '{engine}'": True,
+}
+
+
+@pytest.mark.parametrize("place", ["global", "job"])
+@pytest.mark.parametrize("options", UNKNOWN_OPTIONS)
+def test_the_schema_of_a_profile_and_the_check_refuse_the_same_options(
+    home: Path, tmp_path: Path, options: str, place: str, capsys: Captured
+) -> None:
+    shared = "ioengine: psync, directory: /tmp, size: 1m, rw: read"
+    fio = {"global": f"global: {{{shared}}}, jobs: {{j: {{}}}}", "job": f"global: {{}}, jobs: {{j: {{{shared}}}}}"}
+    text = fio[place].replace("rw: read", f"rw: read, {options}")
+    text = text.replace("ioengine: psync, ", "" if "ioengine" in options else "ioengine: psync, ")
+    path = tmp_path / "p.yaml"
+    path.write_text(
+        "profile: my/p\ntitle: P\ntool: fio\nparams: {engine: {default: psync, kind: text}}\n"
+        f"fio: {{{text}}}\nheadline: {{metric: iops, direction: read}}\n"
+    )
+    schema = json.loads(run(capsys, "schema", "profile")[1])
+    _, _, said = run(capsys, "profiles", "check", str(path))
+    refused = any(word in said for word in ("unknown fio option", "is not allowed in a profile"))
+    assert (jsonschema.Draft202012Validator(schema).is_valid(YAML(typ="safe").load(path)), refused) == (
+        UNKNOWN_OPTIONS[options],
+        not UNKNOWN_OPTIONS[options],
+    ), said
+
+
 def test_the_schema_of_an_inventory_takes_what_loads(home: Path, capsys: Captured) -> None:
     text = "hosts: {'h[1-2]': {user: x}, b: null}\ngroups: {g: ['h[1-2]']}\n"
     assert load_inventory(text, "i")

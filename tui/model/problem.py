@@ -77,10 +77,13 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
     """
     names = {each.casefold(): each for each in known}
     wanted = name.casefold()
-    if close := [names[each] for each in names if one_edit_apart(wanted, each)]:
-        return close[:MOST_MEANT]
     import difflib
 
+    def unlike(each: str) -> float:
+        return -difflib.SequenceMatcher(None, wanted, each).ratio()
+
+    if close := sorted((each for each in names if one_edit_apart(wanted, each)), key=unlike):
+        return [names[each] for each in close[:MOST_MEANT]]
     return [names[each] for each in difflib.get_close_matches(wanted, list(names), n=1, cutoff=0.6)]
 
 

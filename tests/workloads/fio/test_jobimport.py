@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tui.model.address import HostAddress
 from tui.model.problem import UsageError
 from tui.model.profile import Profile, resolve_params
 from tui.model.profile_load import load_profile
@@ -19,6 +20,7 @@ from tui.model.quantities import parse_duration, parse_size
 from tui.workloads.base import Imported
 from tui.workloads.fio.jobfile import ADDED, render
 from tui.workloads.fio.jobimport import default_tag, import_job
+from tui.workloads.fio.plan import build_steps
 
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="no fio on this machine")
 SIZES, TIMES = ("size", "filesize", "bs"), ("runtime",)
@@ -319,7 +321,33 @@ def test_a_device_is_allowed_with_a_clear_word(text: str) -> None:
     (profile,) = profiles(found)
     assert profile.allow_device
     assert (profile.params["filename"].kind, profile.params["filename"].default) == ("device", "/dev/sdb")
-    assert any("/dev/sdb is a block device: 'allow_device: true' is set" in line for line in said(found))
+    assert any("/dev/sdb is a device: 'allow_device: true' is set" in line for line in said(found))
+
+
+@pytest.mark.parametrize("name", ["/dev/null", "/dev/zero"])
+def test_a_device_that_keeps_nothing_is_not_said_to_lose_anything(name: str) -> None:
+    (line,) = [line for line in said(imported(f"[a]\nrw=write\nsize=1m\nfilename={name}\n")) if "device" in line]
+    assert line.endswith(f"{name} is a device: 'allow_device: true' is set")
+
+
+@pytest.mark.parametrize("size", ["size=1z", "size=8z", "offset=2z\nsize=1z", "size=50%"])
+def test_zones_and_shares_of_a_device_can_be_planned(size: str) -> None:
+    profile = only(f"[a]\nrw=read\nzonemode=zbd\nfilename=/dev/sdb\n{size}\n")
+    (step,) = build_steps(profile, resolve_params(profile, {}), [HostAddress("h")], {"h": 1})
+    assert step.tasks[0].files[0].size_bytes == 0, "only the host knows"
+
+
+LIBBLKIO = "[global]\nioengine=libblkio\nlibblkio_path=/dev/sdb\n\n[a]\nrw=read\n"
+SMALL = "[a]\nrw=read\nfilename=/x\nsize=1m\n[b]\nrw=read\nfilename=/y\nsize=2\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [(LIBBLKIO, 5, "directory= or filename= is needed"), (SMALL, 5, "less than one block of 4 KiB")],
+)
+def test_what_cannot_be_planned_is_refused_with_the_line_of_its_job(text: str, line: int, message: str) -> None:
+    told = refusal(text)
+    assert told.startswith(f"x.fio:{line}: job ") and message in told
 
 
 def test_two_jobs_of_one_name_keep_their_files() -> None:

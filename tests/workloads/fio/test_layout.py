@@ -237,3 +237,41 @@ def test_lists_are_split_at_colons_that_are_not_escaped(text: str, names: list[s
 
 def test_keywords_of_a_format_may_stand_more_than_once() -> None:
     assert file_name("$jobnum/$filenum/bw.$jobnum.$filenum", "j", 3, 1) == "3/1/bw.3.1"
+
+
+ROOM: list[tuple[Options, bool]] = [
+    ({"size": "2"}, False),
+    ({"size": "4095"}, False),
+    ({"size": "4k"}, True),
+    ({"size": "64k", "bs": "128k"}, False),
+    ({"size": "64k", "bsrange": "4k-128k"}, True),
+    ({"size": "8k", "nrfiles": "3"}, False),
+    ({"size": "12k", "nrfiles": "3"}, True),
+    ({"filesize": "2k"}, False),
+    ({"filesize": "64k", "size": "64k", "offset": "64k"}, False),
+    ({"filesize": "64k", "size": "4k", "offset": "60k"}, True),
+]
+
+
+@pytest.mark.parametrize(("options", "fits"), ROOM)
+def test_a_file_holds_one_block_at_least(options: Options, fits: bool, tmp_path: Path) -> None:
+    jobs = {"j": {"directory": str(tmp_path), "rw": "read", **options}}
+    if fits:
+        assert files_of({}, jobs)[0]
+    else:
+        with pytest.raises(UsageError, match=r"job j: .* less than one block of"):
+            files_of({}, jobs)
+
+
+@needs_fio
+@pytest.mark.parametrize("options", [options for options, fits in ROOM if fits])
+def test_what_holds_one_block_is_read_by_real_fio(options: Options, tmp_path: Path) -> None:
+    jobs = {"j": {"directory": str(tmp_path), "rw": "read", "ioengine": "psync", **options}}
+    (tmp_path / "job.fio").write_text(render_options({}, jobs, 1))
+    done = subprocess.run(["fio", "job.fio"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "IOPS" in done.stdout, done.stderr
+
+
+def test_a_number_without_a_unit_is_named_as_bytes() -> None:
+    with pytest.raises(UsageError, match=r"size=2 is less than one block of 4 KiB; a number without a unit is bytes"):
+        files_of({}, {"j": {"directory": "/x", "size": "2"}})

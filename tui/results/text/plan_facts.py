@@ -26,6 +26,7 @@ from tui.results.text.plan_sums import (
 )
 
 BIG_LAYOUT_BYTES = 100 * 2**30
+ADDS = "adds"  # options of job files: Review shows this fact with the commands
 CACHES = {"no": "left as they are", "try": "dropped where that is allowed", "require": "dropped, or the run ends"}
 
 
@@ -61,7 +62,7 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
         yield PlanFact("proves", f"{plan.proves.kind} as the limiter of {plan.proves.run_id}, {plan.proves.limiter}")
         yield PlanFact("", f"predicted with {SAID[experiment.change]}: {experiment.prediction.text}")
     if added := added_text(plan):
-        yield PlanFact("adds", added, "  (to the profile's options; see the job file)")
+        yield PlanFact(ADDS, added, "  (to the profile's options; see the job file)")
 
 
 def warnings(plan: Plan) -> list[str]:
@@ -99,8 +100,7 @@ def compare_text(plan: Plan) -> str:
         return ""
     needed = repetitions_needed(points)
     of = f"{points} points need" if points > 1 else "1 point needs"
-    again = "1 repetition" if planned == 1 else f"{planned} repetitions"
-    return f"{of} {needed} repetitions each, on both sides; planned: {again}"
+    return f"{of} {needed} repetitions on both sides; planned: {planned}"
 
 
 def too_few_to_compare(plan: Plan) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from tui.model.names import TAG_PATTERN
+from tui.model.plan import HARMLESS
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import plain_size, shown
 from tui.workloads.base import Imported
@@ -76,9 +77,29 @@ def import_job(text: str, file: str, tag: str | None = None, environ: Mapping[st
         raise UsageError(sorted(reading.problems, key=lambda problem: problem.line or 0))
     reading.environ = {**reading.environ, **{name: f"${{{name}}}" for name in reading.secrets}}
     about = Import(tag, first_comment(text)[:100] or f"Imported from {PurePath(file).name}", PurePath(file).name)
-    written = _written(about, [_with_places(phase, reading) for phase in phases], reading)
+    phases = [_with_places(phase, reading) for phase in phases]
+    written = _written(about, phases, reading)
+    for phase, (_, profile) in zip(phases, written[-len(phases) :], strict=True):
+        check_planned(profile, phase, file)
     reading.messages.sort(key=lambda problem: problem.line or 0)
     return Imported(written, reading.messages)
+
+
+def check_planned(text: str, phase: Phase, file: str) -> None:
+    """Raise UsageError, with the line of the job, for a profile that nothing can be planned of."""
+    from tui.model.address import HostAddress
+    from tui.model.profile import resolve_params
+    from tui.model.profile_load import load_profile
+    from tui.workloads.fio.plan import build_steps
+
+    try:
+        profile = load_profile(text, file)
+        build_steps(profile, resolve_params(profile, {}), [HostAddress("local", "local")], {"local": 1})
+    except UsageError as error:
+        told = [each.message for each in error.problems]
+        lines = {f"job {job.name}:": job.line for job in phase.jobs}
+        at = {each: next((line for job, line in lines.items() if each.startswith(job)), phase.line) for each in told}
+        raise UsageError([Problem(each, file, at[each]) for each in told]) from error
 
 
 def default_tag(file: str) -> str:
@@ -282,8 +303,10 @@ def _with_places(phase: Phase, reading: _Reading) -> Phase:
         if devices := [name for name in names if name.startswith("/dev/") and not name.startswith("/dev/shm/")]:
             phase.device = True
             assert filename
-            what = f"{', '.join(devices)} is a block device: 'allow_device: true' is set"
-            reading.say(filename.line, f"{what}; a job that writes destroys what is on it")
+            lost = [name for name in devices if name not in HARMLESS]
+            what = f"{', '.join(devices)} {'is a device' if len(devices) == 1 else 'are devices'}"
+            more = f"; a job that writes destroys what is on {', '.join(lost)}" if lost else ""
+            reading.say(filename.line, f"{what}: 'allow_device: true' is set{more}")
         if _needs_directory(every, names):
             phase.homeless.append(job)
     if phase.homeless:

@@ -10,9 +10,10 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from tui.metrics import units
 from tui.model.plan import FILE_NUMBER, FileSpec, is_device
 from tui.model.problem import UsageError
-from tui.workloads.fio.options import JobOptions, job_options
+from tui.workloads.fio.options import OF_THE_TARGET, JobOptions, job_options
 
 MAX_FILES = 1_000_000
 
@@ -181,6 +182,7 @@ class _FileSizes:
         self._offset = job.size("offset") or 0
         self._increment = job.size("offset_increment") or 0
         self._block = _smallest_block(job)
+        self._check_room()
 
     def of_worker(self, worker: int) -> list[int]:
         """Return the sizes of the files of one worker, in bytes; 0 is unknown."""
@@ -194,18 +196,35 @@ class _FileSizes:
 
     def start(self, worker: int) -> int | None:
         """Return where one worker begins in each of its files, in bytes; None when only the host can tell."""
-        if any((self._job.get(option) or "").endswith("%") for option in ("offset", "offset_increment")):
+        if any((self._job.get(option) or "").endswith(OF_THE_TARGET) for option in ("offset", "offset_increment")):
             return None
         return self._offset + self._increment * worker
 
     def _check(self) -> None:
         for option in ("filesize", "size", "offset", "offset_increment"):
             value = self._job.get(option) or ""
-            if value.endswith("%"):
-                allowed = "a size such as 4G instead of a percentage, of a file that is to be made,"
+            if value.endswith(OF_THE_TARGET):
+                allowed = "a size such as 4G instead of a percentage or zones, of a file that is to be made,"
                 raise self._job.wrong(option, value, allowed)
         if self._fixed is None and self._total is None:
             raise UsageError(f"job {self._job.name}: size= or filesize= is needed to know its files")
+
+    def _check_room(self) -> None:
+        """Raise UsageError when a worker has less than one block of a file: fio ends with "blocksize too large"."""
+        if self._job.makes_no_data:
+            return
+        option = "filesize" if self._fixed is not None else "size"
+        each = self._fixed if self._fixed is not None else self._total and self._total // self._count
+        given = self._job.get(option) or ""
+        if each is not None and each < self._block:
+            share = f" for {self._count} files" if option == "size" and self._count > 1 else ""
+            bare = "; a number without a unit is bytes" if given.isdigit() else ""
+            block = units.size(self._block)
+            raise UsageError(f"job {self._job.name}: {option}={given}{share} is less than one block of {block}{bare}")
+        last = self._offset + self._increment * (self._job.numjobs - 1)
+        if self._fixed is not None and last + self._block > self._fixed:
+            begin = f"offset {units.size(last)} of worker {self._job.numjobs}"
+            raise UsageError(f"job {self._job.name}: {begin} leaves less than one block of filesize={given}")
 
 
 def _smallest_block(job: JobOptions) -> int:

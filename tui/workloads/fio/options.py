@@ -116,6 +116,8 @@ FILE_OPERATIONS = frozenset(("filecreate", "filestat", "filedelete"))
 
 SYNC_OPTIONS = ("fsync", "fdatasync", "sync_file_range")
 
+OF_THE_TARGET = ("%", "z")  # of its size, and zones of it
+
 _FALSE = frozenset({"0", "false", "no"})
 _RANGE = re.compile(r"[-:]")
 
@@ -150,9 +152,9 @@ class JobOptions(Struct, frozen=True):
             raise self.wrong(option, value, "a whole number") from None
 
     def size(self, option: str) -> int | None:
-        """Return bytes, the larger of a range, None when unset or a percentage (which only the host can resolve)."""
+        """Return bytes, the larger of a range; None when unset, or when only the host knows: %, zones."""
         value = self.get(option)
-        if value is None or value.endswith("%"):
+        if value is None or value.endswith(OF_THE_TARGET):
             return None
         try:
             return max(parse_size(part) for part in _RANGE.split(value) if part)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tui.metrics import units
 from tui.model.plain import some_in
 from tui.model.plan import HostTask, Plan
-from tui.results.text.plan_facts import plan_facts, time_text, warnings
+from tui.results.text.plan_facts import ADDS, plan_facts, time_text, warnings
 from tui.results.text.plan_sums import STEPS_IN_FULL, parts_of, steps_text, time_bounds, values_text
 from tui.sizing.lacking import points_planned
 from tui.text.line import ACCENT, BRIGHT, LABEL, TEXT, Line, Run, heading, indented, labelled
@@ -42,7 +42,7 @@ def plan_lines(plan: Plan, width: int) -> list[Line]:
 
 def summary(plan: Plan, width: int) -> Iterator[tuple[str, list[Run]]]:
     """Yield label and value of each fact; `width` cells make a line of a value."""
-    for fact in plan_facts(plan):
+    for fact in (each for each in plan_facts(plan) if each.label != ADDS):
         names = some_in(fact.names, width - len(fact.text) - len(fact.more)) if fact.names else ""
         yield fact.label, [(fact.text, BRIGHT), (names, TEXT), (fact.more, LABEL)]
 
@@ -83,6 +83,8 @@ def commands(plan: Plan, width: int) -> Iterator[Line]:
     yield heading("command on each host")
     for argv in dict.fromkeys(tuple(task.argv) for step in plan.steps for task in step.tasks):
         yield from indented([(shlex.join(argv), TEXT)], width)
+    for fact in (each for each in plan_facts(plan) if each.label == ADDS):
+        yield from indented([(f"{fact.label} ", LABEL), (fact.text, TEXT), (fact.more, LABEL)], width)
 
 
 def files(plan: Plan, width: int) -> Iterator[Line]:
