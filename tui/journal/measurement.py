@@ -11,6 +11,7 @@ from tui.journal.tails import HOST_OPEN_S, PercentileBins
 from tui.journal.views import Clock, Group, Leaf, SeriesSet
 from tui.metrics.heat import HeatBins
 from tui.metrics.histogram import Histogram, Packed
+from tui.metrics.registry import BOTH
 from tui.metrics.registry import direction as known_direction
 from tui.metrics.series import Parts, parts_of
 from tui.model.event import DirectionSample, PhaseName, Sample
@@ -164,7 +165,16 @@ class Measurement:
             group.latencies.append(leaf.so_far)
         for group in (self.cluster[direction], *totals):
             group.take(leaf)
+        if direction == BOTH:
+            self._join(leaf, host, joint)
         return leaf
+
+    def _join(self, leaf: Leaf, host: str, joint: Histogram) -> None:
+        """Have the latencies of reads and writes together be those of the totals, which count the I/Os one by one."""
+        for group, histogram in ((self.total, joint), (self.total_of(host), leaf.so_far)):
+            if not any(each is histogram for each in group.latencies):
+                group.latencies.append(histogram)
+            group.take_latencies(leaf)
 
     def _restart(self, host: str) -> None:
         self.windows.pop(host, None)
@@ -172,6 +182,7 @@ class Measurement:
             leaf.restart()
             if self.for_record:
                 leaf.over_time.clear()
+                leaf.printed.clear()
 
     def _extend_window(self, sample: Sample, t0: float, t1: float) -> None:
         window = self.windows.get(sample.host)

@@ -149,6 +149,10 @@ class DirectionView(ABC):
     def intervals(self) -> list[Interval]:
         """The last interval of each host that counts for the current figures."""
 
+    def waits(self) -> list[Interval]:
+        """The last intervals that tell latencies."""
+        return self.intervals()
+
     @abstractmethod
     def values(self, metric: MetricName, start_s: float, end_s: float) -> Values:
         """One value a second between two times of the run."""
@@ -182,7 +186,7 @@ class DirectionView(ABC):
         return self._cached("mean", self._current_version(), self._interval_mean)
 
     def _interval_mean(self) -> float | None:
-        current = [each.sample for each in self.intervals()]
+        current = [each.sample for each in self.waits()]
         count = sum(sum(sample.lat.n) for sample in current)
         return sum(sample.lat_sum_ns for sample in current) / count if count else None
 
@@ -218,7 +222,7 @@ class DirectionView(ABC):
         return self._cached("interval_buckets", self._current_version(), self._interval_buckets)
 
     def _interval_buckets(self) -> Buckets:
-        found = self.intervals()
+        found = self.waits()
         if len(found) == 1:
             return found[0].sample.lat
         histogram = Histogram()
@@ -277,6 +281,7 @@ class Leaf(DirectionView):
         self._joint = joint  # of all leaves of a direction: merged as samples come, not at each look
         self._keeps_latencies = keeps_latencies
         self.over_time = SeriesSet()
+        self.printed: dict[str, dict[int, int]] = {}  # percentile as the tool printed it -> second of the run -> ns
         self.last: Interval | None = None
         self.tallies: list[Tally] = []  # of the groups that it belongs to
         self.restart()
@@ -315,9 +320,17 @@ class Leaf(DirectionView):
             self.last = Interval(t, interval_s, sample, packed)
         if parts:
             self.over_time.add(t0, t1, sample, parts)
+        if parts and sample.printed_ns:
+            self._print(t0, t1, sample)
         if counts:
             self._count(interval_s, sample, packed)
         self._changed()
+
+    def _print(self, t0: float, t1: float, sample: DirectionSample) -> None:
+        """Keep what the tool printed for the seconds whose middle the interval covers."""
+        for name, value in sample.printed_ns.items():
+            own = self.printed.setdefault(name, {})
+            own.update(dict.fromkeys(range(floor(t0 + 0.5), floor(t1 + 0.5)), value))
 
     def _count(self, interval_s: float, sample: DirectionSample, packed: Packed | None) -> None:
         if sample.ios or self.ios:  # before the first I/O nothing is measured: start delay
@@ -369,11 +382,20 @@ class Group(DirectionView):
         self.leaves: list[Leaf] = []
         self.over_time: list[SeriesSet] = []  # of the leaves, or of larger parts that cover them
         self.latencies: list[Histogram] = []  # the same
+        self.joint: list[Leaf] = []  # reads and writes with one histogram: its latencies are those of the group
         self._tally = Tally()
 
     def take(self, leaf: Leaf) -> None:
         """Make a leaf a part of it."""
         self.leaves.append(leaf)
+        self._count_changes(leaf)
+
+    def take_latencies(self, leaf: Leaf) -> None:
+        """Take the latencies of a leaf whose I/Os other leaves count."""
+        self.joint.append(leaf)
+        self._count_changes(leaf)
+
+    def _count_changes(self, leaf: Leaf) -> None:
         leaf.tallies.append(self._tally)
         self._tally.count += leaf.version
 
@@ -395,7 +417,8 @@ class Group(DirectionView):
     @property
     def so_far_max(self) -> int | None:
         """Exact maximum latency so far, ns."""
-        return max((leaf.so_far_max for leaf in self.leaves if leaf.so_far_max is not None), default=None)
+        leaves = self.joint or self.leaves
+        return max((leaf.so_far_max for leaf in leaves if leaf.so_far_max is not None), default=None)
 
     @property
     def so_far(self) -> Histogram:
@@ -410,11 +433,20 @@ class Group(DirectionView):
 
     def intervals(self) -> list[Interval]:
         """The last interval of each fresh host."""
+        return self._fresh(self.leaves)
+
+    def waits(self) -> list[Interval]:
+        """The last interval of each fresh host that tells latencies."""
+        return self._fresh(self.joint or self.leaves)
+
+    def _fresh(self, leaves: Sequence[Leaf]) -> list[Interval]:
         oldest = self.clock.now - FRESH_S
-        return [leaf.last for leaf in self.leaves if leaf.last is not None and leaf.last.t >= oldest]
+        return [leaf.last for leaf in leaves if leaf.last is not None and leaf.last.t >= oldest]
 
     def values(self, metric: MetricName, start_s: float, end_s: float) -> Values:
         """One value a second between two times of the run."""
+        if metric == "latency" and self.joint:
+            return values_over_time([leaf.over_time for leaf in self.joint], metric, start_s, end_s)
         return values_over_time(self.over_time, metric, start_s, end_s)
 
     @property
@@ -433,4 +465,4 @@ class Group(DirectionView):
 
     def _so_far_mean(self) -> float | None:
         count = self.so_far.total
-        return sum(leaf.lat_sum_ns for leaf in self.leaves) / count if count else None
+        return sum(leaf.lat_sum_ns for leaf in self.joint or self.leaves) / count if count else None

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from tui.metrics.buckets import label
 from tui.metrics.histogram import Histogram, combine_directions
-from tui.metrics.registry import MIXED, direction
+from tui.metrics.registry import BOTH, MIXED, direction
 from tui.metrics.units import TAIL_SAMPLES, Few
 from tui.model.event import DirectionResult
 from tui.model.plan import Headline
@@ -124,6 +124,8 @@ def value_of(headline: Headline, dirs: Mapping[str, Result], kind: str) -> float
 def _wanted(headline: Headline, dirs: Mapping[str, Result]) -> str:
     """Return the direction that a headline is found in."""
     wanted = OPERATIONS_AS if headline.metric == "ops" else headline.direction
+    if wanted == MIXED and BOTH in dirs:
+        return BOTH
     if wanted == MIXED and MIXED not in dirs:
         counted = [name for name in dirs if direction(name).in_total]
         wanted = counted[0] if len(counted) == 1 else wanted
@@ -144,7 +146,7 @@ def total_rates(dirs: Mapping[str, DirectionResult]) -> tuple[float, float]:
 
 
 def with_mixed(dirs: Mapping[str, DirectionResult]) -> dict[str, DirectionResult]:
-    """Return the directions with `mixed` added, reads and writes together, when there are both."""
-    if MIXED in dirs or not {"read", "write"} <= dirs.keys():
+    """Return the directions with `mixed` added, reads and writes together, when there are both and nothing tells it."""
+    if MIXED in dirs or BOTH in dirs or not {"read", "write"} <= dirs.keys():
         return dict(dirs)
     return {**dirs, MIXED: combine_directions([dirs["read"], dirs["write"]])}

@@ -17,7 +17,7 @@ FORM = re.compile(
     r"\s*(?:(?P<direction>[a-z-]+)\.)?(?P<metric>p\d{1,2}(?:\.\d+)?|[a-z-]+)\s*(?P<order><=|>=|<|>)\s*"
     r"(?P<number>[+-]?\d+(?:\.\d+)?)\s*(?P<unit>\S*)\s*"
 )
-DIRECTIONS = ("read", "write", "trim", "sync", "mixed")
+DIRECTIONS = ("read", "write", "trim", "sync", "mixed", "both")
 WHOLE = 100.0  # the percentile that is the maximum
 METRICS: dict[str, MetricName] = {"iops": "iops", "bw": "bandwidth", "bandwidth": "bandwidth", "mean": "latency",
                                   "latency": "latency", "max": "latency", "ops": "ops"}  # fmt: skip

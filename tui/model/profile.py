@@ -91,7 +91,7 @@ class HeadlineSpec(Strict):
     metric: Literal["iops", "bandwidth", "latency", "ops"] = Field(
         description="What is measured; ops: operations on files, such as creates"
     )
-    direction: Literal["read", "write", "trim", "sync", "mixed", "create", "stat", "remove"] = Field(
+    direction: Literal["read", "write", "trim", "sync", "mixed", "both", "create", "stat", "remove"] = Field(
         description="Of which direction; with ops: of which operation"
     )
     percentile: float | None = Field(None, ge=0, le=100, description="For latency: which percentile; absent: the mean")

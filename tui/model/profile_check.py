@@ -27,7 +27,7 @@ from tui.model.yaml_text import Document, KeyPath
 
 NUMERIC_KINDS = ("size", "duration", "count", "number")
 DIRECTIONS_OF_OPS = ("create", "stat", "remove", "read")
-DIRECTIONS_OF_IO = ("read", "write", "trim", "sync", "mixed")
+DIRECTIONS_OF_IO = ("read", "write", "trim", "sync", "mixed", "both")
 
 
 def name_problems(document: Document) -> Iterator[Problem]:

@@ -127,6 +127,10 @@ class SeriesColumns(Part):
     p99_ns: list[int | None] = Field(
         default_factory=list, description="99th percentile of the intervals that cover the middle of the second"
     )
+    printed_ns: dict[str, list[int | None]] = Field(
+        default_factory=dict,
+        description="of one host: percentiles of each second as the tool printed them, by name; they cannot be merged",
+    )
 
 
 class SeriesRecord(Part):

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tui.metrics.buckets import label
 from tui.metrics.figures import kind_of, total_rates
 from tui.metrics.histogram import Histogram
-from tui.metrics.registry import MIXED, direction
+from tui.metrics.registry import BOTH, MIXED, direction
 from tui.metrics.units import iops as iops_text
 from tui.metrics.units import latency as latency_text
 from tui.model.event import Buckets, DirectionResult, LatencyResult
@@ -172,7 +172,10 @@ def _latency_of(result: DirectionResult, name: str, kind: str) -> LatencyResult 
 def wanted_directions(limit: Limit, dirs: Mapping[str, object]) -> list[str]:
     """Return the directions that a limit holds for: its own, or each that does I/O."""
     if limit.direction:
-        return [limit.direction] if limit.direction in dirs else []
+        wanted = BOTH if limit.direction == MIXED and BOTH in dirs else limit.direction
+        return [wanted] if wanted in dirs else []
+    if BOTH in dirs:  # reads and writes have no latencies of their own
+        return [name for name in dirs if name not in OF_BOTH and (name == BOTH or direction(name).in_total)]
     return [name for name in dirs if direction(name).in_total and not (name == MIXED and "read" in dirs)]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tui.app.widgets.graph import NO_AXIS, Graph, Layer
 from tui.app.widgets.graph_area import Value, merge_values
-from tui.metrics.registry import METRICS, MIXED, Metric, direction, in_order
+from tui.metrics.registry import BOTH, METRICS, MIXED, Metric, direction, in_order
 from tui.metrics.units import Parts, latency, share, size
 from tui.text.line import ACCENT, LABEL, VALUE, Run
 from tui.text.timeaxis import TimeAxis
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tui.journal.views import DirectionView
     from tui.model.event import DirectionResult
 
-KEYS = {"read": "read", "write": "write", "trim": "other", "mixed": "other", "sync": "other"}
+KEYS = {"read": "read", "write": "write", "trim": "other", "mixed": "other", "sync": "other", "both": "other"}
 Tails = Mapping[str, Mapping[int, int]]  # direction -> second of the run -> 99th percentile, ns
 
 
@@ -42,7 +42,8 @@ class Subject:
     @property
     def waits(self) -> list[str]:
         """Directions whose latencies are shown, syncs first; at most two have room."""
-        return self._two(in_order(self.dirs))
+        split = () if BOTH not in self.dirs else ("read", "write")  # they have none of their own
+        return self._two([name for name in in_order(self.dirs) if name not in split])
 
     @property
     def host_waits(self) -> str:

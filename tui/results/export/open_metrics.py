@@ -13,7 +13,16 @@ from tui.model.exporter import Exporter, ExportFile, Source, text_parts
 from tui.model.problem import UsageError
 from tui.model.record import RunRecord
 from tui.model.step_record import DirectionRecord, LatencyRecord
-from tui.results.export.points import NAME, Point, searched_points, seconds, series_points, tags_of, telemetry_points
+from tui.results.export.points import (
+    NAME,
+    PRINTED,
+    Point,
+    searched_points,
+    seconds,
+    series_points,
+    tags_of,
+    telemetry_points,
+)
 from tui.results.export.tables import LATENCIES, scopes
 
 HELP = {
@@ -84,7 +93,10 @@ def series_families(points: Iterable[Point]) -> list[Family]:
     for point in points:
         for field_name, value in point.fields.items():
             name = f"{point.name}_{field_name}"
-            family = found.setdefault(name, Family(name, "gauge", "Telemetry of a host: docs/telemetry.md"))
+            about = "Telemetry of a host: docs/telemetry.md"
+            if field_name.startswith(PRINTED):
+                about = "Percentile of the second as the load generator printed it; cannot be merged"
+            family = found.setdefault(name, Family(name, "gauge", about))
             family.samples.append(("", point.tags, value, point.utc_ns))
     for family in found.values():  # what has the same labels must stand together, by time
         family.samples.sort(key=lambda sample: (*sample[1].values(), sample[3]))

@@ -24,6 +24,7 @@ NAME = "benchtui"
 RESULT = "benchtui_result"
 TELEMETRY = "benchtui_telemetry"
 NS = 1e-9
+PRINTED = "latency_printed_"
 BASE_UNITS = {"ms": ("_seconds", 1e-3), "bytes_per_s": ("_bytes_per_second", 1.0), "per_s": ("_per_second", 1.0),
               "number": ("", 1.0), "id": ("", 1.0), "count": ("", 1.0)}  # fmt: skip
 FIELDS = {  # of what a search found
@@ -90,7 +91,7 @@ def series_points(record: RunRecord) -> Iterator[Point]:
         for column in step.series.columns if step.series is not None else ():
             tags = tags_of(record.run_id, record.profile.tag, step.name, column.direction, column.host)
             for place in range(len(column.iops)):
-                if fields := second(*_values(column, place)):
+                if fields := second(*_values(column, place)) | _printed(column, place):
                     assert step.series is not None
                     t_s = step.series.start_s + place * step.series.step_s
                     yield Point(NAME, tags, fields, utc_ns(begun, t_s))
@@ -100,6 +101,13 @@ def _values(column: SeriesColumns, place: int) -> tuple[float | None, float | No
     lists = (column.iops, column.bw_bytes_per_s, column.lat_mean_ns, column.p99_ns)
     first, second_, third, fourth = (values[place] if place < len(values) else None for values in lists)
     return first, second_, third, fourth
+
+
+def _printed(column: SeriesColumns, place: int) -> dict[str, float]:
+    """Return the percentiles that the tool printed for a second: they hold for their host alone."""
+    told = {name: seconds(values[place]) for name, values in column.printed_ns.items() if place < len(values)}
+    known = {name: value for name, value in told.items() if value is not None}
+    return {f"{PRINTED}p{name.replace('.', '_')}_seconds": value for name, value in known.items()}
 
 
 def telemetry_points(record: RunRecord) -> Iterator[Point]:

@@ -358,23 +358,28 @@ def series(record: RunRecord) -> Table:
     """Return one row a second, host and direction; `scope` is ``all`` where it is all hosts together.
 
     `t_s` counts from `created_utc` and is the begin of the second. Seconds of which nothing is known are left out.
+    Percentiles that a tool printed itself stand in columns `printed_`, for each host alone.
     """
+    every = [column for step in record.steps if step.series is not None for column in step.series.columns]
+    printed = sorted({name for column in every for name in column.printed_ns}, key=float)
 
     def rows() -> Iterator[Row]:
         for step in record.steps:
             for column in step.series.columns if step.series is not None else ():
                 head = (record.run_id, step.index, step.name)
-                yield from ((*head, *values) for values in _seconds(record, step, column))
+                yield from ((*head, *values) for values in _seconds(record, step, column, printed))
 
-    return Table("series", (RUN[0], STEP[0], STEP[1], *SERIES), rows)
+    own = (Column(f"printed_{percentile_name(name)}_ns", "int") for name in printed)
+    return Table("series", (RUN[0], STEP[0], STEP[1], *SERIES, *own), rows)
 
 
-def _seconds(record: RunRecord, step: StepRecord, column: SeriesColumns) -> Iterator[Row]:
+def _seconds(record: RunRecord, step: StepRecord, column: SeriesColumns, printed: Sequence[str]) -> Iterator[Row]:
     assert step.series is not None  # those who ask have a column of it
     begun = parse_utc(record.created_utc) if record.created_utc else None
     scope = "all" if column.host is None else "host"
     for place, iops in enumerate(column.iops):
-        values = (iops, _at(column.bw_bytes_per_s, place), _at(column.lat_mean_ns, place), _at(column.p99_ns, place))
+        values = (iops, _at(column.bw_bytes_per_s, place), _at(column.lat_mean_ns, place), _at(column.p99_ns, place),
+                  *(_at(column.printed_ns.get(name, []), place) for name in printed))  # fmt: skip
         if any(value is not None for value in values):
             t_s = round(step.series.start_s + place * step.series.step_s, 3)
             utc = None if begun is None else format_utc(begun + timedelta(seconds=t_s))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from tui.journal.loss import names_of
 from tui.metrics import units
 from tui.metrics.figures import enough_behind
-from tui.metrics.registry import MIXED, direction
+from tui.metrics.registry import BOTH, MIXED, direction
 from tui.model.alike import vain_axes
 from tui.model.plan import JobLoad
 from tui.model.step_record import DirectionRecord, LatencyRecord, Scalar, StepRecord
@@ -91,8 +91,10 @@ def occupied(dirs: Mapping[str, DirectionRecord], held: int) -> float | None:
     Syncs are part of it: the worker waits for them like for any other I/O. None when a latency is missing.
     """
     counted = [MIXED] if MIXED in dirs else [name for name in dirs if direction(name).in_total]
+    if BOTH in dirs:  # reads and writes have no latencies of their own
+        counted = [BOTH, *(name for name in counted if name not in ("read", "write"))]
     waited, rate = 0.0, 0.0
-    for name in [*counted, *(name for name in dirs if not direction(name).in_total)]:
+    for name in dict.fromkeys([*counted, *(name for name in dirs if not direction(name).in_total)]):
         latency = _whole(dirs[name])
         if dirs[name].iops is None or latency is None or latency.mean_ns is None:
             return None

@@ -28,7 +28,16 @@ def series_record(measurement: Measurement) -> SeriesRecord | None:
         bins = measurement.tails.get((column.host, column.direction))
         values = bins.values(start, end) if bins is not None else [None] * (end - start)
         column.p99_ns = [value if known is not None else None for value, known in zip(values, column.iops, strict=True)]
+        column.printed_ns = _printed(measurement, column, start, end)
     return _trimmed(SeriesRecord(step_s=1.0, start_s=float(start), columns=columns))
+
+
+def _printed(measurement: Measurement, column: SeriesColumns, start: int, end: int) -> dict[str, list[int | None]]:
+    """Return the percentiles that the tool of one host printed; of all hosts together there are none."""
+    if column.host is None:
+        return {}
+    leaf = measurement.hosts[column.host][column.direction]
+    return {name: [values.get(second) for second in range(start, end)] for name, values in leaf.printed.items()}
 
 
 def _span(parts: Sequence[SeriesSet]) -> tuple[int, int] | None:
@@ -46,6 +55,7 @@ def _trimmed(record: SeriesRecord) -> SeriesRecord | None:
     for column in record.columns:
         column.iops, column.bw_bytes_per_s = column.iops[first:end], column.bw_bytes_per_s[first:end]
         column.lat_mean_ns, column.p99_ns = column.lat_mean_ns[first:end], column.p99_ns[first:end]
+        column.printed_ns = {name: values[first:end] for name, values in column.printed_ns.items()}
     record.start_s += first
     return record
 

@@ -12,7 +12,7 @@ from tui.journal.state import RunState
 from tui.journal.step import StepState
 from tui.journal.views import Leaf
 from tui.metrics.figures import kind_of
-from tui.metrics.registry import MIXED, in_order
+from tui.metrics.registry import BOTH, MIXED, in_order
 from tui.model.plan import Plan, Step
 from tui.model.step_record import (
     AggregateRecord,
@@ -140,7 +140,7 @@ class RunningResults:
     def _host(self, measurement: Measurement, host: str) -> dict[str, DirectionRecord]:
         leaves = measurement.hosts[host]
         dirs = {name: _direction(leaf, kind_of(name, self.kind)) for name, leaf in leaves.items() if leaf.ios}
-        if {"read", "write"} <= dirs.keys():
+        if {"read", "write"} <= dirs.keys() and BOTH not in dirs:
             dirs[MIXED] = _together([dirs["read"], dirs["write"]], MIXED, self.kind)
         return dirs
 
@@ -148,7 +148,7 @@ class RunningResults:
 def _p99(measurement: Measurement, host: str, name: str) -> int | None:
     leaves = measurement.hosts[host]
     view = measurement.total_of(host) if name == MIXED and MIXED not in leaves else leaves[name]
-    if name != MIXED and {"read", "write"} <= leaves.keys():
+    if name not in (BOTH, MIXED) and {"read", "write"} <= leaves.keys():
         return None  # where both are done, hosts are compared by both together
     return view.so_far.percentile(99)
 

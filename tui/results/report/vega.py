@@ -23,6 +23,7 @@ COLORS = {
     "trim": "var(--trim)",
     "mixed": "var(--mixed)",
     "sync": "var(--sync)",
+    "both": "var(--mixed)",
 }
 SERIES = tuple(f"var(--s{number})" for number in range(1, 9))
 HEAT = tuple(f"var(--h{number})" for number in range(1, 7))

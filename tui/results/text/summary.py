@@ -21,6 +21,7 @@ from tui.results.text.conditions import attest_texts, precondition_texts, step_l
 from tui.results.text.headline import repeated_text
 from tui.results.text.host_load import load_lines
 from tui.results.text.judged import VERDICTS, by_weight, checks_text, is_short
+from tui.results.text.printed import NOT_MERGEABLE, printed_lines
 from tui.results.text.problems import measured_nothing, shared_problems
 from tui.results.text.remarks import length_texts, remark_texts
 from tui.text.facts import Fold, common_lines, differing_lines, machine_lines
@@ -162,6 +163,8 @@ def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
     for direction in step.results.aggregate:
         rows = [*_rows(step, direction), *_job_rows(step, direction)]
         lines += _table(direction, rows, record.latency_kind_of(step), _operation(record, step))
+    if printed := printed_lines(step):
+        lines += [NOT_MERGEABLE, *(line for host, text in printed for line in _wrapped(host, text, indent="  "))]
     limiter = [] if step is _shown_step(record) else _limiter(step)  # that of the headline stands above
     return lines + _remarks(step, record.latency_kind_of(step)) + limiter + load_lines(step)
 

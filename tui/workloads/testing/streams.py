@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from tui.metrics import units
 from tui.model.event import HostResult, MetadataPhase, MetadataResult, Sample
 from tui.workloads.base import Item, Reader
 from tui.workloads.testing.mistakes import Mistake
@@ -100,7 +101,7 @@ def check_ends(make: Make, output: Output, whole: Read, where: str) -> Iterator[
         cut = output.out[: round(len(output.out) * share)]
         found = read(make(), [cut], b"", None)
         if found.result is not None and found.result.final and not found.problems:
-            yield Mistake("too-final", f"{where}: its first {share:.0%} give a final result without a problem")
+            yield Mistake("too-final", f"{where}: its first {units.share(share)} give a final result without a problem")
             break
     for exit_code in BAD_EXITS:
         found = read(make(), [output.out], output.err, exit_code)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from tui.app.screens.hosts.facts import fact_lines
 from tui.app.screens.live.hosts_over_time import OF_HOST, HostsOverTime
 from tui.app.widgets.messages import SEVERITY_KEYS
+from tui.metrics.registry import in_order
 from tui.metrics.units import clock
+from tui.results.text.printed import now_text
 from tui.text.line import LABEL, TEXT, Line, Run, heading, indented, labelled
 
 if TYPE_CHECKING:
@@ -40,8 +42,19 @@ def command_of(state: RunState, host: str) -> str:
 def strip(state: RunState, host: str, over: HostsOverTime, axis: TimeAxis, width: int, symbols: Symbols) -> list[Line]:
     """Return what stands under the facts of the host that all panels show: its telemetry, its command."""
     lines = [over.line(axis, width, symbols)] if over.known else []
+    lines += printed(state, host, width)
     command = command_of(state, host)
     return [*lines, *labelled([("command ", LABEL)], [(command, TEXT)], width)[:COMMAND_LINES]] if command else lines
+
+
+def printed(state: RunState, host: str, width: int) -> list[Line]:
+    """Return the percentiles that the tool printed for the last interval: of this host alone."""
+    lines: list[Line] = []
+    leaves = state.current.hosts.get(host, {})
+    for name in in_order(leaves):
+        if (last := leaves[name].last) is not None and (text := now_text(last.sample.printed_ns)):
+            lines += labelled([(f"{name} ", LABEL)], [(f"{text} (printed by the tool; not mergeable)", TEXT)], width)
+    return lines
 
 
 def whole(
@@ -52,6 +65,7 @@ def whole(
     facts = list(fact_lines(view.facts)) if view is not None else []
     command = command_of(state, host)
     parts: dict[str, Sequence[Line]] = {
+        "percentiles": printed(state, host, width),
         "over time": over_lines(over, axis, symbols, width),
         "what it is": [line for name, runs in facts for line in labelled([(name, LABEL)], runs, width, INDENT)],
         "command": indented([(command, TEXT)], width, 0) if command else (),

@@ -12,6 +12,7 @@ from tui.metrics.figures import latency_of, shown_percentile
 from tui.metrics.registry import MIXED
 from tui.metrics.sparkline import Symbols
 from tui.model.step_record import DirectionRecord
+from tui.results.text.printed import NOT_MERGEABLE, printed_lines
 from tui.text.bars import diverging, reach_of
 from tui.text.facts import machines_text
 from tui.text.line import BAD, LABEL, TEXT, VALUE, WARN, Line, Run, labelled, rule
@@ -78,6 +79,9 @@ def hosts_lines(page: Page, width: int, _: int) -> list[Line]:
     lines = [rule("Hosts", f"{kind}, the farthest from the median first" if len(found) > 1 else kind, width)]
     lines += [*laggard_lines(page, width), head_line(columns, rooms)]
     lines += [table_line(columns, rooms, row) for row in rows]
+    if printed := printed_lines(step):
+        lines += [Line(), rule("Percentiles", NOT_MERGEABLE, width)]
+        lines += [line for host, text in printed for line in labelled([(f"{host} ", LABEL)], [(text, VALUE)], width)]
     if any(row.result.from_samples for row in rows):
         lines += [Line(), Line.of(("~ rebuilt from samples: the tool gave no result there", LABEL))]
     return lines

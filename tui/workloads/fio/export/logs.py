@@ -27,6 +27,8 @@ def _files(source: Source) -> Iterator[ExportFile]:
         kind = source.record.latency_kind_of(each.step)
         for host in _hosts(each):
             for metric in ("bw", "iops", kind):
+                if next(_lines(each, metric, host), None) is None:
+                    continue  # such as latencies of a load generator that does not tell reads from writes
                 name = _name(each, metric, host)
                 yield ExportFile(posixpath.join(folder, name), text_parts(_lines(each, metric, host)))
 

@@ -1,0 +1,8 @@
+"""Where the package is, for tests that run before it is installed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
