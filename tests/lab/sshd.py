@@ -44,6 +44,7 @@ class LabHost:
     client_public_key: Path
     options: Sequence[str] = ()
     wrapper: Sequence[str] = ()
+    program: str = SSHD
     port: int = 0
     key: asyncssh.SSHKey = field(default_factory=lambda: asyncssh.generate_private_key("ssh-ed25519"))
     process: subprocess.Popen[bytes] | None = None
@@ -96,7 +97,7 @@ class LabHost:
         (self.root / "host_key").chmod(0o600)
         (self.root / "sshd_config").write_text(self._config())
         with (self.root / "log").open("ab") as log:
-            command = [*self.wrapper, SSHD, "-D", "-e", "-f", str(self.root / "sshd_config")]
+            command = [*self.wrapper, self.program, "-D", "-e", "-f", str(self.root / "sshd_config")]
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def _config(self) -> str:
@@ -145,9 +146,11 @@ class SshdLab:
         prefix: str = "h",
         extra_config: Sequence[str] = (),
         wrapper: Sequence[str] = (),
+        program: str = SSHD,
     ) -> None:
         self.root = root
         self.wrapper = wrapper
+        self.program = program
         self.user = getpass.getuser()
         root.mkdir(parents=True, exist_ok=True)
         self.client_key = self._client_key()
@@ -221,7 +224,7 @@ class SshdLab:
         root, directory = self.root / f"sshd-{name}", self.root / f"data-{name}"
         root.mkdir()
         directory.mkdir()
-        return LabHost(name, root, directory, self.root / "client_key.pub", extra_config, self.wrapper)
+        return LabHost(name, root, directory, self.root / "client_key.pub", extra_config, self.wrapper, self.program)
 
 
 def free_port() -> int:

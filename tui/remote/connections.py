@@ -34,6 +34,7 @@ ATTEMPTS = 6  # a busy sshd (MaxStartups) hangs up before its banner: that is wo
 MOST_ATTEMPTS = 60  # while others get in there
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 5.0
+PENALTY_WAIT_S = 40.0  # of sshd's shortest penalty, 15 s, with those that were added meanwhile
 CLOSE_TIMEOUT_S = 5.0
 
 
@@ -79,6 +80,7 @@ class Connections:
         self.turn = asyncio.Lock()  # of those who have work for the loop: see `in_turn`
         self._transports: list[SshTransport] = []
         self._proxies: list[ProxyCommand] = []
+        self._keys: dict[str, asyncio.Task[asyncssh.SSHKey]] = {}
 
     async def __aenter__(self) -> Connections:
         return self
@@ -94,7 +96,9 @@ class Connections:
                 task.result().close()
             else:
                 task.cancel()
-        await asyncio.gather(*self._bastions.values(), return_exceptions=True)
+        for key in self._keys.values():
+            key.cancel()
+        await asyncio.gather(*self._bastions.values(), *self._keys.values(), return_exceptions=True)
         await asyncio.gather(*(proxy.over() for proxy in self._proxies))
         if self._keyring is not None:
             self._keyring.close()
@@ -128,12 +132,29 @@ class Connections:
         from tui.remote import hostkeys
 
         target = await asyncio.to_thread(self.resolve, address)
-        tunnel = await self.tunnel(target)
-        key = await self._patiently(target, lambda: hostkeys.collect(target, tunnel))
+        key = await self._collected(target)
         on_file = (await asyncio.to_thread(self.keyring.trusted, target))[0]
         if on_file and key not in on_file:
             raise hostkeys.changed(target, key, on_file)
         return hostkeys.Presented(address.name, hostkeys.pattern(target), key, key in on_file)
+
+    async def _collected(self, target: Resolved) -> asyncssh.SSHKey:
+        """Return a server's key, collected once for all names of it: sshd counts connections without a log-in."""
+        from tui.remote import hostkeys
+
+        tunnel = await self.tunnel(target)
+
+        async def collect() -> asyncssh.SSHKey:
+            return await self._patiently(target, lambda: hostkeys.collect(target, tunnel))
+
+        place = f"{target.config} {target.proxy_command} {target.jumps} {target.host} {target.port}"
+        task = self._keys.get(place)
+        if task is None:
+            task = self._keys[place] = asyncio.create_task(collect())
+        try:
+            return await asyncio.shield(task)
+        except HostError as error:
+            raise HostError(error.code, target.name, error.message) from error
 
     def resolve(self, address: HostAddress) -> Resolved:
         """Return how a host is reached. Raises HostError for a broken configuration."""
@@ -213,17 +234,28 @@ class Connections:
         """Make one of few handshakes at a time at a server, again when it is too busy to greet."""
         gate = self.gates.setdefault(gate_of(target), Gate(self.handshakes))
         pause, tries_left, passed = FIRST_PAUSE_S, ATTEMPTS, gate.passed
+        clock = asyncio.get_running_loop().time
+        began = clock()
         for _ in range(MOST_ATTEMPTS):
             try:
                 return await self._in_turn(gate, attempt)
-            except BusyError:
+            except BusyError as error:
                 tries_left -= gate.passed == passed  # when somebody else got in, it is busy and not dead
                 passed = gate.passed
                 if tries_left <= 0:
-                    raise
+                    self._wait_out(target, error, clock() - began)
             await asyncio.sleep(pause * random.uniform(0.5, 1.5))
             pause = min(pause * 2, LONGEST_PAUSE_S)
         raise BusyError(target.name, f"{target.host} port {target.port}")
+
+    def _wait_out(self, target: Resolved, error: BusyError, waited_s: float) -> None:
+        """Let a penalty pass, which being refused does not prolong. Raises the error when it takes too long."""
+        if not error.not_allowed:
+            raise error
+        why = f"{error.place} refuses this machine ({penalty(waited_s)})"
+        if waited_s > PENALTY_WAIT_S:
+            raise BusyError(target.name, error.place, why, not_allowed=True) from error
+        self.remark(target.name, f"{why}; tried again for {PENALTY_WAIT_S:.0f} s")
 
     async def _in_turn(self, gate: Gate, attempt: Callable[[], Awaitable[Opened]]) -> Opened:
         async with gate.turn() as began, self._all:
@@ -285,15 +317,24 @@ class Connections:
                     **target.algorithm_options,
                 )
         except asyncssh.HostKeyNotVerifiable as error:
-            raise await hostkeys.explain(target, on_file[0], tunnel, str(error)) from error
+            raise hostkeys.explain(target, on_file[0], attempt.presented, str(error)) from error
         except (asyncssh.KeyExchangeFailed, asyncssh.ConnectionLost, *HUNG_UP) as error:
             if not attempt.heard:
-                raise BusyError(target.name, f"{target.host} port {target.port}") from error
+                place = f"{target.host} port {target.port}"
+                raise BusyError(target.name, place, not_allowed=attempt.not_allowed) from error
             # a server that has no key of the types on file ends the negotiation: it may be another server
             other = await hostkeys.another(target, on_file[0], tunnel)
             raise other or explained(target, error, unusable) from error
         except (asyncssh.Error, OSError, TimeoutError, ValueError) as error:
             raise explained(target, error, [] if attempt.agent_keys else unusable) from error
+
+
+def penalty(waited_s: float) -> str:
+    """Return what sshd's refusal of a source means, and how long it lasted so far."""
+    return (
+        f'"Not allowed at this time" for {waited_s:.0f} s so far: a penalty for failed or unfinished log-ins '
+        "(PerSourcePenalties, 15 s to 10 min by default), or MaxStartups is too low"
+    )
 
 
 def gate_of(target: Resolved) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from tui.remote.listener import Listener
 from tui.remote.proxy import ProxyCommand, Tunnel, way_to
 from tui.remote.ssh_library import asyncssh
 from tui.remote.transport import HUNG_UP, BusyError, HostError
@@ -48,6 +49,11 @@ async def collect(target: Resolved, tunnel: asyncssh.SSHClientConnection | None)
 
 
 async def _collect(target: Resolved, way: Tunnel | None) -> asyncssh.SSHKey:
+    listener = Listener()
+    none: Any = None
+    options = asyncssh.SSHClientConnectionOptions(
+        config=None, client_factory=lambda: listener, client_keys=none, agent_path=none, known_hosts=None, gss_host=None
+    )
     try:
         async with asyncio.timeout(TIMEOUT_S):
             key = await asyncssh.get_server_host_key(
@@ -55,11 +61,13 @@ async def _collect(target: Resolved, way: Tunnel | None) -> asyncssh.SSHKey:
                 target.port,
                 tunnel=way,
                 config=None,
+                options=options,
                 **target.local,
                 kex_algs=target.algorithm_options["kex_algs"],
             )
     except (asyncssh.ConnectionLost, *HUNG_UP) as error:
-        raise BusyError(target.name, f"{target.host} port {target.port}") from error
+        not_allowed = listener.not_allowed
+        raise BusyError(target.name, f"{target.host} port {target.port}", not_allowed=not_allowed) from error
     except ConnectionRefusedError as error:
         message = f"connection refused by {target.host} port {target.port}"
         raise HostError("refused", target.name, message) from error
@@ -75,16 +83,18 @@ async def _collect(target: Resolved, way: Tunnel | None) -> asyncssh.SSHKey:
     return key
 
 
-async def explain(
-    target: Resolved, on_file: Sequence[asyncssh.SSHKey], tunnel: asyncssh.SSHClientConnection | None, reason: str
+def explain(
+    target: Resolved, on_file: Sequence[asyncssh.SSHKey], key: asyncssh.SSHKey | None, reason: str
 ) -> HostError:
-    """Return why a host's key was refused: unknown (and how to trust it), changed (both fingerprints), revoked."""
+    """Return why a host's key was refused: unknown (and how to trust it), changed (both fingerprints), revoked.
+
+    key: what was presented; None when it was a certificate.
+    """
     if "revoked" in reason.lower():
-        return HostError("host-key-revoked", target.name, f"the host key of {target.host} is revoked")
-    try:
-        key = await collect(target, tunnel)
-    except HostError as error:
-        return HostError("host-key-unknown", target.name, f"host key not trusted: {reason}; {error.message}")
+        what = "authority" if "CA key" in reason else "host key"
+        return HostError("host-key-revoked", target.name, f"the {what} of {target.host} is revoked")
+    if key is None:
+        return HostError("host-key-unknown", target.name, f"host certificate of {target.host} refused: {reason}")
     if not on_file:
         left_out = "".join(f"; benchtui leaves out {each}" for each in target.told_at_host_key)
         trust = f"compare it, then: benchtui hosts trust {target.name}"

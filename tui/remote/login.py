@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from tui.model.plain import printable
 from tui.remote.keys import encrypted
+from tui.remote.listener import Listener
 from tui.remote.ssh_library import asyncssh
 from tui.remote.transport import DeniedError, HostError
 from tui.remote.vault import CANCELLED, NOBODY, TRIES, Question, Vault
@@ -40,10 +41,11 @@ class Entered(Struct, frozen=True):
     one_time: tuple[str, ...]
 
 
-class Attempt(asyncssh.SSHClient):
+class Attempt(Listener):
     """One handshake: it answers with what is known, and notes what else the server would take."""
 
     def __init__(self, log_in: LogIn, *, interview: bool) -> None:
+        super().__init__()
         self.interview = interview
         self.locked: list[LockedKeyPair] = []
         self.agent_keys: list[AgentKeyPair] = []
@@ -57,18 +59,8 @@ class Attempt(asyncssh.SSHClient):
         self.one_time: list[str] = []
         self.tries = 0
         self._log_in = log_in
-        self._connection: Connection | None = None
         self._answered = False
         self._note = ""
-
-    def connection_made(self, conn: Connection) -> None:
-        """Keep the connection that asyncssh has begun."""
-        self._connection = conn
-
-    @property
-    def heard(self) -> bool:
-        """Whether the server's version line has arrived."""
-        return self._connection is not None and bool(self._connection.get_extra_info("server_version"))
 
     def password_auth_requested(self) -> str | None:
         """Give the password once; when asked again, it was refused."""

@@ -55,9 +55,14 @@ HUNG_UP = (ConnectionResetError, BrokenPipeError)
 
 
 class BusyError(HostError):
-    """A server hung up before it said anything: it is too busy (MaxStartups), or no SSH server. Worth another try."""
+    """A server hung up before it greeted: it is too busy (MaxStartups), or no SSH server. Worth another try.
 
-    def __init__(self, host: str, place: str, why: str | None = None) -> None:
+    not_allowed: it said so; it may penalise this machine for failed log-ins (PerSourcePenalties).
+    """
+
+    def __init__(self, host: str, place: str, why: str | None = None, *, not_allowed: bool = False) -> None:
+        self.place = place
+        self.not_allowed = not_allowed
         message = why or f"{place} hangs up before it greets: not an SSH server, or its MaxStartups is too low"
         super().__init__("lost", host, message)
 

@@ -13,7 +13,7 @@ from tui.model.event import HostProblem, HostState, HostStateName, Message, Phas
 from tui.model.hostfacts import Fact
 from tui.model.made import Identities
 from tui.remote.agent import Agent
-from tui.remote.transport import BusyError, HostError, Transport
+from tui.remote.transport import BusyError, DeniedError, HostError, Transport
 
 if TYPE_CHECKING:
     from tui.journal.writer import Journal
@@ -143,7 +143,7 @@ class HostSession:
         self.enter("connecting", f"connection lost: {why.removeprefix('connection lost: ')}")
 
     async def reconnect(self, patience_s: float) -> bool:
-        """Try again, with pauses that grow and differ, until connected or `patience_s` has passed."""
+        """Try again, with pauses that grow and differ, until connected, turned down, or `patience_s` has passed."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience_s
         pause, self.refusal = FIRST_PAUSE_S, ""
@@ -151,6 +151,9 @@ class HostSession:
         while loop.time() < deadline:
             try:
                 await self.connect(max(deadline - loop.time(), LEAST_TRY_S))
+            except DeniedError as error:
+                self.refusal = error.message  # sshd penalises a machine that fails to log in again and again
+                return False
             except HostError as error:
                 self.refusal = self.refusal if self.refusal and error.code == "timeout" else error.message
                 self.enter("connecting", f"connection lost, retrying: {error.message}")
