@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tarfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from tui.cli.main import main
 from tui.model.problem import UsageError
 from tui.results.imports.keep import records_of
 from tui.results.imports.sets import kept_runs
-from tui.results.imports.sources import LeftOut, Source, _bounded
+from tui.results.imports.sources import LeftOut, Room, Source, _texts
 from tui.results.record.imported import imported_record
 from tui.workloads.base import KeptFile
 
@@ -116,12 +117,12 @@ def test_what_cannot_be_unpacked_is_left_out_and_the_record_says_so(
 
 
 def test_a_file_that_may_not_be_read_is_left_out_by_its_name() -> None:
-    def refused() -> bytes:
+    def refused() -> Iterator[bytes]:
         raise PermissionError(13, "Permission denied")
 
-    entries = [("a.txt", "kept/a.txt", 3, refused), ("b.txt", "kept/b.txt", 3, lambda: b"fio")]
+    entries = [("a.txt", "kept/a.txt", refused), ("b.txt", "kept/b.txt", lambda: iter([b"fio"]))]
     left_out: LeftOut = []
-    assert [file.name for file in _bounded(iter(entries), "kept", left_out)] == ["b.txt"]
+    assert [file.name for file in _texts(iter(entries), left_out, Room())] == ["b.txt"]
     assert [(name, str(problem)) for name, problem in left_out] == [
         ("a.txt", "kept/a.txt: cannot be read: Permission denied")
     ]

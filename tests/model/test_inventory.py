@@ -153,3 +153,30 @@ def test_a_storage_node_says_which_processes_to_watch() -> None:
 def test_a_pattern_that_is_none_is_refused_with_its_place(processes: str, said: str) -> None:
     message = refusal(f"hosts:\n  s1: {{processes: {processes}}}\n")
     assert said in message and message.startswith("i.yaml:2:")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hosts:\n" + "".join(f"  h{number}-[1-4096]: {{}}\n" for number in range(3000)),
+        "hosts:\n  h[1-4096]: {}\ngroups:\n" + "".join(f"  g{number}: ['h[1-4096]']\n" for number in range(3000)),
+        "hosts:\n  h[1-4096]: {}\ngroups:\n  a: ['h[1-4096]']\n"
+        + "".join(f"  g{number}: ['@a', '@a', '@a', '@a']\n" for number in range(2000)),
+    ],
+    ids=["hosts", "groups", "groups in groups"],
+)
+def test_an_inventory_is_limited_as_a_whole(text: str) -> None:
+    with pytest.raises(UsageError) as told:
+        load_inventory(text, "inventory.yaml")
+    assert len(told.value.problems) == 1 and "more than" in str(told.value)
+
+
+def test_of_many_unknown_hosts_in_groups_some_are_named() -> None:
+    with pytest.raises(UsageError) as told:
+        load_inventory("hosts:\n  a: {}\ngroups:\n  g: ['x[1-4096]']\n", "inventory.yaml")
+    assert len(told.value.problems) == 50
+
+
+def test_a_host_knows_its_groups_in_the_order_of_the_file() -> None:
+    found = load_inventory("hosts:\n  a: {}\n  b: {}\ngroups:\n  y: [a, b]\n  x: [a, a]\n", "inventory.yaml")
+    assert (found.address("a").groups, found.address("b").groups) == (("y", "x"), ("y",))

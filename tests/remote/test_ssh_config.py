@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tui.engine.hosts.ssh_names import words_in
 from tui.model.address import HostAddress
+from tui.model.problem import UsageError
 from tui.remote.keys import AgentKeyPair
 from tui.remote.ssh_options import ALIASES, OPTIONS, REFUSED
 from tui.remote.sshconfig import Keyring, Resolved, resolve
@@ -204,7 +205,7 @@ def test_without_a_named_file_the_users_and_the_systems_are_read(
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [("Include /**/*\n", "too many files"), ("Include /dev/zero\n", ""), ("#" * (5 << 20), "longer than")],
+    [("Include /**/*\n", "too many files"), ("Include /dev/zero\n", ""), ("#" * (5 << 20), "larger than")],
     ids=["whole-file-system", "device", "long-file"],
 )
 def test_configuration_that_would_fill_the_memory_is_refused(tmp_path: Path, text: str, why: str) -> None:
@@ -294,3 +295,47 @@ def test_private_parts_of_asyncssh_that_we_use_are_there() -> None:
 
 def words_of(function: Callable[..., object]) -> str:
     return " ".join(list(inspect.signature(function).parameters)[1:])
+
+
+@pytest.mark.parametrize("line", ["= hHost *", "=\n[]", 'Match ""', "=", "Include", "Host"])
+def test_a_line_without_a_keyword_is_an_error_that_names_it(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "config"
+    path.write_text(f"{line}\n[]\n")
+    try:
+        resolve(HostAddress(name="h1"), path, ())
+    except HostError as error:
+        assert str(path) in str(error)
+    list(words_in(path))
+
+
+def test_files_of_a_configuration_are_limited_together(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text(f"Include {tmp_path}/**/*.conf {tmp_path}/more/*\n")
+    (tmp_path / "more").mkdir()
+    for number in range(9):
+        (tmp_path / "more" / f"{number}.conf").write_bytes(b"#" * (1 << 19))
+    with pytest.raises(HostError, match="larger than 4 MiB"):
+        resolve(HostAddress(name="h1"), path, ())
+    with pytest.raises(UsageError, match="larger than 4 MiB"):
+        list(words_in(path))
+
+
+def test_names_of_a_configuration_are_limited_together(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text("".join(f"Host h{number}\n" for number in range(20_000)))
+    with pytest.raises(UsageError, match="more than 16384 hosts"):
+        list(words_in(path))
+
+
+def test_an_include_looks_at_so_many_names_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tui.remote import ssh_include
+
+    monkeypatch.setattr(ssh_include, "MOST_LOOKED_AT", 10)
+    path = tmp_path / "config"
+    path.write_text(f"Include {tmp_path}/*/*/nosuch\n")
+    for number in range(11):
+        (tmp_path / str(number)).mkdir()
+    with pytest.raises(HostError, match="more than 10 names"):
+        resolve(HostAddress(name="h1"), path, ())
+    with pytest.raises(UsageError, match="more than 10 names"):
+        list(words_in(path))

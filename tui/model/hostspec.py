@@ -9,7 +9,8 @@ from functools import lru_cache
 from tui.model.problem import UsageError
 
 LOCAL = "local"
-MOST_HOSTS = 4096
+MOST_HOSTS = 4096  # of one name with ranges, and of one run
+MOST_KNOWN = 16_384  # of an inventory, or of an SSH configuration with all that it includes
 MOST_RANGES = 8  # brackets in one name
 _NAME = re.compile(r"[A-Za-z0-9_:]([A-Za-z0-9._:%-]*[A-Za-z0-9_:])?", re.ASCII)
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -17,6 +18,9 @@ from tui.model.yaml_text import Document, load
 
 GROUP_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$"
 WORD_PATTERN = r"^[^\s-]\S*$"
+TOO_MANY = f"more than {hostspec.MOST_KNOWN} hosts; that is the most of an inventory"
+MOST_MEMBERS = 20 * hostspec.MOST_KNOWN  # of all groups together, those of inner groups counted again
+MOST_PROBLEMS = 50  # of unknown hosts in groups: the nearest name of each takes its time
 
 
 class _Strict(BaseModel):
@@ -87,10 +91,19 @@ class Inventory(_Strict):
     hosts: dict[str, HostEntry]
     groups: dict[str, list[str]]
 
+    @cached_property
+    def _groups_of(self) -> dict[str, list[str]]:
+        """The groups of each host, in the order of the file."""
+        found: dict[str, list[str]] = {}
+        for group, members in self.groups.items():
+            for name in dict.fromkeys(members):
+                found.setdefault(name, []).append(group)
+        return found
+
     def address(self, name: str, ssh_config: str | None = None) -> HostAddress:
         """Return how to reach a host of the inventory."""
         entry = self.hosts[name]
-        groups = tuple(group for group, members in self.groups.items() if name in members)
+        groups = tuple(self._groups_of.get(name, ()))
         return HostAddress(
             name=name,
             address=entry.address,
@@ -136,6 +149,8 @@ def _hosts(written: InventoryFile, document: Document, problems: list[Problem]) 
         except UsageError as error:
             problems.append(document.problem(("hosts", key), error.problems[0].message, key=True))
             continue
+        if len(hosts) + len(names) > hostspec.MOST_KNOWN:
+            raise UsageError(document.problem(("hosts", key), TOO_MANY, key=True))
         addresses = _addresses(key, full, len(names), document, problems)
         for name, address in zip(names, addresses, strict=True):
             if name in hosts or name == hostspec.LOCAL:
@@ -186,12 +201,23 @@ class _GroupFinder:
     document: Document
     problems: list[Problem]
     done: dict[str, list[str]] = field(default_factory=dict)
+    count: int = 0
+    unknown: int = 0
 
     def members(self, group: str, above: tuple[str, ...] = ()) -> list[str]:
         """Return the members of a group, each once; each group is looked into once."""
         if group not in self.done:
-            self.done[group] = list(dict.fromkeys(self.listed(group, above)))
+            self.done[group] = list(dict.fromkeys(self.counted(group, above)))
         return self.done[group]
+
+    def counted(self, group: str, above: tuple[str, ...]) -> Iterator[str]:
+        """Yield what a group lists. Raises UsageError when all groups list too much."""
+        for name in self.listed(group, above):
+            self.count += 1
+            if self.count > MOST_MEMBERS:
+                message = f"groups list more than {MOST_MEMBERS} hosts in all"
+                raise UsageError([*self.problems, self.document.problem(("groups", group), message)])
+            yield name
 
     def listed(self, group: str, above: tuple[str, ...]) -> Iterator[str]:
         for index, spec in enumerate(self.written.get(group, ())):
@@ -218,7 +244,9 @@ class _GroupFinder:
             self.problems.append(self.document.problem(place, error.problems[0].message))
             return
         for name in names:
-            if name != hostspec.LOCAL and name not in self.hosts:
+            is_unknown = name != hostspec.LOCAL and name not in self.hosts
+            self.unknown += is_unknown
+            if is_unknown and self.unknown <= MOST_PROBLEMS:
                 message = f"group '{group}': unknown host '{name}'{did_you_mean(name, self.hosts)}"
                 self.problems.append(self.document.problem(place, message))
             yield name

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple  # dataclasses take as long as half
 if TYPE_CHECKING:
     from pathlib import Path  # half as much again as all else that `--help` needs
 
+LONGEST_NAME = 100  # that a nearest one is looked for
+MOST_ALIKE = 2000  # that it is looked for among: each takes its time
 NEEDS_OPTION = "needs-option"  # code of a problem that may come from an option which is wrong or left out itself
 
 
@@ -84,7 +86,10 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
 
     if close := sorted((each for each in names if one_edit_apart(wanted, each)), key=unlike):
         return [names[each] for each in close[:MOST_MEANT]]
-    return [names[each] for each in difflib.get_close_matches(wanted, list(names), n=1, cutoff=0.6)]
+    if len(name) > LONGEST_NAME:
+        return []
+    alike = [each for each in names if abs(len(each) - len(name)) <= len(name)][:MOST_ALIKE]
+    return [names[each] for each in difflib.get_close_matches(wanted, alike, n=1, cutoff=0.6)]
 
 
 def one_edit_apart(one: str, other: str) -> bool:

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from tui.model.hostfacts import Fact, boot_of, is_number
 
 UNITS = {"_kib": 1024, "_sectors": 512}  # the agent prints sizes as it reads them: not every sh counts beyond 2^31
-VERSION = re.compile(r"(\d+)\.(\d+)")
+VERSION = re.compile(r"(?<!\d)(\d{1,9})\.(\d{1,9})")
 COUNT = re.compile(r"[0-9]{1,18}")
 
 

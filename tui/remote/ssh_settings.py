@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tui.model.paths import from_home
+from tui.remote.ssh_include import MOST_FILES
 from tui.remote.ssh_match import VERSION, host_holds, list_holds, match_holds, run_in_shell
 from tui.remote.ssh_options import HONOURED, IGNORED, OPTIONS, REFUSED, TOLD, Option
 from tui.remote.ssh_values import Value, expand
-from tui.remote.sshfile import DEEPEST, MOST_FILES, Block, ConfigError, ConfigFiles, Line, check_owner, unknown
+from tui.remote.sshfile import DEEPEST, Block, ConfigError, ConfigFiles, Line, check_owner, unknown
 
 SYSTEM_FOLDER = Path("/etc/ssh")
 DEFAULT_PORT = 22

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import glob
-import itertools
 import os
 import re
 import stat
@@ -15,11 +13,10 @@ from typing import TypeVar
 from msgspec import Struct
 
 from tui.model.problem import did_you_mean
+from tui.remote.ssh_include import MOST_FILES, ConfigText, matching
 from tui.remote.ssh_options import ALIASES, IGNORED, OPTIONS
 from tui.remote.ssh_values import Value, read_value
 
-MOST_FILES = 1000  # of all hosts: files that include each other multiply
-MOST_BYTES = 4 << 20  # of one file
 DEEPEST = 16  # files that include each other, as in OpenSSH
 BLANK = " \t\r\n"
 KEYWORD = re.compile(r'[ \t\r\n]*=?[ \t\r\n]*(?:"([^"]*)"|([^ \t\r\n"=]+))[ \t\r\n]*(?:=[ \t\r\n]*)?(.*)', re.DOTALL)
@@ -69,11 +66,12 @@ class ConfigFiles:
         self._blocks: dict[Path, list[Block]] = {}
         self._matches: dict[str, list[Path]] = {}
         self._ends: dict[str, bool] = {}
+        self._text = ConfigText()
         self._lock = Lock()
 
     def blocks(self, path: Path) -> list[Block]:
         """Return a file's blocks. Raises ConfigError, OSError."""
-        return self._once(self._blocks, path, lambda: list(blocks(path, text_of(path))))
+        return self._once(self._blocks, path, lambda: list(blocks(path, text_of(path, self._text))))
 
     def matching(self, pattern: str) -> list[Path]:
         """Return the files that a pattern of glob(7) names, in order. Raises ConfigError for too many."""
@@ -92,22 +90,17 @@ class ConfigFiles:
             return kept[key]
 
 
-def text_of(path: Path) -> str:
-    """Return a file's text. Raises ConfigError when it is too long, OSError."""
-    with path.open("rb") as file:
-        data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise ConfigError(f"{path}: longer than {MOST_BYTES >> 20} MiB")
-    return data.decode(errors="surrogateescape")
+def text_of(path: Path, read_before: ConfigText) -> str:
+    """Return a file's text. Raises OSError, also when it is too long together with what was read before."""
+    return read_before.read(path).decode(errors="surrogateescape")
 
 
 def files_of(pattern: str) -> list[Path]:
-    """Return the regular files that a pattern names; a `**` is a `*`, as it is to glob(7)."""
-    found = itertools.islice(glob.iglob(pattern), MOST_FILES * 10)  # noqa: PTH207  # Path.glob has ** and hidden names
-    paths = [Path(path) for path in sorted(found) if not Path(path).is_dir()]
+    """Return the regular files that a pattern names. Raises ConfigError for too many."""
+    paths = matching(Path(pattern))
     if len(paths) > MOST_FILES:
         raise ConfigError(f"{pattern}: too many files are included (more than {MOST_FILES})")
-    return [path for path in paths if path.is_file() or path == Path(os.devnull)]
+    return paths
 
 
 def check_owner(path: Path) -> None:

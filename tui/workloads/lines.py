@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tui.model.plain import printable
+from tui.workloads.budget import budget
 
 LONGEST = 1 << 16
 
@@ -27,3 +30,21 @@ class Lines:
     def close(self) -> list[str]:
         """Return the last line, if its newline is missing."""
         return self.feed(b"\n") if self._rest else []
+
+
+BLOCK = 1 << 20  # characters
+
+
+def numbered(text: str, file: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a kept text with their numbers, from 1, a block of them at a time.
+
+    Raises UsageError when the reader has taken more memory or time than its budget allows.
+    """
+    limits, start, number = budget(), 0, 0
+    while start < len(text):
+        end = text.find("\n", min(start + BLOCK, len(text))) + 1 or len(text)
+        limits.check(file, 8 * (end - start))
+        for line in text[start:end].splitlines():
+            number += 1
+            yield number, line
+        start = end

@@ -60,12 +60,31 @@ def test_not_a_number_is_read_as_zero() -> None:
     assert (read.iops, read.bw_bytes, read.total_ios) == (0.0, 0.0, 3)
 
 
-def test_figures_beyond_64_bits_are_read() -> None:
-    text = b'{"timestamp_ms": 5, "jobs": [{"read": {"clat_ns": {"min": 18446744073709551615, "max": 1e300, "N": 0}}}]}'
+def test_the_least_of_no_io_is_the_largest_number_that_fio_has() -> None:
+    text = b'{"timestamp_ms": 5, "jobs": [{"read": {"clat_ns": {"min": 18446744073709551615, "max": 0, "N": 0}}}]}'
     read = decode(text).jobs[0].read
     assert read is not None
     assert read.clat is not None
-    assert read.clat.max == 1e300
+    assert read.clat.min == 2.0**64
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        '"total_ios": -1',
+        '"io_bytes": 9223372036854775808',
+        '"iops": -0.5',
+        '"runtime": 1e30',
+        '"clat_ns": {"max": 1e300}',
+        '"clat_ns": {"bins": {"1e30": 1}}',
+        '"clat_ns": {"bins": {"-5": 1}}',
+        '"clat_ns": {"bins": {"5": -1}}',
+        '"clat_ns": {"percentile": {"99.0": -1}}',
+    ],
+)
+def test_impossible_numbers_are_refused_with_their_key(part: str) -> None:
+    with pytest.raises(SnapshotError, match=r"\$\.jobs\[0\]\.read"):
+        decode(f'{{"timestamp_ms": 5, "jobs": [{{"read": {{{part}}}}}]}}'.encode())
 
 
 @pytest.mark.parametrize("text", [b"{}", b'{\n  "jobs" : [ {"read": 5} ]\n}', b'{\n  "150fio: io_u error\n528" : 2\n}'])

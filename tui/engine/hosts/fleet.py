@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import socket
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tui.remote.probe import HostProbe
 
 Origin = Literal["inventory", "ssh config", "command line", "this machine"]
+MOST_UNKNOWN = 50  # that are named one by one
 LOCAL_ADDRESS = HostAddress(name=hostspec.LOCAL, transport="local")
 
 
@@ -53,7 +55,16 @@ class Fleet:
     @property
     def config_names(self) -> list[str]:
         """Host names of the SSH configuration; patterns are no names."""
-        return [word for word in self._words if not PATTERN & set(word)]
+        return list(self._config_hosts)
+
+    @cached_property
+    def _config_hosts(self) -> dict[str, None]:
+        return {word: None for word in self._words if not PATTERN & set(word)}
+
+    @cached_property
+    def _patterns(self) -> list[str]:
+        """The patterns of Host lines that say something: `*` does not."""
+        return [word for word in self._words if PATTERN & set(word) and word[0] != "!" and set(word) != {"*"}]
 
     @property
     def _words(self) -> list[str]:
@@ -78,12 +89,17 @@ class Fleet:
 
     def resolve(self, specs: Sequence[str]) -> list[HostAddress]:
         """Return the hosts of SPECs, in order, each once. Raises UsageError with every unknown name at once."""
-        names = list(
-            dict.fromkeys(name for spec in specs for part in hostspec.split(spec) for name in self._part(part))
-        )
+        found: dict[str, None] = {}
+        for part in (part for spec in specs for part in hostspec.split(spec)):
+            found |= dict.fromkeys(self._part(part))
+            if len(found) > hostspec.MOST_HOSTS:
+                raise UsageError(f"more than {hostspec.MOST_HOSTS} hosts are named; that is the most of one run")
+        names = list(found)
         unknown = [name for name in names if not self._known(name)]
         if unknown:
-            raise UsageError([Problem(self._unknown(name)) for name in unknown])
+            more = len(unknown) - MOST_UNKNOWN
+            told = [Problem(self._unknown(name)) for name in unknown[:MOST_UNKNOWN]]
+            raise UsageError([*told, *([Problem(f"and {more} more unknown hosts")] if more > 0 else [])])
         return [LOCAL_ADDRESS if name == hostspec.LOCAL else self._address(name) for name in names]
 
     def _part(self, part: str) -> list[str]:
@@ -100,13 +116,12 @@ class Fleet:
         return groups[group]
 
     def _known(self, name: str) -> bool:
-        known = name == hostspec.LOCAL or name in self.hosts or name in self.config_names
+        known = name == hostspec.LOCAL or name in self.hosts or name in self._config_hosts
         return known or self._described(name) or resolvable(name)
 
     def _described(self, name: str) -> bool:
         """Whether a pattern speaks of a name; behind a bastion no name can be looked up from here. `*` says nothing."""
-        patterns = [word for word in self._words if PATTERN & set(word) and word[0] != "!" and set(word) != {"*"}]
-        return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in self._patterns)
 
     def _unknown(self, name: str) -> str:
         names = [*self.hosts, *self.config_names, hostspec.LOCAL]

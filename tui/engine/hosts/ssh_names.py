@@ -2,38 +2,53 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from tui.model.hostspec import MOST_KNOWN
 from tui.model.paths import from_home
+from tui.model.problem import Problem, UsageError
+from tui.remote.ssh_include import MOST_FILES, ConfigText, matching
 
-HOST_LINE = re.compile(r"^\s*Host(?:\s+|\s*=\s*)(.+?)\s*$", re.IGNORECASE)
-INCLUDE_LINE = re.compile(r"^\s*Include(?:\s+|\s*=\s*)(.+?)\s*$", re.IGNORECASE)
-MOST_FILES = 1000  # of files that include each other
+LINE = re.compile(r"(Host|Include)(?:\s*=\s*|\s+)(\S.*)", re.IGNORECASE)
 PATTERN = set("*?!")
 
 
-def words_in(path: Path, seen: set[Path] | None = None) -> Iterator[str]:
-    """Yield the host names and patterns of an SSH configuration and the files it includes, each file once."""
-    seen = set() if seen is None else seen
+def words_in(path: Path) -> Iterator[str]:
+    """Yield the host names and patterns of an SSH configuration and the files it includes, each file once.
+
+    A file that cannot be read has none. Raises UsageError for a configuration that is too large as a whole.
+    """
+    for count, word in enumerate(_words(path, set(), ConfigText())):
+        if count >= MOST_KNOWN:
+            raise UsageError(Problem(f"names more than {MOST_KNOWN} hosts", file=str(path)))
+        yield word
+
+
+def _words(path: Path, seen: set[Path], text: ConfigText) -> Iterator[str]:
     seen.add(path)
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
+        lines = text.read(path).decode("utf-8", "replace").splitlines()
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise UsageError(Problem(str(error.strerror), file=str(path))) from error
         return
     for line in lines:
-        if match := HOST_LINE.match(line):
-            yield from (word for word in match[1].replace('"', "").split() if word.isprintable())
-        elif match := INCLUDE_LINE.match(line):
-            for pattern in match[1].replace('"', "").split():
-                yield from included(pattern, seen)
+        match = LINE.match(line.strip())
+        words = match[2].replace('"', "").split() if match else []
+        if match and match[1].lower() == "host":
+            yield from (word for word in words if word.isprintable())
+        for pattern in words if match and match[1].lower() == "include" else ():
+            for found in _included(pattern, path):
+                if found not in seen and len(seen) < MOST_FILES:
+                    yield from _words(found, seen, text)
 
 
-def included(pattern: str, seen: set[Path]) -> Iterator[str]:
-    """Yield the host names and patterns of the files that an Include names; relative ones lie in ~/.ssh."""
-    full = from_home("~/.ssh") / from_home(pattern)
-    plain = re.sub(r"\*\*+", "*", str(full.relative_to(full.anchor)))  # glob(7) has no **: it would search everything
-    for path in sorted(Path(full.anchor).glob(plain)):
-        if path not in seen and len(seen) < MOST_FILES:
-            yield from words_in(path, seen)
+def _included(pattern: str, path: Path) -> list[Path]:
+    """Return the files that an Include names; relative ones lie in ~/.ssh. Raises UsageError."""
+    try:
+        return matching(from_home("~/.ssh") / from_home(pattern))
+    except OSError as error:
+        raise UsageError(Problem(f"{error.strerror}: {pattern[:80]}", file=str(path))) from error

@@ -47,7 +47,8 @@ def _short_ios(record: StepRecord) -> Iterator[Found]:
 
 
 def _error_text(number: int) -> str:
-    return f"{errno.errorcode.get(number, number)} ({os.strerror(number)})"
+    name = errno.errorcode.get(number)
+    return f"{name} ({os.strerror(number)})" if name else f"error {number}"
 
 
 @run_check(

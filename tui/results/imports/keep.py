@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from tui.model.bounded import read_file
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.record import ArtefactRecord, ImportRecord, RunRecord
 from tui.model.rundir import RAW_DIR
 from tui.results.imports.sets import Naming, kept_runs
-from tui.results.imports.sources import Source, read_source
+from tui.results.imports.sources import MOST_BYTES, Room, Source, read_source
 from tui.results.record.imported import imported_record, save
+from tui.results.verify.files import is_inside
 from tui.workloads.base import KeptFile
+from tui.workloads.budget import Budget, budget, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,13 @@ def records_of(
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice is not None:
         raise UsageError(Problem("is named twice: each file is another host", file=str(twice)))
-    made, sources = [], [read_source(path) for path in paths]
+    with within(Budget()):
+        room = Room()
+        return _records_of([read_source(path, room) for path in paths], tool, note, hosts)
+
+
+def _records_of(sources: Sequence[Source], tool: str | None, note: str | None, hosts: Sequence[str]) -> list[Made]:
+    made = []
     named = [source.files[0] for source in sources if not source.is_tree]
     _check_hosts(hosts, sources)
     for run in kept_runs(sources, tool, Naming(hosts)):
@@ -84,10 +93,18 @@ def read_again(run_dir: Path, record: RunRecord) -> tuple[int, RunRecord]:
     how, artefacts = record.provenance.imported, record.provenance.artefacts
     if how is None or len(how.names) != len(artefacts):
         raise UsageError(f"{record.run_id}: its record does not say how its files were read")
-    read = [
-        KeptFile(name, file.path, (run_dir / file.path).read_bytes().decode("utf-8", "replace"))
-        for name, file in zip(how.names, artefacts, strict=True)
-    ]
+    with within(Budget()):
+        return _made_again(run_dir, record, how)
+
+
+def _made_again(run_dir: Path, record: RunRecord, how: ImportRecord) -> tuple[int, RunRecord]:
+    artefacts, read, left = record.provenance.artefacts, [], MOST_BYTES
+    for name, file in zip(how.names, artefacts, strict=True):
+        if not is_inside(file.path):
+            raise UsageError(f"{record.run_id}: {file.path!r} is no path inside of a run")
+        data = read_file(run_dir / file.path, left)
+        left -= len(data)
+        read.append(KeptFile(name, file.path, budget().text(data, file.path, "replace")))
     sources = [Source(run_dir, read, is_tree=True)] if how.tree else [Source(run_dir, [each], False) for each in read]
     runs = kept_runs(sources, how.tool, Naming(how.hosts, dateless=not how.dated))
     if len(runs) != 1:

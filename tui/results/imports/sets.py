@@ -11,6 +11,7 @@ from tui import workloads
 from tui.model.event import Sample
 from tui.model.problem import Problem, UsageError
 from tui.results.imports.names import HOST, host_names, nights
+from tui.results.imports.numbers import impossible
 from tui.results.imports.sources import Source
 from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptLog, KeptRun
 from tui.workloads.foreign import formats
@@ -83,10 +84,19 @@ def outputs_of(file: KeptFile, known: Sequence[Format]) -> list[ImportedOutput]:
 def _guarded(reader: Format, file: KeptFile) -> Sequence[ImportedOutput]:
     """Return what a reader finds in a file; what it stumbles over is the file's fault, and it is named."""
     try:
-        return reader.import_output(file.text, file.place)
+        found = reader.import_output(file.text, file.place)
     except DAMAGED as error:
         why = f"is damaged, as output of {reader.name}: {type(error).__name__}: {str(error)[:80]}"
         raise UsageError(Problem(why, file=file.place)) from error
+    for output in found:
+        _check_numbers(output, reader, file.place)
+    return found
+
+
+def _check_numbers(output: ImportedOutput, reader: Format, place: str) -> None:
+    """Raise UsageError when an output has counted what cannot be."""
+    if wrong := impossible(output):
+        raise UsageError(Problem(f"impossible in output of {reader.name}: {wrong}", file=place))
 
 
 def nothing_in(place: str, known: Sequence[Format]) -> Problem:
@@ -162,6 +172,8 @@ def _of_tree(source: Source, known: Sequence[Format], naming: Naming) -> Iterato
     for reader in reversed(known):
         try:
             if runs := reader.import_tree(source.files):
+                for output in (each for run in runs for part in run.measurements for each in part.values()):
+                    _check_numbers(output, reader, place)
                 yield _remarking(_told(runs[0], reader), [problem for _, problem in source.left_out])
                 yield from (_told(run, reader) for run in runs[1:])
                 return
@@ -253,10 +265,9 @@ def _logs(files: Sequence[KeptFile], known: Sequence[Format]) -> tuple[list[Kept
     problems: list[Problem] = []
     for reader in known:
         try:
-            logs += [
-                msgspec.structs.replace(log, output=msgspec.structs.replace(log.output, tool=reader.name))
-                for log in reader.import_logs(files)
-            ]
+            for log in reader.import_logs(files):
+                _check_numbers(log.output, reader, log.files[0].place)
+                logs.append(msgspec.structs.replace(log, output=msgspec.structs.replace(log.output, tool=reader.name)))
         except UsageError as error:
             problems += error.problems
         except DAMAGED as error:

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import io
-import lzma
 import os
-import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path, PurePosixPath
+from itertools import chain
+from pathlib import Path
 from typing import IO
 
 from tui.model.problem import Problem, UsageError
+from tui.results.imports.packed import BLOCK, BROKEN, Reader, packed_as, sign_of, unpacked
+from tui.results.tar_stream import TarStream, is_plain
 from tui.workloads.base import KeptFile
+from tui.workloads.budget import TooMuchError, budget
 
-MOST_BYTES = 256 << 20  # of one file, and of all that is in a directory or an archive
+MOST_BYTES = 64 << 20  # of the text of all that is read at a time
 MOST_FILES = 20_000
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2", ".zip")
-PACKED: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
-    ".gz": lambda data: gzip.open(data, "rb"),  # type: ignore[dict-item, return-value]  # noqa: SIM115
-    ".xz": lambda data: lzma.open(data, "rb"),  # noqa: SIM115
-    ".bz2": lambda data: bz2.open(data, "rb"),  # noqa: SIM115  # closed by whom it is given to
-}
-BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, ValueError)
+ZIP_ENTRY = b"PK\x01\x02"  # begins what the directory of a zip archive says of one file
+ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others take as much memory as they say
 BROKEN_ZIP = (NotImplementedError, RuntimeError)  # a method of packing that is not known, a password
-
+LOOKED_AT = 4096  # bytes of a file that tell whether it is a text
 
 LeftOut = list[tuple[str, Problem]]
+Blocks = Callable[[], Iterator[bytes]]
+Entry = tuple[str, str, Blocks]  # name, place, content
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,122 +43,163 @@ class Source:
     left_out: LeftOut = field(default_factory=list)
 
 
-def read_source(path: Path) -> Source:
+class Room:
+    """How much text is still taken, over all that was given."""
+
+    def __init__(self, most: int | None = None) -> None:
+        self._most = self._left = MOST_BYTES if most is None else most
+
+    def read(self, blocks: Iterator[bytes], place: str, *, plain: bool) -> bytearray | None:
+        """Return the content of a file; where `plain` text is wanted, None for what is none. Raises TooMuchError."""
+        data, limits = bytearray(), budget()
+        for block in blocks:
+            looked_at = len(data) >= LOOKED_AT
+            data += block
+            if plain and not looked_at and b"\0" in data[:LOOKED_AT]:
+                self._left += len(data) - len(block)
+                return None
+            self._left -= len(block)
+            if self._left < 0:
+                why = f"more than {self._most >> 20} MiB of text at a time: that is no output, or name a part of it"
+                raise TooMuchError(Problem(why, file=place))
+            limits.check(place, len(block))
+        return data
+
+
+def read_source(path: Path, room: Room | None = None) -> Source:
     """Return what a path holds. Raises UsageError with what cannot be read, or is too large."""
     left_out: LeftOut = []
+    room = room or Room()
     try:
         if path.is_dir():
-            return Source(path, list(_of_directory(path, left_out)), is_tree=True, left_out=left_out)
-        if path.stat().st_size > MOST_BYTES:
-            raise _too_large(path)
-        data = path.read_bytes()
+            return Source(path, list(_texts(_of_directory(path, left_out), left_out, room)), True, left_out)
+        with path.open("rb") as file:
+            if path.name.lower().endswith(ARCHIVES):
+                return Source(path, list(_of_archive(path, file, left_out, room)), is_tree=True, left_out=left_out)
+            name, data = _content(path.name, str(path), partial(_blocks, file), room, plain=False)
+            return Source(path, [KeptFile(name, str(path), _text(data, str(path)))], is_tree=False)
     except OSError as error:
-        raise UsageError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from None
-    if path.name.lower().endswith(ARCHIVES):
-        return Source(path, list(_of_archive(path, data, left_out)), is_tree=True, left_out=left_out)
-    name, data = unpacked(path.name, data, str(path))
-    return Source(path, [KeptFile(name, str(path), _text(data, str(path)))], is_tree=False)
+        raise UsageError(Problem(f"cannot be read: {error.strerror or error}", file=str(path))) from None
 
 
-def unpacked(name: str, data: bytes, place: str) -> tuple[str, bytes]:
-    """Return the name and content of a file that may be packed. Raises UsageError."""
-    suffix = PurePosixPath(name).suffix.lower()
-    if suffix not in PACKED:
-        return name, data
+def _blocks(file: IO[bytes]) -> Iterator[bytes]:
+    return iter(partial(file.read, BLOCK), b"")
+
+
+def _of_file(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        yield from _blocks(file)
+
+
+def _content(name: str, place: str, blocks: Blocks, room: Room, *, plain: bool) -> tuple[str, bytearray | None]:
+    """Return the name and content of a file that may be packed. Raises UsageError, and what `BROKEN` has."""
+    suffix = packed_as(name)
+    if not suffix:
+        return name, room.read(blocks(), place, plain=plain)
     try:
-        with PACKED[suffix](io.BytesIO(data)) as stream:
-            content = stream.read(MOST_BYTES + 1)
+        return name[: -len(suffix)], room.read(unpacked(blocks(), suffix), place, plain=plain)
     except BROKEN as error:
         raise UsageError(Problem(f"cannot be unpacked: {error}", file=place)) from None
-    if len(content) > MOST_BYTES:
-        raise _too_large(place)
-    return name[: -len(suffix)], content
 
 
-def _too_large(place: object) -> UsageError:
-    return UsageError(Problem(f"is larger than {MOST_BYTES >> 20} MiB: that is no output", file=str(place)))
-
-
-def _text(data: bytes, place: str) -> str:
+def _text(data: bytearray | None, place: str) -> str:
     """Return the text of a file that must be one. Raises UsageError."""
     try:
-        return data.decode("utf-8-sig")
+        return budget().text(data or b"", place)
     except UnicodeDecodeError as error:
         raise UsageError(Problem(f"not UTF-8 text: byte {error.start}", file=place)) from None
 
 
-def _of_directory(path: Path, left_out: LeftOut) -> Iterator[KeptFile]:
-    names = (found for found in _below(path, left_out) if found.is_file() and not found.is_symlink())
-    yield from _bounded(
-        ((found.relative_to(path).as_posix(), str(found), found.stat().st_size, found.read_bytes) for found in names),
-        str(path),
-        left_out,
-    )
+def _of_directory(path: Path, left_out: LeftOut) -> Iterator[Entry]:
+    for found in _below(path, left_out):
+        if found.is_file() and not found.is_symlink():
+            yield found.relative_to(path).as_posix(), str(found), partial(_of_file, found)
 
 
 def _below(path: Path, left_out: LeftOut) -> list[Path]:
     """Return the files below a directory. One that cannot be looked into is `left_out`, `path` itself an OSError."""
     failed: list[OSError] = []
-    found = sorted(Path(place, name) for place, _, names in os.walk(path, onerror=failed.append) for name in names)
+    found: list[Path] = []
+    for place, _, names in os.walk(path, onerror=failed.append):
+        found += [Path(place, name) for name in names]
+        if len(found) > MOST_FILES:
+            raise _too_many(str(path))
     for error in failed:
         if error.filename == str(path):
             raise error
         name = Path(error.filename).relative_to(path).as_posix()
         left_out.append((name, Problem(f"cannot be read: {error.strerror}", file=error.filename)))
-    return found
+    return sorted(found)
 
 
-def _of_archive(path: Path, data: bytes, left_out: LeftOut) -> Iterator[KeptFile]:
+def _too_many(place: str) -> UsageError:
+    return TooMuchError(Problem(f"holds more than {MOST_FILES} files: name a part of it", file=place))
+
+
+def _of_archive(path: Path, file: IO[bytes], left_out: LeftOut, room: Room) -> Iterator[KeptFile]:
     try:
         if path.name.lower().endswith(".zip"):
-            with zipfile.ZipFile(io.BytesIO(data)) as packed:
-                yield from _bounded(_zipped(packed, path), str(path), left_out)
+            _check_zip(file, path)
+            with zipfile.ZipFile(file) as packed:
+                yield from _texts(_zipped(packed, path), left_out, room)
             return
-        with tarfile.open(fileobj=io.BytesIO(data), mode="r:*") as archive:
-            yield from _bounded(_members(archive, path), str(path), left_out)
+        blocks = _blocks(file)
+        begin = next(blocks, b"")
+        whole, suffix = chain([begin], blocks), sign_of(begin)
+        stream = TarStream(Reader(unpacked(whole, suffix) if suffix else whole))
+        yield from _texts(_members(stream, path), left_out, room)
     except BROKEN + BROKEN_ZIP as error:
         raise UsageError(Problem(f"cannot be unpacked: {error}", file=str(path))) from None
 
 
-Entry = tuple[str, str, int, Callable[[], bytes]]  # name, place, size, content
+def _check_zip(file: IO[bytes], path: Path) -> None:
+    """Raise UsageError for an archive whose directory, which is read whole, names too many files."""
+    count, tail = 0, b""
+    for block in _blocks(file):
+        count += (tail + block).count(ZIP_ENTRY)
+        tail = block[-len(ZIP_ENTRY) + 1 :]
+        if count > MOST_FILES:
+            raise _too_many(str(path))
+    file.seek(0)
 
 
 def _zipped(packed: zipfile.ZipFile, path: Path) -> Iterator[Entry]:
+    def content(info: zipfile.ZipInfo) -> Iterator[bytes]:
+        if info.compress_type not in ZIP_METHODS:
+            raise NotImplementedError("That compression method is not supported")
+        with packed.open(info) as file:
+            yield from _blocks(file)
+
     for info in packed.infolist():
         if not info.is_dir():
-            yield info.filename, f"{path}:{info.filename}", info.file_size, partial(packed.read, info)
+            yield info.filename, f"{path}:{info.filename}", partial(content, info)
 
 
-def _members(archive: tarfile.TarFile, path: Path) -> Iterator[Entry]:
+def _members(stream: TarStream, path: Path) -> Iterator[Entry]:
     """Yield the files of an archive: links and devices are none."""
-    for member in archive:
-        stream = archive.extractfile(member) if member.isfile() else None
-        if stream is not None:
-            yield member.name, f"{path}:{member.name}", member.size, stream.read
+    for count, member in enumerate(stream.members()):
+        if count >= MOST_FILES:
+            raise _too_many(str(path))
+        budget().check(str(path))
+        if is_plain(member):
+            yield member.name, f"{path}:{member.name}", partial(stream.data, member)
 
 
-def _bounded(entries: Iterator[Entry], place: str, left_out: LeftOut) -> Iterator[KeptFile]:
+def _texts(entries: Iterator[Entry], left_out: LeftOut, room: Room) -> Iterator[KeptFile]:
     """Yield the texts among files; what is no text is none of ours. Raises UsageError when there is too much.
 
     A file that cannot be read or unpacked is `left_out`: it may be nothing that anybody wanted.
     """
-    total = 0
-    for count, (name, where, size, content) in enumerate(entries):
-        total += size
-        if total > MOST_BYTES or count >= MOST_FILES:
-            raise UsageError(
-                Problem(f"holds more than {MOST_FILES} files, or {MOST_BYTES >> 20} MiB: name a part of it", file=place)
-            )
+    for name, where, blocks in entries:
         try:
-            plain, data = unpacked(name.removeprefix("./"), content(), where)
+            plain, data = _content(name.removeprefix("./"), where, blocks, room, plain=True)
+        except TooMuchError:
+            raise
         except UsageError as error:
             left_out += [(name, problem) for problem in error.problems]
-            continue
         except BROKEN + BROKEN_ZIP as error:
             why = getattr(error, "strerror", None) or error
             left_out.append((name, Problem(f"cannot be read: {why}", file=where)))
-            continue
-        total += len(data) - size if len(data) > size else 0
-        if b"\0" in data[:4096]:
-            continue
-        yield KeptFile(plain, where, data.decode("utf-8-sig", "replace"))
+        else:
+            if data is not None:
+                yield KeptFile(plain, where, budget().text(data, where, "replace"))

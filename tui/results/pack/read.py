@@ -24,9 +24,8 @@ from tui.results.pack.manifest import (
     PackedFile,
     parse_manifest,
 )
-from tui.results.pack.stream import BLOCK, Inflated
-
-PLAIN_KINDS = (tarfile.REGTYPE, tarfile.AREGTYPE)
+from tui.results.pack.stream import Inflated
+from tui.results.tar_stream import TarStream, is_plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,9 @@ def read_pack(file: Path, into: Path | None = None) -> Packed:
     """
     place = MANIFEST_FILE
     try:
-        with file.open("rb") as stored, tarfile.open(fileobj=Inflated(stored), mode="r|") as archive:
-            members = iter(archive)
+        with file.open("rb") as stored:
+            archive = TarStream(Inflated(stored))
+            members = archive.members()
             packed, held = _head(archive, members)
             waiting = {f"{packed.manifest.run_id}/{each.path}": each for each in packed.manifest.files}
             _check_room(packed.manifest, into)
@@ -71,7 +71,7 @@ def read_pack(file: Path, into: Path | None = None) -> Packed:
     return packed
 
 
-def _head(archive: tarfile.TarFile, members: Iterator[tarfile.TarInfo]) -> tuple[Packed, tarfile.TarInfo | None]:
+def _head(archive: TarStream, members: Iterator[tarfile.TarInfo]) -> tuple[Packed, tarfile.TarInfo | None]:
     """Return the manifest and the signature, which come first, and the member behind them."""
     member = next(members, None)
     if member is None or member.name.partition("/")[2] != MANIFEST_FILE:
@@ -86,11 +86,10 @@ def _head(archive: tarfile.TarFile, members: Iterator[tarfile.TarInfo]) -> tuple
     return Packed(manifest, text, _whole(archive, member, MOST_SIGNATURE_BYTES)), next(members, None)
 
 
-def _whole(archive: tarfile.TarFile, member: tarfile.TarInfo, most: int) -> bytes:
-    if member.type not in PLAIN_KINDS or member.size > most:
+def _whole(archive: TarStream, member: tarfile.TarInfo, most: int) -> bytes:
+    if not is_plain(member) or member.size > most:
         raise UsageError(f"{member.name!r} is no plain file, or larger than {most} bytes")
-    data = archive.extractfile(member)
-    return data.read() if data is not None else b""
+    return b"".join(archive.data(member))
 
 
 def _check_room(manifest: Manifest, into: Path | None) -> None:
@@ -103,18 +102,18 @@ def _wanted(member: tarfile.TarInfo, waiting: dict[str, PackedFile]) -> PackedFi
     wanted = waiting.pop(member.name, None)
     if wanted is None:
         raise UsageError(f"{member.name!r} is not in the manifest, or twice in the file")
-    if member.type not in PLAIN_KINDS or member.issparse():
+    if not is_plain(member):
         raise UsageError(f"{member.name!r} is no plain file")
     if member.size != wanted.bytes:
         raise BenchtuiError(f"has {member.size} bytes, {wanted.bytes} in the manifest")
     return wanted
 
 
-def _take(archive: tarfile.TarFile, member: tarfile.TarInfo, wanted: PackedFile, into: Path | None) -> None:
+def _take(archive: TarStream, member: tarfile.TarInfo, wanted: PackedFile, into: Path | None) -> None:
     """Check the sum of a file, and write it."""
-    digest, data = hashlib.sha256(), archive.extractfile(member)
+    digest = hashlib.sha256()
     with _new_file(into, wanted.path) as target:
-        while data is not None and (block := data.read(BLOCK)):
+        for block in archive.data(member):
             digest.update(block)
             if target is not None:
                 target.write(block)
@@ -133,9 +132,8 @@ def _new_file(into: Path | None, name: str) -> Iterator[IO[bytes] | None]:
         yield target
 
 
-def _drain(archive: tarfile.TarFile) -> None:
+def _drain(archive: TarStream) -> None:
     """Read on to the end: a sum stands there, and nothing may follow but the padding of the archive."""
-    stream = archive.fileobj
-    while stream is not None and (block := stream.read(BLOCK)):
+    for block in archive.rest():
         if block.strip(b"\0"):
             raise BenchtuiError("something follows the last file")

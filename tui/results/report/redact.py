@@ -56,12 +56,12 @@ UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
 WORLDWIDE = re.compile(r"\b(?:[in]qn\.\d{4}-\d\d\.[\w.:-]*\w|(?:eui|naa)\.[0-9a-f]{16,32}\b)", re.IGNORECASE)  # SAN
 USER_AT = re.compile(r"(?<![\w.-])([\w.-]+)@(?=[\w\[])")
 URL = re.compile(
-    rf"(?<!\w)([A-Za-z][\w+.-]*://)(?:([\w.%+-]+)(?::[^\s/]*)?@)?([\w.-]*)((?:\[[^\]\s]*\])?(?::\d+)?)({BELOW}*/?)"
+    rf"(?<!\w)([A-Za-z][\w+.-]{{0,30}}://)(?:([\w.%+-]+)(?::[^\s/]*)?@)?([\w.-]*)((?:\[[^\]\s]*\])?(?::\d+)?)({BELOW}*/?)"
     r"(?:[?#][^\s\"'<>)]*)?"
 )
 SHARE = re.compile(rf"(?<![\w:/])//([\w.-]+)({BELOW}*)")
 HOST = r"[A-Za-z][\w-]*(?:\.[\w-]+)*"
-EXPORT = re.compile(rf"(?<![\w./-])(?:{HOST}(?::\d+)?,)*{HOST}(?::\d+)?(?=:/(?!/))")
+EXPORT = re.compile(rf"(?<![\w./-])(?:(?>{HOST})(?::\d+)?+,){{0,64}}+(?>{HOST})(?::\d+)?+(?=:/(?!/))")
 IN_EXPORT = re.compile(rf"(?<![\w.:-]){HOST}")
 DOMAIN = re.compile(r"(?<![\w./-])(?:[A-Za-z][\w-]*\.)+([A-Za-z]{2,})(?!\w)")
 ENDINGS = _words(

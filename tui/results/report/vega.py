@@ -121,7 +121,7 @@ def cleaned(text: str, alt: str) -> str:
 
 USELESS = {"stroke-miterlimit", "pointer-events", "aria-hidden", "aria-roledescription", "class", f"{{{XLINK}}}href"}
 PLACES = {"d", "transform", "x", "y", "x1", "y1", "x2", "y2", "width", "height"}
-FRACTION = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
+FRACTION = re.compile(r"-?(?<!\d)\d+\.\d{2,}(?:e-?\d+)?")
 IDLE = {"opacity": "1", "stroke-width": "1", "transform": "translate(0,0)", "font-weight": "normal"}
 
 

@@ -14,18 +14,21 @@ from tui.model.no_json import NO_JSON
 from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
+from tui.workloads.budget import budget
 from tui.workloads.fio.framing import Framer
 from tui.workloads.fio.loads import job_loads
 from tui.workloads.fio.options import JobOptions
 from tui.workloads.fio.plan import timing
 from tui.workloads.fio.results import kept_result
-from tui.workloads.fio.snapshot import NOT_A_NUMBER, Job, Snapshot
+from tui.workloads.fio.snapshot import NOT_A_NUMBER, Count, Job, Snapshot, Stamp
+from tui.workloads.lines import BLOCK
 
 ALL_CLIENTS = "All clients"
 VERSION = "fio version"
 SAME_BEGIN_S = 2.5  # snapshots of one fio: its clock less its age, which is rounded up to seconds
 DEEPEST = 3  # how deep other programs put fio's objects into theirs
-_BEGIN = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
+_BEGIN = re.compile(r'^[ \t]*(?:\{(?=\s*")|\[(?=\s*[{\[]))', re.MULTILINE)
+WASTED = 8  # times the text may be looked through for objects in vain
 
 
 class KeptJob(Job):
@@ -33,14 +36,14 @@ class KeptJob(Job):
 
     hostname: str = ""
     port: int = 0
-    elapsed: int = 0
+    elapsed: Count = 0
 
 
 class Document(msgspec.Struct):
     """An object of fio whole, of one process or of a client over its servers, whose stamp is in seconds."""
 
-    timestamp_ms: int = 0
-    timestamp: int = 0
+    timestamp_ms: Stamp = 0
+    timestamp: Stamp = 0
     version: str = field(name=VERSION, default="")
     shared: dict[str, Any] | list[dict[str, Any]] = field(name="global options", default_factory=dict)
     jobs: list[KeptJob] = field(default_factory=list)
@@ -87,29 +90,44 @@ def json_outputs(text: str, file: str) -> list[ImportedOutput]:
 
 def _objects(text: str, file: str) -> Iterator[tuple[int, bytes]]:
     """Yield fio's objects, each with its line."""
-    framer = Framer()
-    pieces = [*framer.feed(text.encode()), *framer.close()]
-    objects = [piece for piece in pieces if isinstance(piece, bytes) and f'"{VERSION}"'.encode() in piece]
-    if not objects and f'"{VERSION}"' in text:
-        yield from _inner(text, file)
+    named, none = f'"{VERSION}"', True
+    if named not in text:
         return
-    at = 0
-    for piece in objects:
-        found = text.find(piece.decode(), at)
-        at = max(found, at)
-        yield text.count("\n", 0, at) + 1, piece
+    at, counted, line = 0, 0, 1
+    for piece in _framed(text, file):
+        if named.encode() not in piece:
+            continue
+        none = False
+        at = max(text.find(piece.decode(), at), at)
+        line, counted = line + text.count("\n", counted, at), at
+        yield line, piece
         at += len(piece)
+    if none:
+        yield from _inner(text, file)
+
+
+def _framed(text: str, file: str) -> Iterator[bytes]:
+    """Yield the objects that stand on lines of their own, as fio prints them."""
+    framer, limits = Framer(), budget()
+    for start in range(0, len(text), BLOCK):
+        limits.check(file)
+        yield from (piece for piece in framer.feed(text[start : start + BLOCK].encode()) if isinstance(piece, bytes))
+    yield from (piece for piece in framer.close() if isinstance(piece, bytes))
 
 
 def _inner(text: str, file: str) -> Iterator[tuple[int, bytes]]:
     """Yield fio's objects in what other programs wrote: in lists, on one line, indented in their own way."""
-    decoder, at, none = json.JSONDecoder(), 0, True
-    while match := _BEGIN.search(text, at):
-        line = text.count("\n", 0, match.end()) + 1
+    decoder, at, none, limits = json.JSONDecoder(), 0, True, budget()
+    limits.check_json(text, file)
+    counted, line, wasted = 0, 1, 0
+    while (match := _BEGIN.search(text, at)) and wasted <= WASTED * len(text):
+        limits.check(file)
+        line, counted = line + text.count("\n", counted, match.end()), match.end()
         try:
             value, at = decoder.raw_decode(text, match.end() - 1)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
             at = match.end()
+            wasted += 2 * getattr(error, "pos", len(text)) - at  # it also counts the lines before its place
             continue
         for each in _of_fio(value):
             none = False
@@ -128,6 +146,7 @@ def _of_fio(value: object, depth: int = 0) -> Iterator[Mapping[str, Any]]:
 
 
 def _decoded(data: bytes, file: str, line: int) -> Document:
+    budget().check_json(data, file)
     try:
         return _decoder.decode(NOT_A_NUMBER.sub(rb"\g<1>0", data))
     except NO_JSON as error:

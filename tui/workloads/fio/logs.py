@@ -16,6 +16,7 @@ from tui.metrics.histogram import PERCENTILES, PLAT_BUCKETS, Histogram, index_to
 from tui.model.event import Buckets, DirectionResult, DirectionSample, HostResult, LatencyResult, Sample
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput, KeptFile, KeptLog
+from tui.workloads.lines import numbered
 
 NAME = re.compile(r"(?P<stem>.+?)_(?P<kind>bw|iops|slat|clat_hist|clat|lat)(?:\.(?P<job>\d+))?\.log(?:\.(?P<host>.+))?")
 OF_SWEEP = re.compile(r"-iodepth-(\d+)-numjobs-(\d+)$")  # as fio-plot's bench-fio calls logs and results of a point
@@ -89,7 +90,7 @@ def _covered(told: Sequence[tuple[str, Sequence[Row]]], each_io: bool) -> int:
 
 def _rows(file: KeptFile, *, histogram: bool) -> list[Row]:
     found: list[Row] = []
-    for number, line in enumerate(file.text.splitlines(), 1):
+    for number, line in numbered(file.text, file.place):
         words = [word for word in line.replace(" ", "").split(",") if word]
         try:
             row = tuple(int(word, 0) for word in (words if histogram else words[:4]))

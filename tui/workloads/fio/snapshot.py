@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, cast, get_args
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
+from tui.model.bounded import MOST_NUMBER, MOST_STAMP_MS
 from tui.model.no_json import NO_JSON
 
 LatencyKind = Literal["slat", "clat", "lat"]
+Count = Annotated[int, Meta(ge=0, le=MOST_NUMBER)]
+Amount = Annotated[float, Meta(ge=0, le=2.0**64)]  # fio counts in 64 bits: the least of nothing is its largest number
+Stamp = Annotated[int, Meta(ge=0, le=MOST_STAMP_MS)]
+ErrorNumber = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 
 # printf gives these for 0/0 and x/0; they are no JSON.
 NOT_A_NUMBER = re.compile(rb"(:\s*)-?(?:nan|inf)\b", re.IGNORECASE)
@@ -24,25 +29,25 @@ class SnapshotError(ValueError):
 class Latency(Struct):
     """One ``slat_ns``, ``clat_ns`` or ``lat_ns`` object. `bins` are counts by bucket middle in ns."""
 
-    min: float = 0
-    max: float = 0
-    mean: float = 0.0
-    stddev: float = 0.0
-    n: int = field(name="N", default=0)
-    percentile: dict[str, float] | None = None
-    bins: dict[int, int] | None = None
+    min: Amount = 0
+    max: Amount = 0
+    mean: Amount = 0.0
+    stddev: Amount = 0.0
+    n: Count = field(name="N", default=0)
+    percentile: dict[str, Amount] | None = None
+    bins: dict[Count, Count] | None = None
 
 
 class Direction(Struct):
     """One ``read``, ``write``, ``trim`` or ``mixed`` object. `runtime` is milliseconds, the longest of the members."""
 
-    io_bytes: int = 0
-    total_ios: int = 0
-    runtime: int = 0
-    iops: float = 0.0
-    bw_bytes: float = 0.0
-    short_ios: int = 0
-    drop_ios: int = 0
+    io_bytes: Count = 0
+    total_ios: Count = 0
+    runtime: Count = 0
+    iops: Amount = 0.0
+    bw_bytes: Amount = 0.0
+    short_ios: Count = 0
+    drop_ios: Count = 0
     slat: Latency | None = field(name="slat_ns", default=None)
     clat: Latency | None = field(name="clat_ns", default=None)
     lat: Latency | None = field(name="lat_ns", default=None)
@@ -72,12 +77,12 @@ class Job(Struct):
 
     jobname: str = ""
     groupid: int = 0
-    error: int = 0
-    total_err: int | None = None
-    job_start: int = 0
-    job_runtime: int = 0
-    usr_cpu: float = 0.0
-    sys_cpu: float = 0.0
+    error: ErrorNumber = 0
+    total_err: Count | None = None
+    job_start: Stamp = 0
+    job_runtime: Count = 0
+    usr_cpu: Amount = 0.0
+    sys_cpu: Amount = 0.0
     options: dict[str, str] = field(name="job options", default_factory=dict)
     read: Direction | None = None
     write: Direction | None = None
@@ -97,7 +102,7 @@ class Job(Struct):
 class Snapshot(Struct):
     """The cumulative state of one fio process at `timestamp_ms`, on the host's clock."""
 
-    timestamp_ms: int
+    timestamp_ms: Stamp
     version: str = field(name="fio version", default="")
     jobs: Sequence[Job] = field(default_factory=list)
 
@@ -105,8 +110,8 @@ class Snapshot(Struct):
 class _Brief(Latency):
     """A latency whose percentiles and bins are passed over: no object has keys of these names."""
 
-    percentile: dict[str, float] | None = field(name="", default=None)
-    bins: dict[int, int] | None = field(name=" ", default=None)
+    percentile: dict[str, Amount] | None = field(name="", default=None)
+    bins: dict[Count, Count] | None = field(name=" ", default=None)
 
 
 def _brief(kept: LatencyKind) -> type[Snapshot]:

@@ -13,6 +13,7 @@ from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
 from tui.workloads.fio.results import kept_result
 from tui.workloads.fio.snapshot import Direction, Job, Latency, Snapshot
+from tui.workloads.lines import numbered
 
 LINE = re.compile(r"(?:<[^<>\s]+> ?)?(?P<version>[3-5]);(?P<fio>fio-[^;]*);.*")
 PERCENTILES = 20
@@ -27,7 +28,7 @@ def terse_outputs(text: str, file: str) -> list[ImportedOutput]:
     """Return the outputs in a text: lines that follow each other are jobs of one fio. Raises UsageError."""
     groups: list[list[tuple[str, Job]]] = []
     before = 0
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in numbered(text, file):
         if match := LINE.fullmatch(line.strip()):
             job = _job(match, line.strip(), file, number)
             if not groups or number > before + 1 or any(job.jobname == other.jobname for _, other in groups[-1]):

@@ -14,7 +14,7 @@ from tui.model.printed import parse_printed
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import parse_stamp
 from tui.workloads.fio.snapshot import Direction, Job, Latency
-from tui.workloads.lines import clean
+from tui.workloads.lines import clean, numbered
 
 NUMBER = r"\s*([\d.]+[kMGT]?)\s*"
 HEADER = re.compile(
@@ -85,7 +85,7 @@ class Printed:
 def printed_outputs(text: str, file: str) -> list[Printed]:
     """Return the outputs in a text, in order. Raises UsageError with the line of what cannot be read."""
     parser = _Parser(file)
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in numbered(text, file):
         parser.take(number, clean(line.encode()).rstrip())
     return parser.end()
 

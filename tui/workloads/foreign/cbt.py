@@ -6,7 +6,6 @@ what process N of a host printed, ``json_output.N.HOST`` the JSON in it. What a 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import nan
@@ -19,7 +18,9 @@ from tui.metrics.histogram import combine_directions
 from tui.model.event import DirectionResult, HostResult, LatencyResult
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptRun
+from tui.workloads.budget import budget
 from tui.workloads.foreign.elbencho import FORMAT as ELBENCHO
+from tui.workloads.lines import numbered
 
 PLACE = re.compile(r"(?P<run>(?:.*/)?results/\d{8}/[^/]+)/(?P<point>.*?)/?(?P<name>[^/]+)")
 OUTPUT = re.compile(r"(?P<json>json_)?output\.(?P<process>\d+)(?:\.(?P<host>[^/]+))?")
@@ -42,7 +43,7 @@ class Cbt(Format):
         if RADOS_BEGIN not in text:
             return ()
         found: dict[str, float] = {}
-        for number, line in enumerate(_lines(text), 1):
+        for number, line in _lines(text, file):
             if match := RADOS.fullmatch(line):
                 try:
                     found[match["name"]] = float(match["value"])
@@ -130,15 +131,16 @@ def _summed(outputs: Sequence[ImportedOutput]) -> ImportedOutput:
     return replace(first, result=result, loads=loads)
 
 
-def _lines(text: str) -> list[str]:
-    """Return the lines of a text; of the JSON that CBT makes of them, the same again."""
+def _lines(text: str, file: str) -> Iterator[tuple[int, str]]:
+    """Yield the numbered lines of a text; of the JSON that CBT makes of them, the same again."""
     try:
-        value = json.loads(text) if text.lstrip().startswith("{") else None
+        value = budget().json(text, file) if text.lstrip().startswith("{") else None
     except (ValueError, RecursionError):
         value = None
     if isinstance(value, dict):
-        return [f"{name}: {each}" for name, each in value.items()]
-    return text.splitlines()
+        yield from enumerate((f"{name}: {each}" for name, each in value.items()), 1)
+    else:
+        yield from numbered(text, file)
 
 
 def _rados(found: Mapping[str, float]) -> ImportedOutput | None:

@@ -7,8 +7,6 @@ bandwidth is made of the amount and the time. Phases on directories and files wi
 from __future__ import annotations
 
 import csv
-import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from math import isfinite, nan
@@ -17,7 +15,9 @@ from tui.model.event import DirectionResult, HostResult, LatencyResult, Metadata
 from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import Format, ImportedOutput
+from tui.workloads.budget import budget
 from tui.workloads.foreign.elbencho_table import table_rows
+from tui.workloads.lines import numbered
 
 MIB = 1 << 20
 KEY = "operation"
@@ -43,7 +43,7 @@ class Elbencho(Format):
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
         """Return a measurement for each phase. Raises UsageError."""
-        found = [(line, row) for line, row in _rows(text) if row.get(KEY, "") in OPERATIONS]
+        found = [(line, row) for line, row in _rows(text, file) if row.get(KEY, "") in OPERATIONS]
         outputs: list[ImportedOutput] = []
         for line, row in found:
             try:
@@ -57,19 +57,19 @@ class Elbencho(Format):
 FORMAT = Elbencho()
 
 
-def _rows(text: str) -> Iterator[tuple[int, Row]]:
+def _rows(text: str, file: str) -> Iterator[tuple[int, Row]]:
     """Yield the phases in a text, by the names of columns in its CSV."""
     if "phase_type" in text and "last_done" in text:
-        yield from _of_json(text)
+        yield from _of_json(text, file)
     elif all(name in text for name in NEEDED):
-        yield from _of_csv(text)
+        yield from _of_csv(text, file)
     else:
-        yield from table_rows(text)
+        yield from table_rows(text, file)
 
 
-def _of_csv(text: str) -> Iterator[tuple[int, Row]]:
+def _of_csv(text: str, file: str) -> Iterator[tuple[int, Row]]:
     names: list[str] = []
-    reader = csv.reader(io.StringIO(text))
+    reader = csv.reader(line for _, line in numbered(text, file))
     try:
         for words in reader:
             if all(name in words for name in NEEDED):
@@ -77,14 +77,14 @@ def _of_csv(text: str) -> Iterator[tuple[int, Row]]:
             elif names and len(words) == len(names):
                 yield reader.line_num, dict(zip(names, words, strict=True))
     except csv.Error as error:
-        raise UsageError(f"line {reader.line_num}: {error}") from None
+        raise UsageError(Problem(str(error), file=file, line=reader.line_num)) from None
 
 
-def _of_json(text: str) -> Iterator[tuple[int, Row]]:
+def _of_json(text: str, file: str) -> Iterator[tuple[int, Row]]:
     """Yield the phases of JSON lines."""
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in numbered(text, file):
         try:
-            value = json.loads(line) if "phase_type" in line else None
+            value = budget().json(line, file) if "phase_type" in line else None
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):

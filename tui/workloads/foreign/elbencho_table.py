@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from tui.workloads.lines import numbered
+
 HEADER = re.compile(r"OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE\s*")
 ROW = re.compile(r"(?P<phase>[A-Z0-9]+)?\s+(?P<what>[A-Za-z][\w/% ]*?)\s*:\s+(?P<values>\S.*)")
 STAMP = re.compile(r"ISO DATE(?: start)?\s*: (\S+)")
@@ -28,10 +30,10 @@ NAMES = {
 PREFIXES = {"IO": "", "IO wr": "", "IO rd": "rwmix read "}
 
 
-def table_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
+def table_rows(text: str, file: str) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield each phase of the tables in a text with its line."""
     inside, row, line, above = False, dict[str, str](), 0, dict[str, str]()
-    for number, raw in enumerate(text.splitlines(), 1):
+    for number, raw in numbered(text, file):
         if match := STAMP.match(raw):
             above = {"ISO date": match[1], "begins": "1"}
         elif match := COMMAND.match(raw):

@@ -18,6 +18,7 @@ from tui.model.event import DirectionResult, HostResult, LatencyResult
 from tui.model.printed import parse_printed
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptRun
+from tui.workloads.lines import numbered
 
 RESULTS = re.compile(r"results_(?P<job>[^/]+)\.json")
 LAYOUTS = ("000-wekatester-layout", "000-wekatester-relayout", "999-wekatester-unlink")
@@ -41,7 +42,7 @@ class Wekatester(Format):
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
         """Return the jobs whose figures it printed. Raises UsageError."""
         jobs: list[tuple[str, dict[tuple[str, str], float]]] = []
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in numbered(text, file):
             if match := JOB.fullmatch(line) or RESUMMED.fullmatch(line.strip()):
                 jobs.append((match["job"], {}))
             elif jobs and (match := FIGURE.fullmatch(line)):

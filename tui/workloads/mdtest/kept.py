@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from tui.model.event import HostResult, MetadataResult
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
-from tui.workloads.lines import clean
+from tui.workloads.lines import clean, numbered
 from tui.workloads.mdtest.command import item_phases
 from tui.workloads.mdtest.messages import stdout_explainer
 from tui.workloads.mdtest.output import Output
@@ -52,7 +52,7 @@ class Kept:
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
     """Return every output of mdtest in a text, in order. Raises UsageError when it ran and gave no figures at all."""
-    all_kept = list(_kept(text))
+    all_kept = list(_kept(text, file))
     found = [kept for kept in all_kept if kept.output.results()]
     if not found and (failed := [kept for kept in all_kept if kept.output.started]):
         why = next((message for _, message in _problems(failed[-1])), "")
@@ -62,10 +62,10 @@ def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
     return [_output(place, kept) for place, kept in enumerate(found)]
 
 
-def _kept(text: str) -> Iterator[Kept]:
+def _kept(text: str, file: str) -> Iterator[Kept]:
     """Yield what each mdtest printed: it begins with its stamp, with its launch, or where its summary does."""
     now, command = Kept(), ""
-    for number, raw in enumerate(text.splitlines(), 1):
+    for number, raw in numbered(text, file):
         line = RANK.sub("", clean(raw.encode(), 1 << 14))
         if _begins_anew(line, now):
             yield now

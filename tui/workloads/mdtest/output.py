@@ -32,7 +32,8 @@ ITEM_PHASES = ("create", "stat", "read", "remove")
 OWN_RATE = (4, 0)  # from here on an iteration's line is rank 0's own rate
 
 _NAME = r"(?P<name>(?:File|Directory|Tree) (?:creation|stat|read|rename|removal|create \(stonewall\)))"
-_ROW = re.compile(rf"^\s{{3}}{_NAME}\s*:?\s+(?P<values>(?:(?:-?[\d.]+|NA|nan|-nan|inf)\s*)+)$")
+_ROW = re.compile(rf"^\s{{3}}{_NAME}(?:\s*:)?\s+(?P<values>\S.*)$")
+_VALUE = re.compile(r"-?[\d.]+|NA|-?nan|inf")
 _ITERATION_ROW = re.compile(rf"{_NAME}\s*:\s+(?P<seconds>[\d.]+) sec,\s+(?P<rate>[\d.]+|inf|nan) ops/sec")
 _LAUNCHED = re.compile(
     r"^mdtest-(?P<version>\S+) was launched with (?P<tasks>\d+) total task\(s\) on (?P<nodes>\d+) node"
@@ -122,9 +123,11 @@ class Output:
                 self.version = "3.2"
 
     def _row(self, text: str) -> None:
-        if not (match := _ROW.match(text)):
+        match = _ROW.match(text)
+        words = match["values"].split() if match else []
+        if match is None or len(words) < 4 or not all(map(_VALUE.fullmatch, words)):
             return
-        highest, lowest, mean, deviation = [_number(word) for word in match["values"].split()[-4:]]
+        highest, lowest, mean, deviation = map(_number, words[-4:])
         table = self.operations if self._table == "rate" else self.times
         result = table.setdefault(OPERATIONS[match["name"]], OperationResult())
         result.max, result.min, result.mean, result.stddev = highest, lowest, mean, deviation

@@ -1,0 +1,72 @@
+"""Files of an SSH configuration, limited as a whole: how many, how large together, and how far an Include may look.
+
+Light, because a shell that completes a line reads the names in them.
+"""
+
+from __future__ import annotations
+
+import errno
+import fnmatch
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tui.model.bounded import read_file, shown_size
+
+MOST_FILES = 1000  # files that include each other multiply
+MOST_CONFIG_BYTES = 4 << 20  # of all files together; 4096 hosts with five lines each are 0.6 MiB
+MOST_LINES = 100_000  # of all files together
+MOST_LOOKED_AT = 50_000  # names of directories that one Include may go through
+MAGIC = re.compile(r"[*?\[]")
+
+
+class ConfigText:
+    """What was read of one configuration, and how much."""
+
+    def __init__(self) -> None:
+        self.bytes = self.lines = 0
+
+    def read(self, path: Path) -> bytes:
+        """Return a file. Raises OSError, also when all files together are too large."""
+        data = read_file(path, MOST_CONFIG_BYTES, pipes=True)
+        self.bytes += len(data)
+        if self.bytes > MOST_CONFIG_BYTES:
+            why = f"SSH configuration with its includes is larger than {shown_size(MOST_CONFIG_BYTES)}"
+            raise OSError(errno.EFBIG, why, str(path))
+        self.lines += data.count(b"\n")
+        if self.lines > MOST_LINES:
+            why = f"SSH configuration with its includes has more than {MOST_LINES} lines"
+            raise OSError(errno.EFBIG, why, str(path))
+        return data
+
+
+def matching(pattern: Path) -> list[Path]:
+    """Return the files that the absolute pattern of an Include names, as glob(7) does: ``**`` is ``*``.
+
+    Raises OSError when it would have to look at too many names.
+    """
+    places, looked_at = [pattern.anchor], 0
+    for part in pattern.parts[1:]:
+        plain = re.sub(r"\*\*+", "*", part)
+        if not MAGIC.search(plain):
+            places = [os.path.join(place, plain) for place in places]  # noqa: PTH118  (thousands of them)
+            continue
+        found: list[str] = []
+        for place in places:
+            for name in _names_in(place):
+                looked_at += 1
+                if looked_at > MOST_LOOKED_AT:
+                    raise OSError(errno.E2BIG, f"Include looks at more than {MOST_LOOKED_AT} names", str(pattern))
+                if fnmatch.fnmatchcase(name, plain) and (name[0] != "." or plain[0] == "."):
+                    found.append(os.path.join(place, name))  # noqa: PTH118
+        places = sorted(found)
+    return [Path(place) for place in places if os.path.isfile(place) or place == os.devnull]  # noqa: PTH113
+
+
+def _names_in(place: str) -> Iterator[str]:
+    try:
+        with os.scandir(place) as entries:
+            yield from (entry.name for entry in entries)
+    except OSError:
+        return
