@@ -9,13 +9,28 @@ from pathlib import Path
 import pytest
 
 from tests.app.driver import opened, options
-from tests.e2e.command import benchtui, journal_has, only_run, start
+from tests.e2e.command import benchtui, journal_has, measures, only_run, start
 from tests.lab.sshd import SshdLab
 from tests.patience import wait_until
 from tui.engine.safety.clean import Cleaning, Created, judge
 from tui.model.address import HostAddress
 from tui.remote.agent import FileInfo
 
+WRITES = """\
+profile: own/writes
+version: 1
+title: Random writes, laid out first
+tool: fio
+params:
+  directory: {kind: directory, default: /mnt}
+prepare: {layout: true}
+fio:
+  global:
+    {ioengine: psync, rw: randwrite, bs: 4k, rate_iops: 300, time_based: 1, runtime: 3s, directory: "{directory}/in"}
+  jobs:
+    data: {filesize: 1M}
+headline: {metric: iops, direction: write}
+"""
 PROFILE = """\
 profile: own/files
 version: 1
@@ -131,6 +146,26 @@ def test_a_directory_that_became_a_link_to_another_is_not_cleaned(own: Path, ran
 
 
 @pytest.mark.e2e
+def test_a_directory_that_is_swapped_between_two_measurements_is_not_written_to(own: Path, target: Path) -> None:
+    (own / "profiles" / "writes.yaml").write_text(WRITES)
+    precious = target / "precious"
+    precious.mkdir()
+    (precious / "data.0.0").write_bytes(b"precious" * (1 << 17))
+    words = ("--hosts", "local", "--set", f"directory={target}", "--repeat", "2", "--cleanup", "--detach")
+    done = benchtui(own, "run", "own/writes", *words)
+    assert done.returncode == 0, done.stderr
+    run_dir = only_run(own)
+    wait_until(lambda: measures(run_dir, 0), "the first measurement")
+    (target / "in").rename(target / "away")
+    (target / "in").symlink_to(precious)
+    wait_until((run_dir / "run.json").exists, "the end of the run")
+    assert f"{target}/in: it leads to {precious} now" in (run_dir / "journal.jsonl").read_text()
+    assert json.loads((run_dir / "run.json").read_text())["state"] == "partial"
+    assert (precious / "data.0.0").read_bytes() == b"precious" * (1 << 17), "neither written to nor removed"
+    assert (target / "in").is_symlink()
+
+
+@pytest.mark.e2e
 def test_a_record_that_identifies_nothing_is_not_cleaned(own: Path, ran: Path, target: Path) -> None:
     """As older versions wrote it."""
     journal = ran / "journal.jsonl"
@@ -185,7 +220,7 @@ def test_a_run_that_goes_on_is_not_cleaned(own: Path, target: Path) -> None:
     )
     stopping = start(own, "stop", "last", "--abort")
     wait_until(lambda: stopping.poll() is not None, "the end of the run")
-    assert benchtui(own, "clean", "last", "--yes").returncode == 0
+    assert benchtui(own, "clean", "last:any", "--yes").returncode == 0
     assert list(target.iterdir()) == []
 
 

@@ -50,6 +50,20 @@ async def make_directories(agent: Agent, paths: Sequence[str]) -> list[str]:
     return created
 
 
+async def places(agent: Agent, directories: Sequence[str]) -> dict[str, Place]:
+    """Return what these directories are, without those that are not there. Raises HostError."""
+    found: dict[str, Place] = {}
+    for _, part in batches(directories):
+        for index, words in _words(await agent.call("places", *part)).items():
+            real, _, mark = words.partition(" ")
+            found[part[index]] = Place(_path(real), mark)
+    return found
+
+
+def _path(hexadecimal: str) -> str:
+    return bytes.fromhex(hexadecimal).removesuffix(b"\n").decode(errors="surrogateescape")
+
+
 async def identify(agent: Agent, paths: Sequence[str], counts: Mapping[str, int] | None = None) -> Identities:
     """Return what stands at these paths now, without those that are not there. Raises HostError."""
     found = Identities()
@@ -66,7 +80,7 @@ async def identify(agent: Agent, paths: Sequence[str], counts: Mapping[str, int]
 
 
 def _take(found: Identities, directory: str, paths: Sequence[str], answer: Answer) -> None:
-    real = bytes.fromhex(answer.values.get("real", "")).removesuffix(b"\n").decode(errors="surrogateescape")
+    real = _path(answer.values.get("real", ""))
     if not real:
         return
     found.directories[directory] = Place(real, answer.values.get("place", ""))

@@ -35,8 +35,10 @@ async def identify_files(ctx: RunContext, step: Step, session: HostSession, wrot
     """
     ours = {*session.created, *session.ours, *session.made_elsewhere}
     task = ctx.task_of(step, session)
-    specs = [spec for spec in task.files if spec.path in ours and not is_device(spec.path)]
-    specs = [spec for spec in specs if spec.path in wrote or spec.path not in session.known.files]
+    specs = [spec for spec in task.files if not is_device(spec.path)]
+    specs = [
+        spec for spec in specs if spec.path in wrote or (spec.path in ours and spec.path not in session.known.files)
+    ]
     if not specs:
         return
     try:
@@ -44,7 +46,10 @@ async def identify_files(ctx: RunContext, step: Step, session: HostSession, wrot
     except HostError as error:
         session.say("warning", f"files cannot be identified, benchtui clean will leave them: {error.message}")
         return
-    session.known.take(found)
+    found = in_place(session, found)
+    session.seen.forget(spec.path for spec in specs)
+    session.seen.take(found)
+    session.known.take(_of(found, [path for path in found.files if path in ours]))
     ctx.made_files.identify(session.name, found.files)
     told = [path for path in session.created if path in found.files]
     if told:
@@ -53,6 +58,14 @@ async def identify_files(ctx: RunContext, step: Step, session: HostSession, wrot
 
 async def _identify(specs: Sequence[FileSpec], agent: Agent) -> Identities:
     return await made.identify(agent, [spec.path for spec in specs], {spec.path: spec.count for spec in specs})
+
+
+def in_place(session: HostSession, found: Identities) -> Identities:
+    """Leave out what lies in a directory that was replaced since the load began: it is none of ours."""
+    before = session.seen.directories
+    places = {path: place for path, place in found.directories.items() if before.get(path, place) == place}
+    files = {path: what for path, what in found.files.items() if posixpath.dirname(path) in places}
+    return Identities(files, places)
 
 
 def _of(found: Identities, paths: Sequence[str]) -> Identities:

@@ -12,8 +12,10 @@ from tui.engine.running.context import RunContext, RunRefused, RunStopped
 from tui.engine.running.identify import identify_files, rewritten
 from tui.engine.running.load import DELIVERY_S, run_load
 from tui.engine.running.on_hosts import ARM, DISARM, FREE_SPOOL, GO, Duty, faults_of, on_hosts
+from tui.engine.running.preflight import still_free
 from tui.engine.running.session import HostSession
 from tui.engine.running.task import Outcome, TaskRun
+from tui.engine.running.unchanged import check_unchanged
 from tui.journal.step import LEFT_BEHIND
 from tui.model.event import FileCreated, PhaseName
 from tui.model.plan import Step, is_device
@@ -97,6 +99,8 @@ async def arm_all(ctx: RunContext, step: Step) -> list[TaskRun]:
     runs = [task_run(ctx, step, session) for session in ctx.taking_part(step)]
     try:
         await on_runs(ctx, ARM, runs, _arm)
+        await still_free(ctx, step)
+        await check_unchanged(ctx, step)
         await on_runs(ctx, ARM, runs, TaskRun.stand_by)  # the first were armed a while ago
         ctx.check_stop()
     except (RunRefused, RunStopped):

@@ -19,6 +19,7 @@ from tui.engine.running.locks import take_locks
 from tui.engine.running.on_hosts import DEVICES, JUDGE, LOOK, on_hosts, refuse_failed
 from tui.engine.running.session import HostSession
 from tui.engine.running.sharing import tell_sharing
+from tui.engine.running.unchanged import files_of, seen_on
 from tui.engine.safety.destroy import device_line, devices_of, judge_again, judge_targets, ours, to_identify
 from tui.engine.safety.host_look import HostFindings, Problem, sizes_of, tasks_of
 from tui.engine.safety.made_files import Files
@@ -169,6 +170,8 @@ async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
     clock = await session.ask(lambda agent: agent.clock())
     tell_leftovers(session, await session.ask(lambda agent: agent.tasks()))
     session.facts, session.ours, session.devices = known, found.ours, found.devices
+    paths = [path for task in tasks_of(ctx.plan, session.name) for path in files_of(task)]
+    session.seen = await session.ask(partial(seen_on, paths=sorted(set(paths))))
     written = {spec.path for task in tasks_of(ctx.plan, session.name) for spec in task.written}
     for path, facts in found.devices.items():
         session.say("warning" if facts.unsure and path in written else "info", device_line(facts))

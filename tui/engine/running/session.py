@@ -50,6 +50,7 @@ class HostSession:
         self.holds: set[int] = set()  # steps of which it has output that could not be collected
         self.created: list[str] = []  # paths this run made on the host, in the order it made them
         self.known = Identities()  # what these are
+        self.seen = Identities()  # what all files of the plan are, as of the preflight or our last step
         self._transport: Transport | None = None
         self._agent: Agent | None = None
 

@@ -16,6 +16,7 @@ from tui.engine.running.precondition import check_filled, steady_already, tell_r
 from tui.engine.running.preflight import still_free
 from tui.engine.running.session import HostSession
 from tui.engine.running.telemetry import quiet_s
+from tui.engine.running.unchanged import check_unchanged
 from tui.metrics import units
 from tui.metrics.figures import over_hosts, value_of
 from tui.metrics.repeat import relative_ci
@@ -85,6 +86,7 @@ async def run_step(ctx: RunContext, step: Step) -> None:
         await take_locks(ctx)
         await look_at_quiet_hosts(ctx, step)
         await still_free(ctx, step)
+        await check_unchanged(ctx, step)
         await make_directories(ctx, step)
         await layout(ctx, step)
         ctx.check_stop()

@@ -71,6 +71,14 @@ BT_EOF
 
 bt_pwd() { pwd -P | od -An -v -tx1 | tr -d " \n"; } # the current directory in hexadecimal: names may hold any byte
 
+bt_places() { # DIR...: what each is that is there
+  local dir='' index=0
+  for dir; do
+    (cd -P -- "$dir" 2>/dev/null && bt_here && bt_say "at=$index $(bt_pwd) $BT_PLACE")
+    index=$((index + 1))
+  done
+}
+
 bt_identify() { # DIR ./NAME...: what the directory is, and each of these in it that is there
   local index=0
   cd -P -- "$1" 2>/dev/null && bt_here || return 0
