@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.reference_types import generator_types
 from tui.app.keys.actions import SCOPES, key_table
 from tui.app.screens.index import BY_NAME
 from tui.cli.main import VERBS
@@ -203,6 +204,7 @@ PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "facts.md": facts,
     "settings.md": settings,
     "ssh-config.md": ssh_config,
+    "generator-types.md": lambda: generator_types(table),
     "profile.md": lambda: schema(
         "Profile", "Every key of a profile; [how to write one](../profiles.md).", profile_file_schema()
     ),
