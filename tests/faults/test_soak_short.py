@@ -19,7 +19,7 @@ TRIALS = [1, 3, 4, 6, 13, 22]
 @pytest.mark.timeout(1800)
 def test_short_soak_has_no_violation(tmp_path: Path) -> None:
     played = soak(SEED, TRIALS, 2, tmp_path)
-    assert len(played) == len(TRIALS)
+    assert {trial.number for trial in played if trial.counts} == set(TRIALS), summary(played)
     assert [trial.line() for trial in played if trial.broken] == [], summary(played)
 
 

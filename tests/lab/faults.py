@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -37,6 +37,20 @@ class HostLoad:
         """The agent's shell that waits for the load."""
         return parent_of(self.main) or 0
 
+    @property
+    def guard(self) -> int:
+        """The agent's shell that stands behind the supervisor."""
+        return int((self.remote_dir / "guard").read_text().split()[0])
+
+    def watchers(self) -> list[int]:
+        """Supervisor and guard of every task that this host has of the run: of the load, and of telemetry."""
+        found = []
+        for name in ("pid", "guard"):
+            for path in self.remote_dir.parent.glob(f"*/{name}"):
+                if not (path.parent / "done").exists():
+                    found.append(int(path.read_text().split()[0]))
+        return found
+
     def workers(self) -> list[int]:
         """The load generator's other processes."""
         main = self.main
@@ -62,14 +76,19 @@ def _environments() -> Iterator[tuple[int, set[bytes]]]:
                 yield int(entry.name), set((entry / "environ").read_bytes().split(b"\0"))
 
 
-def forget_on_hosts(run_id: str) -> None:
+def forget_on_hosts(run_id: str, roots: Iterable[Path] = (Path("/"),)) -> None:
     """End what a run left on hosts that it lost, and remove its directories, though shells still write in them."""
     end_marked(run_id)
-    wait_until(lambda: _forgotten(run_id), f"nothing of {run_id} on hosts")
+    wait_until(lambda: _forgotten(run_id, roots), f"nothing of {run_id} on hosts")
 
 
-def _forgotten(run_id: str) -> bool:
-    found = list(Path("/tmp").glob(f".benchtui-*/{run_id}"))
+def directories(run_id: str, roots: Iterable[Path] = (Path("/"),)) -> list[Path]:
+    """A run's private directories on hosts that see these roots."""
+    return [path for root in roots for path in (root / "tmp").glob(f".benchtui-*/{run_id}")]
+
+
+def _forgotten(run_id: str, roots: Iterable[Path]) -> bool:
+    found = directories(run_id, roots)
     for path in found:
         shutil.rmtree(path, ignore_errors=True)
     return not found and not shells(run_id)

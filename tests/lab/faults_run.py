@@ -19,7 +19,17 @@ from tests.lab.faults_spool import SpoolWatch, read_journal
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
 from tui.engine.process.identity import lives
-from tui.model.event import AnyEvent, HostState, RunEnded, RunStarted, Sample, TaskEnded, TaskStarted
+from tui.model.event import (
+    AnyEvent,
+    HostState,
+    PhaseEnded,
+    PhaseStarted,
+    RunEnded,
+    RunStarted,
+    Sample,
+    TaskEnded,
+    TaskStarted,
+)
 
 LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
 
@@ -27,8 +37,11 @@ LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
 class LiveRun:
     """One run. A context manager: whatever happens, no engine and no load of it stays."""
 
-    def __init__(self, home: Path, run_dir: Path, spool: SpoolWatch) -> None:
+    def __init__(
+        self, home: Path, run_dir: Path, spool: SpoolWatch, root_of: Callable[[str], Path] = lambda _: Path("/")
+    ) -> None:
         self.home = home
+        self.root_of = root_of
         self.run_dir = run_dir
         self.run_id = run_dir.name
         self.spool = spool
@@ -52,7 +65,7 @@ class LiveRun:
         if started.returncode != 0:
             raise AssertionError(f"the run did not start: {started.stderr}")
         run_dir = home / "runs" / started.stdout.strip()
-        return cls(home, run_dir, SpoolWatch(run_dir, root_of))
+        return cls(home, run_dir, SpoolWatch(run_dir, root_of), root_of)
 
     def __enter__(self) -> LiveRun:
         return self
@@ -99,7 +112,7 @@ class LiveRun:
     def load_on(self, host: str) -> HostLoad:
         """The processes of a host's measurement."""
         started = [e for e in self.of_type(TaskStarted) if (e.host, e.phase) == (host, "measure")]
-        return HostLoad(self.run_id, host, Path(started[-1].remote_dir))
+        return HostLoad(self.run_id, host, self.root_of(host) / started[-1].remote_dir.lstrip("/"))
 
     def record(self) -> dict[str, Any]:
         """The record: run.json when the engine wrote one, else what can be derived."""
@@ -115,6 +128,16 @@ class LiveRun:
             if os.getpid() != pid and lives(self.run_dir):
                 return pid
         return None
+
+    def phase(self) -> str:
+        """The phase that the run is in; empty between two, before the first and after the last."""
+        open_: list[str] = []
+        for event in self.events():
+            if isinstance(event, PhaseStarted):
+                open_.append(event.phase)
+            elif isinstance(event, PhaseEnded) and event.phase in open_:
+                open_.remove(event.phase)
+        return open_[-1] if open_ else ""
 
     # ---- waiting ----
 

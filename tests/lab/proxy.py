@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from tests.lab.sshd import SshdLab
 
@@ -85,6 +85,7 @@ class FaultProxy:
         self.passed: dict[Direction, int] = {"to_host": 0, "to_client": 0}  # bytes since the start
         self._loop = loop
         self._delay_s = 0.0
+        self._trickle: float | None = None  # bytes a second
         self._budget: int | None = None  # bytes to the client until the connection is cut
         self._links: set[Link] = set()
         self._flowing = asyncio.Event()
@@ -114,9 +115,13 @@ class FaultProxy:
         """Hold back every piece this long."""
         self._delay_s = delay_s
 
+    def trickle(self, bytes_per_s: float) -> None:
+        """Pass on so few bytes a second each way, one at a time."""
+        self._trickle = bytes_per_s
+
     def heal(self) -> None:
-        """End blackhole, delay, cut and refusal; what was held back is passed on."""
-        self._delay_s, self._budget = 0.0, None
+        """End blackhole, delay, trickle, cut and refusal; what was held back is passed on."""
+        self._delay_s, self._trickle, self._budget = 0.0, None, None
         self._call(self._flowing.set)
         self.accept()
 
@@ -193,7 +198,11 @@ class FaultProxy:
                 await self._flowing.wait()
                 if self._delay_s:
                     await asyncio.sleep(self._delay_s)
-                if direction not in link.shut:
+                while self._trickle and data and direction not in link.shut:
+                    await asyncio.sleep(1 / self._trickle)
+                    await self._pass_on(link, direction, data[:1])
+                    data = data[1:]
+                if data and direction not in link.shut:
                     await self._pass_on(link, direction, data)
         await self._flowing.wait()
         if direction not in link.shut:
@@ -229,7 +238,7 @@ class ProxiedLab(SshdLab):
         self._loop = ProxyLoop()
         self.proxies = {name: FaultProxy(self._loop) for name in self.names}
 
-    def __enter__(self) -> ProxiedLab:
+    def __enter__(self) -> Self:
         super().__enter__()
         for name, proxy in self.proxies.items():
             proxy.target_port = self.host(name).port

@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 import asyncssh
 
@@ -160,7 +161,7 @@ class SshdLab:
         self.known_hosts = root / "known_hosts"
         self.empty_known_hosts = root / "known_hosts_empty"
 
-    def __enter__(self) -> SshdLab:
+    def __enter__(self) -> Self:
         if os.geteuid() == 0:
             Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
         try:

@@ -10,9 +10,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.lab.proxy import ProxiedLab
 from tests.soak.kinds import BY_NAME
-from tests.soak.trial import Trial, clean_run, drawn, play
+from tests.soak.lab import SoakLab
+from tests.soak.trial import DRAWS, Trial, clean_run, drawn, play
 
 
 def soak(
@@ -24,18 +24,17 @@ def soak(
     target.mkdir()
     played: list[Trial] = []
     begin = time.monotonic()
-    with ProxiedLab(root / "lab", hosts) as lab:
+    with SoakLab(root / "lab", hosts) as lab:
         for number in trials:
             if time.monotonic() - begin > limit_s:
                 print(f"time is up after {len(played)} trials", flush=True)
                 break
-            trial = play(drawn(seed, number, lab.names, only), lab, home, target)
-            played.append(trial)
-            print(trial.line(), flush=True)
-            for text in trial.broken:
-                print(f"    {text}", flush=True)
-            if trial.story:
-                print(trial.story, flush=True)
+            for draw in range(1, DRAWS + 1):
+                trial = play(drawn(seed, number, lab.names, only, draw), lab, home, target)
+                played.append(trial)
+                tell(trial)
+                if trial.counts or trial.broken:
+                    break
         if problem := clean_run(lab, home, target):
             last = played[-1]
             last.broken.append(f"a run without faults afterwards: {problem}")
@@ -43,18 +42,43 @@ def soak(
     return played
 
 
+def tell(trial: Trial) -> None:
+    """Print one line for a trial, and what there is to know of one with violations."""
+    print(trial.line(), flush=True)
+    for text in trial.broken:
+        print(f"    {text}", flush=True)
+    if trial.story:
+        print(trial.story, flush=True)
+
+
 def summary(played: list[Trial]) -> str:
     """Return the counts of all trials: by kind of fault, by state."""
-    kinds = Counter(fault.kind.name for trial in played for fault in trial.faults)
-    hit = Counter(fault.kind.name for trial in played for fault in trial.happened)
-    bad = Counter(fault.kind.name for trial in played if trial.broken for fault in trial.faults)
+    drawn_, hit, missed, bad = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    for trial in played:
+        for fault, did in zip(trial.faults, [*trial.hit, *[False] * len(trial.faults)], strict=False):
+            drawn_[fault.kind.name] += 1
+            (hit if did else missed)[fault.kind.name] += 1
+            bad[fault.kind.name] += bool(trial.broken)
     states = Counter(trial.state for trial in played)
-    broken = sum(bool(trial.broken) for trial in played)
-    lines = [f"{'kind':<24}{'drawn':>6}{'done':>6}{'violations':>12}"]
-    lines += [f"{name:<24}{kinds[name]:>6}{hit[name]:>6}{bad[name]:>12}" for name in sorted(kinds)]
+    lines = [f"{'kind':<28}{'drawn':>6}{'hit':>6}{'missed':>8}{'violations':>12}"]
+    lines += [f"{name:<28}{drawn_[name]:>6}{hit[name]:>6}{missed[name]:>8}{bad[name]:>12}" for name in sorted(drawn_)]
+    phases = Counter(trial.faults[0].phase for trial in played if trial.counts)
+    lines.append("hit in: " + ", ".join(f"{phase} {count}" for phase, count in phases.most_common()))
     lines.append(", ".join(f"{count} {state or 'unknown'}" for state, count in states.most_common()))
-    collected = sum(trial.bytes for trial in played)
-    lines.append(f"{len(played)} trials, {broken} with violations, {collected} bytes collected")
+    killed = [trial for trial in played if trial.engine_killed]
+    recovered = [trial for trial in killed if trial.recovery == "after the lease"]
+    latest, kept = max((trial.ended_s for trial in played), default=0), [trial.kept for trial in played if trial.kept]
+    lines.append(
+        f"without recover: clean {latest:.0f}s after the end at the latest; {len(kept)} trials kept {sum(kept)} "
+        "directories for it"
+    )
+    lines.append(
+        f"engine killed in {len(killed)}, {len(recovered)} recovered after the lease: "
+        f"{sum(trial.added for trial in recovered)} bytes added"
+    )
+    hits = [trial for trial in played if trial.counts]
+    broken = sum(bool(trial.broken) for trial in played)
+    lines.append(f"{len(played)} played, {len(hits)} hit, {len(played) - len(hits)} missed, {broken} with violations")
     return "\n".join(lines)
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from tests.lab.faults_check import problem_codes, violations
 from tests.lab.faults_run import LiveRun
-from tests.lab.proxy import ProxiedLab
 
 if TYPE_CHECKING:
+    from tests.soak.lab import SoakLab
     from tests.soak.trial import Trial
 
 
@@ -30,7 +30,8 @@ def judge(trial: Trial, run: LiveRun) -> None:
 
 def differences(trial: Trial, record: dict[str, Any]) -> Iterator[str]:
     """Yield how the record differs from what the faults must lead to."""
-    costs = {fault: fault.cost(trial.lease_s, trial.runtime_s) for fault in trial.happened}
+    inside = {fault for fault, hit in zip(trial.faults, trial.hit, strict=True) if hit}
+    costs = {fault: fault.cost(trial.lease_s, trial.runtime_s) if fault in inside else None for fault in trial.happened}
     if set(costs.values()) <= {"none"} and trial.state != "complete":
         yield f"{trial.state}, though nothing was lost: {record['reason']}"
     if {"host", "run"} & set(costs.values()) and trial.state == "complete":
@@ -63,7 +64,7 @@ def describe(pids: list[int]) -> list[str]:
     return lines
 
 
-def live_locks(lab: ProxiedLab) -> list[str]:
+def live_locks(lab: SoakLab) -> list[str]:
     """Return the locks that hold on the lab's hosts."""
     uptime = float(Path("/proc/uptime").read_text().split()[0])
     found = []

@@ -9,11 +9,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from tests.e2e.command import comm
 from tests.lab.faults import kill, kill_sessions
 from tests.lab.faults_run import LiveRun
-from tests.lab.proxy import ProxiedLab
+from tests.lab.flood import FLOODS
+from tests.soak.lab import FLOODS as SOAKED
+from tests.soak.lab import SoakLab
 from tui.model.event import StopRequested
 
+MEASURE = "measure"
+EARLY = ("connect", "preflight", "layout", "barrier")
 Cost = Literal["none", "host", "run"]  # what is lost: nothing; what this host had still to measure; the run's rest
 REPAIR_S = 7.0  # a broken connection is up again this long after its cause is gone, on a busy machine
 
@@ -22,7 +27,7 @@ REPAIR_S = 7.0  # a broken connection is up again this long after its cause is g
 class Scene:
     """One run in the lab."""
 
-    lab: ProxiedLab
+    lab: SoakLab
     run: LiveRun
     host: str
 
@@ -42,21 +47,31 @@ class Kind:
     permanent: bool = False
     cuts_renewal: bool = False  # the lease is not renewed while it lasts
     kills_engine: bool = False
+    floods: bool = False
+    measuring: bool = False  # only a load that runs can have it
+    small: bool = False  # only the host with the small spool can
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A kind drawn for a trial. `at_s` counts from the first samples of all hosts; early: from the run's start."""
+    """A kind drawn for a trial, and the phase that it shall hit.
+
+    `at_s` counts from the first samples of all hosts; of an early phase: from its begin.
+    """
 
     kind: Kind
     host: str
     at_s: float
     lasts_s: float
-    early: bool = False
+    phase: str = MEASURE
+
+    @property
+    def early(self) -> bool:
+        return self.phase != MEASURE
 
     def __str__(self) -> str:
         lasts = f" for {self.lasts_s:.1f}s" if self.lasts_s else ""
-        return f"{self.kind.name} {self.host} at {self.at_s:.1f}s{' of the start' if self.early else ''}{lasts}"
+        return f"{self.kind.name} {self.host} at {self.at_s:.1f}s of {self.phase}{lasts}"
 
     def cost(self, lease_s: int, runtime_s: int) -> Cost | None:
         """Return what it must cost; None: it may or may not, being near the lease or the end of the load."""
@@ -69,8 +84,10 @@ class Fault:
 
 def on_proxy(method: str, *arguments: object) -> Act:
     def act(scene: Scene) -> bool:
-        getattr(scene.lab.proxies[scene.host], method)(*arguments)
-        return True
+        proxy = scene.lab.proxies[scene.host]
+        there = proxy.connections > 0
+        getattr(proxy, method)(*arguments)
+        return there
 
     return act
 
@@ -82,9 +99,10 @@ def signal_all(pids: list[int], number: signal.Signals) -> bool:
 
 def refuse(scene: Scene) -> bool:
     proxy = scene.lab.proxies[scene.host]
+    there = proxy.connections > 0
     proxy.refuse()
     proxy.reset()
-    return True
+    return there
 
 
 def sessions(scene: Scene) -> bool:
@@ -102,9 +120,11 @@ def signal_load(who: str, number: signal.Signals, scene: Scene) -> bool:
         pids = {
             "main": lambda: [load.main],
             "fio": lambda: [load.main, *load.workers()],
-            "worker": lambda: load.workers()[:1],
+            "worker": lambda: [pid for pid in load.workers() if comm(pid) == "fio"][:1],
             "supervisor": lambda: [load.supervisor],
             "runner": lambda: [load.runner],
+            "guard": lambda: [load.guard],
+            "watchers": load.watchers,
         }[who]()
     except (OSError, IndexError, ValueError):
         return False
@@ -123,6 +143,38 @@ def kill_engine(scene: Scene) -> bool:
     return True
 
 
+def kill_all_watchers(scene: Scene) -> bool:
+    """Kill the engine, and supervisor and guard of every task on every host, at once."""
+    pids = [pid for host in scene.lab.names for pid in scene.run.load_on(host).watchers()]
+    if (engine := scene.run.engine_pid()) is None or not pids:
+        return False
+    for pid in [engine, *pids]:
+        kill(pid)
+    scene.run.wait(lambda: scene.run.engine_pid() is None, "the end of the engine")
+    return True
+
+
+def flood(how: str, scene: Scene) -> bool:
+    """Have a load print without end, beside what fio prints."""
+    if not (scene.lab.host(scene.host).root / "floods").exists():
+        return False
+    place = scene.lab.host(scene.host).root / "flood"
+    place.with_suffix(".new").write_text(FLOODS[how])
+    place.with_suffix(".new").rename(place)
+    return True
+
+
+def slow_shell(scene: Scene) -> bool:
+    """Slow down log-in shells, and cut the connection, so that there is need for one."""
+    (scene.lab.host(scene.host).root / "slow").write_text("3\n")
+    return on_proxy("reset")(scene)
+
+
+def quick_shell(scene: Scene) -> bool:
+    (scene.lab.host(scene.host).root / "slow").unlink(missing_ok=True)
+    return True
+
+
 def ask(words: tuple[str, ...], scene: Scene) -> bool:
     """Ask the run to end; a command that comes when all is over ends well and does nothing."""
     done = scene.run.command("stop", scene.run.run_id, *words)[0] == 0
@@ -135,6 +187,8 @@ def frozen_then(words: tuple[str, ...], scene: Scene) -> bool:
 
 
 STOP, CONT = signal.SIGSTOP, signal.SIGCONT
+freeze_supervisor = partial(signal_load, "supervisor", STOP)
+thaw_supervisor = partial(signal_load, "supervisor", CONT)
 freeze_sessions = partial(signal_sessions, STOP)
 KINDS = [
     Kind("nothing", lambda scene: True),
@@ -151,14 +205,21 @@ KINDS = [
     Kind("refused-for-good", refuse, cost="host", permanent=True),
     Kind("sshd-session-killed", sessions),
     Kind("sshd-session-frozen", freeze_sessions, partial(signal_sessions, CONT), (1, 12), cuts_renewal=True),
-    Kind("fio-killed", partial(signal_load, "main", signal.SIGKILL), cost="host"),
-    Kind("fio-worker-killed", partial(signal_load, "worker", signal.SIGKILL), cost="host"),
-    Kind("fio-frozen", partial(signal_load, "fio", STOP), partial(signal_load, "fio", CONT), (1, 4)),
-    Kind("fio-terminated", partial(signal_load, "main", signal.SIGTERM), cost="host"),
-    Kind("supervisor-killed", partial(signal_load, "supervisor", signal.SIGKILL), cost="host"),
-    Kind("runner-killed", partial(signal_load, "runner", signal.SIGKILL), cost="host"),
-    Kind("fio-frozen-then-stop", partial(frozen_then, ()), cost="run"),
-    Kind("fio-frozen-then-abort", partial(frozen_then, ("--abort",)), cost="run"),
+    Kind("fio-killed", partial(signal_load, "main", signal.SIGKILL), cost="host", measuring=True),
+    Kind("fio-worker-killed", partial(signal_load, "worker", signal.SIGKILL), cost="host", measuring=True),
+    Kind("fio-frozen", partial(signal_load, "fio", STOP), partial(signal_load, "fio", CONT), (1, 4), measuring=True),
+    Kind("fio-terminated", partial(signal_load, "main", signal.SIGTERM), cost="host", measuring=True),
+    Kind("supervisor-killed", partial(signal_load, "supervisor", signal.SIGKILL), cost="host", measuring=True),
+    Kind("runner-killed", partial(signal_load, "runner", signal.SIGKILL), cost="host", measuring=True),
+    Kind("guard-killed", partial(signal_load, "guard", signal.SIGKILL), measuring=True),
+    Kind("watchers-killed", partial(signal_load, "watchers", signal.SIGKILL), cost="host", measuring=True),
+    Kind("supervisor-frozen", freeze_supervisor, thaw_supervisor, (1, 4), measuring=True),
+    Kind("engine-and-watchers-killed", kill_all_watchers, cost="run", kills_engine=True, measuring=True),
+    Kind("spool-full", lambda scene: scene.lab.fill_spool(), cost="host", measuring=True, small=True),
+    Kind("slow-shell", slow_shell, quick_shell, (2, 8), cuts_renewal=True),
+    *(Kind(f"flood-{how}", partial(flood, how), cost="host", measuring=True, floods=True) for how in SOAKED),
+    Kind("fio-frozen-then-stop", partial(frozen_then, ()), cost="run", measuring=True),
+    Kind("fio-frozen-then-abort", partial(frozen_then, ("--abort",)), cost="run", measuring=True),
     Kind("engine-killed", kill_engine, cost="run", kills_engine=True),
     Kind("engine-frozen", partial(signal_engine, STOP), partial(signal_engine, CONT), (1, 9), cuts_renewal=True),
     Kind("engine-terminated", partial(signal_engine, signal.SIGTERM), cost="run"),
@@ -179,6 +240,8 @@ def draw(random_: random.Random, hosts: list[str], runtime_s: int, kind: Kind | 
 
 
 def draw_one(random_: random.Random, kind: Kind, hosts: list[str], runtime_s: int) -> Fault:
-    early = random_.random() < EARLY_SHARE
-    at = random_.uniform(0.0, 5.0) if early else random_.uniform(0.0, runtime_s)
-    return Fault(kind, random_.choice(hosts), at, random_.uniform(*kind.lasts), early)
+    early = random_.random() < EARLY_SHARE and not kind.measuring
+    phase = random_.choice(EARLY) if early else MEASURE
+    at = random_.uniform(0.0, 0.1) if early else random_.uniform(0.0, runtime_s - 1.5)
+    host = hosts[-1] if kind.small else random_.choice(hosts)
+    return Fault(kind, host, at, random_.uniform(*kind.lasts), phase)
