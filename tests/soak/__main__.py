@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -92,6 +93,7 @@ def main() -> int:
     add("--limit", type=float, default=3600.0, metavar="SECONDS", help="begin no trial after this time (3600)")
     add("--only", choices=sorted(BY_NAME), metavar="KIND", help="the first fault of every trial is of this kind")
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # labs and runs are taken down then as well
     root = Path(tempfile.mkdtemp(prefix="benchtui-soak-"))
     numbers = list(range(args.first, args.first + args.trials))
     try:

@@ -69,7 +69,7 @@ def live_locks(lab: SoakLab) -> list[str]:
     uptime = float(Path("/proc/uptime").read_text().split()[0])
     found = []
     for host in lab.hosts:
-        for path in host.root.glob("locks/lock.*"):
+        for path in host.root.glob("locks*/lock.*"):
             words = path.read_text().split()
             if words and float(words[0]) > uptime:
                 found.append(f"{host.name}: {path.name}")

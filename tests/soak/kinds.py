@@ -191,7 +191,6 @@ freeze_supervisor = partial(signal_load, "supervisor", STOP)
 thaw_supervisor = partial(signal_load, "supervisor", CONT)
 freeze_sessions = partial(signal_sessions, STOP)
 KINDS = [
-    Kind("nothing", lambda scene: True),
     Kind("reset", on_proxy("reset")),
     Kind("fin", on_proxy("fin")),
     Kind("half-close-to-host", on_proxy("half_close", "to_host")),
@@ -234,7 +233,7 @@ def draw(random_: random.Random, hosts: list[str], runtime_s: int, kind: Kind | 
     """Return one or two faults at random times; only the first one may end the engine or the run."""
     faults = [draw_one(random_, kind or random_.choice(KINDS), hosts, runtime_s)]
     if random_.random() < SECOND_SHARE:
-        gentle = [each for each in KINDS if each.cost != "run" and each.name != "nothing"]
+        gentle = [each for each in KINDS if each.cost != "run"]
         faults.append(draw_one(random_, random_.choice(gentle), hosts, runtime_s))
     return faults
 
