@@ -228,3 +228,28 @@ def test_lost_host_stops_the_run_when_asked(begin: Begin, proxied_lab: ProxiedLa
     assert violations(run, record) == []
     assert record["steps"][0]["results"]["per_host"]["h2"]["read"]["ios"] > 0
     run.no_process_left()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("phase", ["connect", "preflight", "barrier"])
+def test_host_at_a_byte_a_second_is_named_before_it_measures(begin: Begin, proxied_lab: ProxiedLab, phase: str) -> None:
+    proxied_lab.proxies["h1"].slow(0.02)  # so that the phase lasts long enough to be hit
+    run = begin(runtime="2s", lease_s=40)
+    run.wait(lambda: run.phase() == phase or run.over(), f"the phase {phase}")
+    proxied_lab.proxies["h1"].trickle(1)
+    record = run.finished()
+    assert record["state"] == "failed"
+    assert problem_codes(record, "h1") <= {"timeout", "slow-shell", "lost"} != set()
+    assert problem_codes(record, "h2") == set()
+
+
+@pytest.mark.slow
+def test_stop_of_a_host_at_a_byte_a_second_ends(begin: Begin, proxied_lab: ProxiedLab) -> None:
+    run = begin(runtime="600s", lease_s=15)
+    run.measuring()
+    proxied_lab.proxies["h1"].trickle(1)
+    code, said, _ = run.command("stop", run.run_id)
+    assert code == 0, said
+    assert run.finished()["state"] == "partial"
+    assert "stop-unconfirmed" in problem_codes(run.record(), "h1")
+    run.no_process_left()

@@ -12,7 +12,8 @@ from tests.faults.test_shells import login_shell, script
 from tests.lab.faults_check import problem_codes
 from tests.lab.faults_run import LiveRun
 from tests.lab.flood import FLOODS, LAYS_OUT, MEASURES, with_flood
-from tests.lab.sshd import SSHD, SshdLab
+from tests.lab.sshd import SSHD, SshdLab, set_env
+from tui.model.event import Message
 from tui.remote.budget import BURST
 
 pytestmark = pytest.mark.e2e
@@ -88,3 +89,19 @@ def test_login_shell_that_floods_is_named(flood: str, home: Path, tmp_path: Path
     ):
         assert run.finished()["state"] == "failed"
         assert problem_codes(run.record(), "h1") == {"flooded"}
+
+
+def test_telemetry_that_floods_is_told_once_and_the_load_goes_on(home: Path, tmp_path: Path, target: Path) -> None:
+    lab = SshdLab(tmp_path / "lab", hosts=1)
+    awk = lab.root / "awk"
+    awk.write_text("#!/bin/sh\nexec yes\n")
+    awk.chmod(0o755)
+    host = lab.host("h1")
+    host.options = [set_env(host.root, f"BENCHTUI_AWK={awk}")]
+    with lab, run_on(lab, home, target, "4s") as run:
+        record = run.finished()
+        told = [
+            event.text for event in run.of_type(Message) if "telemetry" in event.text and event.severity == "warning"
+        ]
+    assert record["state"] == "complete", record["reason"]
+    assert len(told) == 1 and "flood" in told[0]

@@ -45,6 +45,12 @@ class Spooled:
         """Whether what was collected is the beginning of what was spooled: nothing doubled, nothing made up."""
         return self.out.startswith(self.collected_out) and self.err.startswith(self.collected_err)
 
+    @property
+    def cut(self) -> bool:
+        """Whether the host has cut off the end of what it spooled, after some of that was collected."""
+        pairs = ((self.out, self.collected_out), (self.err, self.collected_err))
+        return all(ours.startswith(theirs) or theirs.startswith(ours) for theirs, ours in pairs)
+
     def __str__(self) -> str:
         out = f"out {len(self.collected_out)} of {len(self.out)}"
         err = f"err {len(self.collected_err)} of {len(self.err)}"

@@ -84,7 +84,8 @@ def too_much(size: int, host: str, most: int = MOST_BYTES, what: str = "it answe
 def slow_shell(host: str, seconds: float, seen: bytes | bytearray) -> HostError:
     """Return what it means that nothing of our script has come by now, though the connection lives."""
     said = printable(seen[:MOST_QUOTED].decode("utf-8", "replace")).strip()
-    text = f"logged in, but the login shell did not start within {seconds:g} s: does one of its start-up files wait, or is the link that slow?"
+    text = f"logged in, but the login shell did not start within {seconds:g} s: "
+    text += "does one of its start-up files wait, or is the link that slow?"
     return HostError("slow-shell", host, text + (f" It printed: {said}" if said else ""))
 
 

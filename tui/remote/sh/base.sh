@@ -155,7 +155,14 @@ bt_own_dir() { # DIR MODE: makes it, or finds that it is ours; fails when it is 
 
 bt_base() { # sets BT_BASE, ours and closed to others
   BT_BASE=/tmp/.benchtui-$BT_UID
-  bt_own_dir "$BT_BASE" 700 || bt_die "$BT_BASE is not a directory of this user: somebody else made it"
+  bt_own_dir "$BT_BASE" 700 || bt_not_ours "$BT_BASE"
+}
+
+bt_not_ours() { # DIR: ends with why a directory of ours cannot be had
+  local said=''
+  [ -e "$1" ] || [ -L "$1" ] || said=$(mkdir -m 700 "$1" 2>&1)
+  [ -z "$said" ] || bt_die "cannot make $1: ${said##*: }"
+  bt_die "$1 is not a directory of this user: somebody else made it"
 }
 
 bt_name() { # WORD...: each must be a plain file name

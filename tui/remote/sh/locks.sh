@@ -7,7 +7,7 @@ bt_locks() { # sets BT_LOCKS, the directory of this user's locks; fails when som
   bt_own_dir "$BT_LOCKS" 755
 }
 
-bt_locks_or_die() { bt_locks || bt_die "$BT_LOCKS is not a directory of this user: somebody else made it"; }
+bt_locks_or_die() { bt_locks || bt_not_ours "$BT_LOCKS"; }
 
 bt_lock() { # RUN HOST SECONDS FORCE OWNER: takes the lock, or reports who holds it
   local all="${BENCHTUI_LOCKS:-/tmp/.benchtui-locks}" file='' tries=0

@@ -8,7 +8,7 @@ bt_start() { # RUN HOST TASK LEASE GRACE ARMED NFILES [NAME TEXT]... ARGV...
   if [ "$BT_NEW" = 1 ]; then
     while [ "$files" -gt 0 ]; do
       bt_name "$1"
-      bt_say "$2" >"$1" || bt_die "cannot write $PWD/$1"
+      bt_say "$2" >"$1" || bt_cannot_write "$PWD/$1"
       shift 2
       files=$((files - 1))
     done
@@ -33,8 +33,15 @@ bt_enter_new() { # RUN/HOST TASK: makes a task's directory and goes there; sets 
   done
 }
 
+bt_cannot_write() { # PATH: ends with why nothing can be written here
+  local said=''
+  said=$(dd if=/dev/zero of=room bs=4096 count=1 2>&1 | grep '^dd: ')
+  rm -f room
+  bt_die "cannot write $1${said:+: ${said##*: }}"
+}
+
 bt_furnish() { # ARMED: what every task's directory holds
-  : >out && : >err && bt_say 0 >lease || bt_die "cannot write to $PWD"
+  : >out && : >err && bt_say 0 >lease || bt_cannot_write "$PWD"
   dd if=/dev/zero of=reserve bs=4096 count=4 2>/dev/null || bt_die "cannot write to $PWD: no room for 16 KiB"
   [ "$1" = 0 ] || mkfifo go || bt_die "cannot make a FIFO in $PWD"
 }
