@@ -70,3 +70,15 @@ async def test_before_hosts_can_be_compared_they_have_a_rate_and_no_deviation(tm
         table = app.live.table
         assert all(table._rate(host) for host in table.hosts)
         assert set(table.spread.shares.values()) == {None}
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE], ids=["80x24", "120x36"])
+async def test_while_files_are_laid_out_there_are_no_latencies_of_the_load(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(4), READS).begin().layout(4, 8)
+    async with stage(maker, size) as (app, _):
+        assert app.live.feed.state.total.ios, "the writes themselves are counted"
+        assert "no load yet" in app.text_of("#live-heat")
+        assert "no data" in app.text_of("#live-percentiles") and "µs" not in app.screen_text()
+        assert "200 MiB/s" in app.text_of("#live-hosts")

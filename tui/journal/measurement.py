@@ -102,7 +102,7 @@ class Measurement:
             return
         if any(leaf.ios for leaf in leaves.values()):
             self._extend_window(sample, t0, t1)
-        if self.tails_open_s is not None:
+        if self.tails_open_s is not None and self.phase != "layout":  # its writes are not the load
             self._add_tails(sample, t0, t1, self.tails_open_s, packed)
 
     def _add_jobs(self, sample: Sample, t0: float, t1: float) -> None:

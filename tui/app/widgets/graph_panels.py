@@ -67,17 +67,23 @@ IOPS, BANDWIDTH, LATENCY = METRICS["iops"], METRICS["bandwidth"], METRICS["laten
 
 
 def panels(
-    state: RunState, subject: Subject, axis: TimeAxis = NO_AXIS, *, ascii_only: bool = False, counted: str = ""
+    state: RunState,
+    subject: Subject,
+    waits: Subject,
+    axis: TimeAxis = NO_AXIS,
+    *,
+    ascii_only: bool = False,
+    counted: str = "",
 ) -> tuple[Graph, Graph, Graph]:
     """Return the graphs of IOPS, bandwidth and latency; while files are laid out the first one tells how far.
 
-    `counted`: what a load on files counts in place of I/Os, such as ``stats``.
+    `waits`: whose latencies are shown. `counted`: what a load on files counts in place of I/Os, such as ``stats``.
     """
     first = layout_graph(state) if state.phase == "layout" and not subject.name else None
     found = (
         first or rate_graph(subject, IOPS, axis, ascii_only),
         rate_graph(subject, BANDWIDTH, axis, ascii_only),
-        latency_graph(subject, axis, ascii_only),
+        latency_graph(waits, axis, ascii_only),
     )
     one, two, three = (replace(graph, axis=axis) for graph in found)
     if counted and not first:

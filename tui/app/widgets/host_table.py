@@ -143,7 +143,9 @@ class HostTable(PickList["HostView"]):
 
     def _latency_column(self, of: str, name: str, title: str, drop: int) -> Column[HostView]:
         def wait(host: HostView) -> float | None:  # of each host alone the seconds are not kept
-            return latency_of(self._of(host), name, self.waits) if self.cursor_s is None else None
+            if self.cursor_s is not None or host.state == "layout":  # those of its writes are not the load's
+                return None
+            return latency_of(self._of(host), name, self.waits)
 
         def order(host: HostView) -> float:
             return known(wait(host))

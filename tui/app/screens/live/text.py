@@ -216,6 +216,11 @@ def subject_of(state: RunState, view: HostView | None, job: str | None = None, a
     return Subject(seen.cluster, total, job or "", tails=seen.cluster_tails, results=results, about=about)
 
 
+def latencies_of(state: RunState, subject: Subject) -> Subject:
+    """Return whose latencies are shown: while files are laid out nobody's, for these writes are not the load."""
+    return replace(subject, dirs={}, total=Group(state.clock), tails=None) if state.phase == "layout" else subject
+
+
 def measured_text(state: RunState, plan: Plan | None) -> str:
     """Return how long a run measured; of several steps, how many ended before their time."""
     seconds: dict[int, float] = {}
