@@ -46,6 +46,7 @@ PLANS = {
     "attested": lambda: replace(plan(), attested=[Attestation("cold", "Is the cache cold?", "yes")]),
     "a proof": lambda: proof(kept(), DEPTH),
     "dropped caches": lambda: replace(plan(), drop_caches="require"),
+    "changed": lambda: plan("demo/quick", overrides={"runtime": "20s", "size": "1M"}),
     "kept options": lambda: replace(plan(), cleanup=True),
 }
 
@@ -63,6 +64,17 @@ def test_both_show_every_fact_of_a_plan(kind: str) -> None:
         said = one_line(f"{fact.label} {fact.text}{', '.join(fact.names)}{fact.more}")
         assert said in printed
         assert said in shown
+
+
+def test_a_title_that_states_figures_is_not_shown_as_true_of_changed_ones() -> None:
+    title = plan("demo/quick").profile.title
+    facts = {fact.label: fact.text for fact in plan_facts(plan("demo/quick", overrides={"size": "1M"}))}
+    assert facts["profile"] == f"changed from: {title}" and facts["changed"] == "size=1M"
+
+
+def test_another_directory_leaves_the_title_true() -> None:
+    made = plan("demo/quick", overrides={"directory": "/mnt/other"})
+    assert next(plan_facts(made)).text == made.profile.title
 
 
 @pytest.mark.parametrize("kind", PLANS)

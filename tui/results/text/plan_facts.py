@@ -15,12 +15,14 @@ from tui.model.sharing import sharing_note
 from tui.results.text.plan_sums import (
     added_text,
     after_text,
+    changed_text,
     layout_bytes,
     precondition_texts,
     search_texts,
     targets_of,
     time_note,
     time_told,
+    title_text,
     writes_at_all,
     written_bytes,
 )
@@ -41,7 +43,11 @@ class PlanFact(Struct, frozen=True):
 
 def plan_facts(plan: Plan) -> Iterator[PlanFact]:
     """Yield what a plan is about: what answers what, where, how long, how much."""
-    yield PlanFact("profile", plan.profile.title, f"  {plan.profile.tag} v{plan.profile.version}")
+    profile = plan.profile
+    title = title_text(profile.title, profile.changed, plan.target)
+    yield PlanFact("profile", title, f"  {profile.tag} v{profile.version}")
+    if profile.changed:
+        yield PlanFact("changed", changed_text(profile.changed))
     count = f"{len(plan.hosts)}: " if len(plan.hosts) > 1 else ""
     yield PlanFact("hosts", count, names=tuple(host.name for host in plan.hosts))
     if plan.servers:

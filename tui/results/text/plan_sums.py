@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import prod
 
 from msgspec import Struct
@@ -31,6 +31,20 @@ class Part(Struct, frozen=True):
         combinations = prod(map(len, self.axes.values()))
         known = len(self.axes) < 2 or combinations == self.points
         return "" if known else f"{self.points} of the {combinations} combinations"
+
+
+def title_text(title: str, changed: Mapping[str, str], target: str | None) -> str:
+    """Return the title of a profile, which may state figures: of changed parameters they do not hold.
+
+    That it is about another `target` changes nothing of what it says.
+    """
+    other = [name for name, value in changed.items() if value != target]
+    return f"changed from: {title}" if title and other else title
+
+
+def changed_text(changed: Mapping[str, str]) -> str:
+    """Return the changed parameters: ``runtime=20s, size=16M``."""
+    return ", ".join(f"{name}={value}" for name, value in changed.items())
 
 
 def added_text(plan: Plan) -> str:

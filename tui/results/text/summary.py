@@ -21,6 +21,7 @@ from tui.results.text.conditions import attest_texts, precondition_texts, step_l
 from tui.results.text.headline import repeated_text
 from tui.results.text.host_load import load_lines
 from tui.results.text.judged import VERDICTS, by_weight, checks_text, is_short
+from tui.results.text.plan_sums import changed_text, title_text
 from tui.results.text.printed import NOT_MERGEABLE, printed_lines
 from tui.results.text.problems import measured_nothing, shared_problems
 from tui.results.text.remarks import length_texts, remark_texts
@@ -53,7 +54,8 @@ def _top(record: RunRecord, *, running: bool) -> list[str]:
     """Return what is asked first: which run, its headline, whether it is valid, what limited it."""
     profile = record.profile
     version = "" if profile.version is None else f" v{profile.version}"
-    lines = [record.run_id, *_wrapped(f"{profile.tag}{version}", profile.title), *_headline(record)]
+    title = title_text(profile.title, profile.changed, record.target)
+    lines = [record.run_id, *_wrapped(f"{profile.tag}{version}", title), *_headline(record)]
     if record.verdict is not None:
         lines += _wrapped("verdict", checks_text(record))
     step = _shown_step(record)
@@ -96,7 +98,7 @@ def _about(record: RunRecord) -> list[str]:
     target = f", target {record.target}" if record.target else ""
     lines = _wrapped_text(f"{began}, {_count(len(record.hosts), 'host')}{target}")
     if profile.changed:
-        lines += _wrapped("changed", ", ".join(f"{name}={value}" for name, value in profile.changed.items()))
+        lines += _wrapped("changed", changed_text(profile.changed))
     for left in record.left_out:
         steps = _count(left.steps, "step")
         lines += _wrapped("left out", f"{left.profile}, {steps}: {left.reason} on {', '.join(left.hosts)}")

@@ -19,6 +19,7 @@ from tui.results.matrix.cells import invalid_steps, step_figure
 from tui.results.sizing.text import capacity_lines
 from tui.results.text.conditions import step_label
 from tui.results.text.judged import VERDICTS
+from tui.results.text.plan_sums import title_text
 from tui.results.text.problems import measured_nothing, problem_lines, shared_problems
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, labelled, rule, spread, width_of_runs
 
@@ -61,7 +62,8 @@ def title_line(page: Page, width: int) -> Line:
         return Line.of(*spread(left, [(said, VALUE), ("  ", TEXT), (f"{mark}{verdict}", key)], width))
     when = (record.created_utc or "start unknown").replace("T", " ")[:19]
     room = width - Line(tuple(left)).width - len(when) - 7
-    title = f"  {record.profile.title}" if record.profile.title else ""
+    title = title_text(record.profile.title, record.profile.changed, record.target)
+    title = f"  {title}" if title else ""
     return Line.of(*spread([*left, (title if len(title) <= room else "", TEXT)], [(f"{when} UTC", LABEL)], width))
 
 
