@@ -51,9 +51,20 @@ class SoakLab(ProxiedLab):
         host.options = [f"ForceCommand {host.root / 'shell'}", own]
 
     def _narrow(self, host: LabHost) -> str | None:
-        place = f"/tmp/.benchtui-{os.getuid()}"
-        mount = f"mkdir -p -m 700 {place}; mount -t tmpfs -o size={SPOOL_KIB}k,mode=700 tmpfs {place}"
-        wrapper = ["unshare", "--mount", "sh", "-c", f'set -e; {mount}; exec "$@"', "sh"]
+        """Give a host a /tmp of its own, in which only this lab is the machine's.
+
+        A mount at the agent's directory would be gone once the machine's own one is removed.
+        """
+        kept, tmp = self.root.parent, host.root / "tmp"
+        tmp.mkdir()
+        there = tmp / kept.relative_to("/tmp")
+        steps = (
+            f"mount -t tmpfs -o size={SPOOL_KIB}k,mode=1777 tmpfs {tmp}",
+            f"mkdir -p {there}",
+            f"mount --bind {kept} {there}",
+            f"mount --rbind {tmp} /tmp",
+        )
+        wrapper = ["unshare", "--mount", "sh", "-c", f'set -e; {"; ".join(steps)}; exec "$@"', "sh"]
         if subprocess.run([*wrapper, "true"], check=False, capture_output=True).returncode != 0:
             return None
         host.wrapper = wrapper
@@ -75,12 +86,13 @@ class SoakLab(ProxiedLab):
             (host.root / "floods").touch()
 
     def fill_spool(self) -> bool:
-        """Leave no room on the small host's file system."""
-        if self.small is None:
+        """Leave no room on the small host's file system; False where it has none of its own."""
+        if self.small is None or self._filler().parent.stat().st_dev == self.root.stat().st_dev:
             return False
         with suppress(OSError), self._filler().open("wb", buffering=0) as file:
-            while True:
+            for _ in range(SPOOL_KIB >> 2):
                 file.write(bytes(4096))
+            return False
         return True
 
     def heal(self) -> None:
@@ -102,4 +114,4 @@ class SoakLab(ProxiedLab):
 
     def _filler(self) -> Path:
         assert self.small is not None
-        return self.root_of(self.small) / f"tmp/.benchtui-{os.getuid()}" / "filler"
+        return self.root_of(self.small) / "tmp" / "filler"

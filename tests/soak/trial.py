@@ -214,11 +214,17 @@ def hosts_are_left(trial: Trial, lab: SoakLab, run: LiveRun) -> None:
             raise AssertionError(f"processes outlive two leases: {describe(left)}")
         time.sleep(0.1)
     trial.ended_s = time.monotonic() - begin
-    lost = trial.engine_killed or any(end is None or not end.collected for end in map(run.task_end, lab.names))
-    found = directories(run.run_id, lab.roots)
-    if found and not lost:
-        trial.broken.append(f"left on hosts though all was collected: {found}")
-    trial.kept = len(found)
+    found = {name: directories(f"{run.run_id}/{name}", [lab.root_of(name)]) for name in lab.names}
+    trial.kept = sum(map(len, found.values()))
+    if wrongly := {name: paths for name, paths in found.items() if paths and not may_keep(trial, run, name)}:
+        trial.broken.append(f"left on hosts though all was collected: {wrongly}")
+
+
+def may_keep(trial: Trial, run: LiveRun, host: str) -> bool:
+    """Whether a host may still have a directory: its engine was killed, or could not reach it to the end."""
+    end = run.task_end(host)
+    away = any(fault.kind.permanent and fault.host == host for fault in trial.happened)
+    return trial.engine_killed or away or end is None or not end.collected
 
 
 def clean_up(trial: Trial, lab: SoakLab, run: LiveRun) -> None:
