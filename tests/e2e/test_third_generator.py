@@ -92,7 +92,7 @@ def test_its_profile_is_checked_and_planned(installed: Path, tmp_path: Path) -> 
     [
         ("blocks: 16", "blokcs: 16", "8:48: unknown key 'blokcs' (did you mean 'blocks'?); allowed are directory, bs"),
         ('bs: "{bs}"', "bs: 1000", "8:40: bs: 1000 is no multiple of 512, which devices need"),
-        ('bs: "{bs}"', 'bs: "{bz}"', "8:40: unknown placeholder {bz}; known are directory, bs, runtime"),
+        ('bs: "{bs}"', 'bs: "{bz}"', "8:40: unknown placeholder {bz} (did you mean 'bs'?); known are directory"),
         ("tool: ddsync", "tool: ddsink", "3:7: tool: found 'ddsink'; allowed are 'ddsync', 'fio', 'mdtest', 'suite'"),
         ("params:", "warmup: 3s\nparams:", "ddsync has no warm-up"),
     ],
