@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.cli.common import paths
+from tui.cli.common import paths, run_store
 from tui.cli.main import main
 from tui.cli.open_app import looks
 from tui.cli.settings import change, forget, read_settings
@@ -122,3 +122,66 @@ def test_broken_settings_stop_verbs_in_one_line_and_doctor_says_what_to_do(
     assert capsys.readouterr().err.count("\n") == 1
     assert main(["doctor"]) == 1
     assert "benchtui config edit" in capsys.readouterr().out
+
+
+INVENTORY = "hosts:\n  alpha: {address: 127.0.0.1}\n"
+
+
+def test_the_file_says_which_inventory_and_ssh_configuration_and_options_win(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "lab.yaml").write_text(INVENTORY)
+    (tmp_path / "other.yaml").write_text(INVENTORY.replace("alpha", "beta"))
+    (tmp_path / "ssh").write_text("Host gamma\n")
+    assert main(["config", "set", "inventory", str(tmp_path / "lab.yaml")]) == 0
+    assert main(["config", "set", "ssh_config", str(tmp_path / "ssh")]) == 0
+    capsys.readouterr()
+    assert main(["hosts", "list"]) == 0
+    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} == {"alpha", "gamma", "local"}
+    assert main(["hosts", "list", "--inventory", str(tmp_path / "other.yaml")]) == 0
+    assert "beta" in capsys.readouterr().out
+
+
+def test_an_inventory_of_the_file_that_is_not_there_is_named(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "set", "inventory", "/nowhere/inventory.yaml"]) == 0
+    capsys.readouterr()
+    assert main(["hosts", "list"]) == 2
+    assert capsys.readouterr().err == (
+        "benchtui: inventory of benchtui config: /nowhere/inventory.yaml: no such inventory file\n"
+    )
+
+
+@pytest.mark.parametrize(("option", "lease_s"), [([], 300.0), (["--lease", "90s"], 90.0)])
+def test_the_lease_of_the_file_holds_without_an_option(
+    file: Path, option: list[str], lease_s: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["config", "set", "lease", "5m"]) == 0
+    capsys.readouterr()
+    assert main(["run", "demo/quick", "--hosts", "local", "--dry-run", "--json", *option]) == 0
+    assert json.loads(capsys.readouterr().out).get("lease_s", 60.0) == lease_s
+
+
+def test_shared_directories_of_the_file_come_after_those_of_the_environment(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["config", "set", "shared", "/srv/a", "/srv/b"]) == 0
+    monkeypatch.setenv("BENCHTUI_SHARED_RUNS", "/srv/c")
+    assert [str(each) for each in run_store([Path("/srv/d")]).shared] == ["/srv/d", "/srv/c", "/srv/a", "/srv/b"]
+
+
+@pytest.mark.parametrize("text", ["lease: 0", "lease: soon", "lease: true", "shared: [here]", "ssh_config: x"])
+def test_a_value_of_the_new_keys_that_means_nothing_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="allowed|not a duration"):
+        parse_settings(text, "f")
+
+
+def test_one_value_is_printed_alone_and_as_json_with_where_it_is_from(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["config", "set", "theme", "light"]) == 0
+    capsys.readouterr()
+    assert main(["config", "get", "theme"]) == main(["config", "get", "runs"]) == 0
+    assert capsys.readouterr().out == "light\n"
+    monkeypatch.setenv("BENCHTUI_THEME", "ansi")
+    assert main(["config", "get", "theme", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"key": "theme", "value": "ansi", "source": "environ"}

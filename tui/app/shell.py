@@ -114,7 +114,8 @@ class Shell(TypeAheadApp[None]):
         from tui.results.store.runs import RunStore
         from tui.results.store.shared import shared_directories
 
-        return RunStore(self.paths.runs, shared_directories(self.paths, self.options.environ))
+        ours = self.options
+        return RunStore(self.paths.runs, shared_directories(self.paths, ours.environ, (), ours.settings.shared))
 
     def profiles_used(self) -> list[str]:
         """Return the profiles of the newest runs, newest first; nothing when the store cannot be read."""

@@ -200,7 +200,7 @@ def time_text(experiment: Experiment) -> str:
         raise UsageError(f"--within {within}: {runs} of {each} of load take longer, and fewer tell nothing")
     if experiment.fits < max(needed, 2):
         return f"there is hardly time for {f'{runs}, and fewer tell nothing' if needed else 'more runs'}"
-    return f"there is time for {experiment.fits}{more} runs, in the order ABBA"
+    return f"there is time for up to {experiment.fits}{more} runs, in the order ABBA"
 
 
 def check_belongs(experiment: Experiment, side: str, record: RunRecord) -> None:

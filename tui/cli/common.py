@@ -51,7 +51,7 @@ def run_store(shared: Sequence[Path] = ()) -> RunStore:
     from tui.results.store.runs import RunStore
     from tui.results.store.shared import shared_directories
 
-    return RunStore(paths().runs, shared_directories(paths(), os.environ, shared))
+    return RunStore(paths().runs, shared_directories(paths(), os.environ, shared, user_settings().shared))
 
 
 def add_host_files(parser: argparse.ArgumentParser) -> None:
@@ -89,12 +89,19 @@ def load_fleet(args: argparse.Namespace) -> Fleet:
     from tui.engine.hosts.fleet import Fleet
     from tui.engine.hosts.inventory_file import read_inventory
 
-    path: Path = args.inventory or paths().inventory
-    if args.inventory is not None:
-        check_file(path, "--inventory", "inventory")
-    if args.ssh_config is not None:
-        check_file(args.ssh_config, "--ssh-config", "SSH configuration")
-    return Fleet(read_inventory(path), args.ssh_config)
+    take_host_files(args)
+    return Fleet(read_inventory(args.inventory or paths().inventory), args.ssh_config)
+
+
+def take_host_files(args: argparse.Namespace) -> None:
+    """Let the settings say which inventory and SSH configuration where no option does. Raises UsageError."""
+    for name, what in (("inventory", "inventory"), ("ssh_config", "SSH configuration")):
+        by = f"--{name.replace('_', '-')}"
+        if getattr(args, name) is None and (kept := getattr(user_settings(), name)) is not None:
+            by = f"{name} of benchtui config:"
+            setattr(args, name, kept)
+        if getattr(args, name) is not None:
+            check_file(getattr(args, name), by, what)
 
 
 def check_file(path: Path, option: str, what: str) -> None:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tui.cli.common import paths
+from tui.cli.common import paths, user_settings
 from tui.cli.main import VERBS
 from tui.cli.parsers import parser_with, verbs_of
 from tui.model.paths import from_home
@@ -112,7 +112,9 @@ def hosts(prefix: str) -> Iterable[str]:
     described = inventory()
     known, groups = described.get("hosts") or {}, groups_in(described)
     names = [*known, *(f"@{group}" for group in groups), LOCAL]
-    names += [word for word in words_in(from_home("~/.ssh/config")) if not PATTERN & set(word)]
+    names += [
+        word for word in words_in(user_settings().ssh_config or from_home("~/.ssh/config")) if not PATTERN & set(word)
+    ]
     named = {name for part in parts[:-1] for name in _named_by(part, groups)}
     return [before + name for name in dict.fromkeys(names) if not (named and named.issuperset(_named_by(name, groups)))]
 
@@ -140,7 +142,7 @@ def inventory() -> dict[str, Any]:
     """Return the inventory as plain data: nothing is checked, a name is all that is wanted."""
     from tui.model.yaml_text import load
 
-    file = paths().inventory
+    file = user_settings().inventory or paths().inventory
     return load(file.read_text(encoding="utf-8"), str(file)).data if file.exists() else {}
 
 

@@ -11,7 +11,9 @@ from typing import Any
 
 from tui.cli.common import paths_without_settings, say
 from tui.model.problem import UsageError
-from tui.model.settings import KEYS, NAMES, Key, Settings
+from tui.model.settings import KEYS, NAMES, Key, Settings, key_named
+
+LISTS = ("hosts", "shared")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -19,6 +21,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the settings as JSON")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
     verbs.add_parser("edit", help="edit the file in $EDITOR; it is made first, with every key explained")
+    one = verbs.add_parser("get", help="print the value of one key")
+    one.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
+    one.add_argument("--json", action="store_true", help="as JSON, with where it is from")
     put = verbs.add_parser("set", help="set one key; comments in the file stay")
     put.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
     put.add_argument("value", metavar="VALUE", nargs="+", help="as in YAML; several words make a list")
@@ -32,6 +37,7 @@ def main(args: argparse.Namespace) -> int:
     path = paths_without_settings().settings
     verbs: dict[str | None, Callable[[argparse.Namespace, Path], None]] = {
         None: show,
+        "get": get,
         "edit": edit,
         "set": put,
         "unset": away,
@@ -54,7 +60,18 @@ def show(args: argparse.Namespace, path: Path) -> None:
     rows = [(key, *plain(settings, key, os.environ)) for key in KEYS]
     width = max(len(worded(value)) for _, value, _ in rows)
     for key, value, source in rows:
-        print(f"  {key.name:<8}  {worded(value):<{width}}  {source:<8}  {key.help}")
+        print(f"  {key.name:<10}  {worded(value):<{width}}  {source:<8}  {key.help}")
+
+
+def get(args: argparse.Namespace, path: Path) -> None:
+    """Print the value of one key: by the environment, the file, or the default; nothing when it is not set."""
+    from tui.cli.settings import read_settings
+
+    value, source = plain(read_settings(path), key_named(args.name), os.environ)
+    if args.json:
+        print(json.dumps({"key": args.name, "value": value, "source": source}))
+    elif value not in (None, [], {}):
+        print(worded(value))
 
 
 def plain(settings: Settings, key: Key, environ: Mapping[str, str]) -> tuple[Any, str]:
@@ -64,7 +81,7 @@ def plain(settings: Settings, key: Key, environ: Mapping[str, str]) -> tuple[Any
     value = getattr(settings, key.name)
     source = "default" if value == getattr(Settings(), key.name) else "file"
     if isinstance(value, tuple):
-        return list(value), source
+        return [str(each) for each in value], source
     return (str(value) if isinstance(value, Path) else value), source
 
 
@@ -95,7 +112,7 @@ def put(args: argparse.Namespace, path: Path) -> None:
     from tui.cli.settings import change
 
     words = args.value
-    if args.name == "hosts":
+    if args.name in LISTS:
         value = json.dumps(words) if not words[0].startswith("[") else " ".join(words)
     elif args.name == "tags" and not words[0].startswith("{"):
         from tui.cli.common import pairs

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from tui.cli.checks import plural
-from tui.cli.common import add_host_files, ask, load_fleet, paths, say
+from tui.cli.common import add_host_files, ask, load_fleet, paths, say, user_settings
 from tui.metrics import units
 from tui.model.address import HostAddress
 from tui.model.plain import some
@@ -216,7 +216,7 @@ def add_one(args: argparse.Namespace) -> int:
     from tui.model import hostspec
 
     hostspec.expand(args.name)
-    path = args.inventory or paths().inventory
+    path = args.inventory or user_settings().inventory or paths().inventory
     add_host(path, args.name, {name: getattr(args, name) for name in ("address", "port", "user", "identity", "groups")})
     say(f"{args.name} is in {path}")
     return ALL_GOOD

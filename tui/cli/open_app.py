@@ -118,8 +118,9 @@ def check_terminal() -> None:
 
 def chosen_hosts(args: argparse.Namespace, specs: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the hosts asked for. Raises UsageError, also where files that describe hosts are wrong."""
-    from tui.cli.common import load_fleet
+    from tui.cli.common import load_fleet, take_host_files
 
+    take_host_files(args)
     if not (specs or args.inventory or args.ssh_config):
         return ()
     fleet = load_fleet(args)

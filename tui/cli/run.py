@@ -25,6 +25,7 @@ EXIT_CODES = (
     "exit codes: 0 complete, 1 invalid by a finding, 2 wrong usage, 3 refused before any load, 4 partial or failed, "
     "5 no load keeps the limits, 6 a search whose points or time were spent before it knew, 130 interrupted and saved"
 )
+LEASE_HELP = "stop the load on hosts this long after they lost contact (default: `lease` of benchtui config, 60s)"
 NEVER_S = 10 * 365 * 86400.0
 
 
@@ -47,7 +48,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     add("--repeat", type=int, metavar="N", help="measure each point N times (default: as the profile says)")
     add("--note", metavar="TEXT", help="a remark to keep with the result")
     add("--tag", action="append", default=[], metavar="K=V", dest="tags", help="a tag to keep with the result")
-    add("--lease", default="60s", metavar="DURATION", help="hosts end the load this long after they lost us (60s)")
+    add("--lease", metavar="DURATION", help=LEASE_HELP)
     add("--on-host-loss", choices=["continue", "stop"], help="when a host drops out (default: as the profile says)")
     add("--wait", nargs="?", const="0", metavar="DURATION", help="wait for hosts in use by another run")
     add("--take-locks", action="store_true", help="run on hosts that another run is using")
@@ -183,9 +184,9 @@ def plan_from(args: argparse.Namespace, wish: Wish | None = None) -> Plan:
     from tui.engine.planning.search import Wish
     from tui.engine.profiles.catalogue import Catalogue
 
-    lease_s = lease_of(args.lease, sure=args.yes)
     loaded = Catalogue(paths().profiles).load(args.profile)
     fleet, wanted = load_fleet(args), user_settings()
+    lease_s = wanted.lease_s if args.lease is None else lease_of(args.lease, sure=args.yes)
     choices = Choices(
         hosts=fleet.resolve(args.hosts or wanted.hosts),
         servers=fleet.resolve(args.servers),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 THEMES = ("dark", "light", "ansi")
 SYMBOLS = ("braille", "block", "ascii")
 RATES_HZ = (1, 2, 4)
+DEFAULT_LEASE = "60s"
 
 
 class Settings(NamedTuple):
@@ -29,6 +30,17 @@ class Settings(NamedTuple):
     hosts: tuple[str, ...] = ()  # SPECs
     tags: Mapping[str, str] = MappingProxyType({})
     runs: Path | None = None
+    inventory: Path | None = None
+    ssh_config: Path | None = None
+    lease: str | None = None  # as it is written
+    shared: tuple[Path, ...] = ()
+
+    @property
+    def lease_s(self) -> float:
+        """Seconds without contact after which hosts stop the load."""
+        from tui.model.quantities import parse_duration
+
+        return parse_duration(self.lease or DEFAULT_LEASE)
 
 
 class Key(NamedTuple):
@@ -81,7 +93,22 @@ def take_tags(value: Any) -> dict[str, str]:
     return {name: str(each).lower() if isinstance(each, bool) else str(each) for name, each in value.items()}
 
 
-def take_directory(value: Any) -> Path:
+def take_lease(value: Any) -> str:
+    """Take a time above 0."""
+    from tui.model.quantities import parse_duration
+
+    text = str(value)
+    if isinstance(value, bool) or not isinstance(value, str | int) or not parse_duration(text):
+        raise ValueError
+    return text
+
+
+def take_paths(value: Any) -> tuple[Path, ...]:
+    """Take one path or a list of them."""
+    return tuple(map(take_path, value if isinstance(value, list) else [value]))
+
+
+def take_path(value: Any) -> Path:
     """Take an absolute path, or one that begins with ~."""
     path = from_home(value) if isinstance(value, str) else Path()
     if not path.is_absolute():
@@ -89,6 +116,7 @@ def take_directory(value: Any) -> Path:
     return path
 
 
+PATHS = "an absolute path, or one from ~"
 KEYS = (
     Key("theme", "colours of the screens", "dark, light, ansi", "dark", one_of(THEMES), "BENCHTUI_THEME"),
     Key("symbols", "characters of graphs", "braille, block, ascii", "braille", one_of(SYMBOLS), "BENCHTUI_SYMBOLS"),
@@ -102,7 +130,23 @@ KEYS = (
         take_hosts,
     ),
     Key("tags", "tags of every run; --tag wins", "a mapping of names to values", "{cluster: lab}", take_tags),
-    Key("runs", "where runs are kept", "an absolute path, or one from ~", "~/benchtui-runs", take_directory),
+    Key("runs", "where runs are kept", PATHS, "~/benchtui-runs", take_path),
+    Key("inventory", "inventory of hosts and groups, without --inventory", PATHS, "~/lab/inventory.yaml", take_path),
+    Key("ssh_config", "SSH configuration, without --ssh-config", PATHS, "~/.ssh/config", take_path),
+    Key(
+        "lease",
+        "hosts stop the load this long after they lost contact, without --lease",
+        "a time such as 60s, 5m",
+        DEFAULT_LEASE,
+        take_lease,
+    ),
+    Key(
+        "shared",
+        "directories with runs of others, read after those of --shared and the environment",
+        "absolute paths, or paths from ~, as a list",
+        '["/srv/team/runs"]',
+        take_paths,
+    ),
 )
 NAMES = tuple(key.name for key in KEYS)
 

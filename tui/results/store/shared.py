@@ -14,13 +14,15 @@ from tui.model.problem import Problem, UsageError
 VARIABLE = "BENCHTUI_SHARED_RUNS"
 
 
-def shared_directories(paths: Paths, environ: Mapping[str, str], named: Sequence[Path] = ()) -> list[Path]:
-    """Return the directories of an option, of the environment (with colons) and of the user's file, a line each.
+def shared_directories(
+    paths: Paths, environ: Mapping[str, str], named: Sequence[Path] = (), settings: Sequence[Path] = ()
+) -> list[Path]:
+    """Return the directories of an option, of the environment (with colons), of the settings and of the user's list.
 
     Raises UsageError when the file cannot be read.
     """
     from_environ = [Path(part) for part in environ.get(VARIABLE, "").split(os.pathsep) if part]
-    found = (*named, *from_environ, *_in_file(paths.shared_runs))
+    found = (*named, *from_environ, *settings, *_in_file(paths.shared_runs))
     return list(dict.fromkeys(Path(os.path.abspath(from_home(each))) for each in found))  # noqa: PTH100
 
 

@@ -230,6 +230,7 @@ class ReviewScreen(GuardedScreen):
             sweep=sweep_values(selection.sweep),
             note=selection.note or None,
             tags=dict(self.shell.options.settings.tags),
+            lease_s=self.shell.options.settings.lease_s,
             cleanup=selection.cleanup,
             precondition=selection.precondition,
             attest=selection.attest,
