@@ -171,7 +171,7 @@ def test_shared_directories_of_the_file_come_after_those_of_the_environment(
 
 @pytest.mark.parametrize("text", ["lease: 0", "lease: soon", "lease: true", "shared: [here]", "ssh_config: x"])
 def test_a_value_of_the_new_keys_that_means_nothing_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="allowed|not a duration"):
+    with pytest.raises(UsageError, match=r"allowed|not a duration"):
         parse_settings(text, "f")
 
 

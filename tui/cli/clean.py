@@ -7,7 +7,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
-from tui.cli.common import RUN_HELP, ask, paths, run_store, say
+from tui.cli.common import RUN_HELP, add_json, ask, paths, report, run_store, say
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("run", metavar="RUN", help=RUN_HELP)
     parser.add_argument("--yes", action="store_true", help="do not ask")
+    add_json(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -39,15 +40,30 @@ def main(args: argparse.Namespace) -> int:
     check_over(run_dir)
     plan = load_plan(run_dir)
 
-    async def work() -> int:
+    async def work() -> tuple[int, list[Cleaning]]:
         async with connections_of(plan, paths().known_hosts, terminal_asker()) as connections:
             return await clean_run(run_dir, plan, connections, sure=args.yes)
 
-    return asyncio.run(work())
+    code, done = asyncio.run(work())
+    report(args, {"run_id": run_dir.name, "hosts": [as_json(each) for each in done]})
+    if not args.json:
+        tell(done, done=True)
+    return code
 
 
-async def clean_run(run_dir: Path, plan: Plan, connections: Connections, *, sure: bool) -> int:
-    """Clean up behind one run over open connections."""
+def as_json(cleaned: Cleaning) -> dict[str, object]:
+    """Return what became of the files of one host: removed with their bytes, gone before, left there and why."""
+    return {
+        "host": cleaned.host,
+        "removed": cleaned.goes,
+        "absent": cleaned.absent,
+        "left": cleaned.stays,
+        "error": cleaned.error,
+    }
+
+
+async def clean_run(run_dir: Path, plan: Plan, connections: Connections, *, sure: bool) -> tuple[int, list[Cleaning]]:
+    """Clean up behind one run over open connections; return the exit code, and what became of the files by host."""
     from tui.engine.safety.clean import clean, created_of, look
     from tui.results.record.load import load_record
     from tui.results.store.cleaned import keep_removed
@@ -55,20 +71,19 @@ async def clean_run(run_dir: Path, plan: Plan, connections: Connections, *, sure
     created = created_of(plan, load_record(run_dir))
     if not created:
         say(f"{run_dir.name} left nothing on its hosts")
-        return ALL_GONE
+        return ALL_GONE, []
     planned = await look(run_dir, created, connections)
     tell(planned, done=False)
     if any(each.goes for each in planned) and not sure and not agreed(run_dir.name):
         say("nothing was removed")
-        return SOME_STAYED
+        return SOME_STAYED, []
 
     def keep(cleaned: list[Cleaning]) -> None:
         keep_removed(run_dir, {each.host: (each.settled, each.bytes) for each in cleaned})
 
     done = await clean(run_dir, created, connections, keep)
     say("")
-    tell(done, done=True)
-    return SOME_STAYED if any(each.error or each.stays for each in done) else ALL_GONE
+    return (SOME_STAYED if any(each.error or each.stays for each in done) else ALL_GONE), done
 
 
 def tell(found: list[Cleaning], *, done: bool) -> None:

@@ -24,14 +24,19 @@ RUN_HELP = "a run: id, unique beginning of one, path, last, last~1, last:any, ti
 def paths() -> Paths:
     """Return where this user's files live. Raises UsageError when the settings that say where are broken."""
     found = paths_without_settings()
+    kept = user_settings().runs if has_settings() else None
+    return found._replace(runs_kept=kept) if kept else found
+
+
+def has_settings() -> bool:
+    """Tell whether there is a file of settings: without one, what reads them need not be loaded."""
     try:
-        found.settings.stat()
+        paths_without_settings().settings.stat()
     except (FileNotFoundError, NotADirectoryError):
-        return found  # what reads settings need not be loaded
+        return False
     except OSError:
         pass  # reading them tells
-    kept = user_settings().runs
-    return found._replace(runs_kept=kept) if kept else found
+    return True
 
 
 def paths_without_settings() -> Paths:
@@ -51,7 +56,8 @@ def run_store(shared: Sequence[Path] = ()) -> RunStore:
     from tui.results.store.runs import RunStore
     from tui.results.store.shared import shared_directories
 
-    return RunStore(paths().runs, shared_directories(paths(), os.environ, shared, user_settings().shared))
+    kept = user_settings().shared if has_settings() else ()
+    return RunStore(paths().runs, shared_directories(paths(), os.environ, shared, kept))
 
 
 def add_host_files(parser: argparse.ArgumentParser) -> None:
@@ -76,6 +82,21 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add --json: one document on stdout and nothing else; what is for people goes to stderr."""
+    parser.add_argument("--json", action="store_true", help="print what came of it as one JSON document on stdout")
+
+
+def report(args: argparse.Namespace, document: object, text: str = "") -> None:
+    """Print what came of a verb: as JSON when that is asked for, else as text, when there is any."""
+    if args.json:
+        import json
+
+        print(json.dumps(document, indent=2))
+    elif text:
+        print(text)
+
+
 def ask(question: str) -> bool:
     """Ask a yes/no question on the terminal; no terminal means no."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -97,9 +118,9 @@ def take_host_files(args: argparse.Namespace) -> None:
     """Let the settings say which inventory and SSH configuration where no option does. Raises UsageError."""
     for name, what in (("inventory", "inventory"), ("ssh_config", "SSH configuration")):
         by = f"--{name.replace('_', '-')}"
-        if getattr(args, name) is None and (kept := getattr(user_settings(), name)) is not None:
+        if getattr(args, name) is None and has_settings():
             by = f"{name} of benchtui config:"
-            setattr(args, name, kept)
+            setattr(args, name, getattr(user_settings(), name))
         if getattr(args, name) is not None:
             check_file(getattr(args, name), by, what)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tui.cli.common import paths_without_settings, say
+from tui.cli.common import add_json, paths_without_settings, report, say
 from tui.model.problem import UsageError
 from tui.model.settings import KEYS, NAMES, Key, Settings, key_named
 
@@ -26,8 +26,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     one.add_argument("--json", action="store_true", help="as JSON, with where it is from")
     put = verbs.add_parser("set", help="set one key; comments in the file stay")
     put.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
+    add_json(put)
     put.add_argument("value", metavar="VALUE", nargs="+", help="as in YAML; several words make a list")
     away = verbs.add_parser("unset", help="put a key back behind a #")
+    add_json(away)
     away.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
     verbs.add_parser("path", help="print where the file is")
 
@@ -124,6 +126,7 @@ def put(args: argparse.Namespace, path: Path) -> None:
         raise UsageError(f"{args.name} takes one value, not {len(words)}")
     change(path, args.name, value)
     say(f"{args.name} is set in {path}")
+    report(args, {"key": args.name, "set": True, "file": str(path)})
 
 
 def away(args: argparse.Namespace, path: Path) -> None:
@@ -132,3 +135,4 @@ def away(args: argparse.Namespace, path: Path) -> None:
 
     forget(path, args.name)
     say(f"{args.name} is not set in {path} any more")
+    report(args, {"key": args.name, "set": False, "file": str(path)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tui.cli.common import RUN_HELP, run_store, say
+from tui.cli.common import RUN_HELP, add_json, report, run_store, say
 from tui.model.exporter import installed, load
 from tui.model.problem import UsageError
 
@@ -28,16 +28,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hide", action="append", default=[], metavar="WORD", help="another word to leave out; implies --redact"
     )
+    add_json(parser)
     parser.add_argument("--formats", action="store_true", help="list the formats, with who reads them")
 
 
 def main(args: argparse.Namespace) -> int:
     """Export a run and return the exit code."""
     if args.formats:
-        print(formats_text(), end="")
+        report(args, {name: _title(name) for name in installed()}, formats_text().rstrip("\n"))
         return 0
     if args.run is None or args.format is None:
         raise UsageError("name a run and a format; benchtui export --formats lists them")
+    if args.json and (args.output is None or args.stream):
+        raise UsageError("--json tells which files were written: name them with -o, without --stream")
     exporter = load(args.format)
     from tui.results.export.save import alone, export, remark_of, source_of, without_names
 
@@ -58,8 +61,8 @@ def main(args: argparse.Namespace) -> int:
         for part in file.parts:
             sys.stdout.buffer.write(part)
         return 0
-    for path in export(source, args.format, args.output):
-        print(path)
+    paths = [str(path) for path in export(source, args.format, args.output)]
+    report(args, {"run_id": run_dir.name, "format": args.format, "paths": paths}, "\n".join(paths))
     return 0
 
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from tui.cli.checks import plural
-from tui.cli.common import add_host_files, ask, load_fleet, paths, say, user_settings
+from tui.cli.common import add_host_files, add_json, ask, load_fleet, paths, report, say, user_settings
 from tui.metrics import units
 from tui.model.address import HostAddress
 from tui.model.plain import some
@@ -17,6 +17,8 @@ from tui.model.problem import UsageError
 if TYPE_CHECKING:
     from tui.engine.hosts.fleet import HostCheck, Origin
     from tui.remote.connections import Connections
+    from tui.remote.hostkeys import Presented
+    from tui.remote.transport import HostError
 
 T = TypeVar("T")
 ALL_GOOD, UNFIT = 0, 3
@@ -50,6 +52,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add.add_argument("--user", help="user to log in as")
     add.add_argument("--identity", help="private key file on this machine")
     add.add_argument("--group", action="append", default=[], dest="groups", help="a group that it belongs to")
+    for verb in (trust, add, sweep):
+        add_json(verb)
     for verb in (listed, check, trust, sweep, add):
         add_host_files(verb)
 
@@ -196,7 +200,8 @@ def trust_all(args: argparse.Namespace) -> int:
         args, lambda connections: fan_out({host.name: connections.presented(host) for host in addresses})
     )
     width = max((len(address.name) for address in addresses), default=0)
-    for key in keys.values():
+    report(args, [key_row(key) for key in keys.values()] + [error_row(*each) for each in errors.items()])
+    for key in () if args.json else keys.values():
         print(f"{key.name:<{width}}  {key.fingerprint}  {'trusted already' if key.known else 'new'}")
     for error in errors.values():
         say(f"benchtui: {error}")
@@ -210,15 +215,26 @@ def trust_all(args: argparse.Namespace) -> int:
     return UNFIT if errors else ALL_GOOD
 
 
+def key_row(key: Presented) -> dict[str, object]:
+    """Return the key of a host for programs."""
+    return {"host": key.name, "fingerprint": key.fingerprint, "known": key.known, "error": None}
+
+
+def error_row(host: str, error: HostError) -> dict[str, object]:
+    """Return for programs why the key of a host was not seen."""
+    return {"host": host, "fingerprint": None, "known": None, "error": error.message}
+
+
 def add_one(args: argparse.Namespace) -> int:
     """Add a host to the inventory."""
     from tui.engine.hosts.inventory_file import add_host
     from tui.model import hostspec
 
-    hostspec.expand(args.name)
+    names = hostspec.expand(args.name)
     path = args.inventory or user_settings().inventory or paths().inventory
     add_host(path, args.name, {name: getattr(args, name) for name in ("address", "port", "user", "identity", "groups")})
     say(f"{args.name} is in {path}")
+    report(args, {"hosts": names, "inventory": str(path)})
     return ALL_GOOD
 
 
@@ -233,8 +249,8 @@ async def _sweep(args: argparse.Namespace, addresses: list[HostAddress], connect
 
     found, errors = await find_leftovers(addresses, connections)
     found = [leftover for leftover in found if args.run in (None, leftover.run)]
-    for leftover in found:
-        print(leftover.line())
+    rows = [{"host": each.host, "run": each.run, "live": each.live, "text": each.line()} for each in found]
+    report(args, rows, "\n".join(each.line() for each in found))
     for error in errors:
         say(f"benchtui: {error}")
     ours = [leftover for leftover in found if args.run or not leftover.live]

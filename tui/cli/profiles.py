@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui.cli.arguments import Arguments
-from tui.cli.common import ask, open_editor, pairs, paths, say
-from tui.model.problem import UsageError
+from tui.cli.common import add_json, ask, open_editor, pairs, paths, report, say
+from tui.model.problem import Problem, UsageError
 from tui.model.tool import SUITE, installed
 
 if TYPE_CHECKING:
@@ -43,14 +43,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     show.add_argument("--json", action="store_true", help="as JSON on stdout")
     check = verbs.add_parser("check", help="say everything that is wrong in profile files")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    add_json(check)
     new = verbs.add_parser("new", help="start a profile of your own")
     new.add_argument("name", metavar="NAME", help="family/name of the new profile")
     new.add_argument("--from", dest="origin", metavar="NAME", help="profile that it changes: a few lines are enough")
+    add_json(new)
     new.add_argument("--copy", action="store_true", help="copy the whole profile instead (demo/quick without --from)")
     edit = verbs.add_parser("edit", help="edit a profile in $EDITOR; a preset is copied to your own folder first")
     edit.add_argument("name", metavar="NAME")
     taken = verbs.add_parser("import", help="make a profile of a stock job file, such as fio's; variables as there")
     taken.add_argument("file", type=Path, metavar="FILE", help="the job file")
+    add_json(taken)
     taken.add_argument("--tool", help="the load generator it is for, when its name does not end as such files do")
     taken.add_argument("--name", metavar="NAME", help="family/name of the profile; my/FILE when absent")
     taken.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write it; - for stdout")
@@ -146,19 +149,37 @@ def job_text(loaded: LoadedProfile, overrides: dict[str, str]) -> str:
 
 def check_files(args: argparse.Namespace, catalogue: Catalogue) -> int:
     """Say everything that is wrong in each file; 2 when anything is."""
-    code = 0
+    code, rows = 0, []
     for path in args.files:
+        tag, problems, hints = None, [], []
         try:
             loaded = catalogue.load_file(path)
             check_plan(loaded)
-            print(f"{path}: ok ({loaded.profile.profile})")
-            for hint in loaded.hints:
-                say(f"{hint} (a hint)")
+            tag, hints = loaded.profile.profile, loaded.hints
         except UsageError as error:
             code = error.exit_code
-            for problem in error.problems:
-                say(str(problem if problem.file else problem._replace(file=str(path))))
+            problems = [each if each.file else each._replace(file=str(path)) for each in error.problems]
+        row = {"file": str(path), "ok": not problems, "profile": tag, "hints": list(map(str, hints))}
+        rows.append({**row, "problems": list(map(as_row, problems))})
+        if not args.json:
+            tell_checked(path, tag, problems, hints)
+    report(args, rows)
     return code
+
+
+def as_row(problem: Problem) -> dict[str, object]:
+    """Return a problem for programs."""
+    return {"file": problem.file, "line": problem.line, "column": problem.column, "message": problem.message}
+
+
+def tell_checked(path: Path, tag: str | None, problems: Sequence[Problem], hints: Sequence[object]) -> None:
+    """Print what was found in one file, for people."""
+    if tag is not None:
+        print(f"{path}: ok ({tag})")
+    for hint in hints:
+        say(f"{hint} (a hint)")
+    for problem in problems:
+        say(str(problem))
 
 
 def check_plan(loaded: LoadedProfile) -> None:
@@ -177,7 +198,8 @@ def make_new(args: argparse.Namespace, catalogue: Catalogue) -> int:
     origin = catalogue.load(args.origin or "demo/quick")
     extends = args.origin is not None and not args.copy
     text = extending(origin, args.name) if extends else retagged(origin.text, args.name)
-    print(create(catalogue, args.name, text))
+    path = create(catalogue, args.name, text)
+    report(args, {"profile": args.name, "path": str(path)}, str(path))
     return 0
 
 
@@ -217,11 +239,15 @@ def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
     from tui.engine.profiles.shelf import read_text
 
     found = importer(args.file, args.tool).import_job(read_text(args.file), str(args.file), args.name, os.environ)
+    if args.output == Path("-") and args.json:
+        raise UsageError("--json tells which files were written: -o - prints the profiles themselves")
     if args.output == Path("-"):
         print("---\n".join(text for _, text in found.profiles), end="")
     else:
-        for path in write_imported(found.profiles, args.output, catalogue):
-            print(path)
+        written = write_imported(found.profiles, args.output, catalogue)
+        rows = [{"profile": tag, "path": str(path)} for (tag, _), path in zip(found.profiles, written, strict=True)]
+        document = {"profiles": rows, "messages": [as_row(each) for each in found.messages]}
+        report(args, document, "\n".join(map(str, written)))
     for message in found.messages:
         say(str(message))
     return 0

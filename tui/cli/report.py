@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.common import paths, run_store, say
+from tui.cli.common import add_json, paths, report, run_store, say
 from tui.cli.sides import ACROSS_HELP, SIDE_HELP, sides_of
 from tui.model.problem import BenchtuiError, Problem, UsageError
 
@@ -39,6 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the history of the profile on this target, with its changes (default: when it has 5 runs or more)",
     )
     parser.add_argument("--force", action="store_true", help="overwrite FILE")
+    add_json(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -50,6 +51,8 @@ def main(args: argparse.Namespace) -> int:
 
     target = None if args.output in (None, "-") else Path(args.output)
     shape: Shape = args.format or shape_of(target)
+    if args.json and target is None:
+        raise UsageError("--json tells which file was written: name it with -o FILE")
     if target is not None and target.exists() and not args.force:
         raise UsageError(Problem("is there already; --force overwrites it", file=str(target)))
     sides = sides_of(run_store(), args.runs)
@@ -65,6 +68,8 @@ def main(args: argparse.Namespace) -> int:
         return 0
     save(target, text)
     say(f"wrote {target} ({len(text.encode()) / 1000:.0f} kB)")
+    runs = [source.record.run_id for source in sources]
+    report(args, {"path": str(target), "format": shape, "bytes": len(text.encode()), "runs": runs})
     return 0
 
 

@@ -6,7 +6,7 @@ import argparse
 import getpass
 from typing import TYPE_CHECKING
 
-from tui.cli.common import RUN_HELP, run_store, say
+from tui.cli.common import RUN_HELP, add_json, report, run_store, say
 from tui.model.plain import some
 from tui.model.problem import UsageError
 
@@ -24,6 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help=RUN_HELP)
     parser.add_argument("--host", metavar="NAME", help="end the load of this host alone; the others go on")
     parser.add_argument("--abort", action="store_true", help="end at once instead of finishing properly")
+    add_json(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -39,13 +40,14 @@ def main(args: argparse.Namespace) -> int:
         if not answer.get("ok"):
             raise UsageError(str(answer.get("error")))
         say(f"stop requested for {args.host} in {run_dir.name}; the others go on")
+        report(args, {"run_id": run_dir.name, "host": args.host, "requested": "stop"})
         return 0
     verb = "abort" if args.abort else "stop"
     _ask(store, run_dir, {"verb": verb, "by": getpass.getuser()})
     say(f"{verb} requested for {run_dir.name}")
     state = follow(run_dir, ProgressDisplay(plan=plan_of(run_dir)))
     await_record(run_dir)
-    print_result(run_dir, as_json=False)
+    print_result(run_dir, as_json=args.json)
     return 0 if state.exit_code is not None else 4
 
 

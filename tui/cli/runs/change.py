@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from tui.cli.common import add_json, report
 from tui.cli.runs.arguments import RUN_HELP, Actions
 from tui.model.problem import BenchtuiError, UsageError, did_you_mean
 from tui.model.rundir import JOURNAL_FILE
@@ -20,23 +21,28 @@ def configure(actions: Actions) -> None:
     note.add_argument("run", metavar="RUN", help=RUN_HELP)
     note.add_argument("text", metavar="TEXT", help="the remark")
     note.set_defaults(do=note_run)
+    add_json(note)
     starring = actions.add_parser("star", help="give runs a star: runs list is:starred")
     starring.add_argument("runs", metavar="RUN", nargs="+", help=RUN_HELP)
     starring.add_argument("--off", action="store_true", help="take it away")
     starring.set_defaults(do=star_runs)
+    add_json(starring)
     tagging = actions.add_parser("tag", help="add tags to a run, or take them away; without any, print them")
     tagging.add_argument("run", metavar="RUN", help=RUN_HELP)
     tagging.add_argument("tags", metavar="TAG", nargs="*", help="NAME or NAME=VALUE")
     tagging.add_argument("--remove", metavar="NAME", action="append", default=[], help="take this tag away")
     tagging.set_defaults(do=tag_run)
+    add_json(tagging)
     renaming = actions.add_parser("rename", help="give a run a title; its id stays")
     renaming.add_argument("run", metavar="RUN", help=RUN_HELP)
     renaming.add_argument("title", metavar="TITLE", help="a line of text; empty: none")
     renaming.set_defaults(do=rename_run)
+    add_json(renaming)
     remove = actions.add_parser("delete", aliases=["rm"], help="remove runs from this machine for good")
     remove.add_argument("runs", metavar="RUN", nargs="+", help=RUN_HELP)
     remove.add_argument("--yes", action="store_true", help="do not ask")
     remove.set_defaults(do=remove_runs)
+    add_json(remove)
 
 
 def own_run(store: RunStore, ref: str) -> Path:
@@ -55,8 +61,10 @@ def run_on_own_hosts(store: RunStore, ref: str) -> Path:
 
 def star_runs(args: argparse.Namespace, store: RunStore) -> int:
     """Give runs a star, or take it away."""
-    for run_dir in [own_run(store, ref) for ref in args.runs]:
+    directories = [own_run(store, ref) for ref in args.runs]
+    for run_dir in directories:
         star(run_dir, starred=not args.off)
+    report(args, [{"run_id": run_dir.name, "starred": not args.off} for run_dir in directories])
     return 0
 
 
@@ -66,7 +74,10 @@ def tag_run(args: argparse.Namespace, store: RunStore) -> int:
 
     if not (args.tags or args.remove):
         summary = summarize(store.resolve(args.run), keep=False)
-        print(tags_text(summary.tags) if summary is not None else "")
+        tags = dict(summary.tags) if summary is not None else {}
+        report(args, {"run_id": store.resolve(args.run).name, "tags": tags})
+        if not args.json:
+            print(tags_text(tags))
         return 0
     run_dir = own_run(store, args.run)
     summary = summarize(run_dir)
@@ -75,13 +86,16 @@ def tag_run(args: argparse.Namespace, store: RunStore) -> int:
         told = f"{did_you_mean(unknown, tags)}: {tags_text(tags)}" if tags else ""
         raise UsageError(f"{run_dir.name} has no tag '{unknown}'{told}")
     kept = {name: value for name, value in tags.items() if name not in args.remove}
-    retag(run_dir, kept | parse_tags(args.tags))
+    kept |= parse_tags(args.tags)
+    retag(run_dir, kept)
+    report(args, {"run_id": run_dir.name, "tags": kept})
     return 0
 
 
 def rename_run(args: argparse.Namespace, store: RunStore) -> int:
     """Give a run a title."""
-    rename(own_run(store, args.run), args.title)
+    rename(run_dir := own_run(store, args.run), args.title)
+    report(args, {"run_id": run_dir.name, "title": args.title})
     return 0
 
 
@@ -91,13 +105,20 @@ def note_run(args: argparse.Namespace, store: RunStore) -> int:
     text = args.text.strip()
     if not text:
         raise UsageError("the note is empty")
+    keep_note(run_dir, text)
+    report(args, {"run_id": run_dir.name, "note": text})
+    return 0
+
+
+def keep_note(run_dir: Path, text: str) -> None:
+    """Add a remark where it lasts. Raises BenchtuiError."""
     if is_running(run_dir):
         from tui.engine.process.control import request
 
         answer = request(run_dir, {"verb": "note", "text": text})
         if not answer.get("ok"):
             raise BenchtuiError(f"{run_dir.name}: {answer.get('error', 'the run did not take the note')}")
-        return 0
+        return
     from tui.journal.writer import append_note
     from tui.results.record.build import write_record
     from tui.results.record.imported import add_note
@@ -105,10 +126,9 @@ def note_run(args: argparse.Namespace, store: RunStore) -> int:
 
     if not (run_dir / JOURNAL_FILE).exists() and (record := load_record(run_dir)).state == "imported":
         add_note(run_dir, record, text)
-        return 0
+        return
     append_note(run_dir, text)
     write_record(run_dir)
-    return 0
 
 
 def remove_runs(args: argparse.Namespace, store: RunStore) -> int:
@@ -127,6 +147,7 @@ def remove_runs(args: argparse.Namespace, store: RunStore) -> int:
     for run_dir in directories:
         remove_run(run_dir)
     print(f"removed {names}", file=sys.stderr)
+    report(args, {"removed": [run_dir.name for run_dir in directories]})
     return 0
 
 

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from tui.cli.common import add_json
 from tui.cli.prove import configure as prove_arguments
 from tui.cli.runs.arguments import RUN_HELP, Actions
 from tui.cli.runs.change import run_on_own_hosts
@@ -28,6 +29,7 @@ def configure(actions: Actions) -> None:
     resume.add_argument("--points", type=int, metavar="N", help="of a search: measure so many points in all at most")
     resume.add_argument("--within", metavar="DURATION", help="of a search: spend so long on it in all at most")
     resume.set_defaults(do=resume_run)
+    add_json(resume)
     prove = actions.add_parser("prove", help="confirm what limited a run by one short counter-experiment")
     prove.add_argument("run", metavar="RUN", help=RUN_HELP)
     prove_arguments(prove)
@@ -88,7 +90,7 @@ def resume_run(args: argparse.Namespace, store: RunStore) -> int:
     mode, count = resume_mode(run_dir, failed=args.failed, running=running)
     print(f"resuming {run_dir.name}: {count} {'step' if count == 1 else 'steps'} to go", file=sys.stderr)
     restart(run_dir, mode)
-    return watch(run_dir, as_json=False)
+    return watch(run_dir, as_json=args.json)
 
 
 def prove_run(args: argparse.Namespace, store: RunStore) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tui.cli.common import add_json, report
 from tui.cli.runs.arguments import RUN_HELP, Actions
 from tui.model.paths import from_home, is_there
 from tui.model.problem import BenchtuiError, UsageError
@@ -35,10 +36,12 @@ def configure(actions: Actions) -> None:
     packing.add_argument("--sign", type=Path, metavar="KEY", help="sign it with this SSH key; .pub: one in the agent")
     packing.add_argument("--no-report", action="store_true", help="without the report (report.html) that goes with it")
     packing.set_defaults(do=pack_runs)
+    add_json(packing)
     unpacking = actions.add_parser("unpack", help="put packed runs among the saved ones")
     unpacking.add_argument("files", metavar="FILE", nargs="+", type=Path, help="packed runs")
     unpacking.add_argument("--signer", type=Path, metavar="KEY.pub", help=SIGNER_HELP)
     unpacking.set_defaults(do=unpack_runs)
+    add_json(unpacking)
 
 
 def verify_runs(args: argparse.Namespace, store: RunStore) -> int:
@@ -113,13 +116,17 @@ def pack_runs(args: argparse.Namespace, store: RunStore) -> int:
     directories = list(dict.fromkeys(store.resolve(ref) for ref in args.runs))
     if len(directories) > 1 and not args.output.is_dir():
         raise UsageError(f"--output {args.output}: several runs need a directory that is there")
+    rows = []
     for run_dir in directories:
         check_removable(run_dir)
         output = args.output / f"{run_dir.name}.tar.gz" if args.output.is_dir() else args.output
         check_free(output)
         manifest = pack(run_dir, output, args.sign, None if args.no_report else report_of(run_dir))
         size = units.size(output.stat().st_size)
+        rows.append({"run_id": run_dir.name, "path": str(output), "files": len(manifest.files),
+                     "bytes": output.stat().st_size, "signed": args.sign is not None})  # fmt: skip
         print(f"{output}: {len(manifest.files)} files, {size}{', signed' if args.sign else ''}", file=sys.stderr)
+    report(args, rows)
     return 0
 
 
@@ -135,8 +142,10 @@ def unpack_runs(args: argparse.Namespace, store: RunStore) -> int:
     """Unpack runs among the saved ones; print their ids."""
     from tui.results.pack.unpack import unpack
 
+    rows = []
     for file in args.files:
         run_dir, signed = unpack(file, store.runs_dir, args.signer)
+        rows.append({"run_id": run_dir.name, "path": str(run_dir), "signed_by": signed or None})
         print(f"signed by {signed}" if signed else "it is not signed", file=sys.stderr)
-        print(run_dir.name)
+    report(args, rows, "\n".join(str(row["run_id"]) for row in rows))
     return 0
