@@ -166,6 +166,28 @@ def test_a_directory_that_is_swapped_between_two_measurements_is_not_written_to(
 
 
 @pytest.mark.e2e
+def test_a_directory_of_any_name_is_used_and_cleaned(own: Path, target: Path) -> None:
+    directory = target / "-rf 'q\" [a]*?,={b}~%"
+    directory.mkdir()
+    done = benchtui(own, "run", "own/files", "--hosts", "local", "--set", f"directory={directory}")
+    assert done.returncode == 0, done.stderr
+    assert len(list(directory.rglob("data.*"))) == 2
+    done = benchtui(own, "clean", "last", "--yes")
+    assert done.returncode == 0, done.stdout
+    assert (list(directory.iterdir()), list(target.iterdir())) == ([], [directory])
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("name", ["new\nline", "esc\x1b[2J", "not\udcff utf-8", "back\\slash", "$(id)"])
+def test_a_name_that_cannot_stand_in_a_job_file_is_refused_in_one_line(own: Path, target: Path, name: str) -> None:
+    (target / name).mkdir()
+    done = benchtui(own, "run", "own/files", "--hosts", "local", "--set", f"directory={target / name}")
+    assert done.returncode == 2
+    assert done.stderr.startswith("benchtui: parameter 'directory': ")
+    assert len(done.stderr.splitlines()) == 1 and "\x1b" not in done.stderr
+
+
+@pytest.mark.e2e
 def test_a_record_that_identifies_nothing_is_not_cleaned(own: Path, ran: Path, target: Path) -> None:
     """As older versions wrote it."""
     journal = ran / "journal.jsonl"
