@@ -325,7 +325,7 @@ class ReviewScreen(GuardedScreen):
         self.show_warnings([])
         self.show_changes()
         self.show_launch()
-        self.plan_pane.border_subtitle = "not what stands at the left"
+        self.plan_pane.border_subtitle = "plan is out of date"
         self.query_one("#review-launch", Static).update(
             Content.styled(f"{self.shell.symbols.bad} cannot start: {problem.splitlines()[0]}", "$bad")
         )
