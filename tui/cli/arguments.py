@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
+from tui.model.plain import printable
 from tui.model.problem import did_you_mean
 
 
@@ -26,7 +27,7 @@ class Arguments(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where help is, and end with 2."""
         verb = self.prog.removeprefix("benchtui").strip()
-        self.exit(2, f"benchtui: {f'{verb}: ' if verb else ''}{message}; see {self.prog} --help\n")
+        self.exit(2, f"benchtui: {f'{verb}: ' if verb else ''}{printable(message)}; see {self.prog} --help\n")
 
     def _own(self, words: list[str]) -> Iterable[str]:
         """Yield the words up to `--` or to the verb below, whose own parser checks the rest."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.model.paths import Paths
+from tui.model.plain import printable_lines
 from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def pairs(values: list[str], option: str) -> dict[str, str]:
 
 def say(text: str) -> None:
     """Print a message for people: always stderr, stdout is for data."""
-    print(text, file=sys.stderr, flush=True)
+    print(printable_lines(text), file=sys.stderr, flush=True)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -101,7 +102,7 @@ def ask(question: str) -> bool:
     """Ask a yes/no question on the terminal; no terminal means no."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    print(f"{printable_lines(question)} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

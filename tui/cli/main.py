@@ -15,6 +15,7 @@ from typing import Protocol
 
 import tui
 from tui.cli.arguments import Arguments
+from tui.model.plain import printable
 from tui.model.problem import BenchtuiError, did_you_mean
 from tui.model.umask import keep_private
 
@@ -87,7 +88,8 @@ def entry() -> None:
 def told(error: OSError) -> str:
     """Return what went wrong with which file."""
     where = error.filename or ("output cannot be written" if error.errno in NOT_WRITTEN else "")
-    return f"{where}: {error.strerror}" if where and error.strerror else error.strerror or str(error)
+    said = f"{where}: {error.strerror}" if where and error.strerror else error.strerror or str(error)
+    return printable(said)
 
 
 def open_what_is_closed() -> None:
@@ -124,7 +126,8 @@ def main(argv: Sequence[str]) -> int:
     verb, rest = (argv[0], argv[1:]) if argv and not argv[0].startswith("-") else ("app", argv)
     module_name = HIDDEN.get(verb) or VERBS.get(verb, ("",))[0]
     if not module_name:
-        print(f"benchtui: unknown verb '{verb}'{did_you_mean(verb, VERBS)}; see benchtui --help", file=sys.stderr)
+        unknown = f"unknown verb '{printable(verb)}'{did_you_mean(verb, VERBS)}"
+        print(f"benchtui: {unknown}; see benchtui --help", file=sys.stderr)
         return 2
     return run_verb(verb, module_name, rest)
 

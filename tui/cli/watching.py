@@ -104,11 +104,11 @@ def await_record(run_dir: Path) -> None:
 
 def print_result(run_dir: Path, *, as_json: bool) -> None:
     """Print the record as one JSON document, or its summary."""
-    from tui.results.record.load import load_record
+    from tui.results.record.load import load_record, record_json
     from tui.results.text.summary import summary_text
 
     path = run_dir / RECORD_FILE
     if as_json:
-        sys.stdout.write(path.read_text(encoding="utf-8") if path.exists() else load_record(run_dir).to_json())
+        sys.stdout.write(record_json(run_dir))
     else:
         print(summary_text(load_record(run_dir), path if path.exists() else None), end="")

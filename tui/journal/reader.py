@@ -14,6 +14,7 @@ import msgspec
 
 from tui.model.event import AnyEvent, Buckets, HostResult, PhaseName, Sample, TelemetrySample, encode
 from tui.model.no_json import NO_JSON
+from tui.model.plain_data import PlainDecoder
 
 CHUNK_BYTES = 1 << 20
 KNOWN_TYPES = frozenset(kind.__struct_config__.tag for kind in get_args(AnyEvent))
@@ -46,9 +47,9 @@ class _Kind(msgspec.Struct):
 
 
 _kind = msgspec.json.Decoder(_Kind)
-_events: msgspec.json.Decoder[AnyEvent | SampleStamp] = msgspec.json.Decoder(AnyEvent)
+_events: PlainDecoder[AnyEvent | SampleStamp] = PlainDecoder(AnyEvent)  # type: ignore[arg-type]
 _STAMPED: Any = Union[tuple(SampleStamp if kind is Sample else kind for kind in get_args(AnyEvent))]  # noqa: UP007
-_stamps: msgspec.json.Decoder[AnyEvent | SampleStamp] = msgspec.json.Decoder(_STAMPED)
+_stamps: PlainDecoder[AnyEvent | SampleStamp] = PlainDecoder(_STAMPED)
 
 
 class Damaged(ValueError):  # noqa: N818  (it names a state of a line)

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from tui.model.hostfacts import Fact
 from tui.model.made import Identities
+from tui.model.plain_data import Lines, PlainDecoder
 from tui.model.plan import Step
 from tui.model.proof import ProofResult
 from tui.model.search import Offer, Point
@@ -178,8 +179,8 @@ class TaskStarted(Event, tag="task_started"):
     host: str
     step: int
     phase: PhaseName
-    argv: list[str]
-    job_file: str
+    argv: list[Lines]
+    job_file: Lines
     remote_dir: str
     role: str = ""  # what else than the host's one load of this phase it is, such as an MPI proxy beside mpiexec
 
@@ -355,8 +356,7 @@ class MetadataResult(Event, tag="metadata_result"):
 class TelemetryColumns(Event, tag="telemetry_columns"):
     """What the telemetry of a host gives from here on. Names: tui/metrics/telemetry.py.
 
-    `devices`: block devices of the target, "top" or what these lie on, "below". `unknown`: what this host cannot give,
-    and why.
+    `devices`: block devices of the target, "top", or "below" these. `unknown`: what this host cannot give, and why.
     """
 
     host: str
@@ -482,7 +482,7 @@ AnyEvent = (
 AFTERWORDS = (Note, FilesRemoved, LimiterProved)  # may follow the last event of a run, and do not make it longer
 
 _encoder = msgspec.json.Encoder()
-_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+_decoder: PlainDecoder[AnyEvent] = PlainDecoder(AnyEvent)  # type: ignore[arg-type]
 
 
 def encode(event: Event) -> bytes:

@@ -6,13 +6,30 @@ from collections.abc import Iterable
 
 
 def printable(text: str) -> str:
-    """Return text without control characters: what a tool, a host or a person wrote must not steer the terminal.
+    """Return one line of text in which every character that is not printable is a space.
 
-    What was no text at all, bytes of a file name for example, is left out too: no file format takes it.
+    Control characters, line breaks, bidirectional controls and invisible characters go: what a tool, a host or a
+    person wrote must not control a terminal or break a file format.
     """
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else " " for char in text)
+
+
+def printable_lines(text: str) -> str:
+    """Return text of several lines, such as a job file, without what controls a terminal; \\n and \\t stay.
+
+    Blanks of other widths, and characters that this Python does not know, stay too: such text is kept as it was read.
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or _stays(char) else " " for char in text)
+
+
+def _stays(char: str) -> bool:
+    from unicodedata import category
+
+    return char in "\n\t" or category(char) in ("Zs", "Cn", "Co")
 
 
 def some(names: Iterable[str], most: int = 6) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
 from msgspec import Struct, field
 
 from tui.model.address import HostAddress
+from tui.model.plain_data import Lines, PlainDecoder
 from tui.model.proof import Proof
 from tui.model.provider import Provider
 from tui.model.search import Search
@@ -142,8 +142,8 @@ class HostTask(Struct, omit_defaults=True):
 
     host: str
     randseed: int
-    job_file: str
-    argv: list[str]
+    job_file: Lines
+    argv: list[Lines]
     directories: list[str] = field(default_factory=list)
     files: list[FileSpec] = field(default_factory=list)
     layout: bool = False
@@ -230,13 +230,13 @@ class ProfileRef(Struct, omit_defaults=True):
     tag: str
     version: int
     title: str
-    text: str  # the YAML as it was read
+    text: Lines  # the YAML as it was read
     sha256: str
     source: dict[str, str] = field(default_factory=dict)
     changed: dict[str, str] = field(default_factory=dict)  # parameters that differ from the profile's defaults
     preset: bool = True
     extends: list[str] = field(default_factory=list)  # tags of the profiles that it changes, nearest first
-    bases: list[str] = field(default_factory=list)  # their YAML, same order
+    bases: list[Lines] = field(default_factory=list)  # their YAML, same order
 
 
 class LeftOut(Struct, frozen=True, omit_defaults=True):
@@ -315,7 +315,7 @@ class Plan(Struct, omit_defaults=True):
         return step.drop_caches or self.drop_caches
 
 
-_decoder = msgspec.json.Decoder(Plan)  # made once, on import: two threads that make the first one at once crash
+_decoder = PlainDecoder[Plan](Plan)  # made once, on import: two threads that make the first one at once crash
 
 
 def parse_plan(data: bytes) -> Plan:

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple  # dataclasses take as long as half of all that `--help` does
 
+from tui.model.plain import printable
+
 if TYPE_CHECKING:
     from pathlib import Path  # half as much again as all else that `--help` needs
+    from typing import Self
 
 LONGEST_NAME = 100  # that a nearest one is looked for
 MOST_ALIKE = 2000  # that it is looked for among: each takes its time
 NEEDS_OPTION = "needs-option"  # code of a problem that may come from an option which is wrong or left out itself
 
 
-class Problem(NamedTuple):
-    """One thing that is wrong, where it is, and what would be right.
-
-    ``line`` and ``column`` count from 1. ``host`` names the host a problem was seen on. ``code`` says what sort of
-    problem it is, where something depends on that: nothing is decided by the words of a message.
-    """
-
+class _Fields(NamedTuple):
     message: str
     file: str | None = None
     line: int | None = None
@@ -27,9 +24,32 @@ class Problem(NamedTuple):
     host: str | None = None
     code: str = ""
 
+
+class Problem(_Fields):
+    """One thing that is wrong, where it is, and what would be right: one printable line, whatever it repeats.
+
+    ``line`` and ``column`` count from 1. ``host`` names the host a problem was seen on. ``code`` says what sort of
+    problem it is, where something depends on that: nothing is decided by the words of a message. ``file`` is the path
+    as it is; the text of a problem has it printable.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        message: str,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        host: str | None = None,
+        code: str = "",
+    ) -> Self:
+        """Make the words printable: they repeat what was typed, or what a file or a host said."""
+        return super().__new__(cls, printable(message), file, line, column, host and printable(host), code)
+
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
-        return ": ".join(part for part in (place, self.host, self.message) if part)
+        return ": ".join(part for part in (printable(place), self.host, self.message) if part)
 
 
 class BenchtuiError(Exception):

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from tui.model.condition_record import AttestationRecord, PreconditionRecord
 from tui.model.hostfacts import Fact
+from tui.model.plain_data import Lines, plain
 from tui.model.search_record import SearchRecord
 from tui.model.step_record import UTC_PATTERN, Part, PhaseRecord, ProofRecord, Scalar, StepRecord
 
@@ -122,7 +123,7 @@ class JobFile(Part):
 
     step: int = Field(description="index of the step")
     host: str = Field(description="host")
-    text: str = Field(description="the file, whole")
+    text: Lines = Field(description="the file, whole")
 
 
 class MemberRecord(Part):
@@ -133,7 +134,7 @@ class MemberRecord(Part):
     title: str = Field("", description="title for people")
     source: dict[str, str] = Field(default_factory=dict, description="document the workload comes from")
     extends: list[str] = Field(default_factory=list, description="tags of the profiles that it changes")
-    text: str | None = Field(None, description="the profile's YAML as it was read")
+    text: Lines | None = Field(None, description="the profile's YAML as it was read")
     sha256: str | None = Field(None, description="SHA-256 of the profile's YAML")
 
 
@@ -148,10 +149,10 @@ class ProfileRecord(Part):
     params: dict[str, Scalar] = Field(default_factory=dict, description="parameters, all resolved")
     changed: dict[str, str] = Field(default_factory=dict, description="parameters changed from the profile's defaults")
     job_files: list[JobFile] = Field(default_factory=list, description="rendered job files, per step and host")
-    text: str | None = Field(None, description="the profile's YAML as it was read")
+    text: Lines | None = Field(None, description="the profile's YAML as it was read")
     sha256: str | None = Field(None, description="SHA-256 of the profile's YAML")
     extends: list[str] = Field(default_factory=list, description="tags of the profiles that it changes, nearest first")
-    bases: list[str] = Field(default_factory=list, description="the YAML of these, same order")
+    bases: list[Lines] = Field(default_factory=list, description="the YAML of these, same order")
     members: list[MemberRecord] = Field(default_factory=list, description="the profiles of a suite")
 
 
@@ -244,7 +245,7 @@ class CommandRecord(Part):
     host: str = Field(description="host")
     step: int = Field(description="index of the step")
     phase: str = Field(description="phase")
-    argv: list[str] = Field(description="the command and its arguments")
+    argv: list[Lines] = Field(description="the command and its arguments")
     remote_dir: str | None = Field(None, description="directory it ran in")
 
 
@@ -361,3 +362,8 @@ def run_json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of run.json."""
     schema = RunRecord.model_json_schema(by_alias=True, mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": RUN_SCHEMA, **schema}
+
+
+def parse_record(text: bytes) -> RunRecord:
+    """Return the record that stands in run.json, with printable text only. Raises pydantic's ValidationError."""
+    return plain(RunRecord.model_validate_json(text))

@@ -37,6 +37,8 @@ _PLAIN_SCALARS = (
 )
 # YAML 1.1 and 1.2 differ in whether U+0085, U+2028 and U+2029 break lines: they are written as escapes.
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+# Of text that was written with escapes too: what turns text around, and line breaks that are none in YAML.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,7 @@ class _Builder:
         self.check_tag(node)
         if isinstance(node, self.scalar_node):
             self.found.spans[path] = (node.start_mark.index, node.end_mark.index)
+            self.check_text(node)
             return self.scalar(node)
         if isinstance(node, self.mapping_node):
             return self.mapping(node, path)
@@ -189,12 +192,18 @@ class _Builder:
         if tag.removeprefix(_PREFIX) not in _PLAIN_TAGS:
             self.note(node, f"the tag '{_one_line(tag)}' is not allowed; write plain values without tags")
 
+    def check_text(self, node: ScalarNode) -> None:
+        """Refuse what controls a terminal or turns text around: escapes such as "\\e" put it into any scalar."""
+        if not node.value.isprintable() and (bad := _CONTROLS.search(node.value)):
+            self.note(node, f"the character U+{ord(bad[0]):04X} is not allowed in text")
+
     def note(self, node: Node, message: str) -> None:
         self.problems.append(Problem(message, self.file, *_place(node.start_mark)))
 
     def mapping(self, node: MappingNode, path: KeyPath) -> dict[str, Any]:
         data: dict[str, Any] = {}
         for key_node, value_node in self.pairs(node):
+            self.check_text(key_node)
             key = key_node.value
             if key in data:
                 first = self.found.keys[(*path, key)]

@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
+from tui.model.plain import printable
 from tui.model.problem import Problem, UsageError
 from tui.model.tool import InProfile
 from tui.workloads.reading import Item, LogLine, Reader
@@ -218,11 +220,19 @@ class ImportedOutput(Struct, frozen=True):
 
 
 class KeptFile(Struct, frozen=True):
-    """One file of what was kept: `name` is its path within what was given, `place` what messages call it."""
+    """One file of what was kept: `name` is its path within what was given, `place` what messages call it.
+
+    Both are printable, whatever an archive calls its files; `text` is as it was read.
+    """
 
     name: str
     place: str
     text: str
+
+    def __post_init__(self) -> None:
+        """Make the names printable."""
+        force_setattr(self, "name", printable(self.name))
+        force_setattr(self, "place", printable(self.place))
 
 
 class KeptLog(Struct, frozen=True):

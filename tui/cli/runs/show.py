@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.cli.common import text_width
@@ -35,14 +34,14 @@ def configure(actions: Actions) -> None:
 
 def show_run(args: argparse.Namespace, store: RunStore) -> int:
     """Print the summary of a run, with a chart when asked for, or its record."""
-    from tui.results.record.load import load_record, record_so_far
+    from tui.results.record.load import load_record, record_json, record_so_far
     from tui.results.text.summary import summary_text
 
     run_dir = store.resolve(args.run)
     running = is_running(run_dir)
     record = record_so_far(run_dir) if running else load_record(run_dir)
     if args.json:
-        print(record_text(run_dir, record, running=running), end="")
+        print(record.to_json() if running else record_json(run_dir, record), end="")
         return 0
     if args.defend:
         print(defend_text(record))
@@ -101,12 +100,6 @@ def show_published(record: RunRecord) -> None:
         print(f"benchtui: {problem}", file=sys.stderr)
     if view is not None:
         print(f"\n{published_text(view, text_width())}", end="")
-
-
-def record_text(run_dir: Path, record: RunRecord, *, running: bool) -> str:
-    """Return run.json as it is on disk, with keys of newer versions in it; for want of one, the record so far."""
-    path = run_dir / RECORD_FILE
-    return path.read_text(encoding="utf-8") if path.exists() and not running else record.to_json()
 
 
 def plot(record: RunRecord, metric: str | None) -> str:

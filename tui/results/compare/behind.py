@@ -11,11 +11,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import Struct, field
 
 from tui.journal.plan_file import load_plan
 from tui.model.no_json import NO_JSON
+from tui.model.plain_data import PlainDecoder
 from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import RECORD_FILE
@@ -93,7 +93,7 @@ class _Record(Struct):
     steps: list[_Step] = field(default_factory=list)
 
 
-_records = msgspec.json.Decoder(_Record)
+_records = PlainDecoder(_Record)
 
 
 def run_before(plan: Plan, run_id: str, store: RunStore) -> Behind | None:

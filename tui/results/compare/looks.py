@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct, field
 
 from tui.model.no_json import NO_JSON
+from tui.model.plain_data import PlainDecoder
 from tui.model.problem import NotComparableError, Problem
 from tui.model.rundir import LOOKS_FILE
 from tui.results.compare.sequential import Look, Made
@@ -30,7 +31,7 @@ class _File(Struct):
     looks: list[KeptLook] = field(default_factory=list)
 
 
-_decoder = msgspec.json.Decoder(_File)
+_decoder = PlainDecoder(_File)
 
 
 def keep_looks(looks: Iterable[Look], a: Sequence[str], b: Sequence[str], runs_dir: Path) -> list[KeptLook]:

@@ -14,6 +14,7 @@ from tui.metrics.buckets import label
 from tui.metrics.repeat import t_975
 from tui.metrics.units import Few
 from tui.model.no_json import NO_JSON
+from tui.model.plain_data import PlainDecoder
 from tui.model.plan import Headline
 from tui.model.problem import BenchtuiError, NotComparableError, Problem
 from tui.model.record import RunRecord
@@ -58,7 +59,7 @@ class _File(Struct):
     configurations: list[Configuration] = field(default_factory=list)
 
 
-_files = msgspec.json.Decoder(_File)
+_files = PlainDecoder(_File)
 
 
 def name_of(point: Point, figure: Headline) -> str:

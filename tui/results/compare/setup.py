@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct, field
 
 from tui.model.no_json import NO_JSON
+from tui.model.plain_data import Lines, PlainDecoder
 from tui.model.problem import UsageError
 from tui.model.quantities import plain_size
 from tui.model.rundir import RECORD_FILE
@@ -119,12 +120,12 @@ class _Step(Struct):
 class _Text(Struct):
     tag: str = ""
     version: int | None = None
-    text: str | None = None
+    text: Lines | None = None
 
 
 class _Profile(_Text):
     params: dict[str, Scalar] = field(default_factory=dict)
-    bases: list[str] = field(default_factory=list)
+    bases: list[Lines] = field(default_factory=list)
     members: list[_Text] = field(default_factory=list)
 
 
@@ -166,7 +167,7 @@ class Head(Struct):
     provenance: _Provenance = field(default_factory=_Provenance)
 
 
-_heads = msgspec.json.Decoder(Head)
+_heads = PlainDecoder(Head)
 
 
 def head_at(run_dir: Path) -> Head | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-import msgspec
 from msgspec import Struct, field
 
 from tui.model.no_json import NO_JSON
+from tui.model.plain_data import PlainDecoder
 from tui.model.problem import UsageError
 from tui.model.rundir import OF_THIS_MACHINE, RECORD_FILE
 from tui.results.verify.files import is_inside
@@ -45,7 +45,7 @@ class Manifest(Struct):
         return sum(file.bytes for file in self.files)
 
 
-_decoder = msgspec.json.Decoder(Manifest)
+_decoder = PlainDecoder(Manifest)
 
 
 def parse_manifest(text: bytes) -> Manifest:

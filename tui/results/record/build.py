@@ -11,6 +11,7 @@ from tui.journal.plan_file import load_plan
 from tui.journal.search import plan_as_run
 from tui.journal.state import RunState
 from tui.model.event import ONLY_SAMPLES, RunResumed
+from tui.model.plain_data import plain
 from tui.model.plan import Plan, ProfileRef
 from tui.model.record import (
     ArtefactRecord,
@@ -81,7 +82,7 @@ def build_record(run_dir: Path, *, running: bool = False) -> RunRecord:
     _add_plan(record, source)
     _add_figures(record, source, measured)
     _add_findings(record, measured)
-    return record
+    return plain(record)  # a load generator may have said anything in the words that it shows
 
 
 def source_of(run_dir: Path, *, running: bool = False) -> Source:

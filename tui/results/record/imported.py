@@ -18,6 +18,8 @@ from tui.journal.views import Clock
 from tui.metrics.figures import with_mixed
 from tui.metrics.registry import MIXED, direction
 from tui.model.address import HostAddress
+from tui.model.plain import printable
+from tui.model.plain_data import plain
 from tui.model.plan import Headline, HostTask, MpiLaunch, Plan, ProfileRef, Step
 from tui.model.record import (
     ArtefactRecord,
@@ -72,7 +74,7 @@ def imported_record(
     hosts = [HostRecord(name=host.name) for host in plan.hosts]
     seen = examine(Evidence(plan, hosts, steps, JournalData(state), foreign=True))
     ended = max((host.end_s for step in steps if step.timing for host in step.timing.hosts.values()), default=None)
-    return RunRecord(
+    record = RunRecord(
         schema_name="benchtui.run/1",
         run_id=new_run_id(plan.profile.tag),
         created_utc=_utc(begun),
@@ -93,6 +95,7 @@ def imported_record(
         messages=_messages(steps, remarks, stamped=begun is not None),
         provenance=_provenance(found, artefacts, how),
     )
+    return plain(record)
 
 
 def save(run_dir: Path, record: RunRecord) -> None:
@@ -103,7 +106,7 @@ def save(run_dir: Path, record: RunRecord) -> None:
 
 def add_note(run_dir: Path, record: RunRecord, text: str) -> None:
     """Add a remark to an imported run, which has no journal to take it. Raises OSError."""
-    record.notes.append(NoteRecord(utc=format_utc(datetime.now(UTC)), text=text))
+    record.notes.append(NoteRecord(utc=format_utc(datetime.now(UTC)), text=printable(text)))
     save(run_dir, record)
 
 

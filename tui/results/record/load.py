@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from pydantic import ValidationError
 
+from tui.model.plain_data import PlainDecoder, is_plain_json
 from tui.model.problem import BenchtuiError, Problem
-from tui.model.record import Finding, RunRecord
+from tui.model.record import Finding, RunRecord, parse_record
 from tui.model.rundir import RECORD_FILE
 from tui.results.store.alive import is_running
 
@@ -18,7 +20,7 @@ class _Judged(msgspec.Struct):
     findings: list[dict[str, Any]] = msgspec.field(default_factory=list)
 
 
-_judged_decoder = msgspec.json.Decoder(_Judged)
+_judged_decoder = PlainDecoder(_Judged)
 
 
 def kept_findings(run_dir: Path) -> list[Finding] | None:
@@ -45,11 +47,23 @@ def load_record(run_dir: Path) -> RunRecord:
     except OSError as error:
         raise BenchtuiError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
     try:
-        return RunRecord.model_validate_json(text)
+        return parse_record(text)
     except ValidationError as error:
         first = error.errors()[0]
         what = ": ".join(part for part in (".".join(map(str, first["loc"])), first["msg"]) if part)
         raise BenchtuiError(Problem(f"is no run record: {what}", file=str(path))) from error
+
+
+def record_json(run_dir: Path, record: RunRecord | None = None) -> str:
+    """Return run.json as it is on disk, with the keys of newer versions; else as JSON what `record` says, or the run.
+
+    A file with characters that are not printable is not repeated. Raises BenchtuiError.
+    """
+    with suppress(FileNotFoundError):
+        text = (run_dir / RECORD_FILE).read_bytes()
+        if is_plain_json(text):
+            return text.decode()
+    return (record or load_record(run_dir)).to_json()
 
 
 def record_so_far(run_dir: Path) -> RunRecord:

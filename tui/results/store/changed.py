@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct, field
 
 from tui.model.no_json import NO_JSON
+from tui.model.plain_data import PlainDecoder
 from tui.model.rundir import PLAN_FILE
 
 
@@ -20,7 +20,7 @@ class _Head(Struct):
     axes: list[str] = field(default_factory=list)
 
 
-_decoder = msgspec.json.Decoder(_Head)
+_decoder = PlainDecoder(_Head)
 
 
 def changed_of(run_dir: Path) -> dict[str, str]:

@@ -21,7 +21,7 @@ from tui.results.store.rundir import write_atomic
 from tui.results.store.summary import RunSummary, summarize, unreadable
 
 INDEX_FILE = ".index.msgpack"
-FORMAT = 2
+FORMAT = 3  # what was written before may hold text that is not printable
 SETTLED_S = 2.0  # what changed later than this may change again without another time stamp
 NOT_JUDGED = -1
 

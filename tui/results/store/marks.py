@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from tui.model.no_json import NO_JSON
+from tui.model.plain_data import PlainDecoder
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import MARKS_FILE
 from tui.results.store.rundir import write_atomic
@@ -35,7 +36,7 @@ class Marks(Struct, omit_defaults=True):
     tags: dict[str, str] | None = None
 
 
-_decoder = msgspec.json.Decoder(Marks)
+_decoder = PlainDecoder(Marks)
 
 
 def read_marks(run_dir: Path) -> Marks:

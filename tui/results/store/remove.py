@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct, field
 
 from tui.metrics import units
 from tui.model.no_json import NO_JSON
 from tui.model.plain import some
+from tui.model.plain_data import PlainDecoder
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import RECORD_FILE
 from tui.results.store.alive import may_live_elsewhere
@@ -34,7 +34,7 @@ class _Hosts(Struct):
     hosts: list[_Host] = field(default_factory=list)
 
 
-_hosts = msgspec.json.Decoder(_Hosts)
+_hosts = PlainDecoder(_Hosts)
 
 
 def check_removable(run_dir: Path) -> None:

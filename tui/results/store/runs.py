@@ -153,12 +153,17 @@ def names_in(directory: Path, *, must_exist: bool = False) -> list[str]:
     """Return the names of the runs in a directory, newest first. Raises OSError."""
     try:
         with os.scandir(directory) as entries:
-            names = [entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir()]
+            names = [entry.name for entry in entries if _may_be_run(entry.name) and entry.is_dir()]
     except (FileNotFoundError, NotADirectoryError):
         if must_exist:
             raise
         return []
     return sorted(names, reverse=True)
+
+
+def _may_be_run(name: str) -> bool:
+    """Tell whether a directory may be listed: what is not printable was named by none of us, and cannot be typed."""
+    return not name.startswith(".") and name.isprintable()
 
 
 def _run_at(path: Path) -> Path:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from tui.model.no_json import NO_JSON
+from tui.model.plain_data import PlainDecoder
 from tui.model.rundir import JOURNAL_FILE, PID_FILE, PLAN_FILE, RECORD_FILE, SUMMARY_FILE, begun_utc
 from tui.results.store.alive import is_running
 from tui.results.store.marks import read_marks
@@ -132,8 +133,8 @@ class _RecordHead(Struct):
     reason: str = ""
 
 
-_cached_decoder = msgspec.json.Decoder(_CachedSummary)
-_head_decoder = msgspec.json.Decoder(_RecordHead)
+_cached_decoder = PlainDecoder(_CachedSummary)
+_head_decoder = PlainDecoder(_RecordHead)
 
 
 def summarize(run_dir: Path, *, keep: bool = True) -> RunSummary | None:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from tui.model.plain import printable, printable_lines
+
 SAME = 1e-9  # what another machine's floating point may do to a figure
 SHOWN = 60
 
@@ -17,11 +19,12 @@ def differences(kept: Any, derived: Any, path: str = "") -> Iterator[str]:
     """
     if isinstance(kept, dict) and isinstance(derived, dict):
         for name, value in kept.items():
-            place = f"{path}.{name}" if path else name
-            if name not in derived:
+            key = name if name in derived else printable(name)
+            place = f"{path}.{key}" if path else key
+            if key not in derived:
                 yield f"{place}: stands in run.json and is not derived from anything"
             else:
-                yield from differences(value, derived[name], place)
+                yield from differences(value, derived[key], place)
     elif isinstance(kept, list) and isinstance(derived, list):
         if len(kept) != len(derived):
             yield f"{path}: {len(kept)} in run.json, {len(derived)} when derived"
@@ -33,8 +36,13 @@ def differences(kept: Any, derived: Any, path: str = "") -> Iterator[str]:
 
 def _same(one: Any, other: Any) -> bool:
     if isinstance(one, bool) or isinstance(other, bool) or not isinstance(one, int | float):
-        return type(one) is type(other) and bool(one == other)
+        return type(one) is type(other) and (bool(one == other) or _reads_as(one, other))
     return isinstance(other, int | float) and math.isclose(one, other, rel_tol=SAME, abs_tol=SAME)
+
+
+def _reads_as(kept: Any, derived: Any) -> bool:
+    """Tell whether a text that was kept by a version that left control characters in it is shown as the derived one."""
+    return isinstance(kept, str) and derived in (printable(kept), printable_lines(kept))
 
 
 def _shown(value: Any) -> str:

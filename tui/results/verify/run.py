@@ -12,6 +12,7 @@ from tui.journal.plan_file import load_plan
 from tui.journal.reader import read_events
 from tui.journal.search import plan_as_run
 from tui.journal.state import RunState
+from tui.model.plain import printable
 from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError, UsageError
 from tui.model.record import RunRecord
@@ -47,7 +48,7 @@ class Verified:
 def verify_run(run_dir: Path) -> Verified:
     """Hold the record of a run that is over against everything that it was made of. Raises BenchtuiError."""
     record = load_record(run_dir)
-    found = Verified(run_dir.name, files=len(record.provenance.artefacts))
+    found = Verified(printable(run_dir.name), files=len(record.provenance.artefacts))
     found.differs += damaged(run_dir, record.provenance.artefacts)
     if not (run_dir / RECORD_FILE).exists():
         found.underived = f"it has no {RECORD_FILE} that could be held against its journal"

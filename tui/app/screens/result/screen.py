@@ -429,14 +429,14 @@ def record_of(run_dir: Path) -> RunRecord:
     """Return the record of a run; one that was never written is made from the journal. Raises BenchtuiError."""
     from pydantic import ValidationError
 
-    from tui.model.record import RunRecord
+    from tui.model.record import parse_record
     from tui.results.record.build import write_record
     from tui.results.record.load import record_so_far
     from tui.results.store.alive import is_running
 
     path = run_dir / "run.json"
     try:
-        return RunRecord.model_validate_json(path.read_bytes())
+        return parse_record(path.read_bytes())
     except FileNotFoundError:
         return record_so_far(run_dir) if is_running(run_dir) else write_record(run_dir)
     except ValidationError as error:

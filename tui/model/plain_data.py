@@ -1,0 +1,176 @@
+"""Read what others may have written: every text in it is made printable as it is decoded.
+
+Records, plans, journals, marks and archives may come from anybody, and repeat what hosts and tools said. They are
+cleaned here, once, so that no screen, verb, export or report has to. A field is one line unless it is declared `Lines`.
+
+Types say where text is, so the numbers of a record, nearly all of it, are not looked at.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from tui.model.plain import printable, printable_lines
+
+
+class _OfLines:
+    """Marks text of several lines."""
+
+
+Lines = Annotated[str, _OfLines()]
+"""Text of several lines: line breaks and tabs stay."""
+
+Cleaner = Callable[[Any], Any]
+T = TypeVar("T")
+
+
+def is_plain_json(data: bytes) -> bool:
+    """Tell whether JSON holds printable text only, line breaks and tabs in strings included."""
+    escaped = any(each in data for each in (b"\\u", b"\\b", b"\\f", b"\\r"))
+    rest = data.translate(None, _ASCII)
+    try:
+        return not escaped and rest.decode().isprintable()
+    except UnicodeDecodeError:
+        return False
+
+
+_ASCII = bytes(range(0x20, 0x7F)) + b"\n\r\t"  # outside of strings; JSON has no others inside that are not escaped
+
+
+class PlainDecoder(Generic[T]):
+    """A JSON decoder of one type that makes every text printable. Make it on import, as those of msgspec."""
+
+    def __init__(self, kind: type[T]) -> None:
+        self._kind: Any = kind
+        self._decode: Callable[[bytes], T] = msgspec.json.Decoder(kind).decode
+
+    def decode(self, data: bytes) -> T:
+        """Return the value. Raises what `NO_JSON` names."""
+        found = self._decode(data)
+        if data.isascii() and b"\\" not in data and b"\x7f" not in data:
+            return found  # as nearly every line of a journal
+        return plain(found, self._kind)
+
+
+def plain(value: T, kind: Any = None) -> T:
+    """Return a value, such as a Struct or a model of pydantic, with printable text only; it is changed in place."""
+    of_kind: Any = type(value) if kind is None else kind
+    clean = _cleaner(of_kind)
+    return value if clean is None else clean(value)
+
+
+def plain_any(value: Any, text: Callable[[str], str] = printable) -> Any:
+    """Return plain data, of dicts and lists, with printable text and keys; `text` cleans the values."""
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, dict):
+        return {plain_any(key): plain_any(each, text) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)([plain_any(each, text) for each in value])
+    return value
+
+
+# -- cleaners of types; None: there is no text in it
+
+
+@functools.cache
+def _cleaner(kind: Any) -> Cleaner | None:
+    origin, args = get_origin(kind), get_args(kind)
+    if kind is str:
+        return printable
+    if kind in (Any, object):
+        return plain_any
+    if origin is Annotated:
+        of_lines = any(isinstance(each, _OfLines) for each in args[1:])
+        return printable_lines if of_lines else _cleaner(args[0])
+    if origin in (Union, types.UnionType):
+        return _of_union(args)
+    if isinstance(origin, type):
+        return _of_many(origin, args)
+    if origin is Literal or kind in _WITHOUT_TEXT:
+        return None
+    if hasattr(kind, "__struct_fields__") or hasattr(kind, "__pydantic_fields__"):
+        return _of_fields(kind)
+    raise TypeError(f"{kind}: it is not known where text is in it")
+
+
+_WITHOUT_TEXT = (int, float, bool, types.NoneType, None)
+
+
+def _of_union(members: tuple[Any, ...]) -> Cleaner | None:
+    """Each value is cleaned as the member of its type: there is one, or msgspec could not tell them apart."""
+    known = {_class_of(each): own for each in members if (own := _cleaner(each)) is not None}
+    if not known:
+        return None
+
+    def clean(value: Any) -> Any:
+        own = known.get(type(value))
+        return value if own is None else own(value)
+
+    return clean
+
+
+def _class_of(kind: Any) -> Any:
+    if get_origin(kind) is Annotated:
+        return _class_of(get_args(kind)[0])
+    return get_origin(kind) or kind
+
+
+def _of_many(origin: type, args: tuple[Any, ...]) -> Cleaner | None:
+    return _of_mapping(*args) if issubclass(origin, Mapping) else _of_sequence(origin, args)
+
+
+def _of_mapping(key: Any, value: Any) -> Cleaner | None:
+    key_of, value_of = _cleaner(key), _cleaner(value)
+    if key_of is None and value_of is None:
+        return None
+    of_key, of_value = key_of or _as_it_is, value_of or _as_it_is
+    return lambda found: {of_key(name): of_value(each) for name, each in found.items()}
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _of_sequence(origin: type, args: tuple[Any, ...]) -> Cleaner | None:
+    cleaners = [_cleaner(each) for each in args if each is not Ellipsis]
+    if not any(cleaners):
+        return None
+    if len(cleaners) == 1:
+        one: Any = cleaners[0]
+        return lambda found: origin(map(one, found))
+
+    def clean(found: Any) -> Any:
+        return origin(each if own is None else own(each) for own, each in zip(cleaners, found, strict=True))
+
+    return clean
+
+
+def _of_fields(kind: type) -> Cleaner:
+    """Clean the fields of a Struct or a model. They are looked up at the first use: a type may hold itself."""
+
+    @functools.cache
+    def cleaners() -> list[tuple[str, Cleaner]]:
+        hints = get_type_hints(kind, include_extras=True)
+        names = getattr(kind, "__struct_fields__", None) or kind.__pydantic_fields__  # type: ignore[attr-defined]
+        return [(name, own) for name in names if (own := _cleaner(hints[name])) is not None]
+
+    set_field = msgspec.structs.force_setattr if hasattr(kind, "__struct_fields__") else _set_field
+
+    def clean(found: Any) -> Any:
+        for name, own in cleaners():
+            value = getattr(found, name)
+            if value and (cleaned := own(value)) is not value:
+                set_field(found, name, cleaned)
+        return found
+
+    return clean
+
+
+def _set_field(model: Any, name: str, value: Any) -> None:
+    model.__dict__[name] = value  # neither validated again nor counted as set
