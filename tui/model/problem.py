@@ -9,7 +9,7 @@ from tui.model.plain import printable
 
 if TYPE_CHECKING:
     from pathlib import Path  # half as much again as all else that `--help` needs
-    from typing import Self
+    from typing import Any, Self
 
 LONGEST_NAME = 100  # that a nearest one is looked for
 MOST_ALIKE = 2000  # that it is looked for among: each takes its time
@@ -46,6 +46,10 @@ class Problem(_Fields):
     ) -> Self:
         """Make the words printable: they repeat what was typed, or what a file or a host said."""
         return super().__new__(cls, printable(message), file, line, column, host and printable(host), code)
+
+    @classmethod
+    def _make(cls, iterable: Iterable[Any]) -> Self:  # type: ignore[override]  # _replace uses it
+        return cls(*iterable)
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)

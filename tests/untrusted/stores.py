@@ -1,0 +1,62 @@
+"""Runs whose every text is poisoned: our own, one without a record, a shared one, one that was unpacked."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tests.untrusted.poison import Poison
+from tui.model.event import AnyEvent
+from tui.model.plan import Plan
+from tui.model.record import RunRecord
+from tui.results.compare.looks import _File as LooksFile
+from tui.results.pack.unpack import unpack
+from tui.results.pack.write import pack
+from tui.results.record.build import build_record
+from tui.results.store.marks import Marks
+
+DATA = Path(__file__).parents[1] / "data"
+OWN, JUDGED, CUT = "20261119T080000Z-mix-0001", "20261119T090000Z-recovered-0002", "20261120T080000Z-lost-0003"
+TWIN = "20261119T100000Z-mix-0006"
+SHARED, UNPACKED = "20261118T080000Z-sweep-0004", "20261117T080000Z-mdtest-0005"
+
+
+def poisoned_run(case: Path, run_dir: Path, *, record: bool = True) -> Poison:
+    """Make a run whose plan, journal, marks and looks are poisoned, and its record."""
+    poison = Poison()
+    run_dir.mkdir(parents=True)
+    _write(run_dir / "plan.json", poison.value(json.loads((case / "plan.json").read_bytes()), Plan))
+    lines = [poison.value(json.loads(line), AnyEvent, "journal") for line in (case / "journal.jsonl").open("rb")]
+    (run_dir / "journal.jsonl").write_bytes(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+    _write(run_dir / "marks.json", poison.value({"starred": True}, Marks))
+    _write(run_dir / "looks.json", poison.value({}, LooksFile))
+    if record:
+        told = json.loads(build_record(case).to_json()) | {"run_id": run_dir.name}
+        _write(run_dir / "run.json", poison.value(told, RunRecord))
+    if (case / "raw").is_dir():
+        shutil.copytree(case / "raw", run_dir / "raw")
+    return poison
+
+
+def _write(path: Path, value: Any) -> None:
+    """Write JSON in which nothing is escaped that need not be: C1 and what turns text around stand as they are."""
+    path.write_bytes(msgspec.json.encode(value))
+
+
+def poisoned_stores(home: Path, tmp_path: Path) -> Path:
+    """Fill the store of a home; return the shared directory."""
+    runs, shared = home / "runs", tmp_path / "shared"
+    poisoned_run(DATA / "journals" / "mix", runs / OWN)
+    poisoned_run(DATA / "journals" / "mix", runs / TWIN)
+    poisoned_run(DATA / "runs" / "recovered", runs / JUDGED)
+    poisoned_run(DATA / "journals" / "lost", runs / CUT, record=False)
+    poisoned_run(DATA / "runs" / "sweep", shared / SHARED)
+    (shared / "20261118T090000Z-\x1b]0;N\x07-0006").mkdir()
+    poisoned_run(DATA / "runs" / "mdtest", tmp_path / "elsewhere" / UNPACKED)
+    pack(tmp_path / "elsewhere" / UNPACKED, tmp_path / "packed.benchtui")
+    unpack(tmp_path / "packed.benchtui", runs)
+    return shared
