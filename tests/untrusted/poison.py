@@ -19,7 +19,7 @@ NOT_TEXT = (int, float, bool, types.NoneType, None)
 KEPT = re.compile(
     r"(\.dirs|\.aggregate|\.per_host\.[^.]*|\.percentiles_ns|\.operations|\.direction|\.directions|\.run_id|"
     r"schema|\.tool|\.columns\.name|\.columns|\.latency_kind|\.sha256|\.utc|_utc|\.by_utc|artefacts\.path|"
-    r"journal\.hosts|\.transport|\.role|findings\.id|checks|checks_not_made|\.phase|criteria)$"
+    r"journal\.hosts|\.transport|\.role|findings\.id|checks|checks_not_made|\.phase|criteria|\.printed_ns)$"
 )
 
 MADE = ("limiter", "proof", "problems", "errors", "notes", "messages", "files_left", "files_removed", "left_out",
