@@ -17,7 +17,7 @@ help:
 	@echo "make pictures pictures of docs/images, of the real screens on runs that were made up; ALL=FOLDER for every size and look"
 	@echo "make recording a recording of the real program for the docs, of a run on loopback hosts; needs tmux"
 	@echo "make site    the pages of docs/ as a site, in site/"
-	@echo "make soak    random faults against real runs, random examples of properties; SEED=7 N=20 HOSTS=4 to choose"
+	@echo "make soak    random faults against real runs, random examples of properties, damaged files; SEED=7 N=20 HOSTS=4 CASES=2000 to choose"
 	@echo "make lies    sabotaged runs, each named by its own finding, and clean ones; TIMES=20 ONLY=unwritten JSON=FILE"
 	@echo "make clean   remove .venv and everything else that make left here"
 
@@ -86,10 +86,12 @@ bench:
 
 N ?= 20
 HOSTS ?= 4
+CASES ?= 2000
 soak:
 	@.ci/setup test
 	@$(BIN)/python -m pytest --hypothesis-profile search -m slow
 	@$(BIN)/python -m pytest --hypothesis-profile search -m 'hypothesis and not slow'
+	@$(BIN)/python -m tests.fuzz --cases $(CASES) $(if $(SEED),--seed $(SEED))
 	@$(BIN)/python -m tests.soak --trials $(N) --hosts $(HOSTS) $(if $(SEED),--seed $(SEED))
 
 TIMES ?= 1

@@ -180,3 +180,9 @@ def test_of_many_unknown_hosts_in_groups_some_are_named() -> None:
 def test_a_host_knows_its_groups_in_the_order_of_the_file() -> None:
     found = load_inventory("hosts:\n  a: {}\n  b: {}\ngroups:\n  y: [a, b]\n  x: [a, a]\n", "inventory.yaml")
     assert (found.address("a").groups, found.address("b").groups) == (("y", "x"), ("y",))
+
+
+def test_a_key_that_would_turn_text_round_is_named_printable() -> None:
+    with pytest.raises(UsageError) as told:
+        load_inventory("hosts:\n  h1: {gr\u202eps: []}\n", "inventory.yaml")
+    assert str(told.value).isprintable()

@@ -339,3 +339,9 @@ def test_an_include_looks_at_so_many_names_and_no_more(tmp_path: Path, monkeypat
         resolve(HostAddress(name="h1"), path, ())
     with pytest.raises(UsageError, match="more than 10 names"):
         list(words_in(path))
+
+
+def test_a_null_byte_in_an_include_names_no_file(tmp_path: Path) -> None:
+    from tui.remote.ssh_include import matching
+
+    assert matching(tmp_path / "a\0b" / "*") == matching(tmp_path / "*" / "a\0b") == []

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tui.model.plain import printable
 from tui.model.problem import Problem, UsageError
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Document:
     def problem(self, path: KeyPath, message: str, key: bool = False, code: str = "") -> Problem:
         """Return a problem that points at `path`, in one line whatever the file holds."""
         line, column = self.position(path, key)
-        told = message if message.isprintable() else " ".join(message.split())
+        told = message if message.isprintable() else printable(" ".join(message.split()))
         return Problem(told, self.file, line, column, code=code)
 
 
@@ -135,7 +136,7 @@ def _composer() -> Any:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())[:200] or "this is not YAML"
+    return printable(" ".join(text.split())[:200]) or "this is not YAML"
 
 
 def _place(mark: Mark) -> Place:

@@ -68,5 +68,5 @@ def _names_in(place: str) -> Iterator[str]:
     try:
         with os.scandir(place) as entries:
             yield from (entry.name for entry in entries)
-    except OSError:
+    except (OSError, ValueError):  # a name with a null byte
         return
