@@ -258,6 +258,14 @@ def test_where_open_mpi_logs_in_itself_its_daemons_are_told_that_directory() -> 
     assert "--mca orte_tmpdir_base /dev/shm/benchtui-R" in " ".join(mpiexec(found, "R", {"h1": "a", "h2": "b"}, 2, []))
 
 
+@pytest.mark.parametrize("wanted", ["auto", "127.0.0.0/8"])
+def test_hosts_that_ssh_reaches_at_addresses_of_the_loopback_network_are_told_apart(wanted: str) -> None:
+    """Interfaces show 127.0.0.1/8 alone; every host has all of it."""
+    hosts = {f"h{n}": facts(n, ssh_address=f"127.0.1.{n}", addresses="127.0.0.1/8 10.0.0.9/24") for n in (2, 3)}
+    found = addresses_of(MpiLaunch("/x", 2, 1, 1, addresses=wanted), hosts)
+    assert found == {"h2": "127.0.1.2", "h3": "127.0.1.3"}
+
+
 def test_the_look_ahead_tells_what_the_preflight_of_an_mpi_program_will(tmp_path: Path) -> None:
     hosts = [HostAddress(name="h1"), HostAddress(name="h2")]
     plan = build_plan(Catalogue(tmp_path).load("weka/mdtest"), Choices(hosts=hosts))

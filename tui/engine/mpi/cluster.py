@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tui.model.plan import MpiLaunch
-from tui.remote.mpi import Family, Launcher, MpiFacts
+from tui.remote.mpi import Family, Launcher, MpiFacts, is_address
 from tui.workloads.mpi import MpiProgram, Tried
 
 Problem = tuple[str, str]  # code, message
@@ -181,14 +181,20 @@ def addresses_of(launch: MpiLaunch, facts: Mapping[str, MpiFacts]) -> dict[str, 
 def _address(wanted: str, facts: MpiFacts, hosts: int) -> str:
     if "=" in wanted:
         return ""
+    by_ssh = [facts.ssh_address] if _is_own(facts.ssh_address, facts) else []
     if wanted != "auto":
         network = ipaddress.ip_network(wanted, strict=False)
-        return next((each for each in facts.addresses if ipaddress.ip_address(each) in network), "")
+        return next((each for each in (*by_ssh, *facts.addresses) if ipaddress.ip_address(each) in network), "")
     if hosts == 1:
         return "127.0.0.1"
-    if facts.ssh_address in facts.addresses:
+    if by_ssh:
         return facts.ssh_address
     return next((each for each in facts.addresses if _is_reachable(each)), "")
+
+
+def _is_own(address: str, facts: MpiFacts) -> bool:
+    """Return whether an address is the host's: all of 127.0.0.0/8 are, though interfaces show 127.0.0.1 alone."""
+    return address in facts.addresses or (is_address(address) and address.startswith("127."))
 
 
 def _is_reachable(address: str) -> bool:
