@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec.structs import replace
+
 from tui.model.address import HostAddress
 from tui.remote.gate import Gate
 from tui.remote.local import LocalTransport
@@ -273,6 +275,20 @@ class Connections:
     async def _handshake(
         self, target: Resolved, tunnel: asyncssh.SSHClientConnection | None, attempt: Attempt
     ) -> asyncssh.SSHClientConnection:
+        """Open a connection; where a host certificate is refused, by the plain key that is on file, as ssh does."""
+        from tui.remote.hostkeys import CertificateRefusedError
+
+        try:
+            return await self._handshake_over(target, tunnel, attempt)
+        except CertificateRefusedError as error:
+            if not error.algorithms or "server_host_key_algs" in target.algorithm_options:
+                raise
+            algorithms = (*target.algorithms, ("server_host_key_algs", error.algorithms))
+            return await self._handshake_over(replace(target, algorithms=algorithms), tunnel, attempt)
+
+    async def _handshake_over(
+        self, target: Resolved, tunnel: asyncssh.SSHClientConnection | None, attempt: Attempt
+    ) -> asyncssh.SSHClientConnection:
         from tui.remote.proxy import ProxyCommand, way_to
 
         async with way_to(target, tunnel) as way:
@@ -289,7 +305,9 @@ class Connections:
 
         keys, unusable = await asyncio.to_thread(self.keyring.client_keys, target)
         attempt.locked, _ = await asyncio.to_thread(self.keyring.locked, target)
-        attempt.agent_keys = await self.keyring.agent_keys(target.agent).of(target) if target.agent else []
+        if target.agent:
+            certificates = await asyncio.to_thread(self.keyring.certificates, target)
+            attempt.agent_keys = await self.keyring.agent_keys(target.agent).of(target, certificates)
         on_file = await asyncio.to_thread(self.keyring.trusted, target)
         connect_timeout_s = target.connect_timeout_s or self.connect_timeout_s
         attempt.time_limit_s = connect_timeout_s * 2

@@ -20,6 +20,19 @@ if TYPE_CHECKING:
 TIMEOUT_S = 15.0
 
 
+class CertificateRefusedError(HostError):
+    """A host certificate cannot be trusted. `keys`: those on file, for ssh then goes by the host's plain key."""
+
+    def __init__(self, target: Resolved, reason: str, keys: Sequence[asyncssh.SSHKey]) -> None:
+        self.keys = keys
+        super().__init__("host-key-unknown", target.name, f"host certificate of {target.host} refused: {reason}")
+
+    @property
+    def algorithms(self) -> str:
+        """The algorithms of these keys, for a handshake without a certificate."""
+        return ",".join(dict.fromkeys(name.decode() for key in self.keys for name in key.sig_algorithms))
+
+
 class Presented(Struct, frozen=True):
     """The key that a host presents, the name it is filed under, and whether it is on file already."""
 
@@ -94,7 +107,7 @@ def explain(
         what = "authority" if "CA key" in reason else "host key"
         return HostError("host-key-revoked", target.name, f"the {what} of {target.host} is revoked")
     if key is None:
-        return HostError("host-key-unknown", target.name, f"host certificate of {target.host} refused: {reason}")
+        return CertificateRefusedError(target, reason, on_file)
     if not on_file:
         left_out = "".join(f"; benchtui leaves out {each}" for each in target.told_at_host_key)
         trust = f"compare it, then: benchtui hosts trust {target.name}"

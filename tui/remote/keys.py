@@ -109,6 +109,17 @@ def with_certificates(
     return [(key, item) for item in certificates if item is not None and item.key.public_data == key.public_data]
 
 
+def with_agent_certificates(
+    key: asyncssh.SSHKeyPair, certificates: Sequence[asyncssh.SSHCertificate | None]
+) -> list[AgentKeyPair]:
+    """Return an agent's key, with each certificate that was issued for it, and then alone."""
+    fitting = {item.public_data: item for item in certificates if item and item.key.public_data == key.public_data}
+    made = [AgentKeyPair.of(key) for _ in (*fitting, None)]
+    for pair, certificate in zip(made, fitting.values(), strict=False):
+        pair.set_certificate(certificate)
+    return made
+
+
 def certificate_of(path: str) -> asyncssh.SSHCertificate | None:
     """Return the certificate that lies beside a key file."""
     try:

@@ -31,6 +31,7 @@ from tui.remote.keys import (
     locked_pairs,
     public_half,
     unlock,
+    with_agent_certificates,
     with_certificates,
 )
 from tui.remote.ssh_library import asyncssh
@@ -295,6 +296,11 @@ class Keyring:
                 self._known[files] = read_known_hosts(target)
             return self._known[files]
 
+    def certificates(self, target: Resolved) -> list[asyncssh.SSHCertificate | None]:
+        """Return the certificates of CertificateFile and those beside key files, for keys that an agent has."""
+        with self._lock:
+            return [self._certificate(path) for path in (*target.certificates, *map(beside, target.identities))]
+
     def trusted(self, target: Resolved) -> KnownKeys:
         """Return what is on file for a target. A hashed file costs milliseconds a host: call this off the loop."""
         kept = entries_of(target, self.known_hosts(target))
@@ -338,15 +344,20 @@ class AgentKeys:
         self._loading: asyncio.Task[list[asyncssh.SSHKeyPair]] | None = None
         self._client: asyncssh.SSHAgentClient | None = None
 
-    async def of(self, target: Resolved) -> list[AgentKeyPair]:
-        """Return the keys that a target may be offered: all, or with IdentitiesOnly those of its key files."""
+    async def of(
+        self, target: Resolved, certificates: Sequence[asyncssh.SSHCertificate | None] = ()
+    ) -> list[AgentKeyPair]:
+        """Return the keys that a target may be offered: all, or with IdentitiesOnly those of its key files.
+
+        A key that one of the certificates was issued for is offered with it first.
+        """
         if self._loading is None:
             self._loading = asyncio.create_task(self._load())
         keys = await asyncio.shield(self._loading)
         if target.identities_only:
             wanted = {key.public_data for path in target.identities if (key := public_half(path)) is not None}
             keys = [key for key in keys if key.public_data in wanted]
-        return [AgentKeyPair.of(key) for key in keys]
+        return [made for key in keys for made in with_agent_certificates(key, certificates)]
 
     def close(self) -> None:
         """Close the connection to the agent."""
@@ -360,6 +371,11 @@ class AgentKeys:
                 return list(await self._client.get_keys())
         except (OSError, ValueError, TimeoutError, asyncssh.Error):
             return []
+
+
+def beside(key: str) -> str:
+    """Return the name of the certificate that lies beside a key file."""
+    return f"{key}-cert.pub"
 
 
 def read_known_hosts(target: Resolved) -> asyncssh.SSHKnownHosts:
