@@ -176,11 +176,19 @@ def test_sweep_ends_what_a_dead_supervisor_left(home: Path, lab: SshdLab, left: 
 
 
 def kill_shells(supervisor: int) -> None:
-    """Kill a task's supervisor with its guard and runner, so that nothing but a sweep ends the load."""
+    """Kill a task's supervisor with its guard, runner and keeper, so that nothing but a sweep ends the load."""
     os.kill(supervisor, signal.SIGSTOP)
-    for child in Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split():
-        os.kill(int(child), signal.SIGKILL)
-    os.kill(supervisor, signal.SIGKILL)
+    children = children_of(supervisor)
+    keepers = [
+        each for child in children for each in children_of(child) if Path(f"/proc/{each}/comm").read_text() == "sh\n"
+    ]
+    for shell in (*keepers, *children, supervisor):
+        os.kill(shell, signal.SIGKILL)
+
+
+def children_of(process: int) -> list[int]:
+    """Return the processes that a process started."""
+    return [int(each) for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
 async def leave_behind(lab: SshdLab, run_id: str) -> Path:

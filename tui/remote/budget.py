@@ -54,7 +54,7 @@ class Budget:
         if self._left[kind] < 0:
             raise self._flooded(kind, bounds(kind))
         if self._left["cpu"] < 0:
-            raise self._flooded(kind, f"parsing it takes more than {CPU_SHARE:.0%} of a CPU core here")
+            raise self._flooded(kind, f"parsing it takes more than {CPU_SHARE * 100:.0f} % of a CPU core here")
 
     def _flooded(self, kind: str, why: str) -> HostError:
         amount = self._taken[kind] / 1e6

@@ -222,10 +222,16 @@ class TelemetryRun:
                 self._stream = None
                 await self._await_connection()
         if not self.over and not self.reader.after_ms:  # that of a dead engine ends by its lease
-            flood = (await self.session.agent.status(self.task_id)).flood
-            self._tell(flood_text("it", flood) if flood else self._said or "it ended by itself")
+            self._tell(await self._flood() or self._said or "it ended by itself")
         for name, reason in self.reader.lacking().items():
             self.session.say("info", f"telemetry: {name} is unknown here: {reason}")
+
+    async def _flood(self) -> str:
+        """Return what it flooded, as far as the agent can be asked; else an empty text."""
+        with contextlib.suppress(HostError):
+            status = await self.session.agent.status(self.task_id)
+            return flood_text("it", status.flood) if status.flood else ""
+        return ""
 
     async def _take(self, stream: AgentStream) -> bool:
         """Take pieces until the stream ends; True when the agent says that this was everything."""
