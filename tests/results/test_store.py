@@ -193,6 +193,12 @@ def test_a_run_that_measured_nothing_is_not_the_last_one(store: RunStore) -> Non
     assert store.resolve("last:any~1").name == IDS[2]
 
 
+def test_verbs_that_act_on_what_a_run_left_take_the_newest_of_all(store: RunStore) -> None:
+    newest = refused(store.runs_dir, "20261121T080000Z-weka-read-iops-0004")
+    assert store.resolve("last", last_of_all=True) == newest
+    assert store.resolve("last~1", last_of_all=True).name == IDS[2]
+
+
 def test_a_run_that_is_running_is_the_last_one(store: RunStore, process: subprocess.Popen[bytes]) -> None:
     newest = refused(store.runs_dir, "20261121T080000Z-weka-read-iops-0004")
     write_pid(newest, process.pid)

@@ -23,7 +23,7 @@ def main(args: argparse.Namespace) -> int:
     from tui.cli.watching import watch
     from tui.results.store.alive import is_running
 
-    run_dir = run_store().resolve(args.run)
+    run_dir = run_store().resolve(args.run, last_of_all=True)
     if args.speed <= 0:
         raise UsageError(f"--speed {args.speed:g}: allowed are numbers above 0")
     if args.json or args.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):

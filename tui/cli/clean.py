@@ -35,7 +35,7 @@ def main(args: argparse.Namespace) -> int:
     from tui.results.store.cleaned import check_over
 
     store = run_store()
-    run_dir = store.resolve(args.run)
+    run_dir = store.resolve(args.run, last_of_all=True)
     store.check_hosts_ours(run_dir)
     check_over(run_dir)
     plan = load_plan(run_dir)

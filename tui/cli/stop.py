@@ -33,7 +33,7 @@ def main(args: argparse.Namespace) -> int:
     from tui.cli.watching import await_record, print_result
 
     store = run_store()
-    run_dir = store.resolve(args.run)
+    run_dir = store.resolve(args.run, last_of_all=True)
     store.check_hosts_ours(run_dir)
     if args.host:
         answer = _ask(store, run_dir, {"verb": "stop-host", "host": args.host})

@@ -52,9 +52,9 @@ def own_run(store: RunStore, ref: str) -> Path:
     return run_dir
 
 
-def run_on_own_hosts(store: RunStore, ref: str) -> Path:
+def run_on_own_hosts(store: RunStore, ref: str, *, last_of_all: bool = False) -> Path:
     """Return the directory of a run whose plan may be carried out on hosts. Raises UsageError for any other."""
-    run_dir = store.resolve(ref)
+    run_dir = store.resolve(ref, last_of_all=last_of_all)
     store.check_hosts_ours(run_dir)
     return run_dir
 

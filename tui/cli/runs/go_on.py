@@ -46,7 +46,7 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
     written = write_missing(store.runs_dir) if not args.runs else []
     for run_id in written:
         print(f"{run_id} had come to its end: its record is written", file=sys.stderr)
-    chosen = [run_on_own_hosts(store, ref) for ref in args.runs] or unfinished_runs(store.runs_dir)
+    chosen = [run_on_own_hosts(store, ref, last_of_all=True) for ref in args.runs] or unfinished_runs(store.runs_dir)
     for run_dir in chosen:
         if not is_unfinished(run_dir):
             check_held(run_dir)
@@ -82,7 +82,7 @@ def resume_run(args: argparse.Namespace, store: RunStore) -> int:
     from tui.engine.process.launch import resume_mode
     from tui.engine.recovery.more import give_more
 
-    run_dir = run_on_own_hosts(store, args.run)
+    run_dir = run_on_own_hosts(store, args.run, last_of_all=True)
     running = is_running(run_dir)
     within_s = span_of("within", args.within)
     if not running and (args.points is not None or within_s is not None):

@@ -81,14 +81,16 @@ class RunStore:
         """Return where a listed run is."""
         return Path(run.directory) if run.directory else self.runs_dir / run.run_id
 
-    def resolve(self, ref: str) -> Path:
+    def resolve(self, ref: str, *, last_of_all: bool = False) -> Path:
         """Return the directory of a run: by id, unique prefix, path, ``last``, ``last~1`` (the one before it), title.
 
-        ``last`` has measured something, ``last:any`` is the newest of all; ``tag:NAME`` and ``tag:NAME=VALUE`` are the
-        newest run with that tag. Own runs come first. Raises UsageError.
+        ``last`` has measured something, ``last:any`` is the newest of all; with `last_of_all` both are, as for verbs
+        that act on what a run left behind. ``tag:NAME`` and ``tag:NAME=VALUE`` are the newest run with that tag. Own
+        runs come first. Raises UsageError.
         """
         if back := LAST.fullmatch(ref):
-            return last_run(self.runs_dir, self.ids(), int(back["back"] or 0), of_all=bool(back["any"]))
+            of_all = last_of_all or bool(back["any"])
+            return last_run(self.runs_dir, self.ids(), int(back["back"] or 0), of_all=of_all)
         path = from_home(ref)
         places = {} if ref in (".", "..") or ("/" in ref and is_there(path)) else self._places()
         matches = [ref] if ref in places else [run_id for run_id in places if run_id.startswith(ref)]
