@@ -233,8 +233,9 @@ def draw(random_: random.Random, hosts: list[str], runtime_s: int, kind: Kind | 
     """Return one or two faults at random times; only the first one may end the engine or the run."""
     faults = [draw_one(random_, kind or random_.choice(KINDS), hosts, runtime_s)]
     if random_.random() < SECOND_SHARE:
-        gentle = [each for each in KINDS if each.cost != "run"]
-        faults.append(draw_one(random_, random_.choice(gentle), hosts, runtime_s))
+        gentle = [each for each in KINDS if each.cost != "run" and not each.small]
+        others = [host for host in hosts if host != faults[0].host]  # one fault's end would end the other one too
+        faults.append(draw_one(random_, random_.choice(gentle), others or hosts, runtime_s))
     return faults
 
 

@@ -150,7 +150,7 @@ class Course:
         within = self._within(fault)
         self.trial.done[index] = not self.run.over() and fault.kind.inflict(scene)
         self.trial.hit[index] = self.trial.done[index] and within
-        if (heal := fault.kind.heal) is not None:
+        if self.trial.done[index] and (heal := fault.kind.heal) is not None:
             self._at(time.monotonic() + fault.lasts_s, lambda: heal(scene))
 
     def _within(self, fault: Fault) -> bool:
