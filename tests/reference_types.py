@@ -30,7 +30,8 @@ def generator_types(table: Table) -> Iterator[str]:
     yield (
         "What each method of a load generator returns, and the type of every field; "
         "[how to write one](../load-generators.md). What a plug-in returns is held to these types where it enters. "
-        "`Count` is an int from 0 to below 2^62, `BucketIndex` an int from 0 to below 1856, and `LogLine` is "
+        "`Count` is an int from 0 to below 2^62, `BucketIndex` an int from 0 to below 1856, `MultiLine` a str "
+        "that may hold line breaks, and `LogLine` is "
         "`tuple[Severity, str]`."
     )
     yield "## Methods and attributes"

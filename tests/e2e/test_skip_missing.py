@@ -57,7 +57,7 @@ def test_the_plan_that_is_printed_is_the_one_that_would_run(home: Path, lab: Ssh
     left = json.loads(benchtui(home, *words, "--skip-missing", "--json").stdout)
     assert [step["index"] for step in left["steps"]] == [0]
     assert left["left_out"][0]["reason"] == "/nowhere/mdtest is missing"
-    assert "left out  weka/mdtest, 1 step" in benchtui(home, *words, "--skip-missing").stdout
+    assert "left out: weka/mdtest, 1 step" in benchtui(home, *words, "--skip-missing").stdout
 
 
 def test_when_nothing_would_be_left_nothing_is_left_out(home: Path, lab: SshdLab, tmp_path: Path) -> None:

@@ -79,8 +79,8 @@ def fixed(tmp_path: Path) -> Path:
 def test_it_is_told_before_the_launch(home: Path, lab: SshdLab, fixed: Path) -> None:
     words = ("run", fixed, "--hosts", "h[1-2]", "--ssh-config", lab.ssh_config, "--set", f"directory={home}")
     done = benchtui(home, *words, "--dry-run")
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("note ")]
-    assert "h1, h2 write" in line and "on a shared file system that is one file" in line
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("note ") and "h1, h2 write" in line]
+    assert "on a shared file system that is one file" in line
 
 
 @pytest.mark.e2e

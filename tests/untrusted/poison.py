@@ -11,7 +11,7 @@ import types
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from tui.model.plain_data import Lines
+from tui.model.plain_data import MultiLine
 
 FORGED = "FORGED"  # begins the second line of what must be one line
 NOT_TEXT = (int, float, bool, types.NoneType, None)
@@ -45,7 +45,7 @@ class Poison:
 
     def value(self, value: Any, kind: Any, place: str = "") -> Any:
         """Return plain data of a type with every text poisoned; what is missing is made."""
-        lines, kind = kind == Lines, _without_notes(kind)
+        lines, kind = kind == MultiLine, _without_notes(kind)
         origin, args = get_origin(kind), get_args(kind)
         if kind is str:
             return self.text(value or "", place, lines=lines)

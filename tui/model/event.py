@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from tui.model.hostfacts import Fact
 from tui.model.made import Identities
-from tui.model.plain_data import Lines, PlainDecoder
+from tui.model.plain_data import MultiLine, PlainDecoder
 from tui.model.plan import Step
 from tui.model.proof import ProofResult
 from tui.model.search import Offer, Point
@@ -179,8 +179,8 @@ class TaskStarted(Event, tag="task_started"):
     host: str
     step: int
     phase: PhaseName
-    argv: list[Lines]
-    job_file: Lines
+    argv: list[MultiLine]
+    job_file: MultiLine
     remote_dir: str
     role: str = ""  # what else than the host's one load of this phase it is, such as an MPI proxy beside mpiexec
 

@@ -1,7 +1,7 @@
 """Read what others may have written: every text in it is made printable as it is decoded.
 
 Records, plans, journals, marks and archives may come from anybody, and repeat what hosts and tools said. They are
-cleaned here, once, so that no screen, verb, export or report has to. A field is one line unless it is declared `Lines`.
+cleaned here, once, so that no screen, verb, export or report has to. A field is one line unless declared `MultiLine`.
 
 Types say where text is, so the numbers of a record, nearly all of it, are not looked at.
 """
@@ -22,7 +22,7 @@ class _OfLines:
     """Marks text of several lines."""
 
 
-Lines = Annotated[str, _OfLines()]
+MultiLine = Annotated[str, _OfLines()]
 """Text of several lines: line breaks and tabs stay."""
 
 Cleaner = Callable[[Any], Any]

@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from tui.model.address import HostAddress
-from tui.model.plain_data import Lines, PlainDecoder
+from tui.model.plain_data import MultiLine, PlainDecoder
 from tui.model.proof import Proof
 from tui.model.provider import Provider
 from tui.model.search import Search
@@ -142,8 +142,8 @@ class HostTask(Struct, omit_defaults=True):
 
     host: str
     randseed: int
-    job_file: Lines
-    argv: list[Lines]
+    job_file: MultiLine
+    argv: list[MultiLine]
     directories: list[str] = field(default_factory=list)
     files: list[FileSpec] = field(default_factory=list)
     layout: bool = False
@@ -230,13 +230,13 @@ class ProfileRef(Struct, omit_defaults=True):
     tag: str
     version: int
     title: str
-    text: Lines  # the YAML as it was read
+    text: MultiLine  # the YAML as it was read
     sha256: str
     source: dict[str, str] = field(default_factory=dict)
     changed: dict[str, str] = field(default_factory=dict)  # parameters that differ from the profile's defaults
     preset: bool = True
     extends: list[str] = field(default_factory=list)  # tags of the profiles that it changes, nearest first
-    bases: list[Lines] = field(default_factory=list)  # their YAML, same order
+    bases: list[MultiLine] = field(default_factory=list)  # their YAML, same order
 
 
 class LeftOut(Struct, frozen=True, omit_defaults=True):

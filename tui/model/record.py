@@ -13,7 +13,7 @@ from pydantic import Field
 
 from tui.model.condition_record import AttestationRecord, PreconditionRecord
 from tui.model.hostfacts import Fact
-from tui.model.plain_data import Lines, plain
+from tui.model.plain_data import MultiLine, plain
 from tui.model.search_record import SearchRecord
 from tui.model.step_record import UTC_PATTERN, Part, PhaseRecord, ProofRecord, Scalar, StepRecord
 
@@ -123,7 +123,7 @@ class JobFile(Part):
 
     step: int = Field(description="index of the step")
     host: str = Field(description="host")
-    text: Lines = Field(description="the file, whole")
+    text: MultiLine = Field(description="the file, whole")
 
 
 class MemberRecord(Part):
@@ -134,7 +134,7 @@ class MemberRecord(Part):
     title: str = Field("", description="title for people")
     source: dict[str, str] = Field(default_factory=dict, description="document the workload comes from")
     extends: list[str] = Field(default_factory=list, description="tags of the profiles that it changes")
-    text: Lines | None = Field(None, description="the profile's YAML as it was read")
+    text: MultiLine | None = Field(None, description="the profile's YAML as it was read")
     sha256: str | None = Field(None, description="SHA-256 of the profile's YAML")
 
 
@@ -149,10 +149,10 @@ class ProfileRecord(Part):
     params: dict[str, Scalar] = Field(default_factory=dict, description="parameters, all resolved")
     changed: dict[str, str] = Field(default_factory=dict, description="parameters changed from the profile's defaults")
     job_files: list[JobFile] = Field(default_factory=list, description="rendered job files, per step and host")
-    text: Lines | None = Field(None, description="the profile's YAML as it was read")
+    text: MultiLine | None = Field(None, description="the profile's YAML as it was read")
     sha256: str | None = Field(None, description="SHA-256 of the profile's YAML")
     extends: list[str] = Field(default_factory=list, description="tags of the profiles that it changes, nearest first")
-    bases: list[Lines] = Field(default_factory=list, description="the YAML of these, same order")
+    bases: list[MultiLine] = Field(default_factory=list, description="the YAML of these, same order")
     members: list[MemberRecord] = Field(default_factory=list, description="the profiles of a suite")
 
 
@@ -245,7 +245,7 @@ class CommandRecord(Part):
     host: str = Field(description="host")
     step: int = Field(description="index of the step")
     phase: str = Field(description="phase")
-    argv: list[Lines] = Field(description="the command and its arguments")
+    argv: list[MultiLine] = Field(description="the command and its arguments")
     remote_dir: str | None = Field(None, description="directory it ran in")
 
 

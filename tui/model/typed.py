@@ -74,7 +74,8 @@ class Types:
         if hint is None or hint is type(None):
             return lambda value: "" if value is None else _found(value, "None")
         if origin is Annotated:
-            return _number(args[0], [each for each in args[1:] if isinstance(each, Meta)])
+            bounds = [each for each in args[1:] if isinstance(each, Meta)]
+            return _number(args[0], bounds) if bounds else self.rule(args[0], returned=returned)
         if origin in (Union, types.UnionType):
             return self._any_of(args)
         if origin is Literal:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct, field
 
 from tui.model.no_json import NO_JSON
-from tui.model.plain_data import Lines, PlainDecoder
+from tui.model.plain_data import MultiLine, PlainDecoder
 from tui.model.problem import UsageError
 from tui.model.quantities import plain_size
 from tui.model.rundir import RECORD_FILE
@@ -120,12 +120,12 @@ class _Step(Struct):
 class _Text(Struct):
     tag: str = ""
     version: int | None = None
-    text: Lines | None = None
+    text: MultiLine | None = None
 
 
 class _Profile(_Text):
     params: dict[str, Scalar] = field(default_factory=dict)
-    bases: list[Lines] = field(default_factory=list)
+    bases: list[MultiLine] = field(default_factory=list)
     members: list[_Text] = field(default_factory=list)
 
 
