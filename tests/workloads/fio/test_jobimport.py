@@ -337,7 +337,7 @@ def test_zones_and_shares_of_a_device_can_be_planned(size: str) -> None:
     assert step.tasks[0].files[0].size_bytes == 0, "only the host knows"
 
 
-LIBBLKIO = "[global]\nioengine=libblkio\nlibblkio_path=/dev/sdb\n\n[a]\nrw=read\n"
+LIBBLKIO = "[global]\nioengine=libblkio\nlibblkio_driver=io_uring\n\n[a]\nrw=read\n"
 SMALL = "[a]\nrw=read\nfilename=/x\nsize=1m\n[b]\nrw=read\nfilename=/y\nsize=2\n"
 
 

@@ -19,7 +19,8 @@ from tui.model.profile import (
     safe_host,
     value_text,
 )
-from tui.workloads.fio.option_table import option_problem
+from tui.workloads.fio.option_table import canonical, option_problem
+from tui.workloads.fio.reach import reach_problem
 
 Options = dict[str, str]
 NAME_LISTS = ("filename", "directory", "opendir")  # options that take several names with ':' between them
@@ -82,7 +83,8 @@ def _check_resolved(profile: Profile, shared: Options, jobs: dict[str, Options])
     problems = []
     for section, options in {"global": shared, **jobs}.items():
         for name, text in options.items():
-            if name not in job.extra_options and (found := option_problem(name, text)):
+            problem = reach_problem if name in job.extra_options else option_problem
+            if found := problem(canonical(name), text):
                 used = [f"'{inner}'" for inner in placeholders(written[section][name])]
                 by = f" (from parameter {', '.join(used)})" if used else ""
                 problems.append(Problem(f"{profile.profile}: fio option {section}.{name}{by}: {found}"))

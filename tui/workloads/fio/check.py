@@ -14,8 +14,9 @@ from tui.model.profile_check import brace_problems
 from tui.model.quantities import parse_duration, shown
 from tui.model.yaml_text import Document, KeyPath
 from tui.workloads.fio.body import as_option, job_of
-from tui.workloads.fio.option_table import canonical, is_external, name_problem, option_problem
+from tui.workloads.fio.option_table import OWN_OPTIONS, canonical, is_external, name_problem, option_problem
 from tui.workloads.fio.options import SYNC_OPTIONS
+from tui.workloads.fio.reach import reach_problem
 
 # Engines that read and write files by path; of others it is not said here where their data lies.
 FILE_ENGINES = (
@@ -49,7 +50,9 @@ def name_problems(document: Document) -> Iterator[Problem]:
     for path, options in raw.items():
         yield from _job_name_problems(path, document)
         for name in options:
-            if name not in passed_on and (found := name_problem(name, external=external)):
+            if name in passed_on and canonical(name) not in OWN_OPTIONS:
+                continue
+            if found := name_problem(name, external=external):
                 yield document.problem((*path, name), found, key=True)
         yield from _double_problems(path, options, document)
 
@@ -109,9 +112,10 @@ def _option_problems(
     document: Document,
 ) -> Iterator[Problem]:
     for name, value in options.items():
-        if name in job_of(profile).extra_options or any(brace_problems(name, value, texts)):
+        if any(brace_problems(name, value, texts)):
             continue  # what stands in braces is told once for all
-        if wrong := option_problem(name, expand(value, as_option(name, profile, texts))):
+        problem = reach_problem if name in job_of(profile).extra_options else option_problem
+        if wrong := problem(canonical(name), expand(value, as_option(name, profile, texts))):
             yield document.problem((*path, name), f"{name}: {wrong}")
 
 

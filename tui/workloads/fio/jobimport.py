@@ -193,6 +193,8 @@ def _check_name(option: Option, external: bool, reading: _Reading) -> None:
         keyword = _KEYWORD.search(text)
         hint = f": {keyword[0]} is not the same on every host; write a number" if keyword else f": {found}"
         reading.wrong(option.line, f"{name}{hint}")
+    elif name == "ioengine" and is_external(text):
+        reading.say(option.line, f"ioengine: every host of a run loads {shown(text)} and runs its code")
     elif canonical(name) == "kb_base" and text != "1024":
         reading.wrong(option.line, "kb_base: allowed is 1024: sizes in profiles are powers of 1024")
 

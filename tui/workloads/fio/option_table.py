@@ -21,6 +21,7 @@ from tui.model.quantities import (
     plain_size,
     shown,
 )
+from tui.workloads.fio.reach import reach_problem
 
 WORDS = ("0", "1")
 
@@ -135,6 +136,8 @@ def option_problem(name: str, text: str) -> str | None:
         return f"found {shown(text)}; a value must be printable text"
     if "#" in text or ";" in text:
         return f"found {shown(text)}; fio reads nothing after '#' or ';'"
+    if found := reach_problem(canonical(name), text):
+        return found
     if name == "ioengine":
         return engine_problem(text)
     wanted, reason = FIXED_VALUES.get(canonical(name), ("", ""))
@@ -152,8 +155,6 @@ def option_problem(name: str, text: str) -> str | None:
 def engine_problem(text: str) -> str | None:
     """Return why an ioengine cannot be one, or None."""
     engines = table()["engines"]
-    if text == "exec":
-        return "found 'exec': no command of a profile runs on a host"
     if text in engines or is_external(text):
         return None
     return f"unknown ioengine '{text}'{did_you_mean(text, engines)}; an engine in a file is given by its path"
