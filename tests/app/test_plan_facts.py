@@ -20,6 +20,7 @@ from tui.metrics.ranks import repetitions_needed
 from tui.model.plan import Attestation, Plan
 from tui.results.compare.compare import compare
 from tui.results.text.plan_facts import plan_facts, too_few_to_compare, warnings
+from tui.results.text.plan_sums import title_text
 from tui.text.line import plain_lines
 
 SWEEP: dict[str, Any] = {"sweep": {"numjobs": ["1", "2"]}}
@@ -70,6 +71,21 @@ def test_a_title_that_states_figures_is_not_shown_as_true_of_changed_ones() -> N
     title = plan("demo/quick").profile.title
     facts = {fact.label: fact.text for fact in plan_facts(plan("demo/quick", overrides={"size": "1M"}))}
     assert facts["profile"] == f"changed from: {title}" and facts["changed"] == "size=1M"
+
+
+def test_a_title_without_figures_stays_when_parameters_change() -> None:
+    made = plan("weka/read-iops", overrides={"runtime": "60s"})
+    assert next(plan_facts(made)).text == made.profile.title
+
+
+@pytest.mark.parametrize("title", ["Random read 4k", "Ten seconds of reads", "one client", "70 % reads"])
+def test_figures_of_a_title_are_digits_or_words(title: str) -> None:
+    assert title_text(title, {"runtime": "60s"}, None) == f"changed from: {title}"
+
+
+@pytest.mark.parametrize("title", ["", "WEKA read IOPS", "Often written files", "Standalone phones"])
+def test_words_that_hold_the_name_of_a_number_are_no_figures(title: str) -> None:
+    assert title_text(title, {"runtime": "60s"}, None) == title
 
 
 def test_another_directory_leaves_the_title_true() -> None:

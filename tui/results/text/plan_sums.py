@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from math import prod
 
@@ -14,6 +15,8 @@ from tui.sizing.budget import AFTER_OVER_S, lead_s
 from tui.sizing.lacking import points_planned
 
 STEPS_IN_FULL = 4  # of a plan with more, the first one stands for all
+NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|sixty|hundred"
+STATED = re.compile(rf"\d|\b(?:{NUMBERS})\b", re.IGNORECASE)  # a figure in a title
 
 
 class Part(Struct, frozen=True):
@@ -34,12 +37,12 @@ class Part(Struct, frozen=True):
 
 
 def title_text(title: str, changed: Mapping[str, str], target: str | None) -> str:
-    """Return the title of a profile, which may state figures: of changed parameters they do not hold.
+    """Return the title of a profile, marked when it states figures that changed parameters may make untrue.
 
-    That it is about another `target` changes nothing of what it says.
+    Another `target` alone makes no figure untrue, and neither does any change a title without figures.
     """
     other = [name for name, value in changed.items() if value != target]
-    return f"changed from: {title}" if title and other else title
+    return f"changed from: {title}" if other and STATED.search(title) else title
 
 
 def changed_text(changed: Mapping[str, str]) -> str:
