@@ -153,7 +153,7 @@ def test_two_runs_are_compared_and_the_slower_one_exported(tmp_path: Path, monke
         screen.keys("6")
         screen.wait_for("test/p")
         screen.keys("Space", "Space", "c")
-        screen.wait_for("B is worse: 20 % fewer read IOPS than A")
+        screen.wait_for("Inconclusive: B does 20 % fewer read IOPS than A")
         assert "read IOPS" in screen.screen() and "-20" in screen.screen()
         screen.keys("Escape")
         screen.wait_for("c compare")

@@ -42,6 +42,10 @@ class Processes:
             self.read_at = time.monotonic()
         return [pid for pid, said in self.said.items() if run_id.encode() in said and pid != os.getpid()]
 
+    def forget(self) -> None:
+        """Read anew at the next look: what is known may be older than a task that has just begun."""
+        self.read_at = 0.0
+
     def read(self) -> Iterator[tuple[int, bytes]]:
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
@@ -143,7 +147,7 @@ async def ends(shell: str, point: Point, fault: Callable[[Path], Awaitable[str]]
     agent = agent_under(shell)
     async with renewed(agent.run_id):
         directory = await point(agent)
-    what = await fault(directory)
+        what = await fault(directory)
     try:
         await until(lambda: gone(agent.run_id), "the end of every process")
     except AssertionError:
@@ -167,9 +171,7 @@ async def remove(directory: Path) -> str:
 
 def signalled(which: str, number: signal.Signals) -> Callable[[Path], Awaitable[str]]:
     async def fault(directory: Path) -> str:
-        async with renewed(directory.parent.parent.name):
-            pid = await shell_of(directory, which)
-        os.kill(pid, number)
+        os.kill(await shell_of(directory, which), number)
         return which
 
     return fault

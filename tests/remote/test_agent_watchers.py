@@ -14,7 +14,7 @@ from tests.lab.faults import kill, marked, shells
 from tests.lab.sshd import parent_of
 from tests.remote.conftest import PRESENT, agent_under
 from tests.remote.helpers import running, sh, start, until
-from tests.remote.test_agent_ends import LEASE_S, STUBBORN, gone, of_run, renewed
+from tests.remote.test_agent_ends import LEASE_S, PROCESSES, STUBBORN, gone, of_run, renewed
 from tui.remote.agent import Agent
 from tui.remote.telemetry import telemetry_command, telemetry_files
 
@@ -48,6 +48,7 @@ async def left_after(shell: str, who: tuple[str, ...], number: signal.Signals) -
         pids = await watchers(directory)
     for name in who:
         os.kill(pids[name], number)
+    PROCESSES.forget()
     try:
         await until(lambda: gone(agent.run_id), "the end of every process")
     except AssertionError:
@@ -79,6 +80,7 @@ async def test_telemetry_ends_itself_when_all_who_watch_it_are_killed(agent: Age
         pids = await watchers(directory)
     for pid in pids.values():
         os.kill(pid, signal.SIGKILL)
+    PROCESSES.forget()
     await until(lambda: gone(agent.run_id), "the end of every process")
 
 
