@@ -18,6 +18,7 @@ ONCE_AND_MANY = {"match": "match", "fullmatch": "fullmatch"}  # the others look 
 MANY = 20  # a repetition of more is taken for one without end
 WRONG = "\x01"  # what no expression wants behind all that it has taken
 OTHERS = 6  # pumps that are tried together with others
+Asked = dict[tuple[str, str], set[str]]  # the methods, by file and name
 
 
 class Used(NamedTuple):
@@ -31,32 +32,46 @@ class Used(NamedTuple):
 @cache
 def used() -> list[Used]:
     """Return every expression of a module of ours by the methods that any module asks it with."""
-    asked: dict[str, set[str]] = {}
+    asked: Asked = {}
     inline: list[Used] = []
     for path in sorted(ROOT.rglob("*.py")):
         where = path.relative_to(ROOT).as_posix()
         for call in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)):
             if isinstance(call.func, ast.Attribute) and call.func.attr in METHODS:
-                _note(call, call.func, f"{where}:{call.lineno}", asked, inline)
+                _note(call, call.func, where, asked, inline)
     found = {(each.pattern, each.method): each for each in inline}
     for where, name, pattern in _constants():
-        for method in asked.get(name, {"search"}):
+        for method in _methods(where, name, asked):
             found.setdefault((pattern, method), Used(f"{where}:{name}", pattern, method))
     return list(found.values())
 
 
-def _note(call: ast.Call, asks: ast.Attribute, where: str, asked: dict[str, set[str]], inline: list[Used]) -> None:
+def _methods(where: str, name: str, asked: Asked) -> set[str]:
+    """Return how a constant is asked: by its name where it is known, else by what loops over a table of its module."""
+    module = ".".join(("tui", *Path(where).with_suffix("").parts)).removesuffix(".__init__")
+    by_name = (found for (file, each), found in asked.items() if each == name and _knows(file, where, module))
+    by_loop = (found for (file, each), found in asked.items() if file == where and each.islower())
+    return set().union(*by_name) or set().union(*by_loop) or {"search"}
+
+
+def _knows(file: str, where: str, module: str) -> bool:
+    """Tell whether a file is that of a module, or imports from it or from its package."""
+    text = (ROOT / file).read_text()
+    return file == where or f"from {module} import" in text or f"from {module.rpartition('.')[0]} import" in text
+
+
+def _note(call: ast.Call, asks: ast.Attribute, where: str, asked: Asked, inline: list[Used]) -> None:
     method = ONCE_AND_MANY.get(asks.attr, "search")
     owner = asks.value
     first = call.args[0] if call.args else None
     if isinstance(owner, ast.Name) and owner.id == "re":
         if isinstance(first, ast.Constant) and isinstance(first.value, str | bytes):
             flags = re.MULTILINE if "MULTILINE" in ast.dump(call) else re.NOFLAG
-            inline.append(Used(where, re.compile(first.value, flags), method))
+            inline.append(Used(f"{where}:{call.lineno}", re.compile(first.value, flags), method))
         elif isinstance(first, ast.Name):
-            asked.setdefault(first.id, set()).add(method)
+            asked.setdefault((where, first.id), set()).add(method)
     elif isinstance(owner, ast.Name | ast.Attribute):
-        asked.setdefault(owner.id if isinstance(owner, ast.Name) else owner.attr, set()).add(method)
+        asked.setdefault((where, owner.id if isinstance(owner, ast.Name) else owner.attr), set()).add(method)
 
 
 def _constants() -> Iterator[tuple[str, str, re.Pattern[Any]]]:

@@ -36,7 +36,7 @@ FORMS: Mapping[Unit, str] = {
 }
 _NUMBER = r"\d[\d,]{0,30}(?:\.\d{1,30})?[kM]?"
 _NAMES = "|".join(sorted({re.escape(name) for names in UNITS.values() for name in names}, key=len, reverse=True))
-_PRINTED = re.compile(rf"(~?)\s*({_NUMBER})(?:\s*-\s*({_NUMBER}))?\s*({_NAMES})(?:\s*\([^()]*\))?", re.ASCII)
+_PRINTED = re.compile(rf"(~?) ?({_NUMBER})(?: ?- ?({_NUMBER}))? ?({_NAMES})(?: ?\([^()]*\))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,8 @@ def named_keys(home: Path) -> list[Path]:
         text = (home / ".ssh" / "config").read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return []  # the check of the configuration tells
-    named = re.findall(r'^\s*IdentityFile[\s=]+"?([^"\n]+?)"?\s*$', text, re.MULTILINE | re.IGNORECASE)
+    pairs = (re.split(r"[\s=]+", line.strip(), maxsplit=1) for line in text.splitlines())
+    named = [pair[1].strip('"') for pair in pairs if len(pair) == 2 and pair[0].lower() == "identityfile"]
     paths = (home / name[2:] if name.startswith("~/") else Path(name) for name in dict.fromkeys(named))
     return [path for path in paths if path.is_absolute() and path.is_file()]
 

@@ -88,7 +88,8 @@ def _line_problem(line: str, inside: bool) -> str | None:
     if bad := next((letter for letter in line if not letter.isprintable()), None):
         return f"the character U+{ord(bad):04X} is not allowed in a job file"
     if line.startswith("["):
-        whole = re.fullmatch(r"\[[^\]]*\S[^\]]*\]", line)
+        inner = line[1:-1]
+        whole = line.endswith("]") and inner.strip() and inner.count("]") <= 1
         return None if whole else f"found {shown(line)}; a section is written [name]"
     if line.startswith("include"):
         return f"'{shown(line)[1:-1]}': include is not supported; put the lines of that file here"

@@ -18,28 +18,29 @@ from tui.workloads.lines import clean, numbered
 
 NUMBER = r"\s*([\d.]+[kMGT]?)\s*"
 HEADER = re.compile(
-    r"(?P<name>\S.*?): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err=\s*(?P<error>\d+)\s*(?:\(.*\))?\s*:"
+    r"(?P<name>\S.*?): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err=\s*(?P<error>\d+)\s*(?:\(.*\)\s*)?:"
     r" pid=(?P<pid>\d+)(?::\s*(?P<date>.*))?"
 )
 RATE = re.compile(
-    r"\s*(read|write|trim|mixed)\s*: IOPS=([\d.]+[kMG]?), BW=(\S+?)\s*(?:\([^()]*\))?\s*\(([\d.]+\w+)/(\d+)msec\).*"
+    r"\s*(read|write|trim|mixed)\s*: IOPS=([\d.]+[kMG]?), BW=(\S+?)\s*(?:\([^()]*\)\s*)?"
+    r"\(([\d.]+[^\W\d]\w*)/(\d+)msec\).*"
 )
-OLD_RATE = re.compile(r"\s*(read|write|trim)\s*: io=([\d.]+\w+), bw=(\S+), iops=\s*(\d+), runt=\s*(\d+)msec.*")
+OLD_RATE = re.compile(r"\s*(read|write|trim)\s*: io=([\d.]+[^\W\d]\w*), bw=(\S+), iops=\s*(\d+), runt=\s*(\d+)msec.*")
 MEANT_AS_RATE = re.compile(r"\s*(read|write|trim|mixed)\s*: (IOPS|io)=.*")
 LATENCY = re.compile(
     rf"\s*(slat|clat|lat)\s*\((nsec|usec|msec)\)\s*: min={NUMBER}, max={NUMBER}, avg={NUMBER}, stdev={NUMBER}"
 )
 PERCENTILES = re.compile(r"\s*(\w+) percentiles \((nsec|usec|msec)\)\s*:.*")
-PERCENTILE = re.compile(r"([\d.]+)th=\[\s*([\d.]+[kMGT]?)\s*\]")
+PERCENTILE = re.compile(r"(?<![\d.])([\d.]+)th=\[\s*([\d.]+[kMGT]?)\s*\]")
 CPU = re.compile(r"\s*cpu\s*: usr=([\d.]+)%, sys=([\d.]+)%.*")
 DEPTHS = re.compile(r"\s*IO depths\s*: 1=([\d.]+)%.*")
 ISSUED = re.compile(r"\s*issued rwts?\s*:\s*total=([\d,]+)(?:\s+short=([\d,]+))?(?:\s+dropped=([\d,]+))?.*")
 OLD_ISSUED = re.compile(r"\s*issued\s*:\s*total=r=(\d+)/w=(\d+)/d=(\d+)(?:, short=r=(\d+)/w=(\d+)/d=(\d+))?.*")
 JOB_LINE = re.compile(r"(?P<name>\S.*?): \(g=\d+\): rw=(\w+), bs=(.*?),? ioengine=([^,]+), iodepth=(\d+).*")
-BLOCKS = re.compile(r"([\d.]+[kKmMgG]?)i?B?-([\d.]+[kKmMgG]?)i?B?")
-COMMAND = re.compile(r"[\s>$#%]*(?:sudo\s+)?(?:\S*/)?fio\s+(-.*)")
+BLOCKS = re.compile(r"(?<![\d.])([\d.]+[kKmMgG]?)i?B?-([\d.]+[kKmMgG]?)i?B?")
+COMMAND = re.compile(r"[\s>$#%]*+(?:sudo\s+)?(?:\S*/)?fio\s+(-.*)")
 # of a shell: [root@h1 ~]#, me@h1:/mnt$
-PROMPT = re.compile(r"\s*(?:\([^()]*\)\s*)?\[?[\w.-]+@(?P<host>[\w.-]+)[^#$%>\n]*[#$%>]\s")
+PROMPT = re.compile(r"\s*(?:\([^()]*\)\s*)?\[?[\w.-]+@(?P<host>[\w.-]++)[^#$%>\n]*+[#$%>]\s")
 VERSION = re.compile(r"(?:hostname=.*, fio=)?(fio-\d[\w.-]*)(?:, flags=.*)?")
 BETWEEN = re.compile(r"(Run status group|Disk stats)\b.*")
 OF_HOST = re.compile(r"<([^<>\s]+)>\s?")

@@ -9,13 +9,13 @@ from itertools import pairwise
 from tui.workloads.lines import numbered
 
 HEADER = re.compile(r"OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE\s*")
-ROW = re.compile(r"(?P<phase>[A-Z0-9]+)?\s+(?P<what>[A-Za-z][\w/% ]*?)\s*:\s+(?P<values>\S.*)")
+ROW = re.compile(r"(?P<phase>[A-Z0-9]+)?\s+(?P<what>[A-Za-z][\w/%]*+(?: ++[\w/%]++)*+)\s*:\s+(?P<values>\S.*)")
 STAMP = re.compile(r"ISO DATE(?: start)?\s*: (\S+)")
 COMMAND = re.compile(r"COMMAND LINE: (.*)")
 ELAPSED = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:(\d+)ms)?")
 HUMAN_US = {"us": 1.0, "ms": 1e3, "s": 1e6}
 LATENCY = re.compile(r"\b(min|avg|max)=([\d.]+)(us|ms|s)\b")
-PERCENTILE = re.compile(r"([\d.]+)%<=(\d+)")
+PERCENTILE = re.compile(r"(?<![\d.])([\d.]+)%<=(\d+)")
 OPTIONS = {
     "-t": "threads", "--threads": "threads", "--iodepth": "IO depth", "-b": "block size", "--block": "block size",
 }  # fmt: skip
