@@ -26,7 +26,7 @@ def test_it_begins_with_what_ran_and_how_it_ended() -> None:
     lines = lines_of("mix")
     assert lines[:3] == [
         "20261120T101530Z-test-mix-0001",
-        "test/mix v1: changed from: Recorded mix",
+        "test/mix v1: Recorded mix",
         "headline: mixed 16.0k IOPS; valid with warnings",
     ]
     assert lines[3].startswith("verdict: valid with warnings: ")
