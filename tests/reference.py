@@ -164,7 +164,7 @@ def kind(each: Schema) -> str:
     if each.get("type") == "array":
         return f"list of {kind(each.get('items', {}))}"
     if each.get("type") == "object":
-        inner = each.get("additionalProperties")
+        inner = each.get("additionalProperties") or next(iter(each.get("patternProperties", {}).values()), None)
         return f"map of {kind(inner)}" if isinstance(inner, dict) else "map"
     return str(each.get("type", "any"))
 

@@ -53,11 +53,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Compare and return the exit code."""
     from tui.results.compare.compare import compare
-    from tui.results.compare.criteria import criteria_of, judge_against
+    from tui.results.compare.criteria import judge_against, named_criteria
     from tui.results.compare.noise import NoiseFloors
     from tui.results.compare.sides import check_across, differing
 
-    criteria_of((), args.criteria)  # what is wrong with them is said before anything is read
+    named_criteria(args.criteria)  # what is wrong with them is said before anything is read
     store, floors = run_store(), NoiseFloors.read(paths().noise)
     a, others = sides_of(store, args)
     check_across(args.across, [record for side in (a, *others) for record in side])
@@ -128,10 +128,12 @@ def exit_code(found: Comparison, judged: Sequence[Judged], *, allow_undecided: b
 
     3: not comparable, a criterion could not be judged, or nobody can tell (unless that is allowed).
     """
+    from tui.results.compare.criteria import UNJUDGED
+
     worse = any(change.word == "worse" and change.counts for change in found.changes) or found.word == "worse"
     if worse or any(each.outcome == "broken" for each in judged):
         return WORSE
-    if found.word == "not comparable" or any(each.outcome in ("not measured", "not comparable") for each in judged):
+    if found.word == "not comparable" or any(each.outcome in UNJUDGED for each in judged):
         return NOT_COMPARABLE
     return NOT_COMPARABLE if found.undecided and not allow_undecided else 0
 

@@ -259,7 +259,7 @@ def importer(file: Path, tool: str | None) -> Workload:
 
     if tool is not None:
         return workloads.get(tool)
-    able = [found for name in workloads.names() if (found := workloads.get(name)).job_files]
+    able = [found for found in workloads.every() if found.job_files]
     fitting = [found for found in able if file.name.lower().endswith(found.job_files)] or able
     if len(fitting) != 1:
         known = "|".join(each.name for each in fitting)

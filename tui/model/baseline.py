@@ -38,7 +38,7 @@ def _schema(unit: Unit) -> WithJsonSchema:
 
 
 def _statistic(name: str) -> str:
-    if not re.fullmatch(r"min|max|mean|stddev|p\d{1,2}(\.\d{1,4})?", name):
+    if not re.fullmatch(r"min|max|mean|stddev|p[0-9]{1,2}(\.[0-9]{1,4})?", name):
         raise ValueError(f"allowed are {STATISTICS}")
     return name
 

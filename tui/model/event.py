@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from tui.model.hostfacts import Fact
 from tui.model.made import Identities
+from tui.model.percentile import PercentileName
 from tui.model.plain_data import MultiLine, PlainDecoder
 from tui.model.plan import Step
 from tui.model.proof import ProofResult
@@ -207,7 +208,9 @@ class DirectionSample(Struct, omit_defaults=True):
     lat_sum_ns: Count = 0
     lat_max_ns: Count = 0  # exact maximum since the start of the measurement
     lat: Buckets = field(default_factory=Buckets)
-    printed_ns: dict[str, int] = field(default_factory=dict)  # percentiles that the tool printed: never merged
+    printed_ns: dict[PercentileName, int] = field(
+        default_factory=dict
+    )  # percentiles that the tool printed: never merged
 
 
 class Sample(Event, tag="sample"):
@@ -247,7 +250,7 @@ class LatencyResult(Struct, omit_defaults=True):
     max_ns: int
     mean_ns: float
     stddev_ns: float
-    percentiles_ns: dict[str, int] = field(default_factory=dict)  # "99.5" -> ns
+    percentiles_ns: dict[PercentileName, int] = field(default_factory=dict)  # "99.5" -> ns
     buckets: Buckets | None = None
 
 

@@ -70,7 +70,7 @@ class Plugin:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             value = self._checked(name, guarded(who, name, function, *args, **kwargs), rule)
-            return value if make is None or value is None else make(value, who)
+            return value if make is None or value is None else guarded(who, name, make, value, who)
 
         return call
 

@@ -20,9 +20,10 @@ from tui.model.profile import (
     value_text,
 )
 from tui.model.profile_hints import idle, unreached, uses, written
+from tui.model.profile_type import tools
 from tui.model.quantities import shown
 from tui.model.search_check import search_problems
-from tui.model.tool import SUITE, installed, rules
+from tui.model.tool import SUITE, rules
 from tui.model.yaml_text import Document, KeyPath
 
 NUMERIC_KINDS = ("size", "duration", "count", "number")
@@ -32,7 +33,7 @@ DIRECTIONS_OF_IO = ("read", "write", "trim", "sync", "mixed", "both")
 
 def name_problems(document: Document) -> Iterator[Problem]:
     """Check names on the bare data of each load generator's part, so that they are told however broken the rest is."""
-    for name in installed():
+    for name in tools():
         if isinstance(document.data.get(name), dict):
             yield from rules(name).name_problems(document)
 

@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from tui.model.problem import NEEDS_OPTION, Problem, UsageError, did_you_mean
 from tui.model.profile import Profile
 from tui.model.profile_check import name_problems, problems
-from tui.model.profile_type import whole
+from tui.model.profile_type import tools, whole
 from tui.model.tool import SUITE, installed, rules
 from tui.model.validation import in_order, problems_of, real_path, told_of
 from tui.model.yaml_text import Document, KeyPath, load
@@ -143,7 +143,7 @@ def _of_the_rest(error: ValidationError, document: Document) -> list[Problem]:
         _remove(data, path)
     for key, value in _STAND_INS.items():
         data.setdefault(key, value)
-    tool = data.setdefault("tool", next((name for name in installed() if name in data), SUITE))
+    tool = data.setdefault("tool", next((name for name in tools() if name in data), SUITE))
     if tool != SUITE:
         body = data.get(tool)
         said = {key: value for key, value in body.items() if value} if isinstance(body, dict) else {}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+from contextlib import nullcontext, suppress
 from typing import Any
 
-from tui.model.profile_type import profile_json_schema
-from tui.model.tool import installed, rules
+from tui.model.problem import UsageError
+from tui.model.profile_type import profile_json_schema, tools
+from tui.model.tool import foreign, rules
 
 SCALARS = ["string", "number", "boolean"]
 REF = "#/$defs/"
@@ -17,9 +19,10 @@ def profile_file_schema() -> dict[str, Any]:
     schema = copy.deepcopy(profile_json_schema())
     kinds = schema["$defs"]
     _accept_percentages(kinds)
-    for name in installed():
-        rules(name).describe(kinds)
-    merged = {key: _kind_of(schema["properties"][key]) for key in ("params", *installed())}
+    for name in tools():
+        with suppress(UsageError) if name in foreign() else nullcontext():  # its part says what fails
+            rules(name).describe(kinds)
+    merged = {key: _kind_of(schema["properties"][key]) for key in ("params", *tools())}
     strict = {key: copy.deepcopy(schema["properties"][key]) for key in merged}
     for key, name in merged.items():
         part = copy.deepcopy(kinds[name])

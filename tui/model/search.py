@@ -11,6 +11,8 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from tui.model.percentile import MeanOrPercentile
+
 SearchKind = Literal["capacity", "curve", "scaling"]
 Objective = Literal["iops", "bandwidth"]
 Verdict = Literal["meets", "breaks", "unclear", "void"]
@@ -131,6 +133,6 @@ class Point(Struct, frozen=True, omit_defaults=True):
     lost: tuple[str, ...] = ()  # that did not
     cut: bool = False
     deviation: float | None = None  # of the achieved rate, second by second, as a share of it
-    intended: dict[str, float] = field(default_factory=dict)
+    intended: dict[MeanOrPercentile, float] = field(default_factory=dict)
     intended_why: str = ""
     jobs: dict[str, float] = field(default_factory=dict)  # what each job achieved, I/Os a second, of several

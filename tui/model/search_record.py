@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tui.model.step_record import Part, Scalar
+from tui.model.step_record import MeanOrPercentileKey, Part, PercentileKey, Scalar
 
 
 class IntervalRecord(Part):
@@ -53,11 +53,11 @@ class SearchPointRecord(Part):
     figures: list[LimitFigureRecord] = Field(default_factory=list, description="every limit")
     verdict: Literal["meets", "breaks", "unclear", "void"] = Field(description="what was decided")
     reason: str = Field("", description="why it was decided so")
-    percentiles_ns: dict[str, dict[str, int]] = Field(
+    percentiles_ns: dict[str, dict[PercentileKey, int]] = Field(
         default_factory=dict,
         description="latency by direction and percentile, from the actual start of each I/O; where 10 I/Os are slower",
     )
-    intended_ns: dict[str, float] = Field(
+    intended_ns: dict[MeanOrPercentileKey, float] = Field(
         default_factory=dict, description="latency by percentile and 'mean', from the intended start of each I/O"
     )
     intended_reason: str = Field("", description="why the latency from the intended start is not told")

@@ -3,11 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
+
+from tui.model.percentile import MEAN, MEAN_PATTERN, PATTERN, is_percentile
 
 Scalar = str | int | float | bool | None
+
+
+def _percentile(name: str) -> str:
+    if not is_percentile(name):
+        raise PydanticCustomError(
+            "percentile", "found '{name}', allowed are numbers from 0 to 100 such as '99.9'", {"name": name}
+        )
+    return name
+
+
+def _mean_or_percentile(name: str) -> str:
+    return name if name == MEAN else _percentile(name)
+
+
+def _text_like(pattern: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "pattern": pattern})
+
+
+PercentileKey = Annotated[str, AfterValidator(_percentile), _text_like(PATTERN)]
+MeanOrPercentileKey = Annotated[str, AfterValidator(_mean_or_percentile), _text_like(MEAN_PATTERN)]
 UTC_PATTERN = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$"
 
 
@@ -43,11 +66,11 @@ class LatencyRecord(Part):
     max_ns: int | None = Field(None, description="exact maximum")
     mean_ns: float | None = Field(None, description="mean over all I/Os")
     stddev_ns: float | None = Field(None, description="standard deviation (n-1) over all I/Os")
-    percentiles_ns: dict[str, int] = Field(
+    percentiles_ns: dict[PercentileKey, int] = Field(
         default_factory=dict,
         description="ns by percentile: 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99; imports keep others",
     )
-    percentiles_behind: dict[str, float] = Field(
+    percentiles_behind: dict[PercentileKey, float] = Field(
         default_factory=dict,
         description="I/Os slower than each percentile; of fewer than 10 it is chance, and printed as n<10",
     )
@@ -127,7 +150,7 @@ class SeriesColumns(Part):
     p99_ns: list[int | None] = Field(
         default_factory=list, description="99th percentile of the intervals that cover the middle of the second"
     )
-    printed_ns: dict[str, list[int | None]] = Field(
+    printed_ns: dict[PercentileKey, list[int | None]] = Field(
         default_factory=dict,
         description="of one host: percentiles of each second as the tool printed them, by name; they cannot be merged",
     )

@@ -7,6 +7,7 @@ Buckets". Rules are made once a hint and cached; a sample with full histograms c
 from __future__ import annotations
 
 import collections.abc
+import re
 import sys
 import types
 import typing
@@ -75,6 +76,8 @@ class Types:
             return lambda value: "" if value is None else _found(value, "None")
         if origin is Annotated:
             bounds = [each for each in args[1:] if isinstance(each, Meta)]
+            if bounds and args[0] is str:
+                return _text(bounds)
             return _number(args[0], bounds) if bounds else self.rule(args[0], returned=returned)
         if origin in (Union, types.UnionType):
             return self._any_of(args)
@@ -196,6 +199,18 @@ def _number(kind: type, limits: Sequence[Meta]) -> Rule:
         if (least is not None and value < least) or (below is not None and value >= below) or not isfinite(value):
             return _found(value, name if least is not None else "a finite number")
         return ""
+
+    return look
+
+
+def _text(limits: Sequence[Meta]) -> Rule:
+    patterns = [(re.compile(each.pattern), each.description) for each in limits if each.pattern is not None]
+
+    def look(value: Any) -> str:
+        if not isinstance(value, str):
+            return _found(value, "str")
+        wrong = (what or f"text like {form.pattern}" for form, what in patterns if form.search(value) is None)
+        return next((_found(value, what) for what in wrong), "")
 
     return look
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from pydantic import BaseModel, field_validator
+from pydantic import BaseModel, create_model, field_validator
 
 from tests.workloads.plugins.conftest import PACKAGE
 from tui import workloads
@@ -24,6 +24,7 @@ from tui.model.plain_data import plain
 from tui.model.plan import HostTask, Plan, Step
 from tui.model.plugin import PLUGIN_FAILED, PluginError
 from tui.model.problem import UsageError
+from tui.model.profile_schema import profile_file_schema
 from tui.model.provider import Provider
 from tui.workloads.base import Paced
 from tui.workloads.contract import types
@@ -237,6 +238,47 @@ def test_what_fails_while_a_profile_is_loaded_is_the_plug_ins_by_name(
     with pytest.raises(PluginError) as told:
         plan_of(other(known, **methods), tmp_path)
     assert "plug-in ddsync (" in str(told.value) and word in str(told.value)
+
+
+def fails(*_: Any) -> Any:
+    raise RuntimeError("of the plug-in")
+
+
+UNKNOWN_TYPE = {"__module__": __name__, "__annotations__": {"directory": "NoSuchType"}}
+SPOILED: dict[str, dict[str, Any]] = {
+    "it cannot be made": {"__init__": fails},
+    "body raises": {"body": fails},
+    "body returns no model": {"body": lambda _: {}},
+    "body is missing": {"body": None},
+    "its model names what is not there": {"body": lambda _: type("Body", (BaseModel,), UNKNOWN_TYPE)},
+    "its model has no schema": {"body": lambda _: create_model("Body", directory=(Callable[[Unschemed], str], ...))},
+    "an attribute raises": {"stand_in": property(fails), "body": fails},
+    "its schema cannot be described": {"describe": fails, "problems": fails},
+}
+
+
+class Unschemed:
+    """A type that pydantic knows nothing of."""
+
+
+@pytest.mark.parametrize("case", SPOILED)
+def test_a_plug_in_that_fails_spoils_only_its_own_profiles(known: Any, tmp_path: Path, case: str) -> None:
+    own = tmp_path / "p.yaml"
+    own.write_text((PACKAGE / "synced-writes.yaml").read_text())
+    catalogue = Catalogue(tmp_path)
+    with standing_in(other(known, **SPOILED[case])):
+        assert [each.error for each in catalogue.list() if each.path != own and each.error] == []
+        assert catalogue.load("demo/quick").preset
+        assert "fio" in profile_file_schema()["properties"]
+        with pytest.raises(UsageError) as told:
+            catalogue.load(str(own))
+        assert "ddsync" in str(told.value) and tool.provider("ddsync").text() in str(told.value)
+
+
+def test_a_plug_in_called_as_a_key_of_profiles_spoils_none(known: Any, tmp_path: Path) -> None:
+    with standing_in(other(known, name="params")):
+        assert Catalogue(tmp_path).load("demo/quick").preset
+        assert "params" in profile_file_schema()["properties"]
 
 
 def test_a_plan_says_which_package_brought_the_load_generator(known: Any, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from tui.journal.state import RunState
 from tui.model.baseline import Baseline, Directed, OperationRates
 from tui.model.event import MetadataResult, OperationResult
 from tui.model.hostfacts import Fact
+from tui.model.percentile import percentile_name
 from tui.model.plan import HostTask, Plan, Step
 from tui.model.printed import Quantity, rounding_of
 from tui.model.quantities import parse_stamp
@@ -163,7 +164,11 @@ def _latency(found: Mapping[str, Quantity], count: int | None) -> LatencyRecord 
         max_ns=whole.get("max"),
         mean_ns=values.get("mean"),
         stddev_ns=values.get("stddev"),
-        percentiles_ns={name[1:]: value for name, value in whole.items() if name.startswith("p")},
+        percentiles_ns={
+            told: value
+            for name, value in whole.items()
+            if (told := percentile_name(name.removeprefix("p"))) is not None
+        },
     )
 
 

@@ -19,24 +19,29 @@ from tui.results.compare.compare import Comparison
 from tui.results.compare.measured import Point, points_of
 from tui.results.text import junit
 
-Outcome = Literal["kept", "broken", "not measured", "not comparable"]
+Outcome = Literal["kept", "broken", "not measured", "not comparable", "cannot be judged"]
+UNJUDGED: tuple[Outcome, ...] = ("not measured", "not comparable", "cannot be judged")
 JUNIT: dict[Outcome, junit.Outcome] = {
-    "kept": "passed", "broken": "failed", "not measured": "error", "not comparable": "error"
+    "kept": "passed", "broken": "failed", "not measured": "error", "not comparable": "error",
+    "cannot be judged": "error",
 }  # fmt: skip
 
 
 class Judged(Struct, frozen=True):
-    """What became of a criterion in one figure of one point; `measured` is for people."""
+    """What became of a criterion in one figure of one point; `measured` and `why` are for people."""
 
     criterion: str
     point: str
     title: str
     measured: str
     outcome: Outcome
+    why: str = ""
 
     @property
     def text(self) -> str:
         """For people: ``read.p99 > 2ms: broken, read p99 latency is 2.31 ms``."""
+        if self.why:
+            return f"criterion {self.outcome}: {self.why}"
         where = f" at {self.point}" if self.point else ""
         said = f", {self.title} is {self.measured}{where}" if self.measured else where
         return f"{self.criterion}: {self.outcome}{said}"
@@ -47,17 +52,26 @@ class Judged(Struct, frozen=True):
         return junit.Case(f"{self.criterion} {self.point}".strip(), JUNIT[self.outcome], self.text, "thresholds")
 
 
-def criteria_of(records: Iterable[RunRecord], named: Iterable[str] = ()) -> list[Criterion]:
-    """Return the criteria of the records' profiles and those that are named, each once. Raises UsageError."""
-    told = [("thresholds", text) for record in records for text in record.criteria]
-    told += [("--fail-if", text) for text in named]
-    found: dict[str, Criterion] = {}
-    for where, text in told:
+def named_criteria(texts: Iterable[str]) -> list[Criterion]:
+    """Return the criteria that somebody named. Raises UsageError."""
+    try:
+        return [parse_criterion(text) for text in texts]
+    except ValueError as error:
+        raise UsageError(f"--fail-if: {error}") from error
+
+
+def criteria_of(records: Iterable[RunRecord], named: Iterable[str] = ()) -> list[Criterion | Judged]:
+    """Return the criteria of the records' profiles and those that are named, each once. Raises UsageError.
+
+    What a record has and this version cannot read is returned as judged: nothing else of the record depends on it.
+    """
+    found: dict[str, Criterion | Judged] = {}
+    for text in dict.fromkeys(text for record in records for text in record.criteria):
         try:
-            found.setdefault(text, parse_criterion(text))
+            found[text] = parse_criterion(text)
         except ValueError as error:
-            raise UsageError(f"{where}: {error}") from error
-    return list(found.values())
+            found[text] = Judged(text, "", "", "", "cannot be judged", str(error))
+    return list((found | {each.text: each for each in named_criteria(named)}).values())
 
 
 def judge_against(found: Comparison, named: Iterable[str] = ()) -> list[Judged]:
@@ -66,12 +80,15 @@ def judge_against(found: Comparison, named: Iterable[str] = ()) -> list[Judged]:
 
 
 def judge(
-    a: Sequence[RunRecord], b: Sequence[RunRecord], criteria: Sequence[Criterion], *, comparable: bool = True
+    a: Sequence[RunRecord], b: Sequence[RunRecord], criteria: Sequence[Criterion | Judged], *, comparable: bool = True
 ) -> list[Judged]:
     """Return how B stands by its criteria; relative ones are of its change against A, and left out without an A."""
     ours, theirs = points_of(a), points_of(b)
     found = []
     for criterion in criteria:
+        if isinstance(criterion, Judged):
+            found.append(criterion)
+            continue
         if criterion.relative and not a:
             continue
         if criterion.relative and not comparable:  # there is a change, and it says nothing of B

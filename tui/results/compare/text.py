@@ -215,7 +215,7 @@ def _beside(found: Comparison, width: int) -> Iterator[Line]:
 
 def judged_lines(judged: Sequence[Judged]) -> list[Line]:
     """Return how a run stands by its criteria."""
-    roles = {"kept": GOOD, "broken": BAD, "not measured": WARN, "not comparable": WARN}
+    roles = {"kept": GOOD, "broken": BAD, "not measured": WARN, "not comparable": WARN, "cannot be judged": WARN}
     return [Line.of(("must not be  ", LABEL), (each.text, roles[each.outcome])) for each in judged]
 
 

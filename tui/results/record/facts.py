@@ -27,9 +27,11 @@ def facts_together(record: RunRecord) -> FactsTogether:
     facts = record.facts
     if facts is None:
         return compare({host.name: host.facts for host in record.hosts})
-    return FactsTogether(tuple(facts.hosts), dict(facts.common), tuple(_found(each) for each in facts.differing))
+    found = (_found(each) for each in facts.differing)
+    return FactsTogether(tuple(facts.hosts), dict(facts.common), tuple(each for each in found if len(each.groups) > 1))
 
 
 def _found(each: FactDifferenceRecord) -> FactDifference:
-    groups = tuple(FactGroup(group.value, tuple(group.hosts)) for group in each.groups)
+    """Return a difference by its groups that have hosts: of fewer than two, nothing differs."""
+    groups = tuple(FactGroup(group.value, tuple(group.hosts)) for group in each.groups if group.hosts)
     return FactDifference(each.name, each.title, each.matters, groups)

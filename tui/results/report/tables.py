@@ -209,13 +209,14 @@ def _row(table: MatrixTable, row: TableRow, scale: Scale) -> list[TableCell]:
 # -- criteria
 
 
-OUTCOMES = {"kept": TEXT, "broken": BAD, "not measured": WARN, "not comparable": WARN}
+OUTCOMES = {"kept": TEXT, "broken": BAD, "not measured": WARN, "not comparable": WARN, "cannot be judged": WARN}
 
 
 def criteria_table(title: str, judged: Sequence[Judged]) -> Table:
     """Return how a run, or a side, stands by what must not be."""
     rows: list[list[TableCell]] = [
-        [each.criterion, each.point, each.measured, (each.outcome, OUTCOMES[each.outcome])] for each in judged
+        [each.criterion, each.point, each.measured or each.why, (each.outcome, OUTCOMES[each.outcome])]
+        for each in judged
     ]
     return Table(title, [Column("must not be"), Column("at"), Column("measured", right=True), Column("outcome")], rows)
 

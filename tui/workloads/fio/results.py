@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tui.metrics.histogram import PERCENTILES, Histogram, combine_directions, label
 from tui.model.event import DirectionResult, HostResult, LatencyResult
+from tui.model.percentile import percentile_name
 from tui.workloads.fio.snapshot import Direction, Job, Latency, Snapshot
 
 LABELS = tuple(map(label, PERCENTILES))
@@ -81,7 +82,8 @@ def latency_result(latency: Latency | None) -> LatencyResult | None:
 def _printed(latency: Latency) -> dict[str, int]:
     """Return the percentiles that fio printed, in order."""
     most, told = int(latency.max), latency.percentile or {}
-    return {label(float(name)): min(int(told[name]), most) for name in sorted(told, key=float)}
+    named = {name: value for printed, value in told.items() if (name := percentile_name(printed)) is not None}
+    return {name: min(int(named[name]), most) for name in sorted(named, key=float)}
 
 
 def _wanted(printed: dict[str, int]) -> list[float]:

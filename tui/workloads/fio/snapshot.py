@@ -11,6 +11,7 @@ from msgspec import Meta, Struct, field
 
 from tui.model.bounded import MOST_NUMBER, MOST_STAMP_MS
 from tui.model.no_json import NO_JSON
+from tui.model.percentile import PrintedPercentile
 
 LatencyKind = Literal["slat", "clat", "lat"]
 Count = Annotated[int, Meta(ge=0, le=MOST_NUMBER)]
@@ -34,7 +35,7 @@ class Latency(Struct):
     mean: Amount = 0.0
     stddev: Amount = 0.0
     n: Count = field(name="N", default=0)
-    percentile: dict[str, Amount] | None = None
+    percentile: dict[PrintedPercentile, Amount] | None = None
     bins: dict[Count, Count] | None = None
 
 
@@ -110,7 +111,7 @@ class Snapshot(Struct):
 class _Brief(Latency):
     """A latency whose percentiles and bins are passed over: no object has keys of these names."""
 
-    percentile: dict[str, Amount] | None = field(name="", default=None)
+    percentile: dict[PrintedPercentile, Amount] | None = field(name="", default=None)
     bins: dict[Count, Count] | None = field(name=" ", default=None)
 
 

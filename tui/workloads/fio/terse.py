@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from tui.model.percentile import percentile_name
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
 from tui.workloads.fio.results import kept_result
@@ -94,6 +95,9 @@ def _latency(words: Sequence[str], ios: int) -> Latency:
 def _percentiles(words: Sequence[str]) -> Iterator[tuple[str, float]]:
     """Yield percentiles by name; places that are not used are 0%."""
     for word in words:
-        name, _, value = word.partition("=")
-        if float(name.rstrip("%")):
-            yield name.rstrip("%"), float(value) * US
+        printed, _, value = word.partition("=")
+        name = percentile_name(printed.rstrip("%"))
+        if name is None:
+            raise ValueError(f"'{printed}' as a percentile")
+        if name != "0":
+            yield name, float(value) * US

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from math import isfinite, nan
 
 from tui.model.event import DirectionResult, HostResult, LatencyResult, MetadataResult, OperationResult
+from tui.model.percentile import percentile_name
 from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import Format, ImportedOutput
@@ -182,8 +183,9 @@ def _latency(row: Row, prefix: str, ios: int) -> LatencyResult | None:
         return None
     percentiles = {
         name: round(value * 1000)
-        for name in row.get(f"{prefix}IO percentiles", "").split()
-        if (value := _number(row, f"{prefix}IO p{name}")) is not None
+        for printed in row.get(f"{prefix}IO percentiles", "").split()
+        if (value := _number(row, f"{prefix}IO p{printed}")) is not None
+        and (name := percentile_name(printed)) is not None
     }
     return LatencyResult(ios, round(low * 1000), round(high * 1000), mean * 1000, nan, percentiles)
 
