@@ -16,10 +16,10 @@ from tests.patience import wait_until
 from tui.app.screens.live.screen import LiveScreen
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.profiles.catalogue import Catalogue
+from tui.journal.alive import is_running
 from tui.journal.plan_file import load_plan
 from tui.model.address import HostAddress
 from tui.results.record.build import write_record
-from tui.results.store.alive import is_running
 
 LIMITER = {"kind": "concurrency", "text": "concurrency: one at a time"}
 PROOF = {

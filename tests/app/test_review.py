@@ -20,11 +20,11 @@ from tui.app.shell import Options
 from tui.app.widgets.field import SecretInput
 from tui.app.widgets.form import Field
 from tui.engine.hosts.ahead import Answer
+from tui.journal.alive import is_running
 from tui.journal.plan_file import load_plan
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.local import LocalTransport
-from tui.results.store.alive import is_running
 from tui.results.store.summary import summarize
 
 

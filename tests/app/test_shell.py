@@ -22,7 +22,7 @@ from tui.cli import open_app
 from tui.engine.planning.plan import Choices, build_plan
 from tui.engine.process.control import NotRunning, request
 from tui.engine.process.launch import launch
-from tui.results.store.alive import is_running
+from tui.journal.alive import is_running
 
 OLD_RUN = Path(__file__).parents[1] / "data" / "runs" / "plain"
 

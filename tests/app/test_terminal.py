@@ -16,7 +16,7 @@ from tests.app.tmux import Terminal
 from tests.patience import PATIENCE_S
 from tui.app.terminal.driver import TerminalDriver
 from tui.engine.process.control import request
-from tui.results.store.alive import is_running
+from tui.journal.alive import is_running
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 READY = "ticked"

@@ -11,9 +11,9 @@ import pytest
 from tests.patience import PATIENCE_S
 from tests.results.compare_runs import IOPS, calm, latencies, latency_of, repeated, run, step
 from tui.cli.main import main
+from tui.journal.rundir import write_atomic
 from tui.model.record import RunRecord
 from tui.results.compare.noise import NoiseFloors
-from tui.results.store.rundir import write_atomic
 
 SAME, OTHER = "20260101T000000Z-test-p-000a", "20260102T000000Z-test-p-000b"
 SLOWER, FOREIGN = "20260103T000000Z-test-p-000c", "20260104T000000Z-test-q-000d"

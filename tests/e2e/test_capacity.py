@@ -22,7 +22,7 @@ from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
 from tui.engine.planning.search import Wish
 from tui.engine.running.run import execute
-from tui.results.store.alive import is_running
+from tui.journal.alive import is_running
 
 pytestmark = pytest.mark.e2e
 

@@ -21,13 +21,13 @@ from tests.e2e.command import measures, only_run
 from tests.patience import wait_until
 from tests.results.compare_runs import IOPS, run, step
 from tui.engine.planning.plan import Choices, build_plan
-from tui.engine.process.identity import announce
 from tui.engine.profiles.catalogue import Catalogue
+from tui.journal.alive import is_running
+from tui.journal.identity import announce
 from tui.journal.plan_file import load_plan
 from tui.model.address import HostAddress
 from tui.model.rundir import PID_FILE
 from tui.results.record.build import write_record
-from tui.results.store.alive import is_running
 
 pytestmark = pytest.mark.e2e
 OLD_RUN = Path(__file__).parents[1] / "data" / "runs" / "plain"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tui.engine.process.control import ControlServer, NotRunning, Request, request
-from tui.engine.process.identity import announce
+from tui.journal.identity import announce
 from tui.model.rundir import SOCKET_FILE
 
 

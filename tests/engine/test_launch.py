@@ -12,12 +12,12 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tui.engine.process.launch import create_run, launch
+from tui.journal.alive import is_running
 from tui.journal.plan_file import load_plan
 from tui.model.address import HostAddress
 from tui.model.plan import Headline, Plan, ProfileRef
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import new_run_id
-from tui.results.store.alive import is_running
 
 PLAN = Plan(
     profile=ProfileRef(tag="weka/read-iops", version=1, title="t", text="y", sha256="0"),

@@ -16,13 +16,13 @@ from tui.engine.process.control import request
 from tui.engine.process.launch import EngineMode, create_run, spawn_asking
 from tui.engine.profiles.catalogue import Catalogue
 from tui.engine.running.run import open_run
+from tui.journal.alive import is_running
 from tui.journal.plan_file import load_plan
 from tui.journal.reader import read_events
 from tui.model.address import HostAddress
 from tui.model.event import AnyEvent, RunEnded, StopRequested
 from tui.model.rundir import JOURNAL_FILE
 from tui.remote.connections import Connections
-from tui.results.store.alive import is_running
 
 PROFILE = """\
 profile: own/secret

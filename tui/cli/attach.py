@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Watch a run and return its exit code."""
     from tui.cli.watching import watch
-    from tui.results.store.alive import is_running
+    from tui.journal.alive import is_running
 
     run_dir = run_store().resolve(args.run, last_of_all=True)
     if args.speed <= 0:

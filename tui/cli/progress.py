@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from tui.journal.alive import is_running
 from tui.journal.reader import JournalEvent, JournalTail
 from tui.journal.state import RunState
 from tui.journal.waiting import silent_hosts_text, waiting_text
@@ -29,7 +30,6 @@ from tui.model.search import Search
 from tui.results.findings.due import is_time
 from tui.results.matrix.progress import MatrixProgress, matrix_progress, step_name
 from tui.results.matrix.rounds import live_text
-from tui.results.store.alive import is_running
 from tui.sizing.lacking import points_planned
 from tui.text.points import offer_text, point_text
 

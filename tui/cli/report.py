@@ -94,7 +94,7 @@ def source_of(run_dir: Path) -> Source:
 
 def save(target: Path, text: str) -> None:
     """Put the file in place whole. Raises BenchtuiError."""
-    from tui.results.store.rundir import write_atomic
+    from tui.journal.rundir import write_atomic
 
     try:
         write_atomic(target, text.encode())

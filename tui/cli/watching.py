@@ -14,10 +14,10 @@ import msgspec
 from tui.cli.common import say
 from tui.cli.progress import ProgressDisplay, follow, plan_of
 from tui.engine.process.control import NotRunning, request
+from tui.journal.alive import is_running
 from tui.journal.state import RunState
 from tui.model.no_json import NO_JSON
 from tui.model.rundir import RECORD_FILE
-from tui.results.store.alive import is_running
 
 INTERRUPTED = 130
 RECORD_PATIENCE_S = 30.0

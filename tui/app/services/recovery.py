@@ -43,7 +43,7 @@ async def recover(runs: Sequence[Path], begun: Callable[[Path], object], asked: 
     `begun` hears of each engine that is up, `asked` of what it asks to log in.
     """
     from tui.engine.process.launch import spawn_asking
-    from tui.results.store.alive import is_running
+    from tui.journal.alive import is_running
     from tui.results.store.unfinished import is_unfinished
 
     for run_dir in runs:

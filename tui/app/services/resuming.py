@@ -39,7 +39,7 @@ def lacking(run_dir: Path) -> Lacking:
     Raises UsageError when it is going on, BenchtuiError when its plan or journal cannot be read.
     """
     from tui.engine.recovery.more import wants_more
-    from tui.results.store.alive import is_running
+    from tui.journal.alive import is_running
 
     running = is_running(run_dir)
     missing, with_failed = (_count(run_dir, failed=failed, running=running) for failed in (False, True))
@@ -101,7 +101,7 @@ def spent_text(spent: Spent) -> str:
 def give(run_dir: Path, bounds: Bounds) -> None:
     """Let the search of a run cost more in all. Raises UsageError when it is going on, and as `give_more` does."""
     from tui.engine.recovery.more import give_more
-    from tui.results.store.alive import is_running
+    from tui.journal.alive import is_running
 
     if is_running(run_dir):
         raise UsageError(f"run {run_dir.name} is going on")
@@ -113,7 +113,7 @@ async def resume(
 ) -> None:
     """Start an engine for what a run lacks. `begun` hears when it is up, `asked` of what it asks to log in."""
     from tui.engine.process.launch import spawn_asking
-    from tui.results.store.alive import is_running
+    from tui.journal.alive import is_running
 
     questions = await asyncio.to_thread(spawn_asking, run_dir, mode)
     await until(lambda: is_running(run_dir), BEGIN_S)

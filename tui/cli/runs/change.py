@@ -8,9 +8,9 @@ from pathlib import Path
 
 from tui.cli.common import add_json, report
 from tui.cli.runs.arguments import RUN_HELP, Actions
+from tui.journal.alive import is_running
 from tui.model.problem import BenchtuiError, UsageError, did_you_mean
 from tui.model.rundir import JOURNAL_FILE
-from tui.results.store.alive import is_running
 from tui.results.store.marks import parse_tags, rename, retag, star, tags_text
 from tui.results.store.runs import RunStore
 

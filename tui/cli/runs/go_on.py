@@ -11,9 +11,9 @@ from tui.cli.prove import configure as prove_arguments
 from tui.cli.runs.arguments import RUN_HELP, Actions
 from tui.cli.runs.change import run_on_own_hosts
 from tui.cli.searching import span_of
+from tui.journal.alive import is_running
 from tui.model.problem import BenchtuiError, UsageError
 from tui.model.rundir import JOURNAL_FILE
-from tui.results.store.alive import is_running
 from tui.results.store.runs import RunStore
 
 

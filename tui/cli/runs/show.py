@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from tui.cli.common import text_width
 from tui.cli.runs.arguments import RUN_HELP, Actions
+from tui.journal.alive import is_running
 from tui.model.paths import Paths
 from tui.model.rundir import RECORD_FILE
-from tui.results.store.alive import is_running
 from tui.results.store.marks import read_marks, with_tags
 from tui.results.store.runs import RunStore
 

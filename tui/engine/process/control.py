@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tui.engine.process.identity import lives
+from tui.journal.identity import lives
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import SOCKET_FILE
 

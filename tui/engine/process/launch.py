@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from tui.engine.planning.attest import signed
-from tui.engine.process.identity import announce, owner
+from tui.journal.identity import announce, owner
 from tui.journal.plan_file import load_plan
 from tui.journal.reader import JournalTail, complete_bytes
 from tui.metrics import units

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.engine.process.control import ControlServer, Request
-from tui.engine.process.identity import sole_engine
 from tui.engine.process.launch import EngineMode
 from tui.engine.process.questions import EngineAsker, take_link
 from tui.engine.running.context import RunContext
@@ -21,6 +20,7 @@ from tui.engine.running.load import stop_host
 from tui.engine.running.run import execute, open_run
 from tui.engine.running.secrets import secrets_of
 from tui.engine.safety.logout import forwarded_agent
+from tui.journal.identity import sole_engine
 from tui.journal.plan_file import load_plan
 from tui.model.event import Message, Note, RunEnded, RunStateName
 from tui.model.paths import Paths

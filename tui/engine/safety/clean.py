@@ -18,10 +18,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui.engine.hosts.fan_out import agent_on, fan_out
-from tui.engine.process.identity import no_engine, owner
 from tui.engine.safety.host_look import sizes_of, tasks_of
 from tui.engine.safety.kept import why_kept
 from tui.engine.safety.made_files import MadeFiles
+from tui.journal.identity import no_engine, owner
 from tui.metrics import units
 from tui.model.address import HostAddress
 from tui.model.made import Identities, Place

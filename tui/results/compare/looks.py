@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
+from tui.journal.rundir import write_atomic
 from tui.model.no_json import NO_JSON
 from tui.model.plain_data import PlainDecoder
 from tui.model.problem import NotComparableError, Problem
 from tui.model.rundir import LOOKS_FILE
 from tui.results.compare.sequential import Look, Made
-from tui.results.store.rundir import write_atomic
 
 LOOK_SCHEMA = "benchtui.looks/1"
 

@@ -10,6 +10,7 @@ from statistics import fmean, stdev
 import msgspec
 from msgspec import Struct, field
 
+from tui.journal.rundir import write_atomic
 from tui.metrics.buckets import label
 from tui.metrics.repeat import t_975
 from tui.metrics.units import Few
@@ -19,7 +20,6 @@ from tui.model.plan import Headline
 from tui.model.problem import BenchtuiError, NotComparableError, Problem
 from tui.model.record import RunRecord
 from tui.results.compare.measured import Point, points_of
-from tui.results.store.rundir import write_atomic
 
 NOISE_SCHEMA = "benchtui.noise/1"
 Key = tuple[str, int | None, str | None, tuple[str, ...], str]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from tui.journal.alive import is_running
 from tui.model.event import Event
 from tui.model.exporter import Exporter, Second, installed, load
 from tui.model.problem import BenchtuiError, UsageError
@@ -16,7 +17,6 @@ from tui.model.rundir import RECORD_FILE
 from tui.results.export.live import Follower
 from tui.results.export.sinks import Say, Sink, SinkGoneError, sink_of
 from tui.results.record.load import load_record
-from tui.results.store.alive import is_running
 
 POLL_S = 0.25
 GONE_AFTER_S = 3.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tui.journal.alive import is_running
 from tui.journal.plan_file import load_plan
 from tui.model.plan import Plan, Step
 from tui.model.problem import UsageError
@@ -12,7 +13,6 @@ from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
 from tui.results.findings.proof import figures_of
 from tui.results.record.load import load_record
-from tui.results.store.alive import is_running
 
 MORE = Prediction("iops", least=1.3, below=1.1)  # twice as much of what was short gives a good part of twice
 NO_MORE = Prediction("iops", most=1.1, above=1.25)

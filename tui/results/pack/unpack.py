@@ -12,12 +12,12 @@ from pathlib import Path
 
 import msgspec
 
+from tui.journal.rundir import write_atomic
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import ORIGIN_FILE
 from tui.model.utc import format_utc
 from tui.results.pack.read import Packed, read_pack
 from tui.results.pack.signature import check, fingerprint
-from tui.results.store.rundir import write_atomic
 from tui.results.verify.run import Verified, verify_run
 
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from tui.journal.plan_file import load_plan
+from tui.journal.rundir import write_atomic
 from tui.journal.search import plan_as_run
 from tui.journal.state import RunState
 from tui.model.event import ONLY_SAMPLES, RunResumed
@@ -45,7 +46,6 @@ from tui.results.record.facts import facts_record
 from tui.results.record.hosts import host_record, server_records
 from tui.results.record.journal import JournalData, read_journal
 from tui.results.record.step import build_step, phase_record, rounded
-from tui.results.store.rundir import write_atomic
 from tui.results.store.summary import summary_of, write_summary
 from tui.results.text.headline import run_headline
 

@@ -12,6 +12,7 @@ import msgspec
 import tui
 from tui.journal.measurement import Measurement
 from tui.journal.metadata import rank
+from tui.journal.rundir import write_atomic
 from tui.journal.state import RunState
 from tui.journal.tails import CLUSTER_OPEN_S
 from tui.journal.views import Clock
@@ -45,7 +46,6 @@ from tui.results.record.journal import JournalData
 from tui.results.record.metadata import metadata_record
 from tui.results.record.step import measured_s
 from tui.results.record.timing import HostSpan, timing_record
-from tui.results.store.rundir import write_atomic
 from tui.results.store.summary import summary_of, write_summary
 from tui.results.text.headline import run_headline, step_value
 from tui.workloads.base import ImportedOutput

@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 from pydantic import ValidationError
 
+from tui.journal.alive import is_running
 from tui.model.plain_data import PlainDecoder, is_plain_json
 from tui.model.problem import BenchtuiError, Problem
 from tui.model.record import Finding, RunRecord, parse_record
 from tui.model.rundir import RECORD_FILE
-from tui.results.store.alive import is_running
 
 
 class _Judged(msgspec.Struct):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tui.journal.alive import is_running
+from tui.journal.rundir import is_run_dir
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import RECORD_FILE
-from tui.results.store.alive import is_running
-from tui.results.store.rundir import is_run_dir
 from tui.results.store.unfinished import is_unfinished
 
 

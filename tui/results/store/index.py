@@ -15,9 +15,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from tui.journal.rundir import write_atomic
 from tui.model.no_json import NO_JSON
 from tui.model.rundir import RECORD_FILE
-from tui.results.store.rundir import write_atomic
 from tui.results.store.summary import RunSummary, summarize, unreadable
 
 INDEX_FILE = ".index.msgpack"

@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
+from tui.journal.alive import is_running
+from tui.journal.rundir import is_run_dir
 from tui.model.no_json import NO_JSON
 from tui.model.problem import UsageError
 from tui.model.rundir import RECORD_FILE
-from tui.results.store.alive import is_running
-from tui.results.store.rundir import is_run_dir
 
 LAST = re.compile(r"last(?P<any>:any)?(?:~(?P<back>\d{1,6}))?")
 WORDS = ("last", "last:any")

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from tui.journal.rundir import write_atomic
 from tui.model.no_json import NO_JSON
 from tui.model.plain_data import PlainDecoder
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import MARKS_FILE
-from tui.results.store.rundir import write_atomic
 
 if TYPE_CHECKING:
     from tui.model.record import RunRecord

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tui.journal.alive import is_running
 from tui.journal.plan_file import load_plan
+from tui.journal.rundir import is_run_dir
 from tui.journal.writer import append_events
 from tui.model.event import LimiterProved
 from tui.model.problem import BenchtuiError
@@ -12,8 +14,6 @@ from tui.model.record import RunRecord
 from tui.results.findings.proof import judged
 from tui.results.record.build import write_record
 from tui.results.record.load import load_record
-from tui.results.store.alive import is_running
-from tui.results.store.rundir import is_run_dir
 
 
 def tell_proved(run_dir: Path, record: RunRecord) -> None:

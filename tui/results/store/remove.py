@@ -7,13 +7,13 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from tui.journal.alive import may_live_elsewhere
 from tui.metrics import units
 from tui.model.no_json import NO_JSON
 from tui.model.plain import some
 from tui.model.plain_data import PlainDecoder
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.rundir import RECORD_FILE
-from tui.results.store.alive import may_live_elsewhere
 from tui.results.store.summary import summarize
 from tui.results.store.unfinished import is_unfinished
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from tui.journal.rundir import is_run_dir
 from tui.model.paths import from_home, is_folder, is_there
 from tui.model.plain import some
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, PLAN_FILE, RECORD_FILE
 from tui.results.store.index import INDEX_FILE, list_directory
 from tui.results.store.last import LAST, WORDS, last_run
-from tui.results.store.rundir import is_run_dir
 from tui.results.store.shared import index_name, owner_of
 from tui.results.store.summary import RunSummary
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 from msgspec import Struct, field
 
+from tui.journal.alive import is_running
+from tui.journal.rundir import is_run_dir, write_atomic
 from tui.model.no_json import NO_JSON
 from tui.model.plain_data import PlainDecoder
 from tui.model.rundir import JOURNAL_FILE, PID_FILE, PLAN_FILE, RECORD_FILE, SUMMARY_FILE, begun_utc
-from tui.results.store.alive import is_running
 from tui.results.store.marks import read_marks
-from tui.results.store.rundir import is_run_dir, write_atomic
 
 if TYPE_CHECKING:
     from tui.model.record import RunRecord

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from msgspec import Struct, field, json
 
+from tui.journal.alive import is_running
 from tui.journal.reader import events_backwards
+from tui.journal.rundir import is_run_dir
 from tui.model.event import AFTERWORDS, RunEnded
 from tui.model.no_json import NO_JSON
 from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, PID_FILE, RECORD_FILE
-from tui.results.store.alive import is_running
-from tui.results.store.rundir import is_run_dir
 
 
 class _Closed(Struct):

@@ -429,10 +429,10 @@ def record_of(run_dir: Path) -> RunRecord:
     """Return the record of a run; one that was never written is made from the journal. Raises BenchtuiError."""
     from pydantic import ValidationError
 
+    from tui.journal.alive import is_running
     from tui.model.record import parse_record
     from tui.results.record.build import write_record
     from tui.results.record.load import record_so_far
-    from tui.results.store.alive import is_running
 
     path = run_dir / "run.json"
     try:
