@@ -19,7 +19,7 @@ from tui.results.matrix.render import knee_texts, remarks
 from tui.results.matrix.spread import best_of, same
 from tui.results.matrix.table import MatrixTable, tables_of
 from tui.results.record.build import build_record
-from tui.results.text.headline import repeated_text
+from tui.results.text.judged import repeated_text
 from tui.results.text.summary import summary_text
 
 AXIS = ("1", "2", "4", "8", "16")

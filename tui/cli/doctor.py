@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
-from tui.cli.checks import Check, Status, Surroundings, folders, machine, plural, ssh, terminal
+from tui.cli.checks import Check, Status, Surroundings, folders, machine, ssh, terminal
+from tui.metrics.units import plural
 
 SCHEMA = "benchtui.doctor/1"
 CHECKS: tuple[Callable[[Surroundings], Check], ...] = (

@@ -7,9 +7,9 @@ import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from tui.cli.checks import plural
 from tui.cli.common import add_host_files, add_json, ask, load_fleet, paths, report, say, user_settings
 from tui.metrics import units
+from tui.metrics.units import plural
 from tui.model.address import HostAddress
 from tui.model.plain import some
 from tui.model.problem import UsageError

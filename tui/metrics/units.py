@@ -155,3 +155,8 @@ def latency_fixed(ns: float | None) -> str:
     """Always 7 wide: " 229 µs"."""
     number, unit = latency_parts(ns)
     return f"{number:>4} {unit:<2}"
+
+
+def plural(count: int, word: str) -> str:
+    """Return a number of things: ``1 host``, ``2 hosts``."""
+    return f"{count} {word}{'' if count == 1 else 's'}"

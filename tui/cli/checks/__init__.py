@@ -60,8 +60,3 @@ class Surroundings:
         if path == self.home:
             return "~"
         return f"~/{path.relative_to(self.home)}" if path.is_relative_to(self.home) else str(path)
-
-
-def plural(number: int, one: str) -> str:
-    """``plural(2, "key")`` -> "2 keys"."""
-    return f"{number} {one if number == 1 else one + 's'}"

@@ -7,8 +7,9 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from tui.cli.checks import Check, Status, Surroundings, plural
+from tui.cli.checks import Check, Status, Surroundings
 from tui.metrics import units
+from tui.metrics.units import plural
 from tui.model.problem import UsageError
 
 LOW_SPACE = 2**30

@@ -9,8 +9,9 @@ import re
 import stat
 from pathlib import Path
 
-from tui.cli.checks import Check, Surroundings, plural
+from tui.cli.checks import Check, Surroundings
 from tui.engine.safety.logout import FORWARDED, agent_may_go
+from tui.metrics.units import plural
 from tui.model.plain import some
 
 AGENT_DEADLINE_S = 3.0

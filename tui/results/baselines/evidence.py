@@ -33,11 +33,11 @@ from tui.model.step_record import (
 )
 from tui.results.baselines.compare import same
 from tui.results.findings.check import Evidence
+from tui.results.record.headline import step_value
 from tui.results.record.journal import JournalData
 from tui.results.record.metadata import metadata_record
 from tui.results.record.step import measured_s
 from tui.results.record.timing import HostSpan, timing_record
-from tui.results.text.headline import step_value
 
 LINK = "link"  # what the link between client and storage is called
 STAMP_ERROR_S = 1.0  # stamps are whole seconds

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tui.metrics.units import plural
 from tui.model.baseline import Baseline
 from tui.model.plan import Plan
 from tui.model.record import Verdict
 from tui.results.baselines.evidence import clients_of, evidence_of
 from tui.results.baselines.text import WIDTH, spans
 from tui.results.findings.catalogue import CHECKS, Examination, examine, verdict_of
-from tui.results.text.judged import VERDICTS, plural
+from tui.results.text.judged import VERDICTS
 
 PlanOf = Callable[[Baseline, Sequence[str]], Plan]
 ORDER = ("error", "warning", "info")

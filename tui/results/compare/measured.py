@@ -13,7 +13,7 @@ from tui.model.plan import Headline
 from tui.model.record import RunRecord
 from tui.model.step_record import SeriesColumns, StepRecord
 from tui.results.matrix.cells import by_point, value_texts
-from tui.results.text.headline import step_value
+from tui.results.record.headline import step_value
 
 PERCENTILES = (50.0, 99.0, 99.9)
 LEFT_OUT = ("skipped", "missing", "running")

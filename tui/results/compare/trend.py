@@ -13,12 +13,12 @@ import numpy as np
 
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT
+from tui.metrics.units import plural
 from tui.results.compare.compare import THRESHOLD
 from tui.results.compare.setup import PROFILE_TEXT, UNKNOWN, Measured, Setup
 from tui.results.compare.stats import ALPHA, SEED
 from tui.results.store.summary import RunSummary
 from tui.results.text.chart import value_axis
-from tui.results.text.judged import plural
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, labelled
 from tui.text.plot import ROLES, Axis, Curve, Ticks, plot, plot_rows
 from tui.text.table import Column, text_table

@@ -13,9 +13,10 @@ from tui.metrics.histogram import Histogram
 from tui.metrics.registry import MIXED, direction
 from tui.results.defend.defence import Answer, Attack, Said, answers
 from tui.results.findings.unknown import Moot
+from tui.results.record.length import is_short, length_text
 from tui.results.text.conditions import attest_texts, precondition_texts
 from tui.results.text.host_load import fullest_texts
-from tui.results.text.judged import is_short, length_text, submission_text
+from tui.results.text.judged import submission_text
 from tui.results.text.remarks import timing_texts
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def steadiness(record: RunRecord, step: StepRecord | None) -> Iterator[Said]:
 
 def repeated(record: RunRecord, _: StepRecord | None) -> Iterator[Said]:
     """How well the headline is known from repetitions."""
-    from tui.results.text.headline import repeated_text
+    from tui.results.text.judged import repeated_text
 
     if text := repeated_text(record):
         yield Said("fact", text)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tui.metrics.units import plural
 from tui.model.plain import printable
 from tui.results.defend.defence import Answer, Said, Standing, Weight, counts
-from tui.results.text.judged import plural
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, WARN, Line, Run, labelled, spread
 
 MARKS: dict[Standing, Run] = {

@@ -19,11 +19,11 @@ from tui.results.findings.catalogue import CHECKS
 from tui.results.findings.check import Check, Evidence, StepEvidence, UnknownError
 from tui.results.findings.due import is_time
 from tui.results.findings.limiter import limiter_of
+from tui.results.findings.weight import WEIGHTS
 from tui.results.record.hosts import host_record
 from tui.results.record.journal import JournalData
 from tui.results.record.running import RunningStep
 from tui.results.slices import Sliced, at_once
-from tui.results.text.judged import WEIGHTS
 
 EVERY_S = 5.0
 SETTLED_S = 30.0  # figures over this long are believed at the first look

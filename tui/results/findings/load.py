@@ -14,7 +14,8 @@ from tui.model.step_record import DirectionRecord, LatencyRecord, Scalar, StepRe
 from tui.model.thresholds import default
 from tui.results.findings.check import Found, Moot, Severity, StepEvidence, UnknownError, step_check
 from tui.results.findings.observed import cpu_bound_hosts
-from tui.results.text.judged import SHORT_S, SUBMISSION_SHARE, ended_early, is_short, length_text, submission_waits
+from tui.results.findings.weight import SUBMISSION_SHARE, submission_waits
+from tui.results.record.length import SHORT_S, ended_early, is_short, length_text
 
 OCCUPIED, OCCUPIED_AT_ALL = default("V02.off"), 0.05  # how far the share in flight may be from 1: warning, error
 BETWEEN_NS = 30_000.0  # a worker may take so long from one I/O to the next: what the load generator itself does

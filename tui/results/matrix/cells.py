@@ -205,7 +205,7 @@ def step_figure(
     record: RunRecord, step: StepRecord, headline: Headline | None, shown: Headline | None = None
 ) -> float | None:
     """Return the figure that a step is about, or `shown`; marked where too few samples are behind a percentile."""
-    from tui.results.text.headline import step_value
+    from tui.results.record.headline import step_value
 
     kind = record.latency_kind_of(step)
     if shown is not None:
@@ -222,7 +222,7 @@ def is_thin(headline: Headline, step: StepRecord, kind: str) -> bool:
 
 def shortest(steps: Sequence[StepRecord]) -> str:
     """Return how long the shortest of the repetitions measured that ended early; empty when none did."""
-    from tui.results.text.judged import is_short
+    from tui.results.record.length import is_short
 
     found = [step.measured_s for step in steps if is_short(step) and step.measured_s is not None]
     return units.seconds(min(found)) if found else ""

@@ -9,7 +9,7 @@ from tui.model.plan import Plan
 from tui.model.record import CellRecord, HeadlineRecord, MatrixRecord
 from tui.model.step_record import StepRecord
 from tui.results.matrix.cells import by_point, worst
-from tui.results.text.headline import blank, middle, put_figure
+from tui.results.record.headline import blank, middle, put_figure
 
 
 def matrix_record(plan: Plan, steps: Sequence[StepRecord]) -> MatrixRecord | None:

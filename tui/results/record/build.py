@@ -43,11 +43,11 @@ from tui.results.matrix.cells import steps_in_error
 from tui.results.matrix.points import matrix_record
 from tui.results.record.conditions import attestation_records, precondition_record
 from tui.results.record.facts import facts_record
+from tui.results.record.headline import run_headline
 from tui.results.record.hosts import host_record, server_records
 from tui.results.record.journal import JournalData, read_journal
 from tui.results.record.step import build_step, phase_record, rounded
 from tui.results.store.summary import summary_of, write_summary
-from tui.results.text.headline import run_headline
 
 UNFINISHED = "the journal was not closed: the run's process ended early"
 NAMED_LOSSES = 3

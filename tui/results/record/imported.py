@@ -42,12 +42,12 @@ from tui.results.matrix.cells import steps_in_error
 from tui.results.matrix.points import matrix_record
 from tui.results.record.columns import series_record
 from tui.results.record.figures import StepFigures
+from tui.results.record.headline import run_headline, step_value
 from tui.results.record.journal import JournalData
 from tui.results.record.metadata import metadata_record
 from tui.results.record.step import measured_s
 from tui.results.record.timing import HostSpan, timing_record
 from tui.results.store.summary import summary_of, write_summary
-from tui.results.text.headline import run_headline, step_value
 from tui.workloads.base import ImportedOutput
 
 LARGE_BLOCK = 64 * 1024  # of larger ones people quote the bandwidth

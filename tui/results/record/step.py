@@ -25,10 +25,10 @@ from tui.model.step_record import (
 from tui.results.record.columns import series_record
 from tui.results.record.coverage import coverage, coverage_text
 from tui.results.record.figures import StepFigures
+from tui.results.record.headline import step_value
 from tui.results.record.metadata import metadata_record
 from tui.results.record.telemetry import telemetry_records
 from tui.results.record.timing import HostSpan, host_spans, timing_record
-from tui.results.text.headline import step_value
 
 
 def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:

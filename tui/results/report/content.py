@@ -12,6 +12,7 @@ from tui.model.step_record import StepRecord
 from tui.results.baselines.text import View
 from tui.results.compare.criteria import criteria_of, judge
 from tui.results.findings.catalogue import BY_ID
+from tui.results.findings.weight import by_weight
 from tui.results.matrix.render import knee_texts, remarks
 from tui.results.record.metadata import metadata_remarks
 from tui.results.report.charts import charts_of
@@ -36,7 +37,7 @@ from tui.results.report.tables import (
 )
 from tui.results.report.telemetry import telemetry_charts
 from tui.results.text.host_load import load_sums
-from tui.results.text.judged import by_weight, checks_text
+from tui.results.text.judged import checks_text
 from tui.results.text.remarks import length_texts, remark_texts
 from tui.text.line import BAD, LABEL, WARN
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from tui.metrics import units
 from tui.metrics.fact_groups import compare
+from tui.metrics.units import plural
 from tui.model.record import HostRecord, JobFile, RunRecord
 from tui.results.record.facts import facts_together
 from tui.results.report.document import Block, Code, Column, Facts, Table
 from tui.results.report.document import Cell as TableCell
 from tui.results.text.conditions import attest_texts, precondition_texts
-from tui.results.text.judged import plural
 from tui.text.facts import common_lines, differing_lines
 from tui.text.line import LABEL
 

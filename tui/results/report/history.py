@@ -7,13 +7,13 @@ from statistics import median
 from typing import Any
 
 from tui.metrics.registry import BY_UNIT
+from tui.metrics.units import plural
 from tui.model.record import RunRecord
 from tui.results.compare.trend import LEAST, Trend, change_word, others_of
 from tui.results.report.charts import rate_axis
 from tui.results.report.document import Block, Cell, Chart, Column, Paragraph, Table
 from tui.results.report.vega import INK, MUTED, SERIES, layers
 from tui.results.text.chart import ChartMetric
-from tui.results.text.judged import plural
 from tui.text.line import LABEL, TEXT
 
 MOST_CHARTS = 4

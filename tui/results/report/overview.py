@@ -6,15 +6,16 @@ from collections.abc import Iterator
 
 from tui.metrics import units
 from tui.metrics.registry import METRICS, meaning
+from tui.metrics.units import plural
 from tui.model.record import RunRecord
 from tui.results.baselines.text import View
+from tui.results.findings.weight import by_weight
 from tui.results.matrix.blocks import of_which
 from tui.results.matrix.cells import cells_of_record
 from tui.results.record.facts import facts_together
 from tui.results.report.document import Card, Facts
 from tui.results.report.shown import detailed_steps, measured_steps
-from tui.results.text.headline import repeated_text
-from tui.results.text.judged import VERDICTS, by_weight, checks_text, plural
+from tui.results.text.judged import VERDICTS, checks_text, repeated_text
 from tui.text.facts import common_lines
 from tui.text.line import BAD, GOOD, WARN
 

@@ -8,7 +8,7 @@ from tui.metrics.units import clock
 from tui.model.record import Finding
 from tui.results.findings.catalogue import BY_ID
 from tui.results.findings.live import LiveFinding, LiveFindings
-from tui.results.text.judged import by_weight
+from tui.results.findings.weight import by_weight
 from tui.text.line import BAD, BRIGHT, HEADING, LABEL, TEXT, WARN, Line, Run, labelled, spread
 
 MARKS: dict[str, Run] = {"info": ("·", LABEL), "warning": ("!", WARN), "error": ("✗", BAD)}

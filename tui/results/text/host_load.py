@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tui.metrics import units
 from tui.metrics.telemetry import metric_of, parse_column
+from tui.metrics.units import plural
 from tui.model.step_record import HostTelemetryRecord, StepRecord
-from tui.results.text.judged import plural
 from tui.text.line import LABEL, TEXT, TITLE, WARN, Line, Run, plain_lines
 
 NAME_WIDTH = 14

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from tui.metrics import units
+from tui.metrics.registry import METRICS
+from tui.metrics.repeat import ci_tells
+from tui.metrics.units import plural
 from tui.model.thresholds import THRESHOLDS
+from tui.results.findings.weight import submission_waits
 
 if TYPE_CHECKING:
-    from tui.model.record import Finding, RunRecord
+    from tui.model.record import RunRecord
     from tui.model.step_record import StepRecord  # pydantic: not while a run goes on
 
 VERDICTS: dict[str, str] = {
@@ -17,38 +22,6 @@ VERDICTS: dict[str, str] = {
     "valid-with-warnings": "valid with warnings",
     "invalid": "INVALID",
 }
-WEIGHTS = ("error", "warning", "info")
-SHORT_SHARE = 0.95  # of the runtime that was asked for
-SUBMISSION_SHARE = 0.1  # of the whole latency
-SHORT_S = 1.0  # what lasts less is no measurement, whatever was asked for
-
-
-def ended_early(measured_s: float | None, runtime_s: float | None) -> bool:
-    """Tell whether a measurement lasted less than was asked for; False when either is not known."""
-    return measured_s is not None and runtime_s is not None and measured_s < SHORT_SHARE * runtime_s
-
-
-def is_short(step: StepRecord) -> bool:
-    """Tell whether a step measured less than was asked for, or too little to say anything."""
-    seconds = step.measured_s
-    return seconds is not None and (seconds < SHORT_S or ended_early(seconds, step.runtime_s))
-
-
-def length_text(measured_s: float | None, runtime_s: float | None) -> str:
-    """Return how long was measured: ``measured 30.0 s``, ``ended after 0.2 s of 30 s``; empty when it is not known."""
-    if measured_s is None:
-        return ""
-    if ended_early(measured_s, runtime_s):
-        return f"ended after {units.seconds(measured_s)} of {units.seconds(runtime_s)}"
-    return f"measured {units.seconds(measured_s)}"
-
-
-def submission_waits(step: StepRecord) -> Iterator[tuple[str, float, float]]:
-    """Yield each direction whose wait in the submission is worth telling, with the means of slat and lat in ns."""
-    for name, result in step.results.aggregate.items():
-        slat, lat = (latency.mean_ns if latency is not None else None for latency in (result.slat, result.lat))
-        if slat and lat and slat > SUBMISSION_SHARE * lat:
-            yield name, slat, lat
 
 
 def submission_text(step: StepRecord, kind: str) -> str:
@@ -85,11 +58,6 @@ def _usual(name: str) -> str:
     return f"{known.value:g}" if known is not None else "?"
 
 
-def by_weight(findings: Sequence[Finding]) -> list[Finding]:
-    """Return findings, the worst first."""
-    return sorted(findings, key=lambda finding: WEIGHTS.index(finding.severity))
-
-
 def found_text(severities: Sequence[str]) -> str:
     """Return how much was found of what weight: ``1 error, 2 warnings, 1 remark``."""
     words = (("error", "error"), ("warning", "warning"), ("info", "remark"))
@@ -97,6 +65,16 @@ def found_text(severities: Sequence[str]) -> str:
     return ", ".join(plural(count, word) for count, word in counts if count) or "nothing found"
 
 
-def plural(count: int, word: str) -> str:
-    """Return a number of things."""
-    return f"{count} {word}{'' if count == 1 else 's'}"
+def repeated_text(record: RunRecord) -> str:
+    """Return how well the headline is known: of how many repetitions it is the median; empty for a single one."""
+    found, matrix = record.headline, record.matrix
+    if found is None or found.step is None or matrix is None:
+        return ""
+    cell = next((cell for cell in matrix.cells if found.step in cell.steps), None)
+    values = [value for value in cell.values if value is not None] if cell is not None else []
+    if cell is None or len(values) < 2:
+        return ""
+    text = METRICS[found.metric].text
+    if ci_tells(values, cell.ci_relative):
+        return f"median of {len(values)}; mean {text(fmean(values))} ± {(cell.ci_relative or 0.0) * 100:.1f} % (95 %)"
+    return f"median of {len(values)}, from {text(min(values))} to {text(max(values))}"

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from tui.metrics import units
 from tui.model.step_record import StepRecord
-from tui.results.text.judged import length_text, submission_text
+from tui.results.record.length import length_text
+from tui.results.text.judged import submission_text
 
 WORTH_TELLING = 0.01  # a difference of rates
 

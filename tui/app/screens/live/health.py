@@ -13,9 +13,10 @@ from tui.journal.waiting import silent_hosts_text, waiting_text
 from tui.metrics import units
 from tui.metrics.deviation import Spread, behind_text
 from tui.metrics.steady import ROUND_S, ROUNDS, Window, window_across
+from tui.metrics.units import plural
 from tui.model.plain import some
 from tui.results.findings.due import FIRST_S
-from tui.results.text.judged import found_text, plural
+from tui.results.text.judged import found_text
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, VALUE, WARN, Line, Run, clip, spread, width_of_runs
 
 if TYPE_CHECKING:

@@ -233,8 +233,9 @@ def job_lines(page: Page, width: int) -> list[Line]:
 
 def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
     """Return what the aggregate hides: hosts that did not measure all the time, figures made from samples."""
+    from tui.results.record.length import is_short, length_text
     from tui.results.record.step import measured_s
-    from tui.results.text.judged import is_short, length_text, submission_text
+    from tui.results.text.judged import submission_text
 
     mark: Run = ("! ", "warn") if is_short(step) else ("  ", LABEL)
     length = length_text(measured_s(page.all_hosts), step.runtime_s)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from statistics import fmean, median
+from statistics import median
 from typing import TYPE_CHECKING
 
 from tui.metrics import figures, units
 from tui.metrics.registry import METRICS, headline_text
-from tui.metrics.repeat import ci_tells
 from tui.model.plan import Headline
 from tui.model.record import HeadlineRecord
 from tui.model.step_record import AggregateRecord, MetadataRecord, StepRecord
+from tui.results.record.length import is_short
 from tui.results.record.metadata import operation_value
-from tui.results.text.judged import is_short
 
 if TYPE_CHECKING:
-    from tui.model.record import RunRecord
+    pass
 
 
 def step_value(
@@ -60,21 +59,6 @@ def put_figure(record: HeadlineRecord, headline: Headline, value: float, step: S
     record.behind = figures.headline_behind(headline, step.results.aggregate, step.latency_kind or kind)
     few = record.behind is not None and record.behind < units.TAIL_SAMPLES
     record.text = headline_text(headline, units.Few(value) if few else value)
-
-
-def repeated_text(record: RunRecord) -> str:
-    """Return how well the headline is known: of how many repetitions it is the median; empty for a single one."""
-    found, matrix = record.headline, record.matrix
-    if found is None or found.step is None or matrix is None:
-        return ""
-    cell = next((cell for cell in matrix.cells if found.step in cell.steps), None)
-    values = [value for value in cell.values if value is not None] if cell is not None else []
-    if cell is None or len(values) < 2:
-        return ""
-    text = METRICS[found.metric].text
-    if ci_tells(values, cell.ci_relative):
-        return f"median of {len(values)}; mean {text(fmean(values))} ± {(cell.ci_relative or 0.0) * 100:.1f} % (95 %)"
-    return f"median of {len(values)}, from {text(min(values))} to {text(max(values))}"
 
 
 def blank(headline: Headline) -> HeadlineRecord:
