@@ -119,7 +119,7 @@ def test_showing_a_run_loads_neither_checks_nor_journals_nor_baselines_nor_searc
     shutil.copytree(ROOT / "tests" / "data" / "whole", run_dir)
     assert write_record(run_dir).checks  # so that its line of defence is told
     seen = modules_of(tmp_path, f"runs show {run_dir.name}")
-    unwanted = {"tui.results.findings.check", "tui.journal.state", "tui.model.baseline", "tui.results.sizing.text"}
+    unwanted = {"tui.results.findings.check", "tui.journal.state", "tui.model.baseline", "tui.results.text.search"}
     assert seen & unwanted == set()
 
 

@@ -19,8 +19,8 @@ from tui.engine.profiles.catalogue import Catalogue
 from tui.metrics.ranks import repetitions_needed
 from tui.model.plan import Attestation, Plan
 from tui.results.compare.compare import compare
+from tui.results.matrix.plan_sums import title_text
 from tui.results.text.plan_facts import plan_facts, too_few_to_compare, warnings
-from tui.results.text.plan_sums import title_text
 from tui.text.line import plain_lines
 
 SWEEP: dict[str, Any] = {"sweep": {"numjobs": ["1", "2"]}}

@@ -13,7 +13,7 @@ from tui.cli.review import review_text
 from tui.model.address import HostAddress
 from tui.model.plan import FileSpec, Headline, HostTask, JobLoad, MpiLaunch, Plan, ProfileRef, Step
 from tui.model.search import Knob, Search
-from tui.results.text.plan_sums import layout_bytes
+from tui.results.matrix.plan_sums import layout_bytes
 from tui.text.line import plain_lines
 
 GIB = 2**30

@@ -29,7 +29,7 @@ from tui.model.search_record import SearchRecord
 from tui.model.step_record import PhaseRecord
 from tui.results.record.build import write_record
 from tui.results.record.load import load_record
-from tui.results.text.summary import summary_text
+from tui.results.report.summary import summary_text
 from tui.text.line import plain_lines
 
 

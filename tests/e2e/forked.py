@@ -42,7 +42,7 @@ PRELOADED = (
     "tui.cli.launching",
     "tui.results.record.build",
     "tui.results.store.runs",
-    "tui.results.text.summary",
+    "tui.results.report.summary",
     "tui.results.matrix.text",
     "tui.engine.profiles.catalogue",
     "tui.engine.safety.destroy",

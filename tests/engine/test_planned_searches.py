@@ -22,7 +22,7 @@ from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.model.search import HOSTS, Offer
 from tui.model.search_spec import over_of
-from tui.results.text.plan_sums import time_bounds
+from tui.results.matrix.plan_sums import time_bounds
 
 FOUR = [HostAddress(name=f"h{number}") for number in range(1, 5)]
 LOAD = """\

@@ -12,7 +12,7 @@ from tui.journal.state import RunState
 from tui.model.event import AnyEvent, HostProblem, HostState, StopRequested
 from tui.model.record import RunRecord
 from tui.results.record.build import build_record
-from tui.results.text.summary import summary_text
+from tui.results.report.summary import summary_text
 
 HOSTS = tuple(f"h{number}" for number in range(1, 9))
 

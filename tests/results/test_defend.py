@@ -18,7 +18,7 @@ from tui.results.defend.text import defence_lines
 from tui.results.findings.catalogue import BY_ID
 from tui.results.findings.check import Moot
 from tui.results.record.build import build_record
-from tui.results.text.summary import summary_text
+from tui.results.report.summary import summary_text
 from tui.text.line import plain_lines
 
 MIX = build_record(DATA / "mix")

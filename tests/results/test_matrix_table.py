@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from tests.results.matrices import CEPH, MIB, cell, ceph, line
 from tui.metrics.registry import BY_UNIT
-from tui.results.matrix.cells import Cell, value_texts
 from tui.results.matrix.render import Look, knee_texts, remarks, table_lines, title_of
 from tui.results.matrix.scale import scale_of
 from tui.results.matrix.table import MatrixTable, main_axis, tables_of
+from tui.results.record.cells import Cell, value_texts
 from tui.text.line import plain_lines
 
 

@@ -13,11 +13,11 @@ from tests.app.matrix_maker import figures_of, suite, sweep
 from tests.results.matrices import cell, line
 from tui.model.plan import Headline
 from tui.model.record import RunRecord
-from tui.results.matrix.cells import cells_of_record
-from tui.results.matrix.chart import axis_ticks, is_logarithmic, table_chart
 from tui.results.matrix.table import tables_of
 from tui.results.record.build import build_record
-from tui.results.text.summary import summary_text
+from tui.results.record.cells import cells_of_record
+from tui.results.report.summary import summary_text
+from tui.results.text.matrix_chart import axis_ticks, is_logarithmic, table_chart
 from tui.text.line import plain_lines
 
 

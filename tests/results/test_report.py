@@ -22,7 +22,6 @@ from tui.metrics.histogram import Histogram
 from tui.model.record import RunRecord
 from tui.model.rundir import MARKS_FILE
 from tui.results.defend.attacks import defence
-from tui.results.matrix.chart import series_of
 from tui.results.matrix.table import tables_of
 from tui.results.record.build import build_record
 from tui.results.record.load import load_record
@@ -38,6 +37,7 @@ from tui.results.report.side_by_side import Versus
 from tui.results.report.sweep import sweep_chart
 from tui.results.report.telemetry import by_second
 from tui.results.report.write import source_at, written
+from tui.results.text.matrix_chart import series_of
 
 RUNS = Path(__file__).parents[1] / "data" / "runs"
 HOSTILE = "<script>alert(1)</script>'\"&amp;|`${x}`"

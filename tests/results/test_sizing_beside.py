@@ -25,10 +25,10 @@ from tui.results.record.build import build_record
 from tui.results.report.content import Source, report_of
 from tui.results.report.document import Chart, Facts, Table
 from tui.results.report.vega import svg_of
-from tui.results.sizing.chart import curve_chart
 from tui.results.sizing.curve import main_trace
 from tui.results.sizing.live import LiveSearch
 from tui.results.sizing.record import conclude, search_so_far
+from tui.results.text.search_chart import curve_chart
 from tui.text.line import plain_lines
 
 

@@ -14,13 +14,13 @@ from tui.app.screens.result.page import Page
 from tui.app.screens.result.text import steps
 from tui.metrics.repeat import ci_tells, relative_ci
 from tui.model.record import Finding, RunRecord
-from tui.results.matrix.cells import Cell, cells_of_record
 from tui.results.matrix.render import knee_texts, remarks
 from tui.results.matrix.spread import best_of, same
 from tui.results.matrix.table import MatrixTable, tables_of
 from tui.results.record.build import build_record
+from tui.results.record.cells import Cell, cells_of_record
+from tui.results.report.summary import summary_text
 from tui.results.text.judged import repeated_text
-from tui.results.text.summary import summary_text
 
 AXIS = ("1", "2", "4", "8", "16")
 

@@ -10,7 +10,7 @@ from tests.results.test_timing import host_run
 from tui.model.event import HostProblem, Note, RunResumed
 from tui.model.plan import Headline
 from tui.results.record.build import build_record
-from tui.results.text.summary import summary_text
+from tui.results.report.summary import summary_text
 
 
 def lines_of(case: str) -> list[str]:

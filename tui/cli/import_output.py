@@ -37,7 +37,7 @@ def main(args: argparse.Namespace) -> int:
     """Read what is given, judge what it holds, keep the records and print them."""
     from tui.model.rundir import RECORD_FILE
     from tui.results.imports.keep import records_of
-    from tui.results.text.summary import summary_text
+    from tui.results.report.summary import summary_text
 
     for number, made in enumerate(records_of(args.files, args.tool, args.note, args.host)):
         path = None

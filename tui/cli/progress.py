@@ -29,7 +29,7 @@ from tui.model.problem import BenchtuiError
 from tui.model.search import Search
 from tui.results.findings.due import is_time
 from tui.results.matrix.progress import MatrixProgress, matrix_progress, step_name
-from tui.results.matrix.rounds import live_text
+from tui.results.record.rounds import live_text
 from tui.sizing.lacking import points_planned
 from tui.text.points import offer_text, point_text
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from tui.metrics import units
 from tui.model.plan import HostTask, Plan, Step, written_devices
+from tui.results.matrix.plan_sums import Part, parts_of, steps_in_full, steps_text, values_text
 from tui.results.matrix.progress import kind_text
 from tui.results.text.plan_facts import plan_facts, time_text, warnings
-from tui.results.text.plan_sums import Part, parts_of, steps_in_full, steps_text, values_text
 
 FILES_SHOWN = 4
 

@@ -9,10 +9,10 @@ from tui.app.widgets.lines import Lines
 from tui.app.widgets.run_header import ROUND_UP_S
 from tui.metrics.sparkline import Symbols
 from tui.metrics.units import clock
-from tui.results.matrix.cells import Cell
 from tui.results.matrix.progress import MatrixProgress
 from tui.results.matrix.render import Look, table_lines, title_of
 from tui.results.matrix.table import MatrixTable, tables_of
+from tui.results.record.cells import Cell
 from tui.text.line import ACCENT, FAINT, LABEL, TEXT, Line, Run, clip
 
 LEAST_METER, MOST_METER = 8, 30

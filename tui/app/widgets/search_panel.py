@@ -10,11 +10,11 @@ from tui.metrics import units
 from tui.metrics.registry import METRICS
 from tui.metrics.sparkline import Symbols
 from tui.model.search import Offer
-from tui.results.sizing.chart import curve_chart, scaling_chart
 from tui.results.sizing.live import SearchView
 from tui.results.sizing.now import PointNow
-from tui.results.sizing.text import point_columns, point_rows
 from tui.results.sizing.words import ROLES, TITLES, headline_text, knobs_text, limits_text
+from tui.results.text.search import point_columns, point_rows
+from tui.results.text.search_chart import curve_chart, scaling_chart
 from tui.text.line import ACCENT, BAD, GOOD, LABEL, TEXT, VALUE, Line, Run, clip
 from tui.text.plot import LEAST_HEIGHT
 from tui.text.table import text_table

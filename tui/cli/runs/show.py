@@ -35,7 +35,7 @@ def configure(actions: Actions) -> None:
 def show_run(args: argparse.Namespace, store: RunStore) -> int:
     """Print the summary of a run, with a chart when asked for, or its record."""
     from tui.results.record.load import load_record, record_json, record_so_far
-    from tui.results.text.summary import summary_text
+    from tui.results.report.summary import summary_text
 
     run_dir = store.resolve(args.run)
     running = is_running(run_dir)
@@ -107,10 +107,10 @@ def plot(record: RunRecord, metric: str | None) -> str:
 
     A sweep is drawn over its axis, unless a metric over time is asked for.
     """
-    from tui.results.matrix.cells import cells_of_record
-    from tui.results.matrix.chart import table_chart
     from tui.results.matrix.table import tables_of
+    from tui.results.record.cells import cells_of_record
     from tui.results.text.chart import ChartMetric, chart
+    from tui.results.text.matrix_chart import table_chart
     from tui.text.line import plain_lines
     from tui.text.plot import coloured
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from tui.metrics.registry import MIXED, in_order
 from tui.results.compare.compare import Comparison
 from tui.results.compare.measured import points_of
-from tui.results.sizing.chart import overlay_chart, scaling_overlay
 from tui.results.text.latency_chart import Counted, histograms, percentile_curves
+from tui.results.text.search_chart import overlay_chart, scaling_overlay
 from tui.text.line import Line
 from tui.text.plot import ROLES
 

@@ -21,7 +21,7 @@ from tui.results.compare.noise import Floor, NoiseFloors, figure_name, name_of
 from tui.sizing.interval import UNKNOWN
 
 if TYPE_CHECKING:
-    from tui.results.sizing.compare import SearchChange
+    from tui.results.compare.searches import SearchChange
 
 Word = Literal["better", "worse", "no difference detected", "inconclusive", "too few repetitions to say",
                "too few samples", "not measured", "not comparable"]  # fmt: skip
@@ -142,7 +142,7 @@ def compare(
     """
     searches = [[each.search for each in side if each.search is not None] for side in (a, b)]
     if all(searches) and sum(map(len, searches)) == len(a) + len(b):
-        from tui.results.sizing.compare import compare_searches  # loads numpy
+        from tui.results.compare.searches import compare_searches  # loads numpy
 
         gate = differences(a, b, across, searches=True)
         searched = compare_searches(searches[0], searches[1], (told_by(a[0]), told_by(b[0])))

@@ -13,7 +13,7 @@ from tui.results.compare.compare import Change, Comparison
 from tui.results.compare.criteria import Judged
 
 if TYPE_CHECKING:
-    from tui.results.sizing.compare import SearchChange
+    from tui.results.compare.searches import SearchChange
 
 COMPARE_SCHEMA = "benchtui.compare/1"
 

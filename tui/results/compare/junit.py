@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from tui.results.compare.compare import Change, Comparison
 from tui.results.compare.criteria import Judged
+from tui.results.compare.searches import SearchChange
+from tui.results.compare.searches_beside import signed as ratio_text
 from tui.results.compare.text import figure_text, interval_text, signed
-from tui.results.sizing.compare import SearchChange
-from tui.results.sizing.side_by_side import signed as ratio_text
 from tui.results.text.junit import Case, Outcome, Suite, junit_xml
 
 SAID = ("better", "no difference detected")

@@ -12,7 +12,7 @@ from tui.metrics.registry import MIXED, direction, in_order
 from tui.model.plan import Headline
 from tui.model.record import RunRecord
 from tui.model.step_record import SeriesColumns, StepRecord
-from tui.results.matrix.cells import by_point, value_texts
+from tui.results.record.cells import by_point, value_texts
 from tui.results.record.headline import step_value
 
 PERCENTILES = (50.0, 99.0, 99.9)

@@ -12,7 +12,7 @@ from tui.results.compare.compare import UNKNOWN_WORDS, Change, Comparison
 from tui.results.compare.gate import Difference
 
 if TYPE_CHECKING:
-    from tui.results.sizing.compare import SearchChange
+    from tui.results.compare.searches import SearchChange
 
 NAMED = 2  # reasons that stand in the sentence; the rest is listed
 VERBS = {"iops": "does", "ops": "does", "bandwidth": "has", "latency": "is"}

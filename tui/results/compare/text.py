@@ -47,7 +47,7 @@ def comparison_lines(
     room = width or 120
     lines = [*answer_lines(found, room, advice=advice), *drawn, Line(), *gate_lines(found, room), Line()]
     if found.search is not None:
-        from tui.results.sizing.compare import search_lines
+        from tui.results.compare.searches import search_lines
 
         return [*lines, *search_lines(found.search, room)]
     single = len(found.points) == 1

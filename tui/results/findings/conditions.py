@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tui.metrics.steady import window_text
 from tui.results.findings.check import Evidence, Found, Moot, StepEvidence, UnknownError, run_check, step_check
-from tui.results.matrix.rounds import rounds_of_step
+from tui.results.record.rounds import rounds_of_step
 
 DURABLE = ("cache-off", "cache-protected")  # conditions that say what becomes of writes in a power cut
 

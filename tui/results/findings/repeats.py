@@ -16,9 +16,9 @@ from tui.model.step_record import StepRecord
 from tui.model.thresholds import default
 from tui.results.findings.check import Evidence, Found, Moot, UnknownError, run_check
 from tui.results.matrix.blocks import compared
-from tui.results.matrix.cells import Attempt, Cell, by_point, cell_of, moved_by, shortest
 from tui.results.matrix.spread import APART, best_of, known_by
 from tui.results.matrix.table import MatrixTable, tables_of
+from tui.results.record.cells import Attempt, Cell, by_point, cell_of, moved_by, shortest
 
 ENOUGH = int(default("V28.repetitions"))
 SPREAD = default("V28.spread")

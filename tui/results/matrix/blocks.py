@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tui.metrics import units
-from tui.results.matrix.cells import Cell
 from tui.results.matrix.spread import best_of
+from tui.results.record.cells import Cell
 
 SAME = 1.1  # a mixture of sizes comes out a little otherwise each time
 BY_NATURE = ("iops", "ns")  # units whose best point is that of the smallest blocks

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from tui.metrics.buckets import label
 from tui.metrics.figures import OPERATIONS_AS, over_hosts, value_of
 from tui.model.plan import Plan, Step
-from tui.results.matrix.cells import Attempt, Cell, by_point, cell_of
+from tui.results.matrix.plan_sums import is_matrix
 from tui.results.matrix.progress import MatrixProgress, live_state, matrix_progress
-from tui.results.text.plan_sums import is_matrix
+from tui.results.record.cells import Attempt, Cell, by_point, cell_of
 
 if TYPE_CHECKING:
     from tui.journal.state import RunState

@@ -13,10 +13,10 @@ from tui.metrics import units
 from tui.metrics.registry import BY_UNIT
 from tui.metrics.repeat import ci_tells
 from tui.results.matrix.blocks import block_texts, compared
-from tui.results.matrix.cells import Cell
 from tui.results.matrix.scale import Scale, scale_of
 from tui.results.matrix.spread import best_of, known_by
 from tui.results.matrix.table import KneeAt, MatrixTable, TableRow
+from tui.results.record.cells import Cell
 from tui.text.line import ACCENT, BAD, FAINT, GOOD, LABEL, TEXT, VALUE, WARN, Line, Run
 from tui.text.table import Column, head_line, measured, table_line, widths
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT, METRICS
-from tui.results.matrix.cells import Cell
+from tui.results.record.cells import Cell
 
 BINARY = (("GiB/s", 2.0**30), ("MiB/s", 2.0**20), ("KiB/s", 2.0**10), ("B/s", 1.0))
 LARGEST = 100_000  # of figures in a common unit; larger ones cannot be compared at a glance

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from tui.metrics import units
 from tui.model.thresholds import default
-from tui.results.matrix.cells import Cell
+from tui.results.record.cells import Cell
 
 APART = default("V28.spread")  # of a single measurement nothing better is known
 

@@ -13,9 +13,9 @@ from functools import cached_property
 from msgspec import Struct
 
 from tui.model.matrix import HOSTS_AXIS
-from tui.results.matrix.cells import Cell
 from tui.results.matrix.knee import LEAST_POINTS, efficiency, knee
 from tui.results.matrix.spread import same
+from tui.results.record.cells import Cell
 
 
 class TableRow(Struct, frozen=True):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tui.model.record import RunRecord
-from tui.results.matrix.cells import cells_of_record
 from tui.results.matrix.render import KNEE, knee_texts, remarks, table_lines, title_of
 from tui.results.matrix.table import MatrixTable, tables_of
+from tui.results.record.cells import cells_of_record
 from tui.text.line import plain_lines
 
 

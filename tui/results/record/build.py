@@ -39,13 +39,13 @@ from tui.results.findings.catalogue import Examination, examine, verdict_of
 from tui.results.findings.check import Evidence, StepEvidence
 from tui.results.findings.limiter import limiter_of
 from tui.results.findings.proof import proof_record
-from tui.results.matrix.cells import steps_in_error
-from tui.results.matrix.points import matrix_record
+from tui.results.record.cells import steps_in_error
 from tui.results.record.conditions import attestation_records, precondition_record
 from tui.results.record.facts import facts_record
 from tui.results.record.headline import run_headline
 from tui.results.record.hosts import host_record, server_records
 from tui.results.record.journal import JournalData, read_journal
+from tui.results.record.points import matrix_record
 from tui.results.record.step import build_step, phase_record, rounded
 from tui.results.store.summary import summary_of, write_summary
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tui.journal.state import RunState
 from tui.model.condition_record import AttestationRecord, FillRecord, PreconditionRecord, RoundsRecord
 from tui.model.plan import Plan, Step
-from tui.results.matrix.rounds import Rounds, fills_of, rounds_of
+from tui.results.record.rounds import Rounds, fills_of, rounds_of
 from tui.results.record.step import rounded
 
 

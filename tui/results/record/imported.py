@@ -38,13 +38,13 @@ from tui.model.step_record import MetadataRecord, StepError, StepRecord, TaskRec
 from tui.model.utc import format_utc
 from tui.results.findings.catalogue import examine, verdict_of
 from tui.results.findings.check import Evidence
-from tui.results.matrix.cells import steps_in_error
-from tui.results.matrix.points import matrix_record
+from tui.results.record.cells import steps_in_error
 from tui.results.record.columns import series_record
 from tui.results.record.figures import StepFigures
 from tui.results.record.headline import run_headline, step_value
 from tui.results.record.journal import JournalData
 from tui.results.record.metadata import metadata_record
+from tui.results.record.points import matrix_record
 from tui.results.record.step import measured_s
 from tui.results.record.timing import HostSpan, timing_record
 from tui.results.store.summary import summary_of, write_summary

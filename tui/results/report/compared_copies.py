@@ -11,13 +11,13 @@ from pathlib import Path
 from tui.model.record import RunRecord
 from tui.model.step_record import Scalar
 from tui.results.compare.compare import Comparison
+from tui.results.compare.searches import search_facts
 from tui.results.compare.sentence import sentence
 from tui.results.export.tidy_csv import guarded
 from tui.results.report.copies import Copy
 from tui.results.report.document import Column, Table
 from tui.results.report.markdown import markdown_table
 from tui.results.report.side_by_side import figures_table
-from tui.results.sizing.compare import search_facts
 
 COLUMNS = ("a_runs", "b_runs", "point", "figure", "headline", "unit", "a", "b", "ratio", "ratio_low", "ratio_high",
            "n_a", "n_b", "word", "why")  # fmt: skip

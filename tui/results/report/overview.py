@@ -11,7 +11,7 @@ from tui.model.record import RunRecord
 from tui.results.baselines.text import View
 from tui.results.findings.weight import by_weight
 from tui.results.matrix.blocks import of_which
-from tui.results.matrix.cells import cells_of_record
+from tui.results.record.cells import cells_of_record
 from tui.results.record.facts import facts_together
 from tui.results.report.document import Card, Facts
 from tui.results.report.shown import detailed_steps, measured_steps

@@ -8,15 +8,15 @@ from typing import Any
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT, METRICS
 from tui.model.search_record import SearchRecord
+from tui.results.compare.searches import SearchChange, search_facts
+from tui.results.compare.searches_beside import hosts_columns
 from tui.results.report.charts import rate_axis
 from tui.results.report.document import Block, Chart, Facts, Paragraph
 from tui.results.report.sizing import AIR, HEIGHT, limit_layers, table_of, upright
 from tui.results.report.vega import SERIES, Spec, latency_axis, layers
-from tui.results.sizing.chart import METRIC, capacity_of
-from tui.results.sizing.compare import SearchChange, search_facts
 from tui.results.sizing.curve import Trace, rate_unit, same_traces
-from tui.results.sizing.side_by_side import hosts_columns
 from tui.results.sizing.words import measured_scales, rate
+from tui.results.text.search_chart import METRIC, capacity_of
 from tui.text.line import LABEL
 
 Row = dict[str, Any]

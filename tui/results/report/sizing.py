@@ -12,11 +12,11 @@ from tui.results.report.charts import rate_axis
 from tui.results.report.document import Block, Cell, Chart, Facts, Paragraph, Table
 from tui.results.report.document import Column as Heading
 from tui.results.report.vega import GOOD, INK, MUTED, SERIES, WARN, Spec, latency_axis, layers, marked_axis
-from tui.results.sizing.chart import METRIC, model_points
 from tui.results.sizing.curve import CurvePoint, Trace, rate_unit, traces
-from tui.results.sizing.text import answer_facts, point_columns, point_rows, scaling_columns, start_texts
 from tui.results.sizing.words import limit_text, rate
 from tui.results.text.chart import value_ticks
+from tui.results.text.search import answer_facts, point_columns, point_rows, scaling_columns, start_texts
+from tui.results.text.search_chart import METRIC, model_points
 from tui.text.line import LABEL, Run
 from tui.text.table import Column
 

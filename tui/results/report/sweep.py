@@ -9,14 +9,14 @@ from typing import Any
 from tui.metrics.registry import BY_UNIT
 from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
-from tui.results.matrix.cells import Cell, cells_of_record
-from tui.results.matrix.chart import METRICS, Series, is_logarithmic, series_of
 from tui.results.matrix.render import KNEE, knee_texts, title_of
 from tui.results.matrix.scale import scale_of
 from tui.results.matrix.table import MatrixTable, main_axis, tables_of
+from tui.results.record.cells import Cell, cells_of_record
 from tui.results.report.charts import rate_axis
 from tui.results.report.document import Chart
 from tui.results.report.vega import GOOD, SERIES, WIDTH, Spec, layers
+from tui.results.text.matrix_chart import METRICS, Series, is_logarithmic, series_of
 
 MOST_CURVES = 8
 ROW_PX = 26

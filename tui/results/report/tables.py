@@ -14,10 +14,10 @@ from tui.model.step_record import DirectionRecord, LatencyRecord, MetadataRecord
 from tui.model.thresholds import default
 from tui.results.compare.criteria import Judged
 from tui.results.findings.hosts import STRAGGLER_HOSTS, rates_of
-from tui.results.matrix.cells import Cell, cells_of_record
 from tui.results.matrix.render import INVALID, KNEE, SAID, mark_of, role_of, title_of
 from tui.results.matrix.scale import Scale, scale_of
 from tui.results.matrix.table import MatrixTable, TableRow, tables_of
+from tui.results.record.cells import Cell, cells_of_record
 from tui.results.report.document import Cell as TableCell
 from tui.results.report.document import Column, Table
 from tui.results.text.host_load import CLIENT_COLUMNS, load_cell, nic_and_disk

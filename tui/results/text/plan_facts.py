@@ -12,7 +12,7 @@ from tui.model.plain import some
 from tui.model.plan import Plan, written_devices
 from tui.model.proof import SAID
 from tui.model.sharing import sharing_note
-from tui.results.text.plan_sums import (
+from tui.results.matrix.plan_sums import (
     added_text,
     after_text,
     changed_text,

@@ -29,8 +29,8 @@ from tui.model.plain import some
 from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError
 from tui.results.matrix.progress import matrix_progress
-from tui.results.matrix.rounds import live_text as conditioning_text
 from tui.results.record.length import ended_early, length_text
+from tui.results.record.rounds import live_text as conditioning_text
 from tui.text.line import LABEL, TEXT, Line, Run
 from tui.text.timeaxis import TimeAxis
 

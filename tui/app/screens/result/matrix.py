@@ -10,11 +10,11 @@ from tui.metrics import units
 from tui.metrics.registry import BY_UNIT, DIRECTIONS
 from tui.metrics.repeat import ci_tells
 from tui.model.plan import Headline
-from tui.results.matrix.cells import Cell, cells_of_record
-from tui.results.matrix.chart import table_chart
 from tui.results.matrix.render import KNEE, SAID, Look, knee_texts, remarks, series_role, table_lines, title_of
 from tui.results.matrix.scale import scale_of
 from tui.results.matrix.table import MatrixTable, tables_of
+from tui.results.record.cells import Cell, cells_of_record
+from tui.results.text.matrix_chart import table_chart
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, beside, clip, labelled, rule
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ from tui.metrics import registry, units
 from tui.metrics.registry import METRICS, meaning
 from tui.model.plan import Headline
 from tui.results.matrix.blocks import of_which
-from tui.results.matrix.cells import invalid_steps, step_figure
-from tui.results.sizing.text import capacity_lines
+from tui.results.matrix.plan_sums import title_text
+from tui.results.record.cells import invalid_steps, step_figure
 from tui.results.text.conditions import step_label
 from tui.results.text.judged import VERDICTS
-from tui.results.text.plan_sums import title_text
 from tui.results.text.problems import measured_nothing, problem_lines, shared_problems
+from tui.results.text.search import capacity_lines
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, labelled, rule, spread, width_of_runs
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from tui.metrics import units
 from tui.model.plain import some_in
 from tui.model.plan import HostTask, Plan
+from tui.results.matrix.plan_sums import STEPS_IN_FULL, parts_of, steps_text, time_bounds, values_text
 from tui.results.text.plan_facts import ADDS, plan_facts, time_text, warnings
-from tui.results.text.plan_sums import STEPS_IN_FULL, parts_of, steps_text, time_bounds, values_text
 from tui.sizing.lacking import points_planned
 from tui.text.line import ACCENT, BRIGHT, LABEL, TEXT, Line, Run, heading, indented, labelled
 

@@ -11,9 +11,9 @@ from tui.app.screens.result.text import figures
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import RECORD_FILE
 from tui.results.record.load import load_record
-from tui.results.sizing.text import capacity_lines
 from tui.results.text.chart import Drawn, chart
 from tui.results.text.problems import measured_nothing
+from tui.results.text.search import capacity_lines
 from tui.text.line import Line, rule
 
 LARGEST = 4 * 2**20  # bytes of a record that is read while somebody walks through the list

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import log2
 
 from tui.metrics.registry import BY_UNIT
-from tui.results.matrix.cells import Cell
 from tui.results.matrix.render import series_role, title_of
 from tui.results.matrix.table import MatrixTable, main_axis, series_over
+from tui.results.record.cells import Cell
 from tui.results.text.chart import ChartMetric, value_axis
 from tui.text.line import BAD, LABEL, TEXT, Line, clip
 from tui.text.plot import LEAST_HEIGHT, LEAST_WIDTH, ROLES, WRONG, Axis, Curve, Ticks, plot, plot_rows

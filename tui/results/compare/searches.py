@@ -11,9 +11,7 @@ from typing import Literal
 from tui.metrics import units
 from tui.metrics.ranks import LEAST_REPETITIONS
 from tui.model.search_record import IntervalRecord, SearchRecord
-from tui.results.sizing.curve import MEAN, CurvePoint, Trace, rate_unit, same_traces
-from tui.results.sizing.found import UNKNOWN
-from tui.results.sizing.side_by_side import (
+from tui.results.compare.searches_beside import (
     FitChange,
     HostsChange,
     by_hosts,
@@ -25,6 +23,8 @@ from tui.results.sizing.side_by_side import (
     rate_with,
     signed,
 )
+from tui.results.sizing.curve import MEAN, CurvePoint, Trace, rate_unit, same_traces
+from tui.results.sizing.found import UNKNOWN
 from tui.results.sizing.words import known, limits_text, rate, shares_text
 from tui.sizing.between import Known, between
 from tui.sizing.estimate import Estimate, ratio_of

@@ -17,7 +17,6 @@ from tui.model.search_record import (
     SearchPointRecord,
     SearchRecord,
 )
-from tui.results.sizing.chart import curve_chart, scaling_chart
 from tui.results.sizing.curve import rate_of, rate_unit, traces
 from tui.results.sizing.words import (
     ROLES,
@@ -35,6 +34,7 @@ from tui.results.sizing.words import (
     spread,
     term,
 )
+from tui.results.text.search_chart import curve_chart, scaling_chart
 from tui.text.line import (
     BAD,
     BRIGHT,

@@ -8,7 +8,7 @@ from tui.metrics.repeat import relative_ci
 from tui.model.plan import Plan
 from tui.model.record import CellRecord, HeadlineRecord, MatrixRecord
 from tui.model.step_record import StepRecord
-from tui.results.matrix.cells import by_point, worst
+from tui.results.record.cells import by_point, worst
 from tui.results.record.headline import blank, middle, put_figure
 
 

@@ -15,14 +15,14 @@ from tui.model.record import Finding, HostRecord, RunRecord
 from tui.model.search_record import SearchRecord
 from tui.model.step_record import DirectionRecord, StepRecord
 from tui.results.findings.weight import by_weight
-from tui.results.matrix.cells import invalid_steps
+from tui.results.matrix.plan_sums import changed_text, title_text
+from tui.results.record.cells import invalid_steps
 from tui.results.record.facts import facts_together
 from tui.results.record.length import is_short
 from tui.results.record.metadata import metadata_lines, metadata_remarks
 from tui.results.text.conditions import attest_texts, precondition_texts, step_label
 from tui.results.text.host_load import load_lines
 from tui.results.text.judged import VERDICTS, checks_text, repeated_text
-from tui.results.text.plan_sums import changed_text, title_text
 from tui.results.text.printed import NOT_MERGEABLE, printed_lines
 from tui.results.text.problems import measured_nothing, shared_problems
 from tui.results.text.remarks import length_texts, remark_texts
@@ -130,7 +130,7 @@ def _where(record: RunRecord) -> str:
 
 
 def _searched(search: SearchRecord, width: int) -> list[list[str]]:
-    from tui.results.sizing.text import summary_blocks  # few runs are searches
+    from tui.results.text.search import summary_blocks  # few runs are searches
 
     return summary_blocks(search, width)
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from tui.metrics import units
 from tui.model.plan import Plan, Step, is_device
-from tui.results.matrix.cells import value_texts
+from tui.results.record.cells import value_texts
 from tui.sizing.budget import AFTER_OVER_S, lead_s
 from tui.sizing.lacking import points_planned
 
