@@ -13,7 +13,7 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tui.cli.main import VERBS
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 
 ROOT = Path(__file__).parent.parent
 SCREENS = {"textual", "rich"}
@@ -158,7 +158,7 @@ def test_what_an_engine_loads_is_defined_cheaply() -> None:
     """A dataclass takes a millisecond to define, a Struct of msgspec a fiftieth; an engine loads over a hundred."""
     code = """
 import json, sys
-import tui.engine.process.main, tui.remote.login, tui.remote.connections, tui.results.record.build
+import tui.engine.process.main, tui.remote.login, tui.remote.connections, tui.results.store.build
 ours = [module for name, module in sys.modules.items() if name.startswith("tui.")]
 print(json.dumps([f"{kind.__module__}.{name}" for module in ours for name, kind in vars(module).items()
     if isinstance(kind, type) and "__dataclass_fields__" in vars(kind) and kind.__module__ == module.__name__]))

@@ -19,7 +19,7 @@ from tui.app.dialogs.copying import CopyDialog
 from tui.app.screens.compare.screen import CompareScreen
 from tui.app.screens.runs.screen import RunsScreen
 from tui.app.widgets.chrome import KeyBar
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tui.app.app import BenchtuiApp
 from tui.engine.hosts.fleet import HostCheck
 from tui.model.event import HostFacts
 from tui.model.hostfacts import Fact
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 
 Compare = Callable[..., bool]
 NIC = {"name": "ens1f0", "kind": "physical", "state": "up", "speed_mbit": 100_000, "mtu": 9000, "driver": "mlx5_core"}

@@ -18,7 +18,7 @@ from tui.metrics.heat import column_percentiles
 from tui.metrics.units import bandwidth, iops, latency
 from tui.model.plan import Headline, Plan
 from tui.model.rundir import PLAN_FILE
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 from tui.text.line import Line
 
 

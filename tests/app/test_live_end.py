@@ -24,7 +24,7 @@ from tui.app.widgets.chrome import KeyBar
 from tui.app.widgets.heat_panel import HeatPanel
 from tui.metrics.units import latency
 from tui.model.event import HostProblem, HostState, RunEnded
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 
 
 @pytest.fixture

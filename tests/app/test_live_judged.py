@@ -22,7 +22,7 @@ from tui.app.widgets.textpane import TextPane
 from tui.model.event import HostFacts, HostState, PhaseStarted, StepStarted
 from tui.results.findings import live
 from tui.results.findings.limiter import Kind
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 
 Compare = Callable[..., bool]
 IDLE = {

@@ -11,7 +11,7 @@ import pytest
 from tests.app.search_maker import SearchMaker, curve_in, offers, scaling_in, search_in
 from tests.app.stage import SMALL, WIDE, app_on, settle, stage
 from tui.model.search import Offer
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 
 Compare = Callable[..., bool]
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.app.journal_maker import MIX, READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, app_on, settle
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 from tui.results.store.marks import rename, retag, star
 
 Compare = Callable[..., bool]

@@ -14,7 +14,7 @@ from tests.app.stage import SMALL, WIDE, Stage, app_on, stage
 from tui.app.dialogs.confirm import Confirm
 from tui.app.screens.result.screen import ResultScreen
 from tui.model.event import StepEnded
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 
 Compare = Callable[..., bool]
 

@@ -23,7 +23,7 @@ from tui.journal.plan_file import load_plan
 from tui.model.problem import UsageError
 from tui.model.rundir import PLAN_FILE
 from tui.model.search import Search
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 
 
 def spent(home: Path, **more: object) -> SearchMaker:

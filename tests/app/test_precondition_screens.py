@@ -14,7 +14,7 @@ from tests.app.stage import SMALL, stage, tab
 from tests.app.test_review import change
 from tui.app.screens.review.screen import ReviewScreen
 from tui.model.plan import Attestation, Plan, Precondition
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 
 ROUNDS = 5
 PROFILE = """\

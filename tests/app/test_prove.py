@@ -19,7 +19,7 @@ from tui.engine.profiles.catalogue import Catalogue
 from tui.journal.alive import is_running
 from tui.journal.plan_file import load_plan
 from tui.model.address import HostAddress
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 
 LIMITER = {"kind": "concurrency", "text": "concurrency: one at a time"}
 PROOF = {

@@ -14,7 +14,7 @@ from tui.app.dialogs.export import Wanted
 from tui.app.services.reporting import free_path, write_report
 from tui.app.widgets.field import TextInput
 from tui.model.problem import BenchtuiError
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 
 
 @pytest.fixture

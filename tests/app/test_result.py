@@ -27,9 +27,9 @@ from tui.model.event import HostFacts
 from tui.model.record import RunRecord
 from tui.model.search_record import SearchRecord
 from tui.model.step_record import PhaseRecord
-from tui.results.record.build import write_record
-from tui.results.record.load import load_record
 from tui.results.report.summary import summary_text
+from tui.results.store.build import write_record
+from tui.results.store.load import load_record
 from tui.text.line import plain_lines
 
 

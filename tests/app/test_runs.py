@@ -30,7 +30,7 @@ from tui.app.widgets.picklist import PickList
 from tui.app.widgets.textpane import TextPane
 from tui.engine.planning.again import Again
 from tui.journal.plan_file import load_plan
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 from tui.results.store.marks import read_marks
 from tui.results.store.summary import RunSummary, write_summary
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from tests.results.samples import DATA
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 from tui.results.store.index import INDEX_FILE
 
 HERE = Path(__file__).parents[2]

@@ -19,7 +19,7 @@ from tests.lab.course import course
 from tests.lab.sshd import SshdLab
 from tui.engine.planning.search import Wish
 from tui.engine.running.run import execute
-from tui.results.record.build import build_record
+from tui.results.store.build import build_record
 
 BLKIO = Path("/sys/fs/cgroup/blkio")
 LIMITS = [int(limit) for limit in os.environ.get("LIMITS", "400,1000").split(",")]  # IOPS

@@ -18,7 +18,7 @@ from tui.cli.checks import Check, Surroundings, folders, machine, ssh, terminal
 from tui.cli.doctor import CHECKS, attempt, render
 from tui.cli.main import main
 from tui.model.paths import Paths
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 
 OLD_RUN, CUT_RUN = "20261119T080000Z-test-mix-0001", "20261120T080000Z-test-mix-0002"
 

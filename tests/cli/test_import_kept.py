@@ -24,7 +24,7 @@ from tui.model.problem import UsageError
 from tui.results.imports.keep import records_of
 from tui.results.imports.sets import kept_runs
 from tui.results.imports.sources import LeftOut, Room, Source, _texts
-from tui.results.record.imported import imported_record
+from tui.results.store.imported import imported_record
 from tui.workloads.base import KeptFile
 
 DATA = Path(__file__).parents[1] / "data"

@@ -22,7 +22,7 @@ from tui.model.exporter import installed
 from tui.model.problem import MOST_MEANT, nearest, one_edit_apart
 from tui.model.settings import NAMES
 from tui.results.findings.catalogue import BY_ID
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 from tui.results.store.filter import KEYS, STATES, VERDICTS
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker
 from tui.cli import prove
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 
 
 def test_ctrl_c_before_it_has_begun_is_told_and_the_run_goes_on_to_be_printed(

@@ -18,7 +18,7 @@ from tui.cli.main import main
 from tui.engine.process.control import ControlServer, Request
 from tui.journal.alive import process_identity
 from tui.model.record import run_json_schema
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 
 OLD, NEW = "20261119T080000Z-test-mix-0001", "20261120T080000Z-test-lost-0002"
 

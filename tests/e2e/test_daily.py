@@ -27,7 +27,7 @@ from tui.journal.identity import announce
 from tui.journal.plan_file import load_plan
 from tui.model.address import HostAddress
 from tui.model.rundir import PID_FILE
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 
 pytestmark = pytest.mark.e2e
 OLD_RUN = Path(__file__).parents[1] / "data" / "runs" / "plain"

@@ -23,7 +23,7 @@ from tui.engine.running.task import TaskRun
 from tui.journal.plan_file import load_plan
 from tui.model.rundir import JOURNAL_FILE
 from tui.remote.connections import Connections
-from tui.results.record.build import build_record
+from tui.results.store.build import build_record
 
 pytestmark = pytest.mark.e2e
 

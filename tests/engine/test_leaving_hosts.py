@@ -26,7 +26,7 @@ from tui.model.rundir import JOURNAL_FILE
 from tui.remote.agent import Agent
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
-from tui.results.record.build import build_record
+from tui.results.store.build import build_record
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 

@@ -20,7 +20,7 @@ from tui.model.plan import Plan
 from tui.model.sharing import common_paths, sharing_note
 from tui.remote.connections import Connections
 from tui.remote.probe import DirFacts, HostProbe
-from tui.results.record.build import build_record
+from tui.results.store.build import build_record
 
 WHERE = "/mnt/t"
 

@@ -21,7 +21,7 @@ from tui.model.utc import parse_utc
 from tui.results.export.line_protocol import line_of
 from tui.results.export.open_metrics import Family
 from tui.results.export.points import Point
-from tui.results.record.build import build_record
+from tui.results.store.build import build_record
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
 

@@ -14,7 +14,7 @@ from tests.app.journal_maker import RunMaker, host_names
 from tui.cli.main import main
 from tui.model.exporter import Source, load
 from tui.results.export.save import export
-from tui.results.record.build import build_record
+from tui.results.store.build import build_record
 
 SEEN = {"cpu.busy": 61.5, "nic.eth0.rx": 1.25e9, "dev.nvme0n1.rlat": 0.25, "psi.io.some": None}
 STORAGE = {"cpu.busy": 12.0, "nic.ib0.rx": 2e9}

@@ -13,7 +13,7 @@ from tests.lab.faults_check import problem_codes, violations
 from tests.lab.proxy import ProxiedLab
 from tui.engine.process.control import request
 from tui.model.event import PhaseStarted, RunEnded, StopRequested, encode
-from tui.results.record.build import build_record
+from tui.results.store.build import build_record
 
 pytestmark = pytest.mark.e2e
 

@@ -19,7 +19,7 @@ from tests.app.test_operations import iterations, metadata_run
 from tests.pictures.looks import Look, Open, Picture, on_tab, pressed
 from tui.model.event import HostFacts, HostProblem, HostState, RunEnded
 from tui.results.findings import live as findings
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 
 MDTEST = Path(__file__).parents[1] / "data" / "runs" / "mdtest"
 SECONDS = 100

@@ -13,7 +13,7 @@ from tests.pictures.looks import Act, Look, Open, Picture, pressed, settled
 from tui.app.app import BenchtuiApp
 from tui.app.screens.editor.screen import EditorScreen
 from tui.engine.hosts.fleet import HostCheck
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 from tui.results.store.marks import rename, retag, star
 
 INVENTORY = """\

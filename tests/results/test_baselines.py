@@ -32,7 +32,7 @@ from tui.results.baselines.text import (
     spans,
     view_of,
 )
-from tui.results.record.build import build_record
+from tui.results.store.build import build_record
 
 NOBODY = Path("/nonexistent")
 MIB, GIB = 2**20, 2**30

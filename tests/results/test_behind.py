@@ -14,7 +14,7 @@ from tests.results.samples import BASELINE
 from tui.journal.plan_file import load_plan
 from tui.model.plan import Plan
 from tui.results.compare.behind import published, run_before
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 from tui.results.store.runs import RunStore
 
 TAG = "mine/reads"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.results.samples import CASES, DATA
 from tui.model.record import RunRecord
 from tui.model.step_record import SeriesColumns, SeriesRecord
-from tui.results.record.build import build_record
+from tui.results.store.build import build_record
 from tui.results.text.chart import ChartMetric, known_parts, round_step, time_ticks, value_axis, value_ticks
 from tui.results.text.chart import chart as chart_of
 from tui.text.line import plain_lines

@@ -14,10 +14,10 @@ from tui.journal.views import SeriesSet
 from tui.metrics.histogram import Histogram
 from tui.model.event import AnyEvent, DirectionSample
 from tui.model.step_record import SeriesColumns, SeriesRecord
-from tui.results.record.build import build_record
 from tui.results.record.columns import whole_seconds, window_rates
 from tui.results.record.journal import read_journal
 from tui.results.record.step import build_step
+from tui.results.store.build import build_record
 
 latencies = st.lists(st.integers(1, 10**10), min_size=1, max_size=300)
 

@@ -11,8 +11,8 @@ from tui.journal.loss import ended_badly, loss_text, told_in_range, told_of
 from tui.journal.state import RunState
 from tui.model.event import AnyEvent, HostProblem, HostState, StopRequested
 from tui.model.record import RunRecord
-from tui.results.record.build import build_record
 from tui.results.report.summary import summary_text
+from tui.results.store.build import build_record
 
 HOSTS = tuple(f"h{number}" for number in range(1, 9))
 

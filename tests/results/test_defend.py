@@ -17,8 +17,8 @@ from tui.results.defend.defence import Answer
 from tui.results.defend.text import defence_lines
 from tui.results.findings.catalogue import BY_ID
 from tui.results.findings.check import Moot
-from tui.results.record.build import build_record
 from tui.results.report.summary import summary_text
+from tui.results.store.build import build_record
 from tui.text.line import plain_lines
 
 MIX = build_record(DATA / "mix")

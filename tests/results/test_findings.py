@@ -12,8 +12,8 @@ from tui.model.event import AnyEvent
 from tui.model.record import Finding, RunRecord
 from tui.model.step_record import ResultsRecord, StepRecord
 from tui.results.findings.catalogue import verdict_of
-from tui.results.record.build import build_record
 from tui.results.report.summary import summary_text
+from tui.results.store.build import build_record
 from tui.results.text.judged import checks_text
 
 HOSTS = ("h1", "h2", "h3", "h4")

@@ -13,7 +13,7 @@ from tui.app.widgets.host_rows import rate_of
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
 from tui.model.rundir import JOURNAL_FILE
-from tui.results.record.build import build_record
+from tui.results.store.build import build_record
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.results.samples import DATA
-from tui.results.record.build import write_record
 from tui.results.store import index
+from tui.results.store.build import write_record
 from tui.results.store.index import INDEX_FILE, Index
 from tui.results.store.marks import rename, star
 from tui.results.store.runs import RunStore

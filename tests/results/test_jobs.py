@@ -8,8 +8,8 @@ from tests.results.samples import closed, histogram, run_of
 from tests.results.test_timing import host_run
 from tui.metrics.histogram import Histogram
 from tui.model.event import AnyEvent, DirectionResult, HostResult, LatencyResult
-from tui.results.record.build import build_record
 from tui.results.report.summary import summary_text
+from tui.results.store.build import build_record
 
 FAST, SLOW = [1_000, 2_000] * 50, [900_000] * 10
 

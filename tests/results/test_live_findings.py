@@ -23,9 +23,9 @@ from tui.results.findings import live
 from tui.results.findings.catalogue import BY_ID, CHECKS
 from tui.results.findings.check import Found
 from tui.results.findings.live import LiveFinding, LiveFindings
-from tui.results.record.build import build_record
 from tui.results.record.running import RunningStep
 from tui.results.slices import at_once
+from tui.results.store.build import build_record
 from tui.results.text.findings import live_lines
 from tui.text.line import plain_lines
 

@@ -14,9 +14,9 @@ from tests.results.matrices import cell, line
 from tui.model.plan import Headline
 from tui.model.record import RunRecord
 from tui.results.matrix.table import tables_of
-from tui.results.record.build import build_record
 from tui.results.record.cells import cells_of_record
 from tui.results.report.summary import summary_text
+from tui.results.store.build import build_record
 from tui.results.text.matrix_chart import axis_ticks, is_logarithmic, table_chart
 from tui.text.line import plain_lines
 

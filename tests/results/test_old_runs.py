@@ -15,8 +15,8 @@ from tui.engine.recovery.history import read_history
 from tui.journal.plan_file import load_plan
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
-from tui.results.record.build import build_record
-from tui.results.record.load import load_record
+from tui.results.store.build import build_record
+from tui.results.store.load import load_record
 from tui.results.store.runs import RunStore
 from tui.results.store.unfinished import is_unfinished
 

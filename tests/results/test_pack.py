@@ -23,7 +23,7 @@ from tui.results.pack.read import read_pack
 from tui.results.pack.stream import HEADER, OLD_HEADER, SUM_BYTES
 from tui.results.pack.unpack import unpack
 from tui.results.pack.write import pack, put_in_place
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 from tui.results.store.unfinished import unfinished_runs
 
 RUN_ID = "20261122T121716Z-demo-quick-f5fa"

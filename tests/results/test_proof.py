@@ -33,9 +33,9 @@ from tui.results.findings.experiments import (
 )
 from tui.results.findings.proof import judged
 from tui.results.findings.unknown import Moot
-from tui.results.record.build import write_record
 from tui.results.record.journal import read_journal
-from tui.results.record.load import load_record
+from tui.results.store.build import write_record
+from tui.results.store.load import load_record
 from tui.results.store.proofs import tell_proved
 from tui.results.store.unfinished import is_unfinished
 

@@ -19,7 +19,7 @@ from tui.metrics.histogram import Histogram
 from tui.model.event import AnyEvent, HostClock, HostState, PhaseEnded, PhaseStarted, RunEnded, RunStarted, Sample
 from tui.model.plan import Headline, Step
 from tui.model.record import RunRecord
-from tui.results.record.build import build_record
+from tui.results.store.build import build_record
 from tui.workloads.fio.reader import FioReader
 
 FIO = shutil.which("fio")

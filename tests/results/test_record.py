@@ -35,9 +35,9 @@ from tui.model.event import (
 from tui.model.plan import Headline, Plan
 from tui.model.problem import BenchtuiError
 from tui.model.record import RunRecord, run_json_schema
-from tui.results.record.build import build_record, write_record
 from tui.results.record.figures import rebuild
-from tui.results.record.load import load_record
+from tui.results.store.build import build_record, write_record
+from tui.results.store.load import load_record
 
 SCHEMA = run_json_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

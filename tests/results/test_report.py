@@ -23,8 +23,6 @@ from tui.model.record import RunRecord
 from tui.model.rundir import MARKS_FILE
 from tui.results.defend.attacks import defence
 from tui.results.matrix.table import tables_of
-from tui.results.record.build import build_record
-from tui.results.record.load import load_record
 from tui.results.report.charts import tail_curve
 from tui.results.report.content import Source, report_of
 from tui.results.report.defence import defence_blocks
@@ -37,6 +35,8 @@ from tui.results.report.side_by_side import Versus
 from tui.results.report.sweep import sweep_chart
 from tui.results.report.telemetry import by_second
 from tui.results.report.write import source_at, written
+from tui.results.store.build import build_record
+from tui.results.store.load import load_record
 from tui.results.text.matrix_chart import series_of
 
 RUNS = Path(__file__).parents[1] / "data" / "runs"

@@ -26,7 +26,6 @@ from tui.results.compare.searches import compare_searches, search_lines
 from tui.results.compare.text import comparison_lines
 from tui.results.export.open_metrics import result_families
 from tui.results.export.tables import tables_of
-from tui.results.record.build import build_record, write_record
 from tui.results.report.content import Source, report_of
 from tui.results.report.document import Chart, Facts, Table
 from tui.results.report.markdown import markdown_of
@@ -35,6 +34,7 @@ from tui.results.report.vega import svg_of
 from tui.results.sizing.curve import curve_points, main_trace, traces
 from tui.results.sizing.live import LiveSearch
 from tui.results.sizing.words import headline_text, short_text
+from tui.results.store.build import build_record, write_record
 from tui.results.store.summary import summarize
 from tui.results.text.search import answer_facts
 from tui.results.text.search_chart import curve_chart, scaling_chart

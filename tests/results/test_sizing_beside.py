@@ -21,13 +21,13 @@ from tui.results.export.line_protocol import line_of
 from tui.results.export.open_metrics import result_families
 from tui.results.export.points import result_points
 from tui.results.export.tables import tables_of
-from tui.results.record.build import build_record
 from tui.results.report.content import Source, report_of
 from tui.results.report.document import Chart, Facts, Table
 from tui.results.report.vega import svg_of
 from tui.results.sizing.curve import main_trace
 from tui.results.sizing.live import LiveSearch
 from tui.results.sizing.record import conclude, search_so_far
+from tui.results.store.build import build_record
 from tui.results.text.search_chart import curve_chart
 from tui.text.line import plain_lines
 

@@ -17,9 +17,9 @@ from tui.model.record import Finding, RunRecord
 from tui.results.matrix.render import knee_texts, remarks
 from tui.results.matrix.spread import best_of, same
 from tui.results.matrix.table import MatrixTable, tables_of
-from tui.results.record.build import build_record
 from tui.results.record.cells import Cell, cells_of_record
 from tui.results.report.summary import summary_text
+from tui.results.store.build import build_record
 from tui.results.text.judged import repeated_text
 
 AXIS = ("1", "2", "4", "8", "16")

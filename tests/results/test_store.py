@@ -16,8 +16,8 @@ from tests.results.samples import DATA
 from tui.journal.alive import is_running, process_identity
 from tui.journal.plan_file import load_plan
 from tui.model.problem import BenchtuiError, UsageError
-from tui.results.record.build import write_record
 from tui.results.store import summary
+from tui.results.store.build import write_record
 from tui.results.store.changed import changed_of
 from tui.results.store.last import may_have_measured
 from tui.results.store.marks import rename, retag

@@ -9,8 +9,8 @@ from tests.results.test_record import events_of, run_dir_of, steps_of
 from tests.results.test_timing import host_run
 from tui.model.event import HostProblem, Note, RunResumed
 from tui.model.plan import Headline
-from tui.results.record.build import build_record
 from tui.results.report.summary import summary_text
+from tui.results.store.build import build_record
 
 
 def lines_of(case: str) -> list[str]:

@@ -12,8 +12,8 @@ from tests.results.test_findings import only
 from tests.results.test_timing import host_run
 from tui.model.event import AnyEvent
 from tui.model.record import RunRecord
-from tui.results.record.build import build_record
 from tui.results.report.summary import summary_text
+from tui.results.store.build import build_record
 
 
 def frozen(host: str, frozen_s: float, start_t: float = 5.0, end_t: float = 40.0) -> list[AnyEvent]:

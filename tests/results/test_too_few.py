@@ -23,10 +23,10 @@ from tui.model.rundir import PLAN_FILE
 from tui.model.step_record import LatencyRecord
 from tui.results.baselines.compare import statistic_of
 from tui.results.matrix.text import matrix_blocks
-from tui.results.record.build import build_record
 from tui.results.record.cells import cells_of_record
 from tui.results.record.figures import latency_record
 from tui.results.report.summary import summary_text
+from tui.results.store.build import build_record
 from tui.results.store.summary import summary_of
 
 

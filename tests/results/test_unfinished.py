@@ -12,7 +12,7 @@ from tui.cli.main import main
 from tui.journal.plan_file import load_plan
 from tui.model.event import AnyEvent, FilesRemoved, encode
 from tui.model.problem import BenchtuiError
-from tui.results.record.build import build_record, write_record
+from tui.results.store.build import build_record, write_record
 from tui.results.store.summary import summarize
 from tui.results.store.unfinished import is_unfinished, unfinished_runs
 

@@ -16,7 +16,7 @@ from tui.model.record import RunRecord
 from tui.results.compare.looks import _File as LooksFile
 from tui.results.pack.unpack import unpack
 from tui.results.pack.write import pack
-from tui.results.record.build import build_record
+from tui.results.store.build import build_record
 from tui.results.store.marks import Marks
 
 DATA = Path(__file__).parents[1] / "data"

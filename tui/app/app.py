@@ -207,7 +207,7 @@ class BenchtuiApp(Shell):
 
     def write_missing_records(self) -> list[str]:
         """Write records of runs that came to their end, but not to a record; return the runs."""
-        from tui.results.record.missing import write_missing
+        from tui.results.store.missing import write_missing
 
         return write_missing(self.paths.runs)
 

@@ -168,7 +168,7 @@ def take_known(experiment: Experiment) -> None:
     """
     from tui.results.compare.looks import looks_after
     from tui.results.compare.sequential import LEAST_RUNS
-    from tui.results.record.load import load_record
+    from tui.results.store.load import load_record
 
     store = run_store()
     for summary in reversed(store.list()):
@@ -271,7 +271,7 @@ def next_side(experiment: Experiment) -> str:
 def one_run(experiment: Experiment, side: str) -> tuple[int, RunRecord | None]:
     """Make a run of one side and return its exit code, and its record when it counts."""
     from tui.cli.launching import start
-    from tui.results.record.load import load_record
+    from tui.results.store.load import load_record
 
     args = experiment.sides[side]
     run_dir: Path = start(agreed(run.plan_from(args), args.destroy, sure=args.yes))

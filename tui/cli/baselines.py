@@ -154,7 +154,7 @@ def compare_run(args: argparse.Namespace) -> int:
     """Print a run beside published figures; the run itself is not changed."""
     from tui.results.baselines.compare import compare
     from tui.results.baselines.text import comparison_json, published, published_text
-    from tui.results.record.load import load_record
+    from tui.results.store.load import load_record
 
     run_dir = run_store().resolve(args.run)
     record = load_record(run_dir)

@@ -65,8 +65,8 @@ def as_json(cleaned: Cleaning) -> dict[str, object]:
 async def clean_run(run_dir: Path, plan: Plan, connections: Connections, *, sure: bool) -> tuple[int, list[Cleaning]]:
     """Clean up behind one run over open connections; return the exit code, and what became of the files by host."""
     from tui.engine.safety.clean import clean, created_of, look
-    from tui.results.record.load import load_record
     from tui.results.store.cleaned import keep_removed
+    from tui.results.store.load import load_record
 
     created = created_of(plan, load_record(run_dir))
     if not created:

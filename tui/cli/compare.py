@@ -91,7 +91,7 @@ def sides_of(store: RunStore, args: argparse.Namespace) -> tuple[list[RunRecord]
 
 def side_of(store: RunStore, text: str) -> list[RunRecord]:
     """Return the records of one side. Raises UsageError for names of no run."""
-    from tui.results.record.load import load_record
+    from tui.results.store.load import load_record
 
     directories = directories_of(store, text)
     try:

@@ -27,7 +27,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _write_record(run_dir: Path) -> None:
     from tui.model.problem import BenchtuiError
-    from tui.results.record.build import write_record
+    from tui.results.store.build import write_record
 
     try:
         record = write_record(run_dir)

@@ -105,7 +105,7 @@ def prove_after(run_dir: Path) -> int:
 
 def check_whole(run_dir: Path) -> None:
     """Raise UsageError for a run that did not come to its end: whoever stopped it wants no more load."""
-    from tui.results.record.load import load_record
+    from tui.results.store.load import load_record
 
     if (state := load_record(run_dir).state) != "complete":
         raise UsageError(f"{run_dir.name} is {state}")
@@ -113,7 +113,7 @@ def check_whole(run_dir: Path) -> None:
 
 def left_open(run_dir: Path) -> str:
     """Return what can be done about a counter-experiment that was not measured whole; empty for one that was."""
-    from tui.results.record.load import load_record
+    from tui.results.store.load import load_record
     from tui.results.store.proofs import is_whole
 
     if is_whole(load_record(run_dir)):

@@ -104,8 +104,8 @@ def await_record(run_dir: Path) -> None:
 
 def print_result(run_dir: Path, *, as_json: bool) -> None:
     """Print the record as one JSON document, or its summary."""
-    from tui.results.record.load import load_record, record_json
     from tui.results.report.summary import summary_text
+    from tui.results.store.load import load_record, record_json
 
     path = run_dir / RECORD_FILE
     if as_json:

@@ -73,7 +73,7 @@ def left_by(run_dir: Path) -> tuple[Plan, list[Created]]:
     """Return a run's plan and what its record names. Raises BenchtuiError."""
     from tui.engine.safety.clean import created_of
     from tui.journal.plan_file import load_plan
-    from tui.results.record.load import load_record
+    from tui.results.store.load import load_record
 
     plan = load_plan(run_dir)
     return plan, created_of(plan, load_record(run_dir))

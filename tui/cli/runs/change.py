@@ -120,9 +120,9 @@ def keep_note(run_dir: Path, text: str) -> None:
             raise BenchtuiError(f"{run_dir.name}: {answer.get('error', 'the run did not take the note')}")
         return
     from tui.journal.writer import append_note
-    from tui.results.record.build import write_record
-    from tui.results.record.imported import add_note
-    from tui.results.record.load import load_record
+    from tui.results.store.build import write_record
+    from tui.results.store.imported import add_note
+    from tui.results.store.load import load_record
 
     if not (run_dir / JOURNAL_FILE).exists() and (record := load_record(run_dir)).state == "imported":
         add_note(run_dir, record, text)

@@ -40,7 +40,7 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
     """Finish unfinished runs one after the other; 4 when one of them is not complete."""
     from tui.cli.launching import restart
     from tui.cli.watching import watch
-    from tui.results.record.missing import write_missing
+    from tui.results.store.missing import write_missing
     from tui.results.store.unfinished import is_unfinished, unfinished_runs
 
     written = write_missing(store.runs_dir) if not args.runs else []

@@ -34,8 +34,8 @@ def configure(actions: Actions) -> None:
 
 def show_run(args: argparse.Namespace, store: RunStore) -> int:
     """Print the summary of a run, with a chart when asked for, or its record."""
-    from tui.results.record.load import load_record, record_json, record_so_far
     from tui.results.report.summary import summary_text
+    from tui.results.store.load import load_record, record_json, record_so_far
 
     run_dir = store.resolve(args.run)
     running = is_running(run_dir)

@@ -10,7 +10,7 @@ from pathlib import Path
 from tui.model.exporter import Exporter, ExportFile, Source, load
 from tui.model.paths import to_write
 from tui.model.problem import BenchtuiError, Problem, UsageError
-from tui.results.record.load import load_record
+from tui.results.store.load import load_record
 
 
 def source_of(run_dir: Path) -> Source:

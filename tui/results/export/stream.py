@@ -16,7 +16,7 @@ from tui.model.record import RunRecord
 from tui.model.rundir import RECORD_FILE
 from tui.results.export.live import Follower
 from tui.results.export.sinks import Say, Sink, SinkGoneError, sink_of
-from tui.results.record.load import load_record
+from tui.results.store.load import load_record
 
 POLL_S = 0.25
 GONE_AFTER_S = 3.0

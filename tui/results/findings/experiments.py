@@ -12,7 +12,7 @@ from tui.model.proof import Experiment, Prediction, Question
 from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
 from tui.results.findings.proof import figures_of
-from tui.results.record.load import load_record
+from tui.results.store.load import load_record
 
 MORE = Prediction("iops", least=1.3, below=1.1)  # twice as much of what was short gives a good part of twice
 NO_MORE = Prediction("iops", most=1.1, above=1.25)

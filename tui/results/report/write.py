@@ -12,9 +12,9 @@ import tui
 from tui.model.problem import Problem
 from tui.model.utc import format_utc
 from tui.results.baselines.text import published
-from tui.results.record.load import load_record
 from tui.results.report.content import Source, report_of
 from tui.results.report.side_by_side import ALONE, Versus
+from tui.results.store.load import load_record
 from tui.results.store.marks import read_marks, with_tags
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tui.journal.writer import append_events
 from tui.model.event import FilesRemoved
 from tui.model.problem import UsageError
-from tui.results.record.build import write_record
+from tui.results.store.build import write_record
 from tui.results.store.summary import summarize
 
 

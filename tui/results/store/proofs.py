@@ -12,8 +12,8 @@ from tui.model.event import LimiterProved
 from tui.model.problem import BenchtuiError
 from tui.model.record import RunRecord
 from tui.results.findings.proof import judged
-from tui.results.record.build import write_record
-from tui.results.record.load import load_record
+from tui.results.store.build import write_record
+from tui.results.store.load import load_record
 
 
 def tell_proved(run_dir: Path, record: RunRecord) -> None:

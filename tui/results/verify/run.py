@@ -17,8 +17,8 @@ from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError, UsageError
 from tui.model.record import RunRecord
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
-from tui.results.record.build import build_record
-from tui.results.record.load import load_record
+from tui.results.store.build import build_record
+from tui.results.store.load import load_record
 from tui.results.verify.documents import differences, leaves
 from tui.results.verify.files import damaged
 from tui.results.verify.raw import raw_differences

@@ -17,7 +17,7 @@ from tui.model.address import HostAddress
 from tui.model.plan import Plan, Step
 from tui.model.plugin import PluginError
 from tui.model.record import RunRecord
-from tui.results.record.load import load_record
+from tui.results.store.load import load_record
 from tui.workloads.base import Reader
 from tui.workloads.mpi import host_result
 from tui.workloads.testing.figures import check_figures

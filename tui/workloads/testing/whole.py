@@ -27,8 +27,8 @@ from tui.model.rundir import JOURNAL_FILE
 from tui.model.search import Limit, Offer, Search
 from tui.results.compare.compare import compare
 from tui.results.export.save import export, source_of
-from tui.results.record.build import write_record
-from tui.results.record.load import load_record
+from tui.results.store.build import write_record
+from tui.results.store.load import load_record
 from tui.results.verify.run import verify_run
 from tui.sizing.points import judge
 from tui.workloads.base import Workload

@@ -69,7 +69,7 @@ def compared(runs: Sequence[Path], noise: Path, wish: Wish) -> Shown:
     from tui.results.compare.criteria import judge_against
     from tui.results.compare.noise import NoiseFloors
     from tui.results.compare.sides import apart, differing, joined
-    from tui.results.record.load import load_record
+    from tui.results.store.load import load_record
     from tui.results.store.marks import read_marks, with_tags
 
     records = [with_tags(load_record(run_dir), read_marks(run_dir)) for run_dir in runs]

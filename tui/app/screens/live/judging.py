@@ -51,7 +51,7 @@ class JudgingScreen(SteeringScreen):
 
             self._findings, self._judged = LiveFindings(self.plan), state
         if self.found is not None and state.ended and not self.found.settled:
-            from tui.results.record.load import kept_findings
+            from tui.results.store.load import kept_findings
 
             kept = await asyncio.to_thread(kept_findings, self.run_dir)
             if kept is not None and self.found is not None:

@@ -407,7 +407,7 @@ def messages(state: RunState, view: HostView | None) -> Sequence[LogLine]:
 def keep_note(run_dir: Path, text: str) -> None:
     """Add a remark to a run that is over, and make its record again. Raises BenchtuiError."""
     from tui.journal.writer import append_note
-    from tui.results.record.build import write_record
+    from tui.results.store.build import write_record
 
     append_note(run_dir, text)
     write_record(run_dir)

@@ -431,8 +431,8 @@ def record_of(run_dir: Path) -> RunRecord:
 
     from tui.journal.alive import is_running
     from tui.model.record import parse_record
-    from tui.results.record.build import write_record
-    from tui.results.record.load import record_so_far
+    from tui.results.store.build import write_record
+    from tui.results.store.load import record_so_far
 
     path = run_dir / "run.json"
     try:

@@ -10,7 +10,7 @@ from tui.app.screens.result.screen import metric_of
 from tui.app.screens.result.text import figures
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import RECORD_FILE
-from tui.results.record.load import load_record
+from tui.results.store.load import load_record
 from tui.results.text.chart import Drawn, chart
 from tui.results.text.problems import measured_nothing
 from tui.results.text.search import capacity_lines

@@ -23,7 +23,7 @@ def lacks_record(run_dir: Path) -> bool:
 
 def write_missing(runs: Path) -> list[str]:
     """Write the records that are missing, no host is needed; return the runs. Others that cannot be read are left."""
-    from tui.results.record.build import write_record
+    from tui.results.store.build import write_record
 
     written = []
     for run_dir in sorted(filter(lacks_record, runs.iterdir())) if runs.is_dir() else []:

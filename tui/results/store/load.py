@@ -68,6 +68,6 @@ def record_json(run_dir: Path, record: RunRecord | None = None) -> str:
 
 def record_so_far(run_dir: Path) -> RunRecord:
     """Return the record of what the journal holds by now. Raises BenchtuiError."""
-    from tui.results.record.build import build_record  # half a second of CPU that a record which is there saves
+    from tui.results.store.build import build_record  # half a second of CPU that a record which is there saves
 
     return build_record(run_dir, running=is_running(run_dir))
