@@ -58,11 +58,6 @@ SIBLINGS: dict[str, list[str]] = {
     "tui.engine.running": [
         "commands course measure preflight",
     ],
-    "tui.results": [
-        "baselines compare defend findings matrix record sizing store text",
-        "export report",
-        "imports verify",
-    ],
 }
 """Packages and modules of one folder that reach each other today. The list only shrinks."""
 
@@ -74,12 +69,6 @@ FOLDERS: list[str] = [
     ),
     "cli cli.checks cli.runs",
     "engine.hosts engine.mpi engine.planning engine.process engine.recovery engine.running engine.safety",
-    (
-        "results.baselines results.compare results.defend results.findings results.matrix results.record "
-        "results.sizing results.store results.text"
-    ),
-    "results.export results.report",
-    "results.imports results.verify",
 ]
 """Folders whose own files reach each other today. The list only shrinks."""
 

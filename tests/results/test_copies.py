@@ -9,7 +9,7 @@ import pytest
 
 from tests.results.samples import DATA
 from tui.cli.main import VERBS
-from tui.results.report.copies import Copy, copies_of
+from tui.results.copies.run import Copy, copies_of
 from tui.results.store.load import load_record
 
 RUNS = DATA.parent / "runs"

@@ -29,14 +29,13 @@ from tui.results.findings.experiments import (
     UNPACED,
     chosen,
     experiments,
-    question_of,
 )
 from tui.results.findings.proof import judged
 from tui.results.findings.unknown import Moot
 from tui.results.record.journal import read_journal
 from tui.results.store.build import write_record
 from tui.results.store.load import load_record
-from tui.results.store.proofs import tell_proved
+from tui.results.store.proofs import question_of, tell_proved
 from tui.results.store.unfinished import is_unfinished
 
 MORE_IN_FLIGHT = Experiment("twice-in-flight", MORE)

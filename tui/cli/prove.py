@@ -57,7 +57,7 @@ def seconds_of(text: str | None) -> float | None:
 def planned(run_dir: Path, step: int | None = None, seconds: float | None = None) -> Plan:
     """Return the plan of the counter-experiment. Raises UsageError when none can be made."""
     from tui.engine.planning.prove import proof_plan
-    from tui.results.findings.experiments import question_of
+    from tui.results.store.proofs import question_of
 
     plan, question = question_of(run_dir, step)
     return proof_plan(plan, question, seconds)

@@ -16,7 +16,7 @@ from tui.text.line import BRIGHT, LABEL, TEXT, Line, clip, rule, wrap
 from tui.text.table import Column
 
 if TYPE_CHECKING:
-    from tui.results.report.copies import Copy
+    from tui.results.copies.run import Copy
 
 AROUND = 8  # rows of the dialog and of the screen beside list and text
 WIDEST = 140

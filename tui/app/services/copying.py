@@ -13,7 +13,7 @@ from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
     from tui.app.screens.compare.comparing import Shown
-    from tui.results.report.copies import Copy
+    from tui.results.copies.run import Copy
 
 MOST_BYTES = 74_000  # of what many terminals take in one sequence, before base64
 
@@ -46,14 +46,14 @@ async def copy_one_of(screen: Screen[None], whose: str, copies: list[Copy]) -> N
 
 
 def _of_comparison(shown: Shown) -> list[Copy]:
-    from tui.results.report.compared_copies import copies_of_comparison
+    from tui.results.copies.comparison import copies_of_comparison
 
     return copies_of_comparison([each for each, _ in shown.found], shown.sides, shown.across)
 
 
 def _copies(run_dir: Path) -> list[Copy]:
     """Return what can be copied. Raises UsageError: no record yet, or one that cannot be read."""
+    from tui.results.copies.run import copies_of
     from tui.results.export.save import source_of
-    from tui.results.report.copies import copies_of
 
     return copies_of(source_of(run_dir).record, run_dir)

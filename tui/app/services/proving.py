@@ -21,7 +21,7 @@ ANSWERS = (Answer("no", "n", "Not now"), Answer("yes", "y", "Run it"))
 def planned(run_dir: Path) -> Plan:
     """Return the plan of a counter-experiment about the headline's step. Raises BenchtuiError when none can be made."""
     from tui.engine.planning.prove import proof_plan
-    from tui.results.findings.experiments import question_of
+    from tui.results.store.proofs import question_of
 
     return proof_plan(*question_of(run_dir))
 

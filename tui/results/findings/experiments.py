@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from tui.journal.alive import is_running
-from tui.journal.plan_file import load_plan
 from tui.model.plan import Plan, Step
 from tui.model.problem import UsageError
 from tui.model.proof import Experiment, Prediction, Question
 from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
 from tui.results.findings.proof import figures_of
-from tui.results.store.load import load_record
 
 MORE = Prediction("iops", least=1.3, below=1.1)  # twice as much of what was short gives a good part of twice
 NO_MORE = Prediction("iops", most=1.1, above=1.25)
@@ -24,28 +19,19 @@ SAME_EACH = Prediction("iops_per_host", least=0.9, most=1.1, above=1.25)  # each
 UNPACED = Prediction("iops", least=1.1, below=1.03)
 
 
-def question_of(run_dir: Path, step: int | None = None) -> tuple[Plan, Question]:
-    """Return the plan of a finished run, and what is to be proved of a step: by default the headline's.
-
-    Raises UsageError when there is nothing to prove, BenchtuiError when plan or record cannot be read.
-    """
-    if is_running(run_dir):
-        raise UsageError(f"{run_dir.name} is running; a counter-experiment comes after it")
-    record = load_record(run_dir)
-    if record.state in ("imported", "baseline"):
-        raise UsageError(f"{run_dir.name}: somebody else measured it: there is no plan to make again")
-    plan = load_plan(run_dir)
+def question_about(record: RunRecord, plan: Plan, step: int | None = None) -> Question:
+    """Return what is to be proved of a step of a run: by default the headline's. Raises UsageError: there is nothing."""
     if plan.proves is not None:
-        raise UsageError(f"{run_dir.name} is itself a counter-experiment, about {plan.proves.run_id}")
+        raise UsageError(f"{record.run_id} is itself a counter-experiment, about {plan.proves.run_id}")
     shown = chosen(record, step)
     limiter = shown.limiter
     if limiter is None:
-        raise UsageError(f"{run_dir.name}: {shown.name}: what limits it is not known: its hosts were not looked at")
+        raise UsageError(f"{record.run_id}: {shown.name}: what limits it is not known: its hosts were not looked at")
     tried = experiments(limiter.kind, plan.steps[shown.index], cores(record))
     if not tried:
         why = "more workers than cores on one client: only more clients can tell"
-        raise UsageError(f"{run_dir.name}: {shown.name}: {why}")
-    return plan, Question(run_dir.name, shown.index, limiter.kind, limiter.text, tuple(tried), figures_of(shown))
+        raise UsageError(f"{record.run_id}: {shown.name}: {why}")
+    return Question(record.run_id, shown.index, limiter.kind, limiter.text, tuple(tried), figures_of(shown))
 
 
 def chosen(record: RunRecord, step: int | None) -> StepRecord:

@@ -14,7 +14,7 @@ from tui.model.rundir import RAW_DIR
 from tui.results.imports.sets import Naming, kept_runs
 from tui.results.imports.sources import MOST_BYTES, Room, Source, read_source
 from tui.results.store.imported import imported_record, save
-from tui.results.verify.files import is_inside
+from tui.results.store.sums import is_inside
 from tui.workloads.base import KeptFile
 from tui.workloads.budget import Budget, budget, within
 

@@ -10,7 +10,7 @@ from tui.model.no_json import NO_JSON
 from tui.model.plain_data import PlainDecoder
 from tui.model.problem import UsageError
 from tui.model.rundir import OF_THIS_MACHINE, RECORD_FILE
-from tui.results.verify.files import is_inside
+from tui.results.store.sums import is_inside
 
 SCHEMA = "benchtui.pack/1"
 MANIFEST_FILE = "manifest.json"

@@ -21,7 +21,7 @@ from tui.model.utc import format_utc
 from tui.results.pack.manifest import MANIFEST_FILE, SCHEMA, SIGNATURE_FILE, Manifest, PackedFile, check_name
 from tui.results.pack.signature import sign
 from tui.results.pack.stream import Deflated
-from tui.results.verify.files import sha256_of
+from tui.results.store.sums import sha256_of
 
 
 def pack(run_dir: Path, output: Path, key: Path | None = None, report: bytes | None = None) -> Manifest:

@@ -1,19 +1,38 @@
-"""Telling a run what a counter-experiment has shown about its limiter."""
+"""Counter-experiments of runs on disk: what one is about, and telling that run what it has shown."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from tui.journal.alive import is_running
 from tui.journal.plan_file import load_plan
 from tui.journal.rundir import is_run_dir
 from tui.journal.writer import append_events
 from tui.model.event import LimiterProved
-from tui.model.problem import BenchtuiError
+from tui.model.plan import Plan
+from tui.model.problem import BenchtuiError, UsageError
+from tui.model.proof import Question
 from tui.model.record import RunRecord
+from tui.results.findings.experiments import question_about
 from tui.results.findings.proof import judged
 from tui.results.store.build import write_record
 from tui.results.store.load import load_record
+
+
+def question_of(run_dir: Path, step: int | None = None) -> tuple[Plan, Question]:
+    """Return the plan of a finished run, and what is to be proved of a step: by default the headline's.
+
+    Raises UsageError when there is nothing to prove, BenchtuiError when plan or record cannot be read.
+    """
+    if is_running(run_dir):
+        raise UsageError(f"{run_dir.name} is running; a counter-experiment comes after it")
+    record = load_record(run_dir)
+    if record.state in ("imported", "baseline"):
+        raise UsageError(f"{run_dir.name}: somebody else measured it: there is no plan to make again")
+    plan = load_plan(run_dir)
+    return plan, replace(question_about(record, plan, step), run_id=run_dir.name)
 
 
 def tell_proved(run_dir: Path, record: RunRecord) -> None:

@@ -19,8 +19,8 @@ from tui.model.record import RunRecord
 from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
 from tui.results.store.build import build_record
 from tui.results.store.load import load_record
+from tui.results.store.sums import damaged
 from tui.results.verify.documents import differences, leaves
-from tui.results.verify.files import damaged
 from tui.results.verify.raw import raw_differences
 
 RANK = {None: 0, "valid": 1, "valid-with-warnings": 2, "invalid": 3}

@@ -13,8 +13,8 @@ from tui.model.step_record import Scalar
 from tui.results.compare.compare import Comparison
 from tui.results.compare.searches import search_facts
 from tui.results.compare.sentence import sentence
+from tui.results.copies.run import Copy
 from tui.results.export.tidy_csv import guarded
-from tui.results.report.copies import Copy
 from tui.results.report.document import Column, Table
 from tui.results.report.markdown import markdown_table
 from tui.results.report.side_by_side import figures_table

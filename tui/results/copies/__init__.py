@@ -1,0 +1,1 @@
+"""What people paste elsewhere: runs and comparisons as short texts."""
