@@ -20,7 +20,7 @@ UNPACED = Prediction("iops", least=1.1, below=1.03)
 
 
 def question_about(record: RunRecord, plan: Plan, step: int | None = None) -> Question:
-    """Return what is to be proved of a step of a run: by default the headline's. Raises UsageError: there is nothing."""
+    """Return what is to be proved of a step of a run: by default the headline's. Raises UsageError for none."""
     if plan.proves is not None:
         raise UsageError(f"{record.run_id} is itself a counter-experiment, about {plan.proves.run_id}")
     shown = chosen(record, step)
